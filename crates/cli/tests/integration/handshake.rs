@@ -1,0 +1,191 @@
+//! The opening handshake: every answer of the table that Colab and the original program agreed on.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use anyhow::Result;
+use testkit::{Options, Tab, Upgrade, exchange, exchange_bytewise, silent};
+
+use crate::bridge::Bridge;
+
+const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
+
+const ACCEPTED: &str = "HTTP/1.1 101 Switching Protocols";
+const MISSING: &str = "HTTP/1.1 401 Missing authorization";
+const NOT_BEARER: &str = "HTTP/1.1 400 Invalid authorization header";
+const MALFORMED: &str = "HTTP/1.1 400 Invalid header format";
+const BAD_TOKEN: &str = "HTTP/1.1 403 Bad authorization token";
+const FORBIDDEN: &str = "HTTP/1.1 403 Forbidden";
+const BAD_REQUEST: &str = "HTTP/1.1 400 Bad Request";
+const NO_UPGRADE: &str = "HTTP/1.1 426 Upgrade Required";
+const DROPPED: &str = "";
+
+fn rows(token: &str) -> Vec<(&'static str, Upgrade, &'static str)> {
+    let at = Upgrade::good;
+    let bare = || at("/");
+    let good = || at(&format!("/?access_token={token}"));
+    let query = |query: &str| at(&format!("/?{query}"));
+    let bearer = |value: &str| bare().with("Authorization", value);
+    let encoded: String = token.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let line = |line: &str| Upgrade { request_line: line.replace("TOKEN", token), ..good() };
+    vec![
+        ("token in the query", good(), ACCEPTED),
+        ("token among other parameters", query(&format!("a=b&access_token={token}&c")), ACCEPTED),
+        ("token percent-encoded", query(&format!("access_token={encoded}")), ACCEPTED),
+        ("token in the header", bearer(&format!("Bearer {token}")), ACCEPTED),
+        ("scheme in lower case", bearer(&format!("bearer {token}")), ACCEPTED),
+        ("wrong query, good header", query("access_token=x").with("Authorization", &format!("Bearer {token}")), ACCEPTED),
+        ("the other origin", good().with("Origin", "https://colab.google.com"), ACCEPTED),
+        ("mcp as second subprotocol", good().with("Sec-WebSocket-Protocol", "foo, mcp"), ACCEPTED),
+        ("no authorization", bare(), MISSING),
+        ("wrong token in the query", query("access_token=wrong"), MISSING),
+        ("empty token in the query", query("access_token="), MISSING),
+        ("start of the token", query(&format!("access_token={}", &token[..token.len() - 1])), MISSING),
+        ("end of the token", query(&format!("access_token={}", &token[1..])), MISSING),
+        ("token and more", query(&format!("access_token={token}x")), MISSING),
+        ("more and token", query(&format!("access_token=x{token}")), MISSING),
+        ("parameter in another's value", query(&format!("zz=access_token={token}")), MISSING),
+        ("parameter with a longer name", query(&format!("zaccess_token={token}")), MISSING),
+        ("parameter in the path", at(&format!("/access_token={token}")), MISSING),
+        ("parameter in the fragment", at(&format!("/#access_token={token}")), MISSING),
+        ("basic scheme", bearer(&format!("Basic {token}")), NOT_BEARER),
+        ("one-word header", bearer(token), MALFORMED),
+        ("wrong token in the header", bearer("Bearer wrong"), BAD_TOKEN),
+        ("start of the token in the header", bearer(&format!("Bearer {}", &token[..token.len() - 1])), BAD_TOKEN),
+        ("two authorization headers", bearer(&format!("Bearer {token}")).and("Authorization", &format!("Bearer {token}")), BAD_REQUEST),
+        ("another origin", good().with("Origin", "https://evil.example"), FORBIDDEN),
+        ("origin null", good().with("Origin", "null"), FORBIDDEN),
+        ("origin with a slash", good().with("Origin", "https://colab.research.google.com/"), FORBIDDEN),
+        ("origin without TLS", good().with("Origin", "http://colab.research.google.com"), FORBIDDEN),
+        ("origin with a port", good().with("Origin", "https://colab.research.google.com:444"), FORBIDDEN),
+        ("origin that begins alike", good().with("Origin", "https://colab.research.google.com.evil.example"), FORBIDDEN),
+        ("no origin", good().without("Origin"), FORBIDDEN),
+        ("two origins", good().and("Origin", "https://colab.google.com"), BAD_REQUEST),
+        ("bad origin, no token", bare().with("Origin", "https://evil.example"), MISSING),
+        ("bad origin, wrong bearer", bearer("Bearer x").with("Origin", "https://evil.example"), BAD_TOKEN),
+        ("bad origin, no subprotocol", good().with("Origin", "https://evil.example").without("Sec-WebSocket-Protocol"), FORBIDDEN),
+        ("no subprotocol", good().without("Sec-WebSocket-Protocol"), BAD_REQUEST),
+        ("another subprotocol", good().with("Sec-WebSocket-Protocol", "mcp2"), BAD_REQUEST),
+        ("no upgrade", good().without("Upgrade").without("Connection"), NO_UPGRADE),
+        ("no upgrade, no token", bare().without("Upgrade").without("Connection"), MISSING),
+        ("no upgrade, bad origin", good().without("Upgrade").with("Origin", "https://evil.example"), NO_UPGRADE),
+        ("wrong version", good().with("Sec-WebSocket-Version", "8"), BAD_REQUEST),
+        ("no version", good().without("Sec-WebSocket-Version"), BAD_REQUEST),
+        ("no key", good().without("Sec-WebSocket-Key"), BAD_REQUEST),
+        ("short key", good().with("Sec-WebSocket-Key", "c2hvcnQ="), BAD_REQUEST),
+        ("POST", line("POST /?access_token=TOKEN HTTP/1.1"), DROPPED),
+        ("OPTIONS", line("OPTIONS /?access_token=TOKEN HTTP/1.1"), DROPPED),
+        ("HEAD", line("HEAD /?access_token=TOKEN HTTP/1.1"), DROPPED),
+        ("HTTP/1.0", line("GET /?access_token=TOKEN HTTP/1.0"), DROPPED),
+        ("garbage", line("\u{1}\u{2} garbage"), DROPPED),
+    ]
+}
+
+fn status_line(answer: &[u8]) -> String {
+    String::from_utf8_lossy(answer).lines().next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn the_table_of_answers() -> Result<()> {
+    let bridge = Bridge::start().await?;
+    let mut wrong = Vec::new();
+    for (name, request, expected) in rows(&bridge.connection.token) {
+        let seen = status_line(&exchange(V4, bridge.connection.port, &request.bytes()).await?);
+        if seen != expected {
+            wrong.push(format!("{name}: expected {expected:?}, got {seen:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_table_of_answers_holds_for_single_bytes() -> Result<()> {
+    let bridge = Bridge::start().await?;
+    for (name, request, expected) in rows(&bridge.connection.token) {
+        // A server that has refused and closed may reset what still comes, and the answer with it.
+        if expected != DROPPED {
+            let answer = exchange_bytewise(V4, bridge.connection.port, &request.bytes()).await?;
+            assert_eq!(status_line(&answer), expected, "{name}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_accepted_handshake_names_the_subprotocol_and_proves_the_key() -> Result<()> {
+    let bridge = Bridge::start().await?;
+    let request = Upgrade::good(&format!("/?access_token={}", bridge.connection.token));
+    let answer = exchange(V4, bridge.connection.port, &request.bytes()).await?;
+    let head = String::from_utf8(answer)?.to_ascii_lowercase();
+    assert!(head.contains("\r\nsec-websocket-protocol: mcp\r\n"), "{head}");
+    // The answer to the key of RFC 6455, section 1.3.
+    assert!(head.contains("\r\nsec-websocket-accept: s3pplmbitxaq9kygzzhzrbk+xoo=\r\n"), "{head}");
+    assert!(!head.contains("sec-websocket-extensions"), "{head}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn garbage_that_never_was_http_is_dropped() -> Result<()> {
+    let bridge = Bridge::start().await?;
+    let tls_hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+    for garbage in [&tls_hello[..], b"\0\0\0\0\r\n\r\n", b"\xff\xfe\r\n\r\n", b"hello\r\n\r\n"] {
+        assert_eq!(exchange(V4, bridge.connection.port, garbage).await?, b"", "{garbage:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn both_loopback_addresses_share_the_port() -> Result<()> {
+    let mut bridge = Bridge::start().await?;
+    let answer = exchange(V4, bridge.connection.port, &Upgrade::good("/").bytes()).await?;
+    assert_eq!(status_line(&answer), MISSING);
+    if std::net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_err() {
+        return Ok(()); // This machine has no IPv6, and the program has just shown that it works without.
+    }
+    let answer = exchange(V6, bridge.connection.port, &Upgrade::good("/").bytes()).await?;
+    assert_eq!(status_line(&answer), MISSING);
+    let mut tab = Tab::connect_with(&bridge.connection, &Options { ipv6: true, ..Options::default() }).await?;
+    tab.open().await?;
+    bridge.agent.wait_notification(crate::bridge::LIST_CHANGED).await?;
+    bridge.assert_works(&mut tab).await
+}
+
+#[tokio::test]
+async fn a_second_tab_is_told_that_the_server_is_busy() -> Result<()> {
+    let mut bridge = Bridge::start().await?;
+    let mut first = bridge.tab().await?;
+    let mut second = Tab::connect(&bridge.connection).await?;
+    assert_eq!(second.wait_close().await?, (1013, "Server is busy".to_owned()));
+    bridge.assert_works(&mut first).await?;
+    bridge.agent.assert_quiet().await
+}
+
+#[tokio::test]
+async fn silent_sockets_do_not_delay_a_real_tab() -> Result<()> {
+    // 64 may wait; the tab must come through below that number and above it.
+    for number in [60, 70] {
+        let mut bridge = Bridge::start().await?;
+        let mut waiting = Vec::new();
+        for _ in 0..number {
+            waiting.push(silent(bridge.connection.port).await?);
+        }
+        let mut tab = bridge.tab().await?;
+        bridge.assert_works(&mut tab).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_silent_socket_may_speak_after_others_did() -> Result<()> {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let mut bridge = Bridge::start().await?;
+    let mut patient = silent(bridge.connection.port).await?;
+    bridge.tab().await?.close(1000).await?;
+    bridge.agent.wait_notification(crate::bridge::LIST_CHANGED).await?;
+    patient.write_all(&Upgrade::good(&format!("/?access_token={}", bridge.connection.token)).bytes()).await?;
+    let mut start = [0; 12];
+    testkit::within("the answer", patient.read_exact(&mut start)).await??;
+    assert_eq!(&start, b"HTTP/1.1 101");
+    Ok(())
+}

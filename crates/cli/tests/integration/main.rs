@@ -1,0 +1,15 @@
+//! The program as its users meet it: a child process, an agent on its standard input or on HTTP, and a tab.
+
+mod arguments;
+mod bridge;
+mod forwarding;
+mod handshake;
+mod http;
+mod large;
+mod losing;
+mod pages;
+mod progress;
+mod secrets;
+mod session;
+mod sharing;
+mod tools;

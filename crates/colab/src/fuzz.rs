@@ -1,0 +1,43 @@
+//! What the fuzz targets call.
+
+use tokio::time::Instant;
+use workspace::Token;
+
+use crate::envelope;
+use crate::handshake::{Handshake, Step};
+use crate::session::Session;
+
+/// Feeds bytes to a handshake, in pieces whose lengths the first bytes tell.
+pub fn handshake(data: &[u8]) {
+    let Some(token) = Token::chosen("AAAAAAAAAAAAAAAAAAAAAA") else { return };
+    let mut handshake = Handshake::new(token);
+    let (lengths, mut rest) = data.split_at(data.len().min(4));
+    for length in lengths {
+        let (piece, later) = rest.split_at(rest.len().min(usize::from(*length)));
+        rest = later;
+        match handshake.feed(piece) {
+            Step::More => {}
+            Step::Refuse(refusal) => {
+                let response = refusal.response();
+                assert!(response.starts_with("HTTP/1.1 4"), "{response}");
+                return;
+            }
+            Step::Accept { .. } | Step::Drop => return,
+        }
+    }
+    let _ = handshake.feed(rest);
+}
+
+/// Reads bytes as one frame from a page, by itself and in a session that has just opened.
+pub fn envelope(data: &[u8]) {
+    let now = Instant::now();
+    let (mut session, _) = Session::open(now);
+    let events = session.receive(data, now);
+    assert_eq!(envelope::parse(data).is_err(), is_dropped_as_nonsense(&events, data));
+}
+
+fn is_dropped_as_nonsense(events: &[crate::session::Event], data: &[u8]) -> bool {
+    use crate::session::Event;
+    let reason = envelope::parse(data).err();
+    matches!(events, [Event::Dropped(seen)] if Some(*seen) == reason)
+}

@@ -1,0 +1,132 @@
+//! The port where a tab knocks: one port on both loopback addresses.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use socket2::{Domain, Socket, Type};
+
+/// Why the port could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// Somebody else has the port.
+    #[error(
+        "port {port} on {address} is in use by another program (an earlier cellbridge perhaps); stop that \
+         program, choose another port, or leave the port out to get a free one"
+    )]
+    InUse {
+        /// The port that was asked for.
+        port: u16,
+        /// The loopback address on which it is taken.
+        address: SocketAddr,
+    },
+    /// The operating system refused.
+    #[error("cannot listen on {address}: {source}")]
+    Refused {
+        /// The address that was tried.
+        address: SocketAddr,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// No port was free on both addresses.
+    #[error("found no port that is free on both 127.0.0.1 and ::1; name one with an option")]
+    NoneFree,
+}
+
+/// How many free ports of one family are tried on the other.
+const ATTEMPTS: usize = 32;
+
+/// Open sockets on 127.0.0.1 and, where the host has IPv6, on `::1`, with the same port.
+///
+/// The page connects to `localhost`, which browsers resolve to `::1` first: another program that listened
+/// there on this port would receive the token.
+pub struct Listener {
+    pub(crate) sockets: Vec<std::net::TcpListener>,
+    port: u16,
+}
+
+impl Listener {
+    /// Opens `port`, or a free one for 0.
+    pub fn bind(port: u16) -> Result<Self, BindError> {
+        if port != 0 {
+            return Self::bind_both(port);
+        }
+        for _ in 0..ATTEMPTS {
+            match Self::bind_both(0) {
+                Err(BindError::InUse { .. }) => {}
+                other => return other,
+            }
+        }
+        Err(BindError::NoneFree)
+    }
+
+    /// The port in use.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    fn bind_both(port: u16) -> Result<Self, BindError> {
+        let v4 = open((Ipv4Addr::LOCALHOST, port).into())?;
+        let address = v4
+            .local_addr()
+            .map_err(|source| BindError::Refused { address: (Ipv4Addr::LOCALHOST, port).into(), source })?;
+        let port = address.port();
+        let mut sockets = vec![v4];
+        match open((Ipv6Addr::LOCALHOST, port).into()) {
+            Ok(v6) => sockets.push(v6),
+            Err(in_use @ BindError::InUse { .. }) => return Err(in_use),
+            // A host without IPv6, or with it switched off.
+            Err(error) => tracing::debug!(%error, "listening on IPv4 only"),
+        }
+        Ok(Self { sockets, port })
+    }
+}
+
+fn open(address: SocketAddr) -> Result<std::net::TcpListener, BindError> {
+    let listening = || -> io::Result<std::net::TcpListener> {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        if address.is_ipv6() {
+            socket.set_only_v6(true)?;
+        }
+        // Elsewhere this option would let two programs share the port.
+        #[cfg(unix)]
+        socket.set_reuse_address(true)?;
+        socket.bind(&address.into())?;
+        socket.listen(128)?;
+        socket.set_nonblocking(true)?;
+        Ok(socket.into())
+    };
+    listening().map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => BindError::InUse { port: address.port(), address },
+        _ => BindError::Refused { address, source },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_addresses_have_the_same_port() {
+        let listener = Listener::bind(0).unwrap();
+        for socket in &listener.sockets {
+            assert_eq!(socket.local_addr().unwrap().port(), listener.port());
+            assert!(socket.local_addr().unwrap().ip().is_loopback());
+        }
+    }
+
+    #[test]
+    fn a_port_in_use_is_named() {
+        let first = Listener::bind(0).unwrap();
+        let Err(error) = Listener::bind(first.port()) else { panic!("the port was given twice") };
+        assert!(error.to_string().contains(&format!("port {}", first.port())), "{error}");
+    }
+
+    #[test]
+    fn a_port_taken_on_one_address_only_is_in_use() {
+        let taken = std::net::TcpListener::bind("[::1]:0");
+        // Without IPv6 there is nothing to take.
+        let Ok(taken) = taken else { return };
+        let port = taken.local_addr().unwrap().port();
+        assert!(matches!(Listener::bind(port), Err(BindError::InUse { .. })));
+    }
+}

@@ -1,0 +1,392 @@
+//! One connected page: the socket around its [`Session`].
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::value::RawValue;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message as Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
+use tokio_util::sync::CancellationToken;
+use workspace::{Answer, Progress, Tool};
+
+use crate::heartbeat::{Beat, Heartbeat};
+use crate::session::{Event, Session};
+
+/// The largest frame and message taken from a page. An output of a cell is one message.
+const LARGEST_MESSAGE: usize = 256 * 1024 * 1024;
+/// How long a page may take to answer a close frame.
+const CLOSING: Duration = Duration::from_millis(500);
+
+/// A page's socket, whose received bytes are counted.
+pub(crate) type Socket = WebSocketStream<Counted>;
+
+/// Takes over a TCP connection whose handshake is done; `rest` is what the page sent after it.
+pub(crate) async fn socket(stream: TcpStream, rest: Vec<u8>) -> Socket {
+    let config = WebSocketConfig::default()
+        .max_message_size(Some(LARGEST_MESSAGE))
+        .max_frame_size(Some(LARGEST_MESSAGE));
+    let counted = Counted { stream, received: Arc::default() };
+    WebSocketStream::from_partially_read(counted, rest, Role::Server, Some(config)).await
+}
+
+/// Turns a page away in the way that Colab shows as "only one notebook session can be connected".
+pub(crate) async fn turn_away(mut socket: Socket) {
+    let farewell = CloseFrame { code: CloseCode::Again, reason: "Server is busy".into() };
+    if socket.close(Some(farewell)).await.is_ok() {
+        let drained = async { while let Some(Ok(_)) = socket.next().await {} };
+        let _ = timeout(CLOSING, drained).await;
+    }
+}
+
+/// Why a call has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoAnswer {
+    /// The page's socket closed.
+    PageLeft,
+    /// Nothing was heard for the time given at [`Page::call`].
+    TimedOut,
+}
+
+struct Waiter {
+    answer: oneshot::Sender<Answer>,
+    progress: mpsc::Sender<Progress>,
+}
+
+struct State {
+    session: Session,
+    waiters: HashMap<u64, Waiter>,
+    is_open: bool,
+}
+
+/// A connected page, shared by everyone who calls it.
+pub(crate) struct Page {
+    state: Mutex<State>,
+    /// Holds at most what calls in flight have sent.
+    outbox: mpsc::UnboundedSender<String>,
+    ready: watch::Sender<bool>,
+}
+
+impl Page {
+    /// Starts the session on a new socket. The page works while the returned driver runs.
+    pub(crate) fn open(socket: Socket) -> (Arc<Self>, Driver) {
+        let (session, events) = Session::open(Instant::now());
+        let (outbox, outgoing) = mpsc::unbounded_channel();
+        let state = State { session, waiters: HashMap::new(), is_open: true };
+        let page = Arc::new(Self { state: Mutex::new(state), outbox, ready: watch::Sender::new(false) });
+        // A session that has just opened only sends.
+        page.carry_out(&mut page.state(), events);
+        (page.clone(), Driver { page, socket, outgoing })
+    }
+
+    /// The tools the page offers; `None` while it has not said.
+    pub(crate) fn tools(&self) -> Option<Arc<[Tool]>> {
+        self.state().session.tools()
+    }
+
+    /// Waits until calls may flow. `false` if the page left before.
+    pub(crate) async fn ready(&self) -> bool {
+        let mut ready = self.ready.subscribe();
+        let _ = ready.wait_for(|ready| *ready).await;
+        self.state().is_open
+    }
+
+    /// Calls a tool and waits for the answer, however long that takes, unless `silence` is a time and passes
+    /// without an answer or progress. Dropping the future cancels the call.
+    pub(crate) async fn call(
+        self: &Arc<Self>,
+        params: &RawValue,
+        progress: Option<mpsc::Sender<Progress>>,
+        silence: Option<Duration>,
+    ) -> Result<Answer, NoAnswer> {
+        if !self.ready().await {
+            return Err(NoAnswer::PageLeft);
+        }
+        let (answer, mut answered) = oneshot::channel();
+        let (reported, mut reports) = mpsc::channel(64);
+        let id = {
+            let mut state = self.state();
+            if !state.is_open {
+                return Err(NoAnswer::PageLeft);
+            }
+            let (id, frame) = state.session.call(params, progress.is_some() || silence.is_some());
+            state.waiters.insert(id, Waiter { answer, progress: reported });
+            let _ = self.outbox.send(frame);
+            id
+        };
+        let mut flight = Flight { page: self, id, reason: "the agent cancelled the call" };
+        let mut deadline = silence.map(|silence| Instant::now() + silence);
+        loop {
+            tokio::select! {
+                biased;
+                Some(report) = reports.recv() => {
+                    deadline = silence.map(|silence| Instant::now() + silence);
+                    if let Some(progress) = &progress {
+                        let _ = progress.try_send(report);
+                    }
+                }
+                answer = &mut answered => return answer.map_err(|_| NoAnswer::PageLeft),
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                    flight.reason = "no answer or progress in the time allowed";
+                    return Err(NoAnswer::TimedOut);
+                }
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing that runs under the lock can leave the state half changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does what the session asks for; `true` if agents should list the tools again.
+    fn carry_out(&self, state: &mut State, events: Vec<Event>) -> bool {
+        let mut has_changed = false;
+        for event in events {
+            match event {
+                Event::Send(frame) => {
+                    let _ = self.outbox.send(frame);
+                }
+                Event::Ready => {
+                    self.ready.send_replace(true);
+                }
+                Event::ToolsChanged => has_changed = true,
+                Event::Answer { id, answer } => {
+                    if let Some(waiter) = state.waiters.remove(&id) {
+                        let _ = waiter.answer.send(answer);
+                    }
+                }
+                Event::Progress { id, progress } => {
+                    if let Some(waiter) = state.waiters.get(&id) {
+                        let _ = waiter.progress.try_send(progress);
+                    }
+                }
+                Event::Dropped(reason) => tracing::warn!(reason, "dropped a frame from the page"),
+            }
+        }
+        has_changed
+    }
+
+    fn close(&self) {
+        let mut state = self.state();
+        state.is_open = false;
+        // Dropping the senders answers every call in flight.
+        state.waiters.clear();
+        self.ready.send_replace(true);
+    }
+}
+
+/// A call that the page works on; dropped before its answer, it is cancelled.
+struct Flight<'a> {
+    page: &'a Page,
+    id: u64,
+    reason: &'static str,
+}
+
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        let mut state = self.page.state();
+        if state.waiters.remove(&self.id).is_some()
+            && let Some(frame) = state.session.cancel(self.id, self.reason)
+        {
+            let _ = self.page.outbox.send(frame);
+        }
+    }
+}
+
+/// How a page ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The page closed the socket, or the connection broke.
+    Closed,
+    /// No sign of life.
+    HalfOpen,
+    /// This program is shutting down and closed the socket.
+    Shutdown,
+}
+
+/// Moves frames between a page's socket and its session.
+pub(crate) struct Driver {
+    page: Arc<Page>,
+    socket: Socket,
+    outgoing: mpsc::UnboundedReceiver<String>,
+}
+
+impl Driver {
+    /// Runs until the socket closes or `shutdown` is cancelled. `changed` is called whenever agents should
+    /// list the tools again. Every call in flight has ended when this returns.
+    pub(crate) async fn run(self, shutdown: &CancellationToken, changed: impl Fn()) -> End {
+        let Self { page, socket, outgoing } = self;
+        let received = socket.get_ref().received.clone();
+        let (sink, mut stream) = socket.split();
+        let (control, controls) = mpsc::channel(4);
+        let broken = CancellationToken::new();
+        // Sending and receiving must not wait for each other: both sides may be in the middle of a huge frame.
+        let writer = write(sink, outgoing, controls);
+        let reader = async {
+            let end = tokio::select! {
+                end = read(&page, &mut stream, &received, &control, shutdown, &changed) => end,
+                () = broken.cancelled() => End::Closed,
+            };
+            page.close();
+            if end == End::Shutdown {
+                let farewell = CloseFrame { code: CloseCode::Normal, reason: "".into() };
+                let _ = control.send(Frame::Close(Some(farewell))).await;
+                // A socket that is dropped with unread bytes resets, and the page would never see the farewell.
+                let drained = async { while let Some(Ok(_)) = stream.next().await {} };
+                let _ = timeout(CLOSING, drained).await;
+            }
+            drop(control);
+            end
+        };
+        tokio::pin!(writer, reader);
+        let mut is_writing = true;
+        let end = loop {
+            tokio::select! {
+                end = &mut reader => break end,
+                () = &mut writer, if is_writing => {
+                    is_writing = false;
+                    broken.cancel();
+                }
+            }
+        };
+        if is_writing {
+            // The answer to the page's close frame, if there is one, still has to leave.
+            let _ = timeout(CLOSING, writer).await;
+        }
+        end
+    }
+}
+
+async fn read(
+    page: &Page,
+    stream: &mut SplitStream<Socket>,
+    received: &AtomicU64,
+    control: &mpsc::Sender<Frame>,
+    shutdown: &CancellationToken,
+    changed: &impl Fn(),
+) -> End {
+    let mut heartbeat = Heartbeat::new(Instant::now());
+    loop {
+        let now = Instant::now();
+        let beat = match heartbeat.poll(now, received.load(Ordering::Relaxed)) {
+            Beat::Wait(until) => until,
+            Beat::Dead => return End::HalfOpen,
+            Beat::Ping => {
+                // A full channel means that earlier pings could not be sent either; the next poll decides.
+                let _ = control.try_send(Frame::Ping(Vec::new().into()));
+                continue;
+            }
+        };
+        let overdue = page.state().session.deadline();
+        let wake = overdue.map_or(beat, |overdue| overdue.min(beat));
+        let has_changed = tokio::select! {
+            biased;
+            () = shutdown.cancelled() => return End::Shutdown,
+            frame = stream.next() => {
+                let payload = match &frame {
+                    Some(Ok(Frame::Text(text))) => text.as_bytes(),
+                    Some(Ok(Frame::Binary(bytes))) => bytes,
+                    Some(Ok(Frame::Ping(_) | Frame::Pong(_) | Frame::Frame(_))) => continue,
+                    Some(Ok(Frame::Close(_))) | None => return End::Closed,
+                    Some(Err(error)) => {
+                        tracing::info!(%error, "the page's socket failed");
+                        return End::Closed;
+                    }
+                };
+                let mut state = page.state();
+                let events = state.session.receive(payload, Instant::now());
+                page.carry_out(&mut state, events)
+            }
+            () = sleep_until(wake) => {
+                let mut state = page.state();
+                let events = state.session.handle_timeout(Instant::now());
+                page.carry_out(&mut state, events)
+            }
+        };
+        if has_changed {
+            changed();
+        }
+    }
+}
+
+async fn write(
+    mut sink: SplitSink<Socket, Frame>,
+    mut outgoing: mpsc::UnboundedReceiver<String>,
+    mut controls: mpsc::Receiver<Frame>,
+) {
+    loop {
+        let frame = tokio::select! {
+            biased;
+            control = controls.recv() => match control {
+                Some(control) => control,
+                None => {
+                    let _ = sink.close().await;
+                    break;
+                }
+            },
+            Some(text) = outgoing.recv() => Frame::text(text),
+        };
+        let is_farewell = frame.is_close();
+        if sink.feed(frame).await.is_err() {
+            break;
+        }
+        // One write to the socket for all that is waiting.
+        while let Ok(text) = outgoing.try_recv() {
+            if is_farewell || sink.feed(Frame::text(text)).await.is_err() {
+                break;
+            }
+        }
+        if sink.flush().await.is_err() || is_farewell {
+            break;
+        }
+    }
+}
+
+/// A stream that counts the bytes it receives.
+pub(crate) struct Counted {
+    stream: TcpStream,
+    received: Arc<AtomicU64>,
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let before = buffer.filled().len();
+        let poll = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        self.received.fetch_add((buffer.filled().len() - before) as u64, Ordering::Relaxed);
+        poll
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,102 @@
+//! The tools that are listed whether a page is connected or not.
+//!
+//! Many agents read the list once and ignore `tools/list_changed`, so the seven tools of the Colab page stand
+//! in it from the start, with the page's own parameters and types, described in our words.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+use workspace::Tool;
+
+/// Opens the browser and waits for the page.
+pub(crate) const CONNECT: &str = "open_colab_browser_connection";
+/// Reaches tools of the page that an agent has not listed.
+pub(crate) const CALL_ANY: &str = "call_colab_tool";
+
+/// The definitions, in the order in which they are listed: [`CONNECT`] first, [`CALL_ANY`] last.
+const DEFINITIONS: &str = include_str!("tools.json");
+
+/// The tools of [`DEFINITIONS`].
+pub(crate) fn built_in() -> Result<Vec<Tool>, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Named {
+        name: String,
+    }
+    let definitions: Vec<serde_json::Value> = serde_json::from_str(DEFINITIONS)?;
+    let tool = |definition: serde_json::Value| {
+        let raw: Box<RawValue> = to_raw_value(&definition)?;
+        let Named { name } = serde_json::from_value(definition)?;
+        Ok(Tool { name, definition: Arc::from(raw) })
+    };
+    definitions.into_iter().map(tool).collect()
+}
+
+/// The list as agents see it: ours, with the page's definition in place of ours where it has one, and what
+/// else the page offers before [`CALL_ANY`]. Names that only we serve stay ours.
+pub(crate) fn merge(ours: &[Tool], page: Option<&[Tool]>) -> Vec<Tool> {
+    let Some(page) = page else { return ours.to_vec() };
+    let is_ours_alone = |name: &str| name == CONNECT || name == CALL_ANY;
+    let of_page = |name: &str| page.iter().find(|tool| tool.name == name && !is_ours_alone(name));
+    let mut merged: Vec<Tool> = ours.iter().map(|tool| of_page(&tool.name).unwrap_or(tool).clone()).collect();
+    let extra = page.iter().filter(|tool| ours.iter().all(|known| known.name != tool.name));
+    let last = merged.len().saturating_sub(1);
+    merged.splice(last..last, extra.cloned());
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page_tool(name: &str) -> Tool {
+        let text = format!(r#"{{"name":"{name}","from":"page"}}"#);
+        Tool { name: name.into(), definition: Arc::from(RawValue::from_string(text).unwrap()) }
+    }
+
+    fn names(tools: &[Tool]) -> Vec<&str> {
+        tools.iter().map(|tool| tool.name.as_str()).collect()
+    }
+
+    #[test]
+    fn the_built_in_definitions_are_an_interface() {
+        let definitions: Vec<serde_json::Value> = built_in()
+            .unwrap()
+            .iter()
+            .map(|tool| serde_json::from_str(tool.definition.get()).unwrap())
+            .collect();
+        insta::assert_json_snapshot!(definitions);
+    }
+
+    #[test]
+    fn without_a_page_ours_are_listed() {
+        let ours = built_in().unwrap();
+        let merged = merge(&ours, None);
+        assert_eq!(
+            names(&merged),
+            [
+                CONNECT,
+                "add_code_cell",
+                "add_text_cell",
+                "delete_cell",
+                "get_cells",
+                "move_cell",
+                "run_code_cell",
+                "update_cell",
+                CALL_ANY
+            ]
+        );
+    }
+
+    #[test]
+    fn the_pages_definitions_replace_ours_and_extra_ones_join_them() {
+        let ours = built_in().unwrap();
+        let page =
+            [page_tool("colab_extra"), page_tool("get_cells"), page_tool(CONNECT), page_tool(CALL_ANY)];
+        let merged = merge(&ours, Some(&page));
+        assert_eq!(names(&merged)[8..], ["colab_extra", CALL_ANY]);
+        let is_page = |index: usize| merged[index].definition.get().contains(r#""from":"page""#);
+        let from_page: Vec<usize> = (0..merged.len()).filter(|index| is_page(*index)).collect();
+        assert_eq!(from_page, [4, 8]);
+    }
+}

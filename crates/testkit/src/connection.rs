@@ -1,0 +1,43 @@
+//! How a person or a test learns the tab's token and port.
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+
+use crate::Agent;
+
+/// What a tab needs to connect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connection {
+    /// The tab's port.
+    pub port: u16,
+    /// The tab's token.
+    pub token: String,
+    /// The whole URL to open in a browser.
+    pub url: String,
+}
+
+impl Connection {
+    /// Asks the program, which must have been started with `--no-browser` and have no page.
+    pub async fn ask(agent: &mut Agent) -> Result<Self> {
+        let result = agent.call_tool("open_colab_browser_connection", r#"{"timeout_seconds":0}"#).await?;
+        Self::read(&result)
+    }
+
+    /// Reads the answer `false` of `open_colab_browser_connection`.
+    pub fn read(result: &Value) -> Result<Self> {
+        ensure!(result["content"][0]["text"] == "false", "not the answer `false`: {result}");
+        let help = result["content"][1]["text"].as_str().context("no second text block")?;
+        let is_part_of_url = |c: char| !c.is_whitespace() && !"\"'`<>()".contains(c);
+        let start = help.find("https://").with_context(|| format!("no URL in {help:?}"))?;
+        let length = help[start..].find(|c| !is_part_of_url(c)).unwrap_or(help.len() - start);
+        let url = help[start..start + length].to_owned();
+        let (_, fragment) = url.split_once("#mcpProxyToken=").context("no token in the URL")?;
+        let (token, port) = fragment.split_once("&mcpProxyPort=").context("no port in the URL")?;
+        let (port, token) = (port.parse()?, token.to_owned());
+        ensure!(
+            help.lines().any(|line| line.trim() == format!("{token}&{port}")),
+            "no line to paste: {help}"
+        );
+        Ok(Self { port, token, url })
+    }
+}
