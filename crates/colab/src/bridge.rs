@@ -113,7 +113,7 @@ impl Bridge {
             Ok(driver) => driver,
             Err(socket) => {
                 tracing::info!("turned a second page away");
-                return page::turn_away(socket).await;
+                return page::turn_away(*socket).await;
             }
         };
         tracing::info!("a page connected");
@@ -132,11 +132,11 @@ impl Bridge {
     }
 
     /// Makes this socket the page, unless there is one already.
-    fn admit(&self, socket: Socket) -> Result<Driver, Socket> {
+    fn admit(&self, socket: Socket) -> Result<Driver, Box<Socket>> {
         let mut state = self.state();
         if state.page.is_some() {
             state.sightings.saw(Sighting::Busy);
-            return Err(socket);
+            return Err(Box::new(socket));
         }
         let (page, driver) = Page::open(socket);
         state.page = Some(page);

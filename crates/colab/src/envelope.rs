@@ -37,6 +37,10 @@ struct Fields<'a> {
 /// Reads one frame. The error says in words why it is no JSON-RPC message.
 pub(crate) fn parse(frame: &[u8]) -> Result<Message<'_>, &'static str> {
     let text = std::str::from_utf8(frame).map_err(|_| "not UTF-8")?;
+    // Structs are read from arrays as well.
+    if !text.trim_ascii_start().starts_with('{') {
+        return Err("not a JSON-RPC object");
+    }
     let fields: Fields<'_> = serde_json::from_str(text).map_err(|_| "not a JSON-RPC object")?;
     if fields.jsonrpc != "2.0" {
         return Err("not JSON-RPC 2.0");
@@ -174,6 +178,7 @@ mod tests {
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), "result");
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":"a","error":{"code":1,"message":""}}"#), "error");
         assert_eq!(kind("[]"), "not a JSON-RPC object");
+        assert_eq!(kind(r#"["2.0",1,"ping"]"#), "not a JSON-RPC object");
         assert_eq!(kind("{"), "not a JSON-RPC object");
         assert_eq!(kind(r#"{"jsonrpc":"1.0","id":1,"result":{}}"#), "not JSON-RPC 2.0");
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1}"#), "neither a request nor an answer");

@@ -210,7 +210,7 @@ fn check_upgrade(headers: Headers<'_>) -> Result<(), Refusal> {
     }
 }
 
-fn websocket_key<'a>(headers: Headers<'a>) -> Result<&'a str, Refusal> {
+fn websocket_key(headers: Headers<'_>) -> Result<&str, Refusal> {
     let name = "Sec-WebSocket-Key";
     let key = headers.single(name)?.ok_or(Refusal::Header { name, fault: "missing" })?;
     match base64::engine::general_purpose::STANDARD.decode(key) {

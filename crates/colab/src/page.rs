@@ -329,13 +329,13 @@ async fn write(
     loop {
         let frame = tokio::select! {
             biased;
-            control = controls.recv() => match control {
-                Some(control) => control,
-                None => {
+            control = controls.recv() => {
+                let Some(control) = control else {
                     let _ = sink.close().await;
                     break;
-                }
-            },
+                };
+                control
+            }
             Some(text) = outgoing.recv() => Frame::text(text),
         };
         let is_farewell = frame.is_close();

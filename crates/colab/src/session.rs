@@ -185,12 +185,12 @@ impl Session {
                 },
                 Answer::Result(_) => self.greet(now),
             },
-            Pending::Tools { so_far, pages } => self.listed(answer, so_far, pages, now),
+            Pending::Tools { so_far, pages } => self.listed(&answer, so_far, pages, now),
         }
     }
 
-    fn listed(&mut self, answer: Answer, mut so_far: Vec<Tool>, pages: usize, now: Instant) -> Vec<Event> {
-        let page = match &answer {
+    fn listed(&mut self, answer: &Answer, mut so_far: Vec<Tool>, pages: usize, now: Instant) -> Vec<Event> {
+        let page = match answer {
             Answer::Result(result) => serde_json::from_str::<ToolsPage<'_>>(result.get()).ok(),
             Answer::Error(_) => None,
         };

@@ -1,1 +1,29 @@
-//! Skeleton.
+//! The face towards agents: the Model Context Protocol over stdio and Streamable HTTP, in both of its eras
+//! (2025-11-25 and older with `initialize`; 2026-07-28 without).
+//!
+//! `rmcp` speaks the protocol. What a relay brings passes through it as raw JSON (`raw`), because its typed
+//! model drops what it does not know.
+
+mod guard;
+mod hangup;
+mod http;
+mod progress;
+mod raw;
+mod server;
+mod sse;
+mod stdio;
+
+pub use guard::Guard;
+pub use http::{HttpError, serve_http};
+pub use server::Server;
+pub use stdio::{StdioError, serve_stdio};
+
+#[doc(hidden)]
+pub mod fuzz {
+    //! What the fuzz targets call.
+
+    /// Reads bytes as one line of an agent on stdio.
+    pub fn line(data: &[u8]) {
+        let _ = crate::stdio::decode(data);
+    }
+}

@@ -37,7 +37,7 @@ pub struct Call {
     /// The tool's name.
     pub name: String,
     /// The request's whole `params` object as the agent wrote it, `name` included.
-    pub params: Box<RawValue>,
+    pub params: Arc<RawValue>,
     /// Where progress goes; `None` when the agent asked for none. Reports that find the channel full are dropped.
     pub progress: Option<mpsc::Sender<Progress>>,
 }

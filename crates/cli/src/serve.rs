@@ -1,0 +1,145 @@
+//! Wires a place to a transport and runs until the agent, the person or the system ends it.
+
+use std::io::IsTerminal as _;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use colab::{Browser, Listener, Settings};
+use mcp::{Guard, Server};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use workspace::Token;
+
+use crate::args::{self, Serving, Transport};
+use crate::logging;
+
+const DEFAULT_HTTP_PORT: u16 = 4040;
+/// How long the last frames may take to leave at the end.
+const CLOSING: Duration = Duration::from_secs(3);
+
+/// Serves the Colab tab until the end.
+pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
+    let serving = &options.serving;
+    let is_stdio = serving.transport == Transport::Stdio;
+    let tab_port = match (options.tab_port, serving.port) {
+        (Some(tab_port), Some(port)) if is_stdio && tab_port != port => {
+            bail!(
+                "--port {port} and --tab-port {tab_port} say different things: on stdio both are the tab's port"
+            )
+        }
+        (Some(tab_port), _) => tab_port,
+        (None, port) => port.filter(|_| is_stdio).unwrap_or(0),
+    };
+    let token = Token::generate()?;
+    let door = if is_stdio { None } else { Some(Door::open(serving).await?) };
+    let secrets = [Some(&token), door.as_ref().and_then(|door| door.token.as_ref())];
+    logging::start(&serving.logging, secrets.into_iter().flatten().cloned().collect())?;
+    let listener = Listener::bind(tab_port).context("the port for the Colab tab could not be opened")?;
+    tracing::info!(port = listener.port(), "waiting for a Colab tab");
+
+    let shutdown = CancellationToken::new();
+    let settings = Settings {
+        browser: browser(options.no_browser),
+        connect_patience: options.connect_timeout,
+        call_silence: Some(options.call_timeout).filter(|timeout| !timeout.is_zero()),
+    };
+    let (place, tabs) = colab::Colab::new(listener, token, settings, shutdown.clone())?;
+    let tabs = tokio::spawn(tabs);
+    let signals = tokio::spawn(end_on_signal(shutdown.clone()));
+    let server = Server::new(place);
+    let served = match door {
+        None => {
+            introduce();
+            mcp::serve_stdio(&server, shutdown.clone()).await.map_err(anyhow::Error::from)
+        }
+        Some(Door { listener, guard, .. }) => {
+            mcp::serve_http(server, listener, guard, shutdown.clone()).await.map_err(anyhow::Error::from)
+        }
+    };
+    shutdown.cancel();
+    signals.abort();
+    let _ = tokio::time::timeout(CLOSING, tabs).await;
+    served
+}
+
+fn browser(is_forbidden: bool) -> Browser {
+    match std::env::var("BROWSER") {
+        _ if is_forbidden => Browser::Never,
+        Ok(command) if !command.trim().is_empty() => Browser::Command(command),
+        _ => Browser::System,
+    }
+}
+
+/// Tells a person who started the program by hand what it waits for.
+fn introduce() {
+    if std::io::stdin().is_terminal() {
+        eprintln!(
+            "cellbridge {} speaks the Model Context Protocol on standard input and output.\n\
+             Give this command to an agent, for example:\n  \
+             claude mcp add colab -- cellbridge colab\n\
+             End it with Ctrl-D.",
+            env!("CARGO_PKG_VERSION")
+        );
+    }
+}
+
+/// The way in for agents over HTTP.
+struct Door {
+    listener: TcpListener,
+    guard: Guard,
+    token: Option<Token>,
+}
+
+impl Door {
+    async fn open(options: &Serving) -> anyhow::Result<Self> {
+        let (host, port) = (options.host.as_str(), options.port.unwrap_or(DEFAULT_HTTP_PORT));
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let addresses: Vec<SocketAddr> = (bare, port)
+            .to_socket_addrs()
+            .with_context(|| format!("--host {host} is no address of this machine"))?
+            .collect();
+        if options.no_token && !addresses.iter().all(|address| address.ip().is_loopback()) {
+            bail!(
+                "--no-token would let everybody on the network run code here; it needs a loopback --host such as 127.0.0.1"
+            );
+        }
+        if options.token.as_deref() == Some("") {
+            bail!("the token is empty; leave --token and CELLBRIDGE_TOKEN out to get a new one");
+        }
+        let (token, is_new) = match options.token.as_deref().and_then(Token::chosen) {
+            _ if options.no_token => (None, false),
+            Some(token) => (Some(token), false),
+            None => (Some(Token::generate()?), true),
+        };
+        let listener = TcpListener::bind(&addresses[..]).await.with_context(|| {
+            format!("cannot listen on {host}:{port}; choose another port with --port (0: any free one)")
+        })?;
+        let address = listener.local_addr()?;
+        let query = token.as_ref().filter(|_| is_new).map(|token| format!("?token={}", token.expose()));
+        eprintln!("cellbridge: MCP endpoint http://{address}/mcp{}", query.unwrap_or_default());
+        let hosts = options.allowed_host.iter().cloned().chain([bare.to_owned()]);
+        Ok(Self { listener, guard: Guard::new(token.clone(), hosts), token })
+    }
+}
+
+async fn end_on_signal(shutdown: CancellationToken) {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut terminate) => {
+                tokio::select! {
+                    _ = tokio::signal::ctrl_c() => {}
+                    _ = terminate.recv() => {}
+                }
+            }
+            Err(_) => {
+                let _ = tokio::signal::ctrl_c().await;
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = tokio::signal::ctrl_c().await;
+    shutdown.cancel();
+}

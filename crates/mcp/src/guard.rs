@@ -1,0 +1,190 @@
+//! Who may speak to the HTTP listener: checks of Host, Origin and token, before anything else is looked at.
+
+use std::net::IpAddr;
+
+use axum::http::request::Parts;
+use axum::http::uri::Authority;
+use axum::http::{HeaderValue, StatusCode, Uri, header};
+use workspace::Token;
+
+/// The checks of one listener.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    token: Option<Token>,
+    hosts: Vec<String>,
+}
+
+/// Why a request is not served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Host,
+    Origin,
+    MissingToken,
+    WrongToken,
+}
+
+impl Refusal {
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Self::Host | Self::Origin => StatusCode::FORBIDDEN,
+            Self::MissingToken | Self::WrongToken => StatusCode::UNAUTHORIZED,
+        }
+    }
+
+    pub(crate) fn message(self) -> &'static str {
+        match self {
+            Self::Host => "Forbidden: this server is not known by that Host; add it with --allowed-host\n",
+            Self::Origin => "Forbidden: web pages of that Origin may not use this server\n",
+            Self::MissingToken => "Unauthorized: send the header \"Authorization: Bearer <token>\"\n",
+            Self::WrongToken => "Unauthorized: the token is not the one this server was started with\n",
+        }
+    }
+}
+
+impl Guard {
+    /// Lets in whoever shows `token` (everybody without one) and names this machine, or one of `hosts`, as the
+    /// Host. IP addresses are always let in: only names can be rebound by a hostile page.
+    pub fn new(token: Option<Token>, hosts: impl IntoIterator<Item = String>) -> Self {
+        Self { token, hosts: hosts.into_iter().map(|host| host.to_ascii_lowercase()).collect() }
+    }
+
+    /// Checks Host and Origin.
+    /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning>
+    pub(crate) fn check_source(&self, parts: &Parts) -> Result<(), Refusal> {
+        let host = single(parts, &header::HOST)
+            .map_err(|()| Refusal::Host)?
+            .and_then(|host| host.to_str().ok()?.parse::<Authority>().ok())
+            .or_else(|| parts.uri.authority().cloned())
+            .ok_or(Refusal::Host)?;
+        if !self.knows(host.host()) {
+            return Err(Refusal::Host);
+        }
+        // Only web pages send an Origin; ours would be served from here, and we serve none elsewhere.
+        let origin = single(parts, &header::ORIGIN).map_err(|()| Refusal::Origin)?;
+        let Some(origin) = origin else { return Ok(()) };
+        let origin =
+            origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok()).ok_or(Refusal::Origin)?;
+        let is_own = origin.scheme_str().is_some_and(|scheme| scheme == "http" || scheme == "https")
+            && origin.authority().is_some_and(|authority| {
+                self.knows(authority.host()) && authority.port_u16() == host.port_u16()
+            });
+        if is_own { Ok(()) } else { Err(Refusal::Origin) }
+    }
+
+    /// Checks the token and takes it out of the request, so that nothing behind can tell or log it.
+    pub(crate) fn check_token(&self, parts: &mut Parts) -> Result<(), Refusal> {
+        let header = parts.headers.remove(header::AUTHORIZATION);
+        let query = parts.uri.query().unwrap_or_default().to_owned();
+        if let Ok(bare) = parts.uri.path().parse() {
+            parts.uri = bare;
+        }
+        let Some(token) = &self.token else { return Ok(()) };
+        let shown_in_header = header.as_ref().and_then(bearer);
+        let mut shown_in_query =
+            form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "token").peekable();
+        if shown_in_header.is_none() && shown_in_query.peek().is_none() {
+            return Err(Refusal::MissingToken);
+        }
+        let is_right = shown_in_header.is_some_and(|shown| token.matches(shown))
+            || shown_in_query.any(|(_, shown)| token.matches(&shown));
+        if is_right { Ok(()) } else { Err(Refusal::WrongToken) }
+    }
+
+    fn knows(&self, host: &str) -> bool {
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+        host == "localhost" || host.parse::<IpAddr>().is_ok() || self.hosts.contains(&host)
+    }
+}
+
+fn bearer(header: &HeaderValue) -> Option<&str> {
+    let (scheme, token) = header.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn single<'a>(parts: &'a Parts, name: &header::HeaderName) -> Result<Option<&'a HeaderValue>, ()> {
+    let mut values = parts.headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (_, Some(_)) => Err(()),
+        (value, None) => Ok(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+
+    use super::*;
+
+    fn parts(uri: &str, headers: &[(&str, &str)]) -> Parts {
+        let mut request = Request::builder().uri(uri);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.body(()).unwrap().into_parts().0
+    }
+
+    fn guard() -> Guard {
+        Guard::new(Token::chosen("secret"), ["Box.example".to_owned()])
+    }
+
+    #[test]
+    fn hosts() {
+        for (host, is_let_in) in [
+            ("localhost", true),
+            ("localhost:4040", true),
+            ("127.0.0.1:4040", true),
+            ("[::1]:4040", true),
+            ("192.168.1.5:4040", true),
+            ("box.example:4040", true),
+            ("evil.example", false),
+            ("localhost.evil.example", false),
+            ("", false),
+        ] {
+            let result = guard().check_source(&parts("/mcp", &[("host", host)]));
+            assert_eq!(result.is_ok(), is_let_in, "{host}");
+        }
+        assert_eq!(guard().check_source(&parts("/mcp", &[])), Err(Refusal::Host));
+        let twice = parts("/mcp", &[("host", "localhost"), ("host", "localhost")]);
+        assert_eq!(guard().check_source(&twice), Err(Refusal::Host));
+    }
+
+    #[test]
+    fn origins() {
+        for (origin, is_let_in) in [
+            ("http://localhost:4040", true),
+            ("http://127.0.0.1:4040", true),
+            ("http://localhost:3000", false),
+            ("http://localhost", false),
+            ("http://evil.example:4040", false),
+            ("https://evil.example", false),
+            ("null", false),
+            ("file://", false),
+            ("", false),
+        ] {
+            let result =
+                guard().check_source(&parts("/mcp", &[("host", "localhost:4040"), ("origin", origin)]));
+            assert_eq!(result.is_ok(), is_let_in, "{origin}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_checked_and_taken_out() {
+        let check = |uri: &str, headers: &[(&str, &str)]| {
+            let mut parts = parts(uri, headers);
+            let result = guard().check_token(&mut parts);
+            assert!(parts.headers.get("authorization").is_none());
+            assert_eq!(parts.uri, "/mcp");
+            result
+        };
+        assert_eq!(check("/mcp", &[("authorization", "Bearer secret")]), Ok(()));
+        assert_eq!(check("/mcp", &[("authorization", "bearer secret")]), Ok(()));
+        assert_eq!(check("/mcp?token=secret", &[]), Ok(()));
+        assert_eq!(check("/mcp?a=b&token=%73ecret", &[]), Ok(()));
+        assert_eq!(check("/mcp", &[]), Err(Refusal::MissingToken));
+        assert_eq!(check("/mcp", &[("authorization", "Basic secret")]), Err(Refusal::MissingToken));
+        assert_eq!(check("/mcp", &[("authorization", "Bearer secrets")]), Err(Refusal::WrongToken));
+        assert_eq!(check("/mcp?token=", &[]), Err(Refusal::WrongToken));
+        let mut open = parts("/mcp", &[]);
+        assert_eq!(Guard::new(None, []).check_token(&mut open), Ok(()));
+    }
+}

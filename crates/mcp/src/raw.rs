@@ -1,0 +1,225 @@
+//! Carries JSON text through `rmcp`, whose typed results would drop what they do not know.
+//!
+//! A handler gives `rmcp` an empty result whose `_meta` holds the real one as a string. Whoever writes the
+//! message to the agent puts it back. The members that `rmcp` adds for an era (`resultType` and the like)
+//! stand around the string and are merged in.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolResult, JsonRpcMessage, ListToolsResult, MetaObject, ServerJsonRpcMessage, ServerResult,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// The member of `_meta` that holds a result. Only this program writes it, and never to an agent.
+const KEY: &str = "cellbridge.invalid/raw-result";
+
+/// The `params` of a request as the agent wrote them, beside what `rmcp` made of them.
+#[derive(Clone)]
+pub(crate) struct RawParams(pub(crate) Arc<RawValue>);
+
+/// A `tools/call` result that carries `result`.
+pub(crate) fn carry(result: String) -> CallToolResult {
+    let mut carrier = CallToolResult::success(Vec::new());
+    carrier.is_error = None;
+    carrier.meta = Some(carrier_meta(result));
+    carrier
+}
+
+/// A `tools/list` result that carries `result`.
+pub(crate) fn carry_list(result: String) -> ListToolsResult {
+    let mut carrier = ListToolsResult::with_all_items(Vec::new());
+    carrier.meta = Some(carrier_meta(result));
+    carrier
+}
+
+fn carrier_meta(result: String) -> MetaObject {
+    let mut meta = MetaObject::default();
+    meta.0.insert(KEY.to_owned(), serde_json::Value::String(result));
+    meta
+}
+
+/// The message as one line of text, with the carried result in its place.
+pub(crate) fn write(mut message: ServerJsonRpcMessage) -> serde_json::Result<String> {
+    let meta = match &mut message {
+        JsonRpcMessage::Response(response) => match &mut response.result {
+            ServerResult::CallToolResult(result) => result.meta.as_mut(),
+            ServerResult::ListToolsResult(result) => result.meta.as_mut(),
+            _ => None,
+        },
+        _ => None,
+    };
+    let carried = meta.and_then(|meta| meta.0.shift_remove(KEY));
+    let text = serde_json::to_string(&message)?;
+    match carried {
+        Some(serde_json::Value::String(result)) => splice(&text, &result),
+        _ => Ok(text),
+    }
+}
+
+/// Puts a carried result back into a message that `rmcp` has written. `None` if it carries none.
+pub(crate) fn restore(text: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Message<'a> {
+        #[serde(borrow)]
+        result: Carrier<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Carrier<'a> {
+        #[serde(borrow, rename = "_meta")]
+        meta: Meta<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Meta<'a> {
+        #[serde(borrow, rename = "cellbridge.invalid/raw-result")]
+        result: Cow<'a, str>,
+    }
+    memchr::memmem::find(text.as_bytes(), KEY.as_bytes())?;
+    let message: Message<'_> = serde_json::from_str(text).ok()?;
+    splice(text, &message.result.meta.result).ok()
+}
+
+/// Replaces the `result` of a written message, keeping what `rmcp` added for the agent's era.
+fn splice(text: &str, result: &str) -> serde_json::Result<String> {
+    #[derive(Deserialize)]
+    struct Message<'a> {
+        #[serde(borrow)]
+        id: &'a RawValue,
+        result: Additions,
+    }
+    #[derive(Deserialize)]
+    struct Additions(serde_json::Map<String, serde_json::Value>);
+
+    let Message { id, result: Additions(mut additions) } = serde_json::from_str(text)?;
+    for of_the_carrier in ["content", "tools", "_meta"] {
+        additions.shift_remove(of_the_carrier);
+    }
+    let result = one_line(result.trim());
+    let body = result.strip_prefix('{').filter(|_| !additions.is_empty());
+    let result = match body {
+        None => result,
+        Some(body) => {
+            let own: Names = serde_json::from_str(&result)?;
+            additions.retain(|name, _| !own.0.iter().any(|known| known == name));
+            let text = serde_json::to_string(&additions)?;
+            let added = text.trim_start_matches('{').trim_end_matches('}');
+            let comma = if added.is_empty() || body.trim_start().starts_with('}') { "" } else { "," };
+            Cow::Owned(format!("{{{added}{comma}{body}"))
+        }
+    };
+    Ok(format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.get()))
+}
+
+/// JSON allows line breaks only between tokens; both transports end a message at one.
+fn one_line(json: &str) -> Cow<'_, str> {
+    match memchr::memchr2(b'\n', b'\r', json.as_bytes()) {
+        None => Cow::Borrowed(json),
+        Some(_) => Cow::Owned(json.replace(['\n', '\r'], " ")),
+    }
+}
+
+/// The names of an object's members.
+struct Names(Vec<String>);
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+        impl<'de> serde::de::Visitor<'de> for Collect {
+            type Value = Names;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Names, A::Error> {
+                let mut names = Vec::new();
+                while let Some((name, serde::de::IgnoredAny)) = map.next_entry()? {
+                    names.push(name);
+                }
+                Ok(Names(names))
+            }
+        }
+        deserializer.deserialize_map(Collect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rmcp::model::{NumberOrString, ResultType};
+
+    use super::*;
+
+    const PAYLOAD: &str = r#"{"z":1.0,"content":[{"type":"video","n":12345678901234567890123}],"_meta":{"k":1e2},"isError":false}"#;
+
+    fn message(payload: &str, is_new_era: bool) -> ServerJsonRpcMessage {
+        let mut result = carry(payload.to_owned());
+        result.result_type = is_new_era.then_some(ResultType::COMPLETE);
+        ServerJsonRpcMessage::response(ServerResult::CallToolResult(result), NumberOrString::Number(7))
+    }
+
+    /// What both ways of writing a message make of it.
+    fn written(message: &ServerJsonRpcMessage) -> String {
+        let direct = write(message.clone()).unwrap();
+        let restored = restore(&serde_json::to_string(message).unwrap()).unwrap();
+        assert_eq!(direct, restored);
+        direct
+    }
+
+    #[test]
+    fn a_carried_result_comes_out_as_it_went_in() {
+        assert_eq!(
+            written(&message(PAYLOAD, false)),
+            format!(r#"{{"jsonrpc":"2.0","id":7,"result":{PAYLOAD}}}"#)
+        );
+    }
+
+    #[test]
+    fn the_eras_additions_are_merged_in_unless_they_are_there() {
+        let expect = |payload: &str, result: &str| {
+            assert_eq!(
+                written(&message(payload, true)),
+                format!(r#"{{"jsonrpc":"2.0","id":7,"result":{result}}}"#)
+            );
+        };
+        expect(r#"{"content":[]}"#, r#"{"resultType":"complete","content":[]}"#);
+        expect(" { } ", r#"{"resultType":"complete" }"#);
+        expect(r#"{"resultType":"other","a":1}"#, r#"{"resultType":"other","a":1}"#);
+        expect("[1,2]", "[1,2]");
+        expect("7", "7");
+    }
+
+    #[test]
+    fn line_breaks_between_tokens_do_not_break_the_line() {
+        let text = written(&message("{\n  \"content\": [\r\n  ],\n  \"a\": \"\\n\"\n}", false));
+        assert!(!text.contains(['\n', '\r']), "{text}");
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["result"]["a"], "\n");
+    }
+
+    #[test]
+    fn a_list_is_carried_too() {
+        let list = carry_list(r#"{"tools":[{"name":"a","x":1}]}"#.into());
+        let message =
+            ServerJsonRpcMessage::response(ServerResult::ListToolsResult(list), NumberOrString::Number(1));
+        assert!(written(&message).contains(r#""tools":[{"name":"a","x":1}]"#));
+    }
+
+    #[test]
+    fn messages_that_carry_nothing_are_left_alone() {
+        assert!(restore(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#).is_none());
+        assert!(restore(&format!(r#"{{"jsonrpc":"2.0","method":"x","params":{{"a":"{KEY}"}}}}"#)).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_survives(text in ".*", number in any::<f64>()) {
+            prop_assume!(number.is_finite());
+            let payload = serde_json::json!({ "content": [{ "type": "text", "text": text }], "n": number }).to_string();
+            prop_assert_eq!(
+                written(&message(&payload, false)),
+                format!(r#"{{"jsonrpc":"2.0","id":7,"result":{}}}"#, payload)
+            );
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! One agent's view of the server: what `rmcp` asks, answered from the relay.
+
+use std::future::ready;
+use std::sync::Arc;
+
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
+    CompleteResult, ConstString as _, ContentBlock, ErrorCode, ErrorData, Implementation,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use serde_json::value::{RawValue, to_raw_value};
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use workspace::{Answer, Call, Error, Relay};
+
+use crate::hangup::Hangup;
+use crate::progress::{WAITING_REPORTS, follow};
+use crate::raw::{self, RawParams};
+
+/// What is served to agents, whatever the transport.
+#[derive(Clone)]
+pub struct Server {
+    relay: Arc<dyn Relay>,
+}
+
+impl Server {
+    /// Serves the tools of `relay`.
+    pub fn new(relay: Arc<dyn Relay>) -> Self {
+        Self { relay }
+    }
+
+    /// The handler of one agent's session; `ended` tells it that the agent has gone.
+    pub(crate) fn session(&self, ended: &CancellationToken) -> Session {
+        let over = ended.child_token();
+        Session { relay: self.relay.clone(), over: over.clone(), _guard: over.drop_guard() }
+    }
+}
+
+/// One agent's session (in the 2026-07-28 era over HTTP: one request).
+pub(crate) struct Session {
+    relay: Arc<dyn Relay>,
+    /// Cancelled when the session is over, so that nothing that serves it outlives it.
+    over: CancellationToken,
+    _guard: DropGuard,
+}
+
+impl Session {
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let parts = context.extensions.get::<axum::http::request::Parts>();
+        let from_http = parts.and_then(|parts| parts.extensions.get::<RawParams>());
+        let params = match context.extensions.get::<RawParams>().or(from_http) {
+            Some(RawParams(params)) => params.clone(),
+            None => Arc::from(to_raw_value(&request).map_err(internal)?),
+        };
+        let hung_up = parts.and_then(|parts| parts.extensions.get::<Hangup>()).map(Hangup::token);
+        let name = request.name.into_owned();
+        let answer = async {
+            let token = context.meta.get_progress_token();
+            let (progress, reports) = match &token {
+                Some(_) => {
+                    let (progress, reports) = mpsc::channel(WAITING_REPORTS);
+                    (Some(progress), Some(reports))
+                }
+                None => (None, None),
+            };
+            let call = self.relay.call(Call { name, params, progress });
+            match (token, reports) {
+                (Some(token), Some(reports)) => follow(call, reports, &token, &context.peer).await,
+                _ => call.await,
+            }
+        };
+        // Dropping the call cancels it; an answer that is there already is worth more than any of the others.
+        tokio::select! {
+            biased;
+            answer = answer => reply(answer),
+            () = context.ct.cancelled() => Err(gone("the agent cancelled the call")),
+            () = self.over.cancelled() => Err(gone("the agent has gone")),
+            () = cancelled(hung_up) => Err(gone("the agent closed the response stream")),
+        }
+    }
+
+    fn list(&self) -> String {
+        let tools = self.relay.tools();
+        let definitions: Vec<&RawValue> = tools.iter().map(|tool| &*tool.definition).collect();
+        let length: usize = definitions.iter().map(|definition| definition.get().len() + 1).sum();
+        let mut list = String::with_capacity(length + 16);
+        list.push_str(r#"{"tools":["#);
+        for (index, definition) in definitions.iter().enumerate() {
+            if index > 0 {
+                list.push(',');
+            }
+            list.push_str(definition.get());
+        }
+        list.push_str("]}");
+        list
+    }
+}
+
+async fn cancelled(token: Option<CancellationToken>) {
+    match token {
+        Some(token) => token.cancelled().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A result for a model to read: failures are `isError` results with the next step in them, never protocol
+/// errors, which most clients hide from the model.
+fn reply(answer: Result<Answer, Error>) -> Result<CallToolResponse, ErrorData> {
+    match answer {
+        Ok(Answer::Result(result)) => {
+            let result: Box<str> = result.into();
+            Ok(raw::carry(result.into_string()).into())
+        }
+        Ok(Answer::Error(error)) => Err(serde_json::from_str(error.get()).unwrap_or_else(|_| {
+            let message = format!("The page answered with an error that has no code: {}", error.get());
+            ErrorData::internal_error(message, None)
+        })),
+        Err(error) => Ok(CallToolResult::error(vec![ContentBlock::text(error.to_string())]).into()),
+    }
+}
+
+fn gone(reason: &'static str) -> ErrorData {
+    ErrorData::internal_error(reason, None)
+}
+
+fn internal(error: impl std::fmt::Display) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
+}
+
+/// Lists of what is not declared: empty for older agents, some of which ask without looking at the
+/// capabilities; an unknown method for the 2026-07-28 era, as its specification wants it.
+fn undeclared<T>(
+    context: &RequestContext<RoleServer>,
+    empty: T,
+    method: &'static str,
+) -> Result<T, ErrorData> {
+    let is_new_era =
+        context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+    if is_new_era { Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)) } else { Ok(empty) }
+}
+
+impl ServerHandler for Session {
+    fn get_info(&self) -> ServerConfig {
+        let mut capabilities = ServerCapabilities::default();
+        let mut tools = rmcp::model::ToolsCapability::default();
+        tools.list_changed = Some(true);
+        capabilities.tools = Some(tools);
+        ServerConfig::new(capabilities)
+            .with_server_info(
+                Implementation::new("cellbridge", env!("CARGO_PKG_VERSION")).with_title("Cellbridge"),
+            )
+            .with_instructions(self.relay.instructions())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(raw::carry_list(self.list()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let tools = self.relay.tools();
+        let tool = tools.iter().find(|tool| tool.name == name)?;
+        serde_json::from_str(tool.definition.get()).ok()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        self.call(request, context).await
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let mut changes = self.relay.changes();
+        let over = self.over.clone();
+        // Ends with the session.
+        tokio::spawn(over.run_until_cancelled_owned(async move {
+            while changes.changed().await.is_ok() {
+                if context.peer.notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+            }
+        }));
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let mut accepted = SubscriptionFilter::default();
+        accepted.tools_list_changed = requested.tools_list_changed;
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut changes = self.relay.changes();
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                () = self.over.cancelled() => return Ok(()),
+                changed = changes.changed() => {
+                    if changed.is_err() || context.sink().notify_tool_list_changed().await.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    fn complete(
+        &self,
+        _: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<CompleteResult, ErrorData>> + Send + '_ {
+        ready(undeclared(&context, CompleteResult::default(), CompleteRequestMethod::VALUE))
+    }
+
+    fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<ListPromptsResult, ErrorData>> + Send + '_ {
+        ready(undeclared(&context, ListPromptsResult::default(), ListPromptsRequestMethod::VALUE))
+    }
+
+    fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<ListResourcesResult, ErrorData>> + Send + '_ {
+        ready(undeclared(&context, ListResourcesResult::default(), ListResourcesRequestMethod::VALUE))
+    }
+
+    fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<ListResourceTemplatesResult, ErrorData>> + Send + '_ {
+        ready(undeclared(
+            &context,
+            ListResourceTemplatesResult::default(),
+            ListResourceTemplatesRequestMethod::VALUE,
+        ))
+    }
+}

@@ -1,0 +1,337 @@
+//! MCP on standard input and output: one JSON-RPC message a line, and nothing else.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::ServiceExt as _;
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode};
+use rmcp::service::{RoleServer, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::transport::io::{StdioReader, StdioWriter, stdio_pipes};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::raw::{self, RawParams};
+use crate::server::Server;
+
+/// The longest line taken from an agent.
+const LONGEST_LINE: usize = 256 * 1024 * 1024;
+
+/// How long calls may go on after the agent's end of input.
+const LAST_ANSWERS: Duration = Duration::from_millis(200);
+
+/// The session on stdio could not be held.
+#[derive(Debug, thiserror::Error)]
+pub enum StdioError {
+    /// The opening exchange failed.
+    #[error("the agent's session could not be opened: {0}")]
+    Opening(Box<ServerInitializeError>),
+    /// A task of the session failed.
+    #[error("the agent's session broke: {0}")]
+    Broken(#[from] tokio::task::JoinError),
+}
+
+/// Serves one agent until its end of stdin, or until `shutdown`.
+pub async fn serve_stdio(server: &Server, shutdown: CancellationToken) -> Result<(), StdioError> {
+    let (reader, writer) = stdio_pipes();
+    let ended = shutdown.child_token();
+    let transport = Stdio {
+        reader: BufReader::with_capacity(64 * 1024, reader),
+        line: Vec::new(),
+        is_too_long: false,
+        has_opened: false,
+        outbox: Arc::new(Outbox { lines: Mutex::default(), writer: tokio::sync::Mutex::new(writer) }),
+        ended: ended.clone(),
+    };
+    match server.session(&ended).serve_with_ct(transport, shutdown).await {
+        Ok(running) => {
+            running.waiting().await?;
+            Ok(())
+        }
+        // A client that only probes the server, or changes its mind.
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
+        Err(error) => Err(StdioError::Opening(Box::new(error))),
+    }
+}
+
+struct Stdio {
+    reader: BufReader<StdioReader>,
+    /// The line so far: `receive` may be dropped at any await.
+    line: Vec<u8>,
+    is_too_long: bool,
+    /// Whether the agent has asked for anything yet. `rmcp` ends the session if it opens with anything else.
+    has_opened: bool,
+    outbox: Arc<Outbox>,
+    ended: CancellationToken,
+}
+
+/// Lines on their way out, in the order in which they were handed over.
+struct Outbox {
+    lines: Mutex<VecDeque<String>>,
+    writer: tokio::sync::Mutex<StdioWriter>,
+}
+
+impl Outbox {
+    fn push(&self, line: String) {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push_back(line);
+    }
+
+    fn pop(&self) -> Option<String> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    async fn flush(&self) -> io::Result<()> {
+        let mut writer = self.writer.lock().await;
+        while let Some(mut line) = self.pop() {
+            line.push('\n');
+            writer.write_all(line.as_bytes()).await?;
+        }
+        writer.flush().await
+    }
+}
+
+impl Stdio {
+    /// The next whole line, without its end. `None` at the end of input.
+    async fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            let available = self.reader.fill_buf().await?;
+            if available.is_empty() {
+                // A last line without an end is a line.
+                let rest = std::mem::take(&mut self.line);
+                return Ok(Some(rest).filter(|rest| !rest.is_empty()));
+            }
+            let end = memchr::memchr(b'\n', available);
+            let taken = end.unwrap_or(available.len());
+            if self.line.len() + taken > LONGEST_LINE {
+                self.is_too_long = true;
+                self.line.clear();
+            }
+            if !self.is_too_long {
+                self.line.extend_from_slice(&available[..taken]);
+            }
+            let consumed = taken + usize::from(end.is_some());
+            self.reader.consume(consumed);
+            if end.is_some() {
+                if std::mem::take(&mut self.is_too_long) {
+                    let reason = format!("a line longer than {LONGEST_LINE} bytes was discarded");
+                    self.outbox.push(refusal("null", ErrorCode::INVALID_REQUEST, &reason));
+                    self.outbox.flush().await?;
+                    continue;
+                }
+                return Ok(Some(std::mem::take(&mut self.line)));
+            }
+        }
+    }
+}
+
+impl Transport<RoleServer> for Stdio {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let written = raw::write(message).map(|line| self.outbox.push(line));
+        let outbox = self.outbox.clone();
+        async move {
+            written?;
+            outbox.flush().await
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            let line = match self.next_line().await {
+                Ok(Some(line)) => line,
+                Ok(None) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "cannot read from the agent");
+                    break;
+                }
+            };
+            match decode(&line) {
+                Decoded::Message(message) => {
+                    self.has_opened |= matches!(*message, ClientJsonRpcMessage::Request(_));
+                    if self.has_opened {
+                        return Some(*message);
+                    }
+                }
+                Decoded::Nothing => {}
+                Decoded::Refused(answer) => {
+                    self.outbox.push(answer);
+                    if let Err(error) = self.outbox.flush().await {
+                        tracing::warn!(%error, "cannot write to the agent");
+                        break;
+                    }
+                }
+            }
+        }
+        // Calls that nobody waits for any more must not hold up the end; but a script that pipes its requests
+        // in wants the answers that are on their way.
+        let ended = self.ended.clone();
+        tokio::spawn(async move {
+            sleep(LAST_ANSWERS).await;
+            ended.cancel();
+        });
+        None
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.outbox.flush().await
+    }
+}
+
+/// What a line turned out to be.
+pub(crate) enum Decoded {
+    Message(Box<ClientJsonRpcMessage>),
+    /// Nothing to do.
+    Nothing,
+    /// The line that answers it.
+    Refused(String),
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+}
+
+/// Reads one line. The arguments of a tool call stay raw: `rmcp` sees the call without them.
+pub(crate) fn decode(line: &[u8]) -> Decoded {
+    let line = line.trim_ascii();
+    if line.is_empty() {
+        return Decoded::Nothing;
+    }
+    // Structs are read from arrays as well.
+    let fields = if line.starts_with(b"{") { serde_json::from_slice::<Line<'_>>(line).ok() } else { None };
+    let Some(fields) = fields else {
+        return Decoded::Refused(refusal("null", ErrorCode::PARSE_ERROR, "this line is no JSON-RPC message"));
+    };
+    let id = fields.id.map_or("null", RawValue::get);
+    let refused = |code, reason: &str| match fields.id {
+        Some(_) => Decoded::Refused(refusal(id, code, reason)),
+        None => Decoded::Nothing,
+    };
+    if fields.method.as_deref() == Some("tools/call") && fields.id.is_some() {
+        return match tool_call(id, fields.params) {
+            Ok(message) => Decoded::Message(Box::new(message)),
+            Err(reason) => refused(ErrorCode::INVALID_PARAMS, reason),
+        };
+    }
+    match serde_json::from_slice(line) {
+        Ok(message) => Decoded::Message(Box::new(message)),
+        Err(error) => {
+            tracing::debug!(%error, "a message that cannot be read");
+            refused(ErrorCode::INVALID_REQUEST, "this is no valid request")
+        }
+    }
+}
+
+fn tool_call(id: &str, params: Option<&RawValue>) -> Result<ClientJsonRpcMessage, &'static str> {
+    let params = params.ok_or("tools/call needs params")?;
+    let head = CallHead::read(params)?;
+    let meta = head.meta.map_or("{}", RawValue::get);
+    let name = serde_json::Value::from(head.name.as_ref());
+    let shell = format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":{name},"_meta":{meta}}}}}"#
+    );
+    let mut message =
+        serde_json::from_str(&shell).map_err(|_| "the id or _meta of this call cannot be read")?;
+    if let ClientJsonRpcMessage::Request(request) = &mut message {
+        use rmcp::model::GetExtensions as _;
+        request.request.extensions_mut().insert(RawParams(Arc::from(params.to_owned())));
+    }
+    Ok(message)
+}
+
+/// What of a call's `params` has to be understood here.
+#[derive(Deserialize)]
+pub(crate) struct CallHead<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
+impl<'a> CallHead<'a> {
+    /// Reads the head of `params`. The error says what a caller has to mend.
+    pub(crate) fn read(params: &'a RawValue) -> Result<Self, &'static str> {
+        let is_object = params.get().starts_with('{');
+        let head = if is_object { serde_json::from_str(params.get()).ok() } else { None };
+        head.ok_or("tools/call needs params with a name")
+    }
+}
+
+/// A JSON-RPC error as one line; `id` is JSON text.
+pub(crate) fn refusal(id: &str, code: ErrorCode, reason: &str) -> String {
+    let reason = serde_json::Value::from(reason);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{},"message":{reason}}}}}"#, code.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rmcp::model::{ClientRequest, GetExtensions as _};
+
+    use super::*;
+
+    fn refused(line: &str) -> serde_json::Value {
+        match decode(line.as_bytes()) {
+            Decoded::Refused(answer) => serde_json::from_str(&answer).unwrap(),
+            Decoded::Nothing => serde_json::Value::Null,
+            Decoded::Message(message) => panic!("{line} was taken as {message:?}"),
+        }
+    }
+
+    #[test]
+    fn a_call_keeps_its_params_as_they_were_written() {
+        let params =
+            r#"{"name":"x","arguments":{"n":1.0,"huge":1e999,"big":12345678901234567890123},"later":true}"#;
+        let line = format!(r#"{{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{params}}}"#);
+        let Decoded::Message(message) = decode(line.as_bytes()) else { panic!("taken") };
+        let ClientJsonRpcMessage::Request(request) = *message else { panic!("a request") };
+        assert!(matches!(&request.request, ClientRequest::CallToolRequest(call) if call.params.name == "x"));
+        assert_eq!(request.request.extensions().get::<RawParams>().unwrap().0.get(), params);
+    }
+
+    #[test]
+    fn what_cannot_be_served_is_answered_or_passed_over() {
+        assert_eq!(refused("{")["error"]["code"], -32700);
+        assert_eq!(refused("[]")["error"]["code"], -32700);
+        let answer = refused(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"arguments":{}}}"#);
+        assert_eq!(answer["error"]["code"], -32602);
+        assert_eq!(answer["id"], 3);
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":"q","method":"tools/call"}"#)["error"]["code"], -32602);
+        let line = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":["x"]}"#;
+        assert_eq!(refused(line)["error"]["code"], -32602);
+        assert!(refused("").is_null());
+        assert!(refused("  \r").is_null());
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_answered_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = decode(&bytes);
+        }
+
+        #[test]
+        fn any_arguments_stay_as_they_are(text in ".*", id in any::<i64>()) {
+            let arguments = serde_json::json!({ "text": text }).to_string();
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"arguments":{arguments},"name":"t"}}}}"#);
+            let Decoded::Message(message) = decode(line.as_bytes()) else { return Err(TestCaseError::fail("not taken")) };
+            let ClientJsonRpcMessage::Request(request) = *message else { return Err(TestCaseError::fail("no request")) };
+            let RawParams(params) = request.request.extensions().get::<RawParams>().unwrap();
+            prop_assert!(params.get().contains(&arguments));
+        }
+    }
+}
