@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
 use tokio::time::timeout;
-use workspace::{Answer, Error, Progress, Side};
+use workspace::{Answer, Call, Error, Progress, Report, Side};
 
 use crate::address::Address;
 use crate::bridge::Bridge;
@@ -34,11 +33,7 @@ struct Arguments {
 
 impl Connector {
     /// Waits for a page, in a browser that it opens where that is allowed and useful.
-    pub(crate) async fn connect(
-        &self,
-        arguments: Option<&RawValue>,
-        progress: Option<mpsc::Sender<Progress>>,
-    ) -> Result<Answer, Error> {
+    pub(crate) async fn connect(&self, arguments: Option<&RawValue>, call: &Call) -> Result<Answer, Error> {
         let Arguments { address, patience } = parse(arguments)?;
         let patience = patience.unwrap_or(self.patience);
         let since = self.bridge.mark();
@@ -46,9 +41,9 @@ impl Connector {
             return answer(&[], true);
         }
         let report = |step: f64, message: String| {
-            if let Some(progress) = &progress {
-                let _ =
-                    progress.try_send(Progress { progress: step, total: Some(3.0), message: Some(message) });
+            if call.wants_progress {
+                let progress = Progress { progress: step, total: Some(3.0), message: Some(message) };
+                let _ = call.reports.try_send(Report::Progress(progress));
             }
         };
         report(1.0, "The user is not connected to the Colab UI".into());

@@ -19,7 +19,7 @@ use tokio_tungstenite::tungstenite::Message as Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_util::sync::CancellationToken;
-use workspace::{Answer, Progress, Tool};
+use workspace::{Answer, Call, Report, Tool};
 
 use crate::heartbeat::{Beat, Heartbeat};
 use crate::session::{Event, Session};
@@ -61,7 +61,7 @@ pub(crate) enum NoAnswer {
 
 struct Waiter {
     answer: oneshot::Sender<Answer>,
-    progress: mpsc::Sender<Progress>,
+    reports: mpsc::Sender<Report>,
 }
 
 struct State {
@@ -102,26 +102,26 @@ impl Page {
         self.state().is_open
     }
 
-    /// Calls a tool and waits for the answer, however long that takes, unless `silence` is a time and passes
-    /// without an answer or progress. Dropping the future cancels the call.
+    /// Calls the tool that `params` name, for `call`, and waits for the answer, however long that takes, unless
+    /// `silence` is a time and passes without an answer or progress. Dropping the future cancels the call.
     pub(crate) async fn call(
         self: &Arc<Self>,
         params: &RawValue,
-        progress: Option<mpsc::Sender<Progress>>,
+        call: &Call,
         silence: Option<Duration>,
     ) -> Result<Answer, NoAnswer> {
         if !self.ready().await {
             return Err(NoAnswer::PageLeft);
         }
         let (answer, mut answered) = oneshot::channel();
-        let (reported, mut reports) = mpsc::channel(64);
+        let (reports, mut reported) = mpsc::channel(64);
         let id = {
             let mut state = self.state();
             if !state.is_open {
                 return Err(NoAnswer::PageLeft);
             }
-            let (id, frame) = state.session.call(params, progress.is_some() || silence.is_some());
-            state.waiters.insert(id, Waiter { answer, progress: reported });
+            let (id, frame) = state.session.call(params, call.wants_progress || silence.is_some());
+            state.waiters.insert(id, Waiter { answer, reports });
             let _ = self.outbox.send(frame);
             id
         };
@@ -130,10 +130,10 @@ impl Page {
         loop {
             tokio::select! {
                 biased;
-                Some(report) = reports.recv() => {
+                Some(report) = reported.recv() => {
                     deadline = silence.map(|silence| Instant::now() + silence);
-                    if let Some(progress) = &progress {
-                        let _ = progress.try_send(report);
+                    if call.wants_progress || !matches!(report, Report::Progress(_)) {
+                        let _ = call.reports.try_send(report);
                     }
                 }
                 answer = &mut answered => return answer.map_err(|_| NoAnswer::PageLeft),
@@ -169,7 +169,15 @@ impl Page {
                 }
                 Event::Progress { id, progress } => {
                     if let Some(waiter) = state.waiters.get(&id) {
-                        let _ = waiter.progress.try_send(progress);
+                        let _ = waiter.reports.try_send(Report::Progress(progress));
+                    }
+                }
+                // A log line does not say which call it belongs to, and no agent may read another's.
+                Event::Log(params) => {
+                    if let (Some(waiter), 1) = (state.waiters.values().next(), state.waiters.len()) {
+                        let _ = waiter.reports.try_send(Report::Log(params));
+                    } else {
+                        tracing::debug!("dropped a line of the page's log that belongs to no single call");
                     }
                 }
                 Event::Dropped(reason) => tracing::warn!(reason, "dropped a frame from the page"),

@@ -64,7 +64,7 @@ impl Colab {
         Ok((Arc::new(colab), serving))
     }
 
-    async fn forward(&self, tool: &str, params: &RawValue, call: &mut Call) -> Result<Answer, Error> {
+    async fn forward(&self, tool: &str, params: &RawValue, call: &Call) -> Result<Answer, Error> {
         let Some(page) = self.bridge.page() else {
             return Err(Error::new(
                 Side::Person,
@@ -85,7 +85,7 @@ impl Colab {
                 format!("It offers: {}.", names.join(", ")),
             ));
         }
-        page.call(params, call.progress.take(), self.call_silence).await.map_err(|reason| match reason {
+        page.call(params, call, self.call_silence).await.map_err(|reason| match reason {
             NoAnswer::PageLeft => Error::new(
                 Side::Place,
                 format!(
@@ -107,7 +107,7 @@ impl Colab {
     }
 
     /// Unpacks [`CALL_ANY`]: what it names becomes the call.
-    async fn call_any(&self, arguments: Option<&RawValue>, call: &mut Call) -> Result<Answer, Error> {
+    async fn call_any(&self, arguments: Option<&RawValue>, call: &Call) -> Result<Answer, Error> {
         let wrong = |cause: &str| {
             let hint =
                 format!(r#"Call {CALL_ANY} with {{"name": "<a tool of the tab>", "arguments": {{…}}}}."#);
@@ -137,8 +137,7 @@ impl Colab {
             },
             None => {}
         }
-        let own = call.params.clone();
-        if let Some(meta) = Members::of(&own).and_then(|members| members.get("_meta")) {
+        if let Some(meta) = Members::of(&call.params).and_then(|members| members.get("_meta")) {
             params.member("_meta", meta.get());
         }
         let params = RawValue::from_string(params.close())
@@ -169,14 +168,13 @@ impl Relay for Colab {
         self.bridge.changes()
     }
 
-    fn call(&self, mut call: Call) -> BoxFuture<'_, Result<Answer, Error>> {
+    fn call(&self, call: Call) -> BoxFuture<'_, Result<Answer, Error>> {
         async move {
-            let params = call.params.clone();
-            let arguments = Members::of(&params).and_then(|members| members.get("arguments"));
-            match call.name.clone().as_str() {
-                CONNECT => self.connector.connect(arguments, call.progress).await,
-                CALL_ANY => self.call_any(arguments, &mut call).await,
-                tool => self.forward(tool, &params, &mut call).await,
+            let arguments = Members::of(&call.params).and_then(|members| members.get("arguments"));
+            match call.name.as_str() {
+                CONNECT => self.connector.connect(arguments, &call).await,
+                CALL_ANY => self.call_any(arguments, &call).await,
+                tool => self.forward(tool, &call.params, &call).await,
             }
         }
         .boxed()

@@ -35,6 +35,8 @@ pub(crate) enum Event {
     Answer { id: u64, answer: Answer },
     /// A call reports how far it is.
     Progress { id: u64, progress: Progress },
+    /// A line of the page's log.
+    Log(Box<RawValue>),
     /// A frame was dropped, and why.
     Dropped(&'static str),
 }
@@ -167,6 +169,9 @@ impl Session {
                 }
                 _ => vec![Event::Dropped("progress of no call in flight")],
             },
+            "notifications/message" => {
+                params.map(|params| Event::Log(params.to_owned())).into_iter().collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -333,6 +338,7 @@ mod tests {
                     Event::Progress { id, progress } => {
                         self.other.push(format!("{id} at {}", progress.progress));
                     }
+                    Event::Log(params) => self.other.push(format!("log {params}")),
                     Event::Dropped(reason) => self.other.push(format!("dropped: {reason}")),
                 }
             }
@@ -561,6 +567,16 @@ mod tests {
         assert_eq!(story.next_sent()["result"]["roots"], serde_json::json!([]));
         story.page_says(r#"{"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{}}"#);
         assert_eq!(story.next_sent()["error"]["code"], -32601);
+    }
+
+    #[test]
+    fn the_pages_log_is_handed_on_as_it_came() {
+        let mut story = Story::opened();
+        let params = r#"{"level":"info","data":1.0}"#;
+        story
+            .page_says(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{params}}}"#));
+        story.page_says(r#"{"jsonrpc":"2.0","method":"notifications/message"}"#);
+        assert_eq!(story.happened(), [format!("log {params}")]);
     }
 
     #[test]

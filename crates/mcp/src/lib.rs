@@ -4,11 +4,13 @@
 //! `rmcp` speaks the protocol. What a relay brings passes through it as raw JSON (`raw`), because its typed
 //! model drops what it does not know.
 
+#![expect(deprecated, reason = "logging is deprecated in the 2026-07-28 era and served to older agents")]
+
 mod guard;
 mod hangup;
 mod http;
-mod progress;
 mod raw;
+mod reports;
 mod server;
 mod sse;
 mod stdio;

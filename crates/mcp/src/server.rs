@@ -1,15 +1,16 @@
 //! One agent's view of the server: what `rmcp` asks, answered from the relay.
 
 use std::future::ready;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, ConstString as _, ContentBlock, ErrorCode, ErrorData, Implementation,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
-    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    InitializeRequestParams, InitializeResult, JsonObject, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams, ProtocolVersion,
+    ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::value::{RawValue, to_raw_value};
@@ -18,8 +19,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use workspace::{Answer, Call, Error, Relay};
 
 use crate::hangup::Hangup;
-use crate::progress::{WAITING_REPORTS, follow};
 use crate::raw::{self, RawParams};
+use crate::reports::{Audience, WAITING_REPORTS};
 
 /// What is served to agents, whatever the transport.
 #[derive(Clone)]
@@ -36,7 +37,8 @@ impl Server {
     /// The handler of one agent's session; `ended` tells it that the agent has gone.
     pub(crate) fn session(&self, ended: &CancellationToken) -> Session {
         let over = ended.child_token();
-        Session { relay: self.relay.clone(), over: over.clone(), _guard: over.drop_guard() }
+        let log_level = Mutex::new(LoggingLevel::Debug);
+        Session { relay: self.relay.clone(), over: over.clone(), _guard: over.drop_guard(), log_level }
     }
 }
 
@@ -46,6 +48,8 @@ pub(crate) struct Session {
     /// Cancelled when the session is over, so that nothing that serves it outlives it.
     over: CancellationToken,
     _guard: DropGuard,
+    /// The least level of the page's log lines that this agent wants.
+    log_level: Mutex<LoggingLevel>,
 }
 
 impl Session {
@@ -62,29 +66,23 @@ impl Session {
         };
         let hung_up = parts.and_then(|parts| parts.extensions.get::<Hangup>()).map(Hangup::token);
         let name = request.name.into_owned();
-        let answer = async {
-            let token = context.meta.get_progress_token();
-            let (progress, reports) = match &token {
-                Some(_) => {
-                    let (progress, reports) = mpsc::channel(WAITING_REPORTS);
-                    (Some(progress), Some(reports))
-                }
-                None => (None, None),
-            };
-            let call = self.relay.call(Call { name, params, progress });
-            match (token, reports) {
-                (Some(token), Some(reports)) => follow(call, reports, &token, &context.peer).await,
-                _ => call.await,
-            }
-        };
+        let token = context.meta.get_progress_token();
+        let (reports, reported) = mpsc::channel(WAITING_REPORTS);
+        let call = self.relay.call(Call { name, params, reports, wants_progress: token.is_some() });
+        let level = (!is_new_era(&context)).then(|| self.log_level());
+        let audience = Audience { peer: &context.peer, token, level };
         // Dropping the call cancels it; an answer that is there already is worth more than any of the others.
         tokio::select! {
             biased;
-            answer = answer => reply(answer),
+            answer = audience.follow(call, reported) => reply(answer),
             () = context.ct.cancelled() => Err(gone("the agent cancelled the call")),
             () = self.over.cancelled() => Err(gone("the agent has gone")),
             () = cancelled(hung_up) => Err(gone("the agent closed the response stream")),
         }
+    }
+
+    fn log_level(&self) -> LoggingLevel {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn list(&self) -> String {
@@ -135,6 +133,10 @@ fn internal(error: impl std::fmt::Display) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 
+fn is_new_era(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
 /// Lists of what is not declared: empty for older agents, some of which ask without looking at the
 /// capabilities; an unknown method for the 2026-07-28 era, as its specification wants it.
 fn undeclared<T>(
@@ -142,9 +144,11 @@ fn undeclared<T>(
     empty: T,
     method: &'static str,
 ) -> Result<T, ErrorData> {
-    let is_new_era =
-        context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-    if is_new_era { Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)) } else { Ok(empty) }
+    if is_new_era(context) {
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+    } else {
+        Ok(empty)
+    }
 }
 
 impl ServerHandler for Session {
@@ -158,6 +162,27 @@ impl ServerHandler for Session {
                 Implementation::new("cellbridge", env!("CARGO_PKG_VERSION")).with_title("Cellbridge"),
             )
             .with_instructions(self.relay.instructions())
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut result = self.negotiate_initialize(&request)?;
+        // Only this era has the page's log pushed to agents.
+        result.capabilities.logging = Some(JsonObject::default());
+        Ok(result)
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = request.level;
+        Ok(())
     }
 
     async fn list_tools(

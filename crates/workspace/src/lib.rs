@@ -8,5 +8,5 @@ mod relay;
 mod token;
 
 pub use error::{Error, Side};
-pub use relay::{Answer, Call, Progress, Relay, Tool};
+pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use token::{NoRandomness, Token};

@@ -31,6 +31,15 @@ pub struct Progress {
     pub message: Option<String>,
 }
 
+/// What a call tells before its answer.
+#[derive(Debug)]
+pub enum Report {
+    /// How far it is.
+    Progress(Progress),
+    /// The `params` of a `notifications/message` (a line of the other side's log), as they came.
+    Log(Box<RawValue>),
+}
+
 /// One `tools/call` of an agent.
 #[derive(Debug)]
 pub struct Call {
@@ -38,8 +47,10 @@ pub struct Call {
     pub name: String,
     /// The request's whole `params` object as the agent wrote it, `name` included.
     pub params: Arc<RawValue>,
-    /// Where progress goes; `None` when the agent asked for none. Reports that find the channel full are dropped.
-    pub progress: Option<mpsc::Sender<Progress>>,
+    /// Where reports go. Those that find the channel full are dropped.
+    pub reports: mpsc::Sender<Report>,
+    /// Whether the agent asked for progress; if not, no [`Report::Progress`] is sent.
+    pub wants_progress: bool,
 }
 
 /// What came back for a call, as the other side wrote it.
