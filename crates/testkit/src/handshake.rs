@@ -97,14 +97,14 @@ async fn read_answer(mut stream: TcpStream) -> Result<Vec<u8>> {
             match stream.read_buf(&mut answer).await {
                 Ok(0) => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(()),
-                Ok(_)
-                    if answer.starts_with(b"HTTP/1.1 101")
-                        && answer.windows(4).any(|end| end == b"\r\n\r\n") =>
-                {
-                    return Ok(());
-                }
-                Ok(_) => {}
                 Err(error) => return Err(error),
+                Ok(_) => {}
+            }
+            // Frames may follow an acceptance at once.
+            let end = answer.windows(4).position(|end| end == b"\r\n\r\n");
+            if let Some(end) = end.filter(|_| answer.starts_with(b"HTTP/1.1 101")) {
+                answer.truncate(end + 4);
+                return Ok(());
             }
         }
     };

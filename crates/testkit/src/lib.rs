@@ -20,5 +20,6 @@ pub use http::{Endpoint, Reply, Session};
 pub use message::Message;
 pub use page::{Page, SEVEN_AND_ECHO, Serving, text_result};
 pub use program::Program;
+pub use rustix::process::Signal;
 pub use tab::{Options, Tab};
 pub use within::{PATIENCE, within};

@@ -26,7 +26,7 @@ fn rows(token: &str) -> Vec<(&'static str, Upgrade, &'static str)> {
     let good = || at(&format!("/?access_token={token}"));
     let query = |query: &str| at(&format!("/?{query}"));
     let bearer = |value: &str| bare().with("Authorization", value);
-    let encoded: String = token.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let encoded = token.bytes().fold(String::new(), |text, byte| format!("{text}%{byte:02X}"));
     let line = |line: &str| Upgrade { request_line: line.replace("TOKEN", token), ..good() };
     vec![
         ("token in the query", good(), ACCEPTED),
@@ -34,7 +34,11 @@ fn rows(token: &str) -> Vec<(&'static str, Upgrade, &'static str)> {
         ("token percent-encoded", query(&format!("access_token={encoded}")), ACCEPTED),
         ("token in the header", bearer(&format!("Bearer {token}")), ACCEPTED),
         ("scheme in lower case", bearer(&format!("bearer {token}")), ACCEPTED),
-        ("wrong query, good header", query("access_token=x").with("Authorization", &format!("Bearer {token}")), ACCEPTED),
+        (
+            "wrong query, good header",
+            query("access_token=x").with("Authorization", &format!("Bearer {token}")),
+            ACCEPTED,
+        ),
         ("the other origin", good().with("Origin", "https://colab.google.com"), ACCEPTED),
         ("mcp as second subprotocol", good().with("Sec-WebSocket-Protocol", "foo, mcp"), ACCEPTED),
         ("no authorization", bare(), MISSING),
@@ -51,24 +55,44 @@ fn rows(token: &str) -> Vec<(&'static str, Upgrade, &'static str)> {
         ("basic scheme", bearer(&format!("Basic {token}")), NOT_BEARER),
         ("one-word header", bearer(token), MALFORMED),
         ("wrong token in the header", bearer("Bearer wrong"), BAD_TOKEN),
-        ("start of the token in the header", bearer(&format!("Bearer {}", &token[..token.len() - 1])), BAD_TOKEN),
-        ("two authorization headers", bearer(&format!("Bearer {token}")).and("Authorization", &format!("Bearer {token}")), BAD_REQUEST),
+        (
+            "start of the token in the header",
+            bearer(&format!("Bearer {}", &token[..token.len() - 1])),
+            BAD_TOKEN,
+        ),
+        (
+            "two authorization headers",
+            bearer(&format!("Bearer {token}")).and("Authorization", &format!("Bearer {token}")),
+            BAD_REQUEST,
+        ),
         ("another origin", good().with("Origin", "https://evil.example"), FORBIDDEN),
         ("origin null", good().with("Origin", "null"), FORBIDDEN),
         ("origin with a slash", good().with("Origin", "https://colab.research.google.com/"), FORBIDDEN),
         ("origin without TLS", good().with("Origin", "http://colab.research.google.com"), FORBIDDEN),
         ("origin with a port", good().with("Origin", "https://colab.research.google.com:444"), FORBIDDEN),
-        ("origin that begins alike", good().with("Origin", "https://colab.research.google.com.evil.example"), FORBIDDEN),
+        (
+            "origin that begins alike",
+            good().with("Origin", "https://colab.research.google.com.evil.example"),
+            FORBIDDEN,
+        ),
         ("no origin", good().without("Origin"), FORBIDDEN),
         ("two origins", good().and("Origin", "https://colab.google.com"), BAD_REQUEST),
         ("bad origin, no token", bare().with("Origin", "https://evil.example"), MISSING),
         ("bad origin, wrong bearer", bearer("Bearer x").with("Origin", "https://evil.example"), BAD_TOKEN),
-        ("bad origin, no subprotocol", good().with("Origin", "https://evil.example").without("Sec-WebSocket-Protocol"), FORBIDDEN),
+        (
+            "bad origin, no subprotocol",
+            good().with("Origin", "https://evil.example").without("Sec-WebSocket-Protocol"),
+            FORBIDDEN,
+        ),
         ("no subprotocol", good().without("Sec-WebSocket-Protocol"), BAD_REQUEST),
         ("another subprotocol", good().with("Sec-WebSocket-Protocol", "mcp2"), BAD_REQUEST),
         ("no upgrade", good().without("Upgrade").without("Connection"), NO_UPGRADE),
         ("no upgrade, no token", bare().without("Upgrade").without("Connection"), MISSING),
-        ("no upgrade, bad origin", good().without("Upgrade").with("Origin", "https://evil.example"), NO_UPGRADE),
+        (
+            "no upgrade, bad origin",
+            good().without("Upgrade").with("Origin", "https://evil.example"),
+            NO_UPGRADE,
+        ),
         ("wrong version", good().with("Sec-WebSocket-Version", "8"), BAD_REQUEST),
         ("no version", good().without("Sec-WebSocket-Version"), BAD_REQUEST),
         ("no key", good().without("Sec-WebSocket-Key"), BAD_REQUEST),
@@ -145,7 +169,8 @@ async fn both_loopback_addresses_share_the_port() -> Result<()> {
     }
     let answer = exchange(V6, bridge.connection.port, &Upgrade::good("/").bytes()).await?;
     assert_eq!(status_line(&answer), MISSING);
-    let mut tab = Tab::connect_with(&bridge.connection, &Options { ipv6: true, ..Options::default() }).await?;
+    let mut tab =
+        Tab::connect_with(&bridge.connection, &Options { ipv6: true, ..Options::default() }).await?;
     tab.open().await?;
     bridge.agent.wait_notification(crate::bridge::LIST_CHANGED).await?;
     bridge.assert_works(&mut tab).await

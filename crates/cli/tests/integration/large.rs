@@ -1,9 +1,10 @@
 //! Messages of 64 MiB, where the original program hangs above 1 MiB.
 
 use anyhow::Result;
-use testkit::text_result;
+use testkit::{Session, text_result};
 
-use crate::bridge::Bridge;
+use crate::bridge::{Bridge, Served};
+use crate::http::tab;
 
 const LARGE: usize = 64 << 20;
 
@@ -45,6 +46,27 @@ async fn a_large_argument_arrives_whole() -> Result<()> {
     assert!(asked.params().contains(&arguments), "not what was sent");
     tab.reply(&asked, "{}").await?;
     bridge.agent.wait_response(call).await?.result()?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn large_arguments_and_results_cross_http() -> Result<()> {
+    let served = Served::start(&[]).await?;
+    let mut tab = tab(&served.endpoint()).await?;
+    let session = Session::open(&served.endpoint(), "2025-11-25").await?;
+    let arguments = format!(r#"{{"content":"{}"}}"#, "0123456789abcdef".repeat((8 << 20) / 16));
+    let params = format!(r#"{{"name":"update_cell","arguments":{arguments}}}"#);
+    let result = text_result(&"0123456789abcdef".repeat(LARGE / 16));
+    let page = async {
+        let asked = tab.expect_call("update_cell").await?;
+        assert!(asked.params().contains(&arguments), "not what was sent");
+        tab.reply(&asked, &result).await
+    };
+    let agent = async { session.request("1", "tools/call", &params).await?.message().await };
+    let (answer, played) = tokio::join!(agent, page);
+    let answer = answer?;
+    played?;
+    assert!(answer.result()? == result, "not what was sent");
     Ok(())
 }
 

@@ -63,12 +63,14 @@ async fn requests_of_the_page_are_answered_under_its_ids() -> Result<()> {
     let pong = tab.receive().await?;
     assert_eq!((pong.id.as_deref(), pong.result()?), (Some("\"p-1\""), "{}"));
 
-    tab.send_text(r#"{"jsonrpc":"2.0","id":12345678901234567890123,"method":"roots/list"}"#.to_owned()).await?;
+    tab.send_text(r#"{"jsonrpc":"2.0","id":12345678901234567890123,"method":"roots/list"}"#.to_owned())
+        .await?;
     let roots = tab.receive().await?;
     assert_eq!(roots.id.as_deref(), Some("12345678901234567890123"));
     assert!(roots.result_value()?["roots"].is_array(), "{}", roots.text);
 
-    tab.send_text(r#"{"jsonrpc":"2.0","id":3,"method":"sampling/createMessage","params":{}}"#.to_owned()).await?;
+    tab.send_text(r#"{"jsonrpc":"2.0","id":3,"method":"sampling/createMessage","params":{}}"#.to_owned())
+        .await?;
     let refused = tab.receive().await?;
     let error: Value = serde_json::from_str(refused.error()?)?;
     assert_eq!((refused.id.as_deref(), &error["code"]), (Some("3"), &Value::from(-32601)));
@@ -90,7 +92,8 @@ async fn unknown_notifications_are_passed_over() -> Result<()> {
 #[tokio::test]
 async fn a_page_may_speak_in_binary_frames() -> Result<()> {
     let mut bridge = Bridge::start().await?;
-    let mut tab = Tab::connect_with(&bridge.connection, &Options { binary: true, ..Options::default() }).await?;
+    let mut tab =
+        Tab::connect_with(&bridge.connection, &Options { binary: true, ..Options::default() }).await?;
     tab.open().await?;
     bridge.agent.wait_notification(LIST_CHANGED).await?;
     bridge.assert_works(&mut tab).await
@@ -104,7 +107,8 @@ async fn a_message_may_come_in_many_frames() -> Result<()> {
     let asked = tab.expect_call("echo").await?;
     let result = text_result("in pieces: äöü 🐢");
     // Three bytes a frame cuts characters in two.
-    tab.send_fragmented(format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, asked.need_id()?), 3).await?;
+    tab.send_fragmented(format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, asked.need_id()?), 3)
+        .await?;
     assert_eq!(bridge.agent.wait_response(call).await?.result()?, result);
     Ok(())
 }

@@ -15,7 +15,10 @@ async fn initialize_comes_first_on_every_socket() -> Result<()> {
         let params = initialize.params_value()?;
         assert_eq!(params["protocolVersion"], "2025-11-25");
         assert!(params["capabilities"].is_object(), "{params}");
-        assert!(params["clientInfo"]["name"].is_string() && params["clientInfo"]["version"].is_string(), "{params}");
+        assert!(
+            params["clientInfo"]["name"].is_string() && params["clientInfo"]["version"].is_string(),
+            "{params}"
+        );
         let answer = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {} });
         tab.reply(&initialize, &answer.to_string()).await?;
         tab.expect("notifications/initialized").await?;
@@ -66,7 +69,8 @@ async fn a_tool_list_in_pages_is_read_to_its_end() -> Result<()> {
     tab.answer_initialize("2025-11-25").await?;
     let first = tab.expect("tools/list").await?;
     assert!(first.params_value()?.get("cursor").is_none_or(Value::is_null), "{}", first.text);
-    tab.reply(&first, r#"{"tools":[{"name":"one","inputSchema":{"type":"object"}}],"nextCursor":"a \"2\""}"#).await?;
+    tab.reply(&first, r#"{"tools":[{"name":"one","inputSchema":{"type":"object"}}],"nextCursor":"a \"2\""}"#)
+        .await?;
     let second = tab.expect("tools/list").await?;
     assert_eq!(second.params_value()?["cursor"], "a \"2\"");
     tab.reply(&second, r#"{"tools":[],"nextCursor":"3"}"#).await?;

@@ -1,25 +1,32 @@
 //! What an agent is shown, and what answers when no page or no such tool is there.
 
+use std::collections::HashMap;
+
 use anyhow::{Context as _, Result};
-use serde::Deserialize as _;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use testkit::{Agent, Tab, text_result};
 
 use crate::bridge::{Bridge, LIST_CHANGED, PROGRAM};
 
-const SEVEN: [&str; 7] =
-    ["add_code_cell", "add_text_cell", "delete_cell", "get_cells", "move_cell", "run_code_cell", "update_cell"];
+const SEVEN: [&str; 7] = [
+    "add_code_cell",
+    "add_text_cell",
+    "delete_cell",
+    "get_cells",
+    "move_cell",
+    "run_code_cell",
+    "update_cell",
+];
 
 /// The listed definitions by name, as the text on the wire.
 async fn listed(agent: &mut Agent) -> Result<Vec<(String, String)>> {
     let answer = agent.exchange("tools/list", "{}").await?;
     let value = answer.result_value()?;
     let names = value["tools"].as_array().context("no tools")?.iter().map(|tool| tool["name"].as_str());
-    let start = answer.result()?.find("\"tools\":").context("no tools")? + "\"tools\":".len();
-    let mut rest = serde_json::Deserializer::from_str(&answer.result()?[start..]);
-    let raw = Vec::<Box<RawValue>>::deserialize(&mut rest)?;
-    let own = |(name, raw): (Option<&str>, Box<RawValue>)| Some((name?.to_owned(), raw.get().to_owned()));
+    let members: HashMap<&str, &RawValue> = serde_json::from_str(answer.result()?)?;
+    let raw: Vec<&RawValue> = serde_json::from_str(members["tools"].get())?;
+    let own = |(name, raw): (Option<&str>, &RawValue)| Some((name?.to_owned(), raw.get().to_owned()));
     names.zip(raw).map(own).collect::<Option<_>>().context("a tool without a name")
 }
 
@@ -85,9 +92,10 @@ async fn a_page_brings_its_own_definitions_byte_for_byte() -> Result<()> {
     bridge.agent.wait_notification(LIST_CHANGED).await?;
 
     let list = listed(&mut bridge.agent).await?;
-    let of = |name: &str| list.iter().filter(|(other, _)| other == name).map(|(_, raw)| raw.as_str());
-    assert_eq!(of("get_cells").collect::<Vec<_>>(), [cells]);
-    assert_eq!(of("novelty").collect::<Vec<_>>(), [novelty]);
+    for (name, expected) in [("get_cells", cells), ("novelty", novelty)] {
+        let of_that_name = list.iter().filter(|(other, _)| other == name).map(|(_, raw)| raw.as_str());
+        assert_eq!(of_that_name.collect::<Vec<_>>(), [expected]);
+    }
     assert_eq!(names(&list).len(), 10, "{:?}", names(&list));
 
     tab.close(1000).await?;
@@ -146,7 +154,8 @@ async fn tools_that_a_client_has_not_listed_again_can_be_called_by_name() -> Res
     let asked = tab.expect_call("echo").await?;
     tab.reply(&asked, &text_result("")).await?;
     bridge.agent.wait_response(without).await?.result()?;
-    for wrong in ["{}", r#"{"name":7}"#, r#"{"name":"echo","arguments":[]}"#, r#"{"name":"call_colab_tool"}"#] {
+    for wrong in ["{}", r#"{"name":7}"#, r#"{"name":"echo","arguments":[]}"#, r#"{"name":"call_colab_tool"}"#]
+    {
         bridge.agent.call_tool_in_vain("call_colab_tool", wrong).await?;
     }
     bridge.assert_works(&mut tab).await

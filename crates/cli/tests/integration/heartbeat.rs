@@ -1,0 +1,28 @@
+//! Pages that are gone without a word, as when a laptop sleeps.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use crate::bridge::{Bridge, LIST_CHANGED};
+
+/// The promise. This test takes as long as the program takes, because the silence has to be real.
+const NOTICED: Duration = Duration::from_secs(45);
+
+#[tokio::test]
+async fn a_page_that_answers_nothing_is_given_up() -> Result<()> {
+    let mut bridge = Bridge::start().await?;
+    // Its socket stays open, and nobody reads it.
+    let mut asleep = bridge.tab().await?;
+    let call = bridge.agent.start_call("run_code_cell", "{}").await?;
+    asleep.expect_call("run_code_cell").await?;
+    let begin = Instant::now();
+    while bridge.agent.wait_notification(LIST_CHANGED).await.is_err() {
+        assert!(begin.elapsed() < NOTICED, "still connected after {:?}", begin.elapsed());
+    }
+    assert!(begin.elapsed() < NOTICED, "given up after {:?}", begin.elapsed());
+    let text = bridge.agent.wait_failure(call).await?;
+    assert!(text.contains("may still be running"), "{text}");
+    let mut tab = bridge.tab().await?;
+    bridge.assert_works(&mut tab).await
+}

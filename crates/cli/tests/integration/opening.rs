@@ -1,0 +1,150 @@
+//! `open_colab_browser_connection`: the browser it opens, the addresses it refuses, and what it tells a person.
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+use testkit::{Agent, Connection, Options, Upgrade, exchange, silent, within};
+
+use crate::bridge::{Bridge, LIST_CHANGED, PROGRAM};
+
+const OPEN: &str = "open_colab_browser_connection";
+
+/// What the answer `false` tells the person.
+async fn told(agent: &mut Agent) -> Result<String> {
+    let answer = agent.call_tool(OPEN, r#"{"timeout_seconds":0}"#).await?;
+    answer["content"][1]["text"].as_str().map(str::to_owned).context("nothing was told")
+}
+
+/// Asks until the program has seen what the test did.
+async fn told_in_the_end(agent: &mut Agent, part: &str) -> Result<()> {
+    let asking = async {
+        loop {
+            if told(agent).await?.contains(part) {
+                return anyhow::Ok(());
+            }
+        }
+    };
+    within(part, asking).await?
+}
+
+#[tokio::test]
+async fn the_state_of_the_browser_is_told_in_words() -> Result<()> {
+    let mut bridge = Bridge::start().await?;
+    let agent = &mut bridge.agent;
+    told_in_the_end(agent, "No browser has connected").await?;
+    let prompt = silent(bridge.connection.port).await?;
+    told_in_the_end(agent, "permission prompt").await?;
+    drop(prompt);
+    told_in_the_end(agent, "blocked or dismissed").await?;
+    let stale = Upgrade::good("/?access_token=of-an-earlier-start").bytes();
+    exchange([127, 0, 0, 1].into(), bridge.connection.port, &stale).await?;
+    told_in_the_end(agent, "was refused").await?;
+    bridge.tab().await?.close(1000).await?;
+    bridge.agent.wait_notification(LIST_CHANGED).await?;
+    told_in_the_end(&mut bridge.agent, "was connected and has left").await
+}
+
+#[tokio::test]
+async fn the_token_goes_to_colab_alone() -> Result<()> {
+    let mut bridge = Bridge::start().await?;
+    for stranger in [
+        "http://colab.research.google.com/drive/abc",
+        "https://evil.example/",
+        "https://colab.research.google.com.evil.example/",
+        "https://colab.research.google.com@evil.example/",
+        "https://colab.research.google.com:8443/",
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "",
+    ] {
+        let arguments = json!({ "notebook_url": stranger, "timeout_seconds": 0 });
+        let text = bridge.agent.call_tool_in_vain(OPEN, arguments).await?;
+        assert!(!text.contains(&bridge.connection.token), "{stranger}: {text}");
+        assert!(text.contains("notebook_url"), "{stranger}: {text}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn arguments_that_make_no_sense_are_refused() -> Result<()> {
+    let mut bridge = Bridge::start().await?;
+    for (arguments, named) in [
+        (json!({ "timeout_seconds": -1 }), "timeout_seconds"),
+        (json!({ "timeout_seconds": "soon" }), "timeout_seconds"),
+        (json!({ "timeout_seconds": 1e300 }), "timeout_seconds"),
+        (json!({ "authuser": "me@example.com" }), "authuser"),
+        (json!({ "authuser": -1 }), "authuser"),
+        (json!({ "notebook_url": 7 }), "notebook_url"),
+    ] {
+        let text = bridge.agent.call_tool_in_vain(OPEN, &arguments).await?;
+        assert!(text.contains(named), "{arguments}: {text}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_notebook_and_an_account_may_be_chosen() -> Result<()> {
+    let mut bridge = Bridge::start().await?;
+    let notebook = "https://colab.research.google.com/drive/abc?x=1";
+    let arguments = json!({ "notebook_url": notebook, "authuser": 2, "timeout_seconds": 0 });
+    let connection = Connection::read(&bridge.agent.call_tool(OPEN, arguments).await?)?;
+    assert_eq!((connection.port, &connection.token), (bridge.connection.port, &bridge.connection.token));
+    let (page, _) = connection.url.split_once('#').context("no fragment")?;
+    assert_eq!(page, "https://colab.research.google.com/drive/abc?x=1&authuser=2");
+    let (page, _) = bridge.connection.url.split_once('#').context("no fragment")?;
+    assert_eq!(page, "https://colab.research.google.com/notebooks/empty.ipynb");
+    Ok(())
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_persons_own_browser_command_is_used() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (script, opened) = (folder.path().join("browser"), folder.path().join("opened"));
+    // Renamed into place, so that a reader finds the whole line or none.
+    std::fs::write(&script, "printf '%s\\n' \"$*\" > \"$1.new\" && mv \"$1.new\" \"$1\"\n")?;
+    for (place, expected) in [("", "URL"), (" --first %s --last", "--first URL --last")] {
+        let _ = std::fs::remove_file(&opened);
+        let command = format!("sh {} {}{place}", script.display(), opened.display());
+        let mut agent = Agent::start_with(PROGRAM, &["colab"], &[("BROWSER", &command)])?;
+        agent.initialize("2025-11-25").await?;
+        let answer = agent.call_tool(OPEN, r#"{"timeout_seconds":1}"#).await?;
+        let connection = Connection::read(&answer)?;
+        let seen = within("the browser", async {
+            loop {
+                if let Ok(seen) = std::fs::read_to_string(&opened) {
+                    return seen;
+                }
+                tokio::task::yield_now().await;
+            }
+        })
+        .await?;
+        let expected = expected.replace("URL", &connection.url);
+        assert_eq!(seen, format!("{} {expected}\n", opened.display()));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_browser_that_cannot_be_started_is_told() -> Result<()> {
+    let mut agent = Agent::start_with(PROGRAM, &["colab"], &[("BROWSER", "/no/such/browser")])?;
+    agent.initialize("2025-11-25").await?;
+    let answer = agent.call_tool(OPEN, r#"{"timeout_seconds":1}"#).await?;
+    assert_eq!(answer["structuredContent"], json!({ "result": false }));
+    let help = answer["content"].as_array().context("no content")?.iter();
+    let help: String = help.filter_map(|block| block["text"].as_str()).collect();
+    assert!(help.contains("/no/such/browser"), "{help}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_connected_page_is_told_at_once_and_without_progress() -> Result<()> {
+    let mut bridge = Bridge::start().await?;
+    let options = Options { origin: "https://colab.google.com", ..Options::default() };
+    let mut tab = testkit::Tab::connect_with(&bridge.connection, &options).await?;
+    tab.open().await?;
+    bridge.agent.wait_notification(LIST_CHANGED).await?;
+    let answer = bridge.agent.call_tool(OPEN, "{}").await?;
+    assert_eq!(answer["content"], json!([{ "type": "text", "text": "true" }]));
+    assert_eq!(answer["structuredContent"], json!({ "result": true }));
+    bridge.agent.assert_quiet().await
+}
