@@ -1,0 +1,133 @@
+"""Real MCP clients drive the program: each SDK, in each era it speaks, over each transport."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+
+from agents.answer import Agent
+from agents.node_sdk import node_agent
+from agents.python_sdk import python_agent
+from cellbridge import OPEN, TOOLS_WITHOUT_A_PAGE, Launch, serving_http, tab_address
+from tab_socket import Call, Json, Tool, tab_socket
+
+LEGACY = "2025-11-25"
+MODERN = "2026-07-28"
+
+Connect = Callable[[Launch | str, str], AbstractAsyncContextManager[Agent]]
+
+
+@dataclass
+class Client:
+    """A client's SDK, the mode it is told to work in, and the revision that must come of it."""
+
+    connect: Connect
+    mode: str
+    revision: str
+
+
+typescript_v1 = partial(node_agent, "sdk_v1.mjs")
+typescript_v2 = partial(node_agent, "sdk_v2.mjs")
+CLIENTS = {
+    "python-legacy": Client(python_agent, "legacy", LEGACY),
+    "python-auto": Client(python_agent, "auto", MODERN),
+    "python-modern": Client(python_agent, MODERN, MODERN),
+    "typescript1-legacy": Client(typescript_v1, "legacy", LEGACY),
+    "typescript2-legacy": Client(typescript_v2, "legacy", LEGACY),
+    "typescript2-auto": Client(typescript_v2, "auto", MODERN),
+    "typescript2-modern": Client(typescript_v2, MODERN, MODERN),
+}
+
+
+async def _say(call: Call) -> Json:
+    said = call.arguments["word"] * call.arguments.get("times", 1)
+    return {"content": [{"type": "text", "text": said}], "structuredContent": {"said": said}, "_meta": {"page/kept": 1}}
+
+
+async def _count(call: Call) -> Json:
+    for done in range(1, 4):
+        await call.progress(done, 3, f"step {done}")
+    # The TypeScript SDK forgets progress that reaches it in one breath with the result.
+    await asyncio.sleep(0.1)
+    return {"content": [{"type": "text", "text": "counted"}]}
+
+
+async def _refuse(_: Call) -> Json:
+    return {"content": [{"type": "text", "text": "No cell was found with ID '0'"}], "isError": True}
+
+
+def _definition(name: str, properties: Json) -> Json:
+    schema = {"type": "object", "properties": properties}
+    return {"name": name, "description": f"The page's own {name}", "inputSchema": schema}
+
+
+WORD = {"word": {"type": "string"}, "times": {"type": "integer"}}
+PAGE = [
+    Tool(_definition("page_say", WORD), _say),
+    Tool(_definition("page_count", {}), _count),
+    Tool(_definition("run_code_cell", {"cellId": {"type": "string"}}), _refuse),
+]
+
+
+@asynccontextmanager
+async def connected(client: Client, transport: str) -> AsyncIterator[Agent]:
+    if transport == "stdio":
+        async with client.connect(Launch(("--no-browser",)), client.mode) as agent:
+            yield agent
+    else:
+        async with serving_http("--no-browser") as program, client.connect(program.url, client.mode) as agent:
+            yield agent
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
+async def test_a_client_uses_the_tools_of_a_page_that_comes_and_goes(client: Client, transport: str) -> None:
+    async with connected(client, transport) as agent:
+        assert agent.revision == client.revision
+        assert await agent.tool_names() == TOOLS_WITHOUT_A_PAGE
+        await _is_told_to_connect(agent)
+
+        before = agent.changes
+        async with tab_socket(await tab_address(agent), PAGE) as tab:
+            await agent.told_of_a_change(before)
+            await _uses_the_page(agent)
+            assert tab.received[:3] == ["initialize", "notifications/initialized", "tools/list"]
+            before = agent.changes
+        await agent.told_of_a_change(before)
+        assert await agent.tool_names() == TOOLS_WITHOUT_A_PAGE
+        await _is_told_to_connect(agent)
+
+
+async def _is_told_to_connect(agent: Agent) -> None:
+    refused = await agent.call("get_cells")
+    assert refused.is_error
+    assert OPEN in refused.text
+
+
+async def _uses_the_page(agent: Agent) -> None:
+    tools = {tool["name"]: tool for tool in await agent.tools()}
+    assert set(tools) == TOOLS_WITHOUT_A_PAGE | {"page_say", "page_count"}
+    assert tools["run_code_cell"]["description"] == "The page's own run_code_cell"
+    assert tools["page_say"]["inputSchema"]["properties"] == WORD
+
+    assert (await agent.call(OPEN)).structured == {"result": True}
+
+    said = await agent.call("page_say", {"word": "größer 🪐"})
+    assert (said.text, said.structured, said.is_error) == ("größer 🪐", {"said": "größer 🪐"}, False)
+    assert said.meta and said.meta["page/kept"] == 1
+
+    large = await agent.call("page_say", {"word": "0123456789abcdef", "times": 1 << 17})
+    assert len(large.text) == 2 << 20
+
+    counted = await agent.call("page_count")
+    assert counted.text == "counted"
+    assert counted.progress == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
+
+    refused = await agent.call("run_code_cell", {"cellId": "0"})
+    assert (refused.is_error, refused.text) == (True, "No cell was found with ID '0'")
+
+    through = await agent.call("call_colab_tool", {"name": "page_say", "arguments": {"word": "through"}})
+    assert (through.text, through.is_error) == ("through", False)

@@ -1,0 +1,109 @@
+"""The official conformance suite, against the program alone and through the program to a page."""
+
+import asyncio
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agents.node_sdk import node, node_modules
+from agents.python_sdk import python_agent
+from cellbridge import OPEN, HttpProgram, serving_http, tab_address
+from conformance_tools import FIXTURE_TOOLS
+from tab_socket import tab_socket
+
+BASELINES = Path(__file__).parent / "conformance"
+# The suite calls whatever tool comes first; connecting a browser must not keep it for a minute.
+OPTIONS = ("--no-token", "--no-browser", "--connect-timeout", "1")
+
+
+@dataclass
+class Verdict:
+    """What the suite found."""
+
+    code: int
+    passed: set[str]
+    failed: set[str]
+    output: str
+
+
+async def suite(server: HttpProgram, revision: str, baseline: str, results: Path) -> Verdict:
+    process = await asyncio.create_subprocess_exec(
+        node(), str(node_modules() / "@modelcontextprotocol/conformance/dist/index.js"), "server",
+        "--url", server.url,
+        "--requirements", revision,
+        "--expected-failures", str(BASELINES / baseline),
+        "--output-dir", str(results),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    printed, _ = await process.communicate()
+    output = re.sub(r"\x1b\[[\d;]*m", "", printed.decode())
+    summary = output.partition("=== SUMMARY ===")[2].partition("Total:")[0]
+    return Verdict(
+        process.returncode or 0,
+        set(re.findall(r"^✓ ([\w-]+):", summary, re.MULTILINE)),
+        set(re.findall(r"^✗ ([\w-]+):", summary, re.MULTILINE)),
+        output[-8000:],
+    )
+
+
+# The scenarios that need nothing from a page; an empty run, or one that ends early, lacks them.
+ALONE = {
+    "2025-11-25": {
+        "server-initialize",
+        "ping",
+        "completion-complete",
+        "tools-list",
+        "server-sse-multiple-streams",
+        "resources-list",
+        "prompts-list",
+        "dns-rebinding-protection",
+        "server-session-lifecycle",
+    },
+    "2026-07-28": {
+        "tools-list",
+        "server-sse-multiple-streams",
+        "dns-rebinding-protection",
+        "input-required-result-unsupported-methods",
+        "http-header-validation",
+    },
+}
+# The scenarios that a page's tools can serve.
+CALLS = {
+    "tools-call-simple-text",
+    "tools-call-image",
+    "tools-call-audio",
+    "tools-call-embedded-resource",
+    "tools-call-mixed-content",
+    "tools-call-error",
+    "tools-call-with-progress",
+}
+THROUGH_THE_BRIDGE = {
+    "2025-11-25": CALLS | {"json-schema-2020-12"},
+    "2026-07-28": CALLS | {"json-schema-2020-12", "http-custom-header-server-validation"},
+}
+
+
+@pytest.mark.parametrize("revision", ALONE)
+async def test_the_program_alone_fails_only_what_the_baseline_names(revision: str, tmp_path: Path) -> None:
+    async with serving_http(*OPTIONS) as server:
+        verdict = await suite(server, revision, f"baseline-{revision}.yml", tmp_path)
+    assert verdict.code == 0, verdict.output
+    assert ALONE[revision] <= verdict.passed, verdict.output
+
+
+@pytest.mark.parametrize("revision", ALONE)
+async def test_a_page_s_tools_pass_through_the_bridge(revision: str, tmp_path: Path) -> None:
+    async with serving_http(*OPTIONS) as server, python_agent(server.url) as agent:
+        async with tab_socket(await tab_address(agent), FIXTURE_TOOLS) as page:
+            assert (await agent.call(OPEN)).structured == {"result": True}
+            verdict = await suite(server, revision, f"through-bridge-{revision}.yml", tmp_path)
+            calls = page.received.count("tools/call")
+    assert verdict.code == 0, verdict.output
+    assert ALONE[revision] | THROUGH_THE_BRIDGE[revision] <= verdict.passed, verdict.output
+    assert calls >= len(CALLS), "the calls did not reach the page"
