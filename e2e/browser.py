@@ -111,9 +111,11 @@ class Tab:
 
 
 @asynccontextmanager
-async def chromium(page_port: int, *, display: str | None = None, size: tuple[int, int] = (1000, 700)) -> AsyncIterator[Chromium]:
+async def chromium(
+    page_port: int, *, display: str | None = None, size: tuple[int, int] = (1000, 700)
+) -> AsyncIterator[Chromium]:
     """Starts Chromium with an empty profile: headless, or in a window on an X display."""
-    environment = {**os.environ, "DISPLAY": display} if display else dict(os.environ)
+    environment: dict[str, str | float | bool] = {**os.environ, "DISPLAY": display} if display else dict(os.environ)
     window = [f"--window-size={size[0]},{size[1]}", "--window-position=0,0"]
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(

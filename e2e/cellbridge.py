@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 REPOSITORY = Path(__file__).parent.parent
 
@@ -61,17 +60,6 @@ class TabAddress:
         return cls(found[0], found["token"], int(found["port"]))
 
 
-class _Caller(Protocol):
-    async def call(self, name: str, arguments: dict | None = None): ...
-
-
-async def tab_address(agent: _Caller) -> TabAddress:
-    """Asks the program, started with --no-browser, where the tab shall go."""
-    answer = await agent.call(OPEN, {"timeout_seconds": 0})
-    assert answer.structured == {"result": False}, answer
-    return TabAddress.told_in(answer.text)
-
-
 @dataclass
 class HttpProgram:
     """The program serving agents over HTTP."""
@@ -83,8 +71,9 @@ class HttpProgram:
 @asynccontextmanager
 async def serving_http(*options: str) -> AsyncIterator[HttpProgram]:
     """Starts the program on any free port, and sees that it ends when asked to."""
+    command = [program(), "colab", "--transport", "streamable-http", "--port", "0", *options]
     process = await asyncio.create_subprocess_exec(
-        program(), "colab", "--transport", "streamable-http", "--port", "0", *options,
+        *command,
         stdin=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
     )

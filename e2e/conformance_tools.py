@@ -102,6 +102,13 @@ async def _with_progress(call: Call) -> Json:
     return {"content": [{"type": "text", "text": "Done"}]}
 
 
+async def _with_logging(call: Call) -> Json:
+    for said in ("Tool execution started", "Tool processing data", "Tool execution completed"):
+        await call.notify("notifications/message", {"level": "info", "data": said})
+        await asyncio.sleep(BEAT)
+    return {"content": [TEXT]}
+
+
 async def _change(call: Call) -> Json:
     call.offer(_answers("test_appeared", TEXT))
     await call.notify("notifications/tools/list_changed", {})
@@ -117,6 +124,9 @@ FIXTURE_TOOLS = [
     _answers("test_error_handling", FAILURE, isError=True),
     _answers("json_schema_2020_12_tool", TEXT, schema=RICH_SCHEMA),
     _tool("test_tool_with_progress", _with_progress),
+    _tool("test_tool_with_logging", _with_logging),
+    # In 2026-07-28 the same lines must not reach an agent that did not ask for a log.
+    _tool("test_logging_tool", _with_logging),
     _tool("test_trigger_tool_change", _change),
     _answers("test_argument_in_header", TEXT, schema=HEADER_SCHEMA),
 ]

@@ -34,11 +34,8 @@ async def desktop(size: tuple[int, int] = (1000, 700)) -> AsyncIterator[Desktop]
     assert shutil.which("Xvfb") and shutil.which("xdotool"), "install Debian's packages `xvfb` and `xdotool`"
     reading, writing = os.pipe()
     screen = f"{size[0]}x{size[1]}x24"
-    process = await asyncio.create_subprocess_exec(
-        "Xvfb", "-displayfd", str(writing), "-screen", "0", screen, "-nolisten", "tcp",
-        pass_fds=[writing],
-        stderr=asyncio.subprocess.DEVNULL,
-    )
+    command = ["Xvfb", "-displayfd", str(writing), "-screen", "0", screen, "-nolisten", "tcp"]
+    process = await asyncio.create_subprocess_exec(*command, pass_fds=[writing], stderr=asyncio.subprocess.DEVNULL)
     os.close(writing)
     try:
         number = await asyncio.to_thread(os.read, reading, 16)

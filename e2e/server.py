@@ -74,8 +74,7 @@ def _tls(directory: Path) -> ssl.SSLContext:
     file = directory / "page.pem"
     private = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     file.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, *private)
-        + certificate.public_bytes(serialization.Encoding.PEM)
+        key.private_bytes(serialization.Encoding.PEM, *private) + certificate.public_bytes(serialization.Encoding.PEM)
     )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
 
 from browser import COLAB_ORIGIN
 from cellbridge import TabAddress
@@ -46,12 +47,20 @@ class TabSocket:
         self._socket = socket
         self._tools = {tool.definition["name"]: tool for tool in tools}
         self._running: set[asyncio.Task[None]] = set()
+        self._heard = asyncio.Condition()
         self.received: list[str] = []
+
+    async def hears(self, method: str, *, within: float = 5) -> None:
+        """Waits until the program has sent a message of this method."""
+        async with self._heard, asyncio.timeout(within):
+            await self._heard.wait_for(lambda: method in self.received)
 
     async def serve(self) -> None:
         async for text in self._socket:
             message = json.loads(text)
-            self.received.append(message.get("method", "response"))
+            async with self._heard:
+                self.received.append(message.get("method", "response"))
+                self._heard.notify_all()
             if "id" in message and "method" in message:
                 task = asyncio.create_task(self._answer(message))
                 self._running.add(task)
@@ -78,6 +87,11 @@ class TabSocket:
             return await self._send({"id": request["id"], "error": error})
         await self._send({"id": request["id"], "result": result})
 
+    def forget(self) -> None:
+        """Drops the calls that nobody can be answered any more."""
+        for task in self._running:
+            task.cancel()
+
     def _offer(self, tool: Tool) -> None:
         self._tools[tool.definition["name"]] = tool
 
@@ -92,7 +106,7 @@ class TabSocket:
 async def tab_socket(address: TabAddress, tools: list[Tool]) -> AsyncIterator[TabSocket]:
     """Connects as Colab's page does, and answers until the block ends."""
     url = f"ws://localhost:{address.port}/?access_token={address.token}"
-    async with connect(url, origin=COLAB_ORIGIN, subprotocols=["mcp"], max_size=None) as socket:
+    async with connect(url, origin=Origin(COLAB_ORIGIN), subprotocols=[Subprotocol("mcp")], max_size=None) as socket:
         tab = TabSocket(socket, tools)
         serving = asyncio.create_task(tab.serve())
         try:
@@ -100,3 +114,4 @@ async def tab_socket(address: TabAddress, tools: list[Tool]) -> AsyncIterator[Ta
         finally:
             await socket.close()
             await serving
+            tab.forget()

@@ -10,7 +10,7 @@ import pytest
 
 from agents.python_sdk import python_agent
 from browser import Chromium, Tab, chromium
-from cellbridge import OPEN, Launch, tab_address
+from cellbridge import OPEN, Launch
 from notebook_agent import NotebookAgent, printed
 
 PROMPTLY = 3.0
@@ -22,7 +22,7 @@ HELLO = ["initialize", "notifications/initialized", "tools/list"]
 async def test_a_reloaded_tab_gets_a_session_of_its_own_and_works(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person() as person:
-            tab = await person.connect((await tab_address(agent)).url)
+            tab = await person.connect((await agent.tab_address()).url)
             notebook = NotebookAgent(agent)
             await notebook.add_text(0, "lost with the page")
 
@@ -44,7 +44,7 @@ async def test_a_reloaded_tab_gets_a_session_of_its_own_and_works(page_port: int
 async def test_a_second_tab_is_turned_away_and_the_first_works_on(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person() as person:
-            url = (await tab_address(agent)).url
+            url = (await agent.tab_address()).url
             first = await person.connect(url)
             second = await person.open(url)
             await second.consent()
@@ -58,7 +58,7 @@ async def test_a_second_tab_is_turned_away_and_the_first_works_on(page_port: int
 
 async def test_a_tab_that_comes_after_the_time_out_is_welcome(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser", "--connect-timeout", "2"))) as agent:
-        address = await tab_address(agent)
+        address = await agent.tab_address()
         began = time.monotonic()
         answer = await agent.call(OPEN)
         assert 2 <= time.monotonic() - began < 2 + PROMPTLY
@@ -75,6 +75,26 @@ async def test_a_tab_that_comes_after_the_time_out_is_welcome(page_port: int) ->
             await agent.told_of_a_change(before)
             assert "colab_extra" in await agent.tool_names()
             assert printed(await NotebookAgent(agent).run_code("print('late')")) == "late\n"
+
+
+async def test_the_end_of_the_agent_closes_the_tab_s_connection_in_order(page_port: int) -> None:
+    async with chromium(page_port) as browser, browser.person() as person:
+        async with python_agent(Launch(("--no-browser",))) as agent:
+            tab = await person.connect((await agent.tab_address()).url)
+        await tab.says("Disconnected")
+        assert (await tab.history())[-1]["code"] == 1000
+
+
+async def test_another_tab_may_follow_one_that_left(page_port: int) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
+        async with browser.person() as person:
+            url = (await agent.tab_address()).url
+            first = await person.connect(url)
+            before = agent.changes
+            await first.page.close()
+            await agent.told_of_a_change(before)
+            await person.connect(url)
+            assert printed(await NotebookAgent(agent).run_code("print('next')")) == "next\n"
 
 
 async def _close(_: Chromium, tab: Tab) -> None:
@@ -100,7 +120,7 @@ async def test_a_call_whose_tab_dies_is_answered_at_once(
 ) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person() as person:
-            tab = await person.connect((await tab_address(agent)).url)
+            tab = await person.connect((await agent.tab_address()).url)
             cell = await NotebookAgent(agent).add_code(0, "await slow()")
             running = asyncio.create_task(agent.call("run_code_cell", {"cellId": cell}))
             await tab.until_cell_is_running()
@@ -119,7 +139,7 @@ async def test_a_call_whose_tab_dies_is_answered_at_once(
 async def test_an_agent_that_gives_up_interrupts_the_cell(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person() as person:
-            tab = await person.connect((await tab_address(agent)).url)
+            tab = await person.connect((await agent.tab_address()).url)
             notebook = NotebookAgent(agent)
             cell = await notebook.add_code(0, "await slow()")
             running = asyncio.create_task(agent.call("run_code_cell", {"cellId": cell}))

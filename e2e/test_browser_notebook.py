@@ -8,7 +8,7 @@ import pytest
 
 from agents.python_sdk import python_agent
 from browser import COLAB_ORIGIN, chromium
-from cellbridge import NOTEBOOK_TOOLS, OPEN, TOOLS_WITHOUT_A_PAGE, Launch, tab_address
+from cellbridge import NOTEBOOK_TOOLS, OPEN, TOOLS_WITHOUT_A_PAGE, Launch
 from notebook_agent import NotebookAgent, printed
 from opener import recording_opener
 
@@ -22,7 +22,7 @@ BIG_IMAGE_KILOBYTES = 2048
 async def test_cells_are_added_edited_run_and_read(page_port: int, strict: bool, results: str) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person(strict=strict, results=results) as person:
-            tab = await person.connect((await tab_address(agent)).url)
+            tab = await person.connect((await agent.tab_address()).url)
             assert "mcpProxy" not in tab.page.url
             assert (await agent.call(OPEN)).structured == {"result": True}
             assert await agent.tool_names() == TOOLS_WITHOUT_A_PAGE | {"colab_extra"}
@@ -49,7 +49,7 @@ async def test_cells_are_added_edited_run_and_read(page_port: int, strict: bool,
 async def test_the_page_s_own_words_reach_the_agent(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person() as person:
-            tab = await person.connect((await tab_address(agent)).url)
+            tab = await person.connect((await agent.tab_address()).url)
             assert (await agent.call(OPEN)).structured == {"result": True}
             tools = {tool["name"]: tool for tool in await agent.tools()}
             assert all(tools[name]["description"].startswith("Page: ") for name in NOTEBOOK_TOOLS)
@@ -75,7 +75,7 @@ async def test_the_page_s_own_words_reach_the_agent(page_port: int) -> None:
 async def test_large_and_image_outputs_arrive_whole(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person(results="text") as person:
-            await person.connect((await tab_address(agent)).url)
+            await person.connect((await agent.tab_address()).url)
             notebook = NotebookAgent(agent)
 
             text = printed(await notebook.run_code(f"print('0123456789abcdef'.repeat({BIG_TEXT // 16}))"))
@@ -90,7 +90,7 @@ async def test_large_and_image_outputs_arrive_whole(page_port: int) -> None:
 async def test_progress_of_a_running_cell_reaches_the_agent(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person() as person:
-            await person.connect((await tab_address(agent)).url)
+            await person.connect((await agent.tab_address()).url)
             cell = await NotebookAgent(agent).add_code(0, "for (let i = 1; i <= 3; i++) progress(i, 3, `row ${i}`)")
             answer = await agent.call("run_code_cell", {"cellId": cell})
             assert answer.progress == [(1, 3, "row 1"), (2, 3, "row 2"), (3, 3, "row 3")]

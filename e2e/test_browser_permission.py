@@ -7,7 +7,7 @@ import time
 from agents.answer import Agent, Answer
 from agents.python_sdk import python_agent
 from browser import chromium
-from cellbridge import OPEN, Launch, tab_address
+from cellbridge import OPEN, Launch
 from desktop import desktop
 from notebook_agent import NotebookAgent, printed
 
@@ -18,7 +18,7 @@ PATIENCE = 13
 async def test_without_the_permission_the_tab_cannot_connect_and_the_agent_learns_why(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person(granted=False) as person:
-            tab = await person.open((await tab_address(agent)).url)
+            tab = await person.open((await agent.tab_address()).url)
             await tab.consent()
             await tab.says("Disconnected")
             assert [each["code"] for each in await tab.history()] == [None, 1006]
@@ -32,7 +32,7 @@ async def test_without_the_permission_the_tab_cannot_connect_and_the_agent_learn
 async def test_a_prompt_accepted_late_connects_the_same_socket(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, desktop() as screen:
         async with chromium(page_port, display=screen.display) as browser, browser.person(granted=False) as person:
-            tab = await person.open((await tab_address(agent)).url)
+            tab = await person.open((await agent.tab_address()).url)
             await tab.consent()
             await tab.says("Connecting")
             asked = time.monotonic()
@@ -55,7 +55,7 @@ async def test_a_prompt_accepted_late_connects_the_same_socket(page_port: int) -
 async def test_a_prompt_answered_with_block_is_told_apart_from_one_that_is_open(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, desktop() as screen:
         async with chromium(page_port, display=screen.display) as browser, browser.person(granted=False) as person:
-            tab = await person.open((await tab_address(agent)).url)
+            tab = await person.open((await agent.tab_address()).url)
             await tab.consent()
             await tab.says("Connecting")
             await _hears_of_the_prompt(agent)

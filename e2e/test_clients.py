@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,11 +11,12 @@ import pytest
 from agents.answer import Agent
 from agents.node_sdk import node_agent
 from agents.python_sdk import python_agent
-from cellbridge import OPEN, TOOLS_WITHOUT_A_PAGE, Launch, serving_http, tab_address
+from cellbridge import OPEN, TOOLS_WITHOUT_A_PAGE, Launch, serving_http
 from tab_socket import Call, Json, Tool, tab_socket
 
 LEGACY = "2025-11-25"
 MODERN = "2026-07-28"
+TURNS = 20
 
 Connect = Callable[[Launch | str, str], AbstractAsyncContextManager[Agent]]
 
@@ -55,6 +56,11 @@ async def _count(call: Call) -> Json:
     return {"content": [{"type": "text", "text": "counted"}]}
 
 
+async def _never_end(_: Call) -> Json:
+    await asyncio.Event().wait()
+    raise AssertionError("unreachable")
+
+
 async def _refuse(_: Call) -> Json:
     return {"content": [{"type": "text", "text": "No cell was found with ID '0'"}], "isError": True}
 
@@ -68,6 +74,7 @@ WORD = {"word": {"type": "string"}, "times": {"type": "integer"}}
 PAGE = [
     Tool(_definition("page_say", WORD), _say),
     Tool(_definition("page_count", {}), _count),
+    Tool(_definition("page_wait", {}), _never_end),
     Tool(_definition("run_code_cell", {"cellId": {"type": "string"}}), _refuse),
 ]
 
@@ -91,7 +98,7 @@ async def test_a_client_uses_the_tools_of_a_page_that_comes_and_goes(client: Cli
         await _is_told_to_connect(agent)
 
         before = agent.changes
-        async with tab_socket(await tab_address(agent), PAGE) as tab:
+        async with tab_socket(await agent.tab_address(), PAGE) as tab:
             await agent.told_of_a_change(before)
             await _uses_the_page(agent)
             assert tab.received[:3] == ["initialize", "notifications/initialized", "tools/list"]
@@ -109,7 +116,7 @@ async def _is_told_to_connect(agent: Agent) -> None:
 
 async def _uses_the_page(agent: Agent) -> None:
     tools = {tool["name"]: tool for tool in await agent.tools()}
-    assert set(tools) == TOOLS_WITHOUT_A_PAGE | {"page_say", "page_count"}
+    assert set(tools) == TOOLS_WITHOUT_A_PAGE | {"page_say", "page_count", "page_wait"}
     assert tools["run_code_cell"]["description"] == "The page's own run_code_cell"
     assert tools["page_say"]["inputSchema"]["properties"] == WORD
 
@@ -131,3 +138,35 @@ async def _uses_the_page(agent: Agent) -> None:
 
     through = await agent.call("call_colab_tool", {"name": "page_say", "arguments": {"word": "through"}})
     assert (through.text, through.is_error) == ("through", False)
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("mode", ["legacy", MODERN])
+async def test_a_call_that_the_agent_gives_up_is_cancelled_at_the_page_once(mode: str, transport: str) -> None:
+    async with connected(Client(python_agent, mode, mode), transport) as agent:
+        async with tab_socket(await agent.tab_address(), PAGE) as tab:
+            assert (await agent.call(OPEN)).structured == {"result": True}
+            waiting = asyncio.create_task(agent.call("page_wait"))
+            await tab.hears("tools/call")
+            waiting.cancel()
+            await tab.hears("notifications/cancelled")
+            assert (await agent.call("page_say", {"word": "free"})).text == "free"
+            assert tab.received.count("notifications/cancelled") == 1
+
+
+async def test_agents_of_different_eras_share_a_page_without_mixing() -> None:
+    async with AsyncExitStack() as stack:
+        program = await stack.enter_async_context(serving_http("--no-browser"))
+        agents = [
+            await stack.enter_async_context(client.connect(program.url, client.mode))
+            for client in (CLIENTS["python-modern"], CLIENTS["typescript1-legacy"], CLIENTS["typescript2-modern"])
+        ]
+        await stack.enter_async_context(tab_socket(await agents[0].tab_address(), PAGE))
+        assert (await agents[0].call(OPEN)).structured == {"result": True}
+
+        said = [(agent, f"{place}-{turn}") for turn in range(TURNS) for place, agent in enumerate(agents)]
+        answers = await asyncio.gather(*(agent.call("page_say", {"word": word}) for agent, word in said))
+        assert [answer.text for answer in answers] == [word for _, word in said]
+
+        counts = await asyncio.gather(*(agent.call("page_count") for agent in agents))
+        assert [len(count.progress) for count in counts] == [3, 3, 3]

@@ -10,7 +10,7 @@ import pytest
 
 from agents.node_sdk import node, node_modules
 from agents.python_sdk import python_agent
-from cellbridge import OPEN, HttpProgram, serving_http, tab_address
+from cellbridge import OPEN, HttpProgram, serving_http
 from conformance_tools import FIXTURE_TOOLS
 from tab_socket import tab_socket
 
@@ -30,12 +30,11 @@ class Verdict:
 
 
 async def suite(server: HttpProgram, revision: str, baseline: str, results: Path) -> Verdict:
+    script = node_modules() / "@modelcontextprotocol/conformance/dist/index.js"
+    what = ["--url", server.url, "--requirements", revision]
+    files = ["--expected-failures", str(BASELINES / baseline), "--output-dir", str(results)]
     process = await asyncio.create_subprocess_exec(
-        node(), str(node_modules() / "@modelcontextprotocol/conformance/dist/index.js"), "server",
-        "--url", server.url,
-        "--requirements", revision,
-        "--expected-failures", str(BASELINES / baseline),
-        "--output-dir", str(results),
+        *[node(), str(script), "server", *what, *files],
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -56,6 +55,7 @@ async def suite(server: HttpProgram, revision: str, baseline: str, results: Path
 ALONE = {
     "2025-11-25": {
         "server-initialize",
+        "logging-set-level",
         "ping",
         "completion-complete",
         "tools-list",
@@ -84,7 +84,7 @@ CALLS = {
     "tools-call-with-progress",
 }
 THROUGH_THE_BRIDGE = {
-    "2025-11-25": CALLS | {"json-schema-2020-12"},
+    "2025-11-25": CALLS | {"json-schema-2020-12", "tools-call-with-logging"},
     "2026-07-28": CALLS | {"json-schema-2020-12", "http-custom-header-server-validation"},
 }
 
@@ -100,7 +100,7 @@ async def test_the_program_alone_fails_only_what_the_baseline_names(revision: st
 @pytest.mark.parametrize("revision", ALONE)
 async def test_a_page_s_tools_pass_through_the_bridge(revision: str, tmp_path: Path) -> None:
     async with serving_http(*OPTIONS) as server, python_agent(server.url) as agent:
-        async with tab_socket(await tab_address(agent), FIXTURE_TOOLS) as page:
+        async with tab_socket(await agent.tab_address(), FIXTURE_TOOLS) as page:
             assert (await agent.call(OPEN)).structured == {"result": True}
             verdict = await suite(server, revision, f"through-bridge-{revision}.yml", tmp_path)
             calls = page.received.count("tools/call")

@@ -9,7 +9,7 @@ import pytest
 
 from agents.node_sdk import node, node_modules
 from agents.python_sdk import python_agent
-from cellbridge import OPEN, TOOLS_WITHOUT_A_PAGE, HttpProgram, program, serving_http, tab_address
+from cellbridge import OPEN, TOOLS_WITHOUT_A_PAGE, HttpProgram, program, serving_http
 from tab_socket import Call, Json, Tool, tab_socket
 
 TOOL_ERROR = 5
@@ -18,9 +18,9 @@ ERAS = ["legacy", "modern"]
 
 async def inspector(*arguments: str) -> tuple[int, dict[str, Any], str]:
     """Runs the Inspector once: its exit code, what it printed, what it said on stderr."""
+    script = node_modules() / "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
     process = await asyncio.create_subprocess_exec(
-        node(), str(node_modules() / "@modelcontextprotocol/inspector/clients/launcher/build/index.js"), "--cli", *arguments,
-        "--format", "json",
+        *[node(), str(script), "--cli", *arguments, "--format", "json"],
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -58,7 +58,7 @@ async def test_over_stdio_it_lists_the_tools_and_sees_the_error_of_a_call_withou
 @pytest.mark.parametrize("era", ERAS)
 async def test_over_http_it_calls_a_tool_of_the_page(era: str) -> None:
     async with serving_http("--no-browser") as server, python_agent(server.url) as agent:
-        async with tab_socket(await tab_address(agent), [SHOUT]):
+        async with tab_socket(await agent.tab_address(), [SHOUT]):
             assert (await agent.call(OPEN)).structured == {"result": True}
             await _calls_over_http(server, era)
 

@@ -5,6 +5,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
+from cellbridge import OPEN, TabAddress
+
 
 @dataclass
 class Answer:
@@ -38,6 +40,12 @@ class Agent(ABC):
 
     async def tool_names(self) -> set[str]:
         return {tool["name"] for tool in await self.tools()}
+
+    async def tab_address(self) -> TabAddress:
+        """Asks the program, started with --no-browser, where the tab shall go."""
+        answer = await self.call(OPEN, {"timeout_seconds": 0})
+        assert answer.structured == {"result": False}, answer
+        return TabAddress.told_in(answer.text)
 
     async def note_change(self) -> None:
         async with self._changed:

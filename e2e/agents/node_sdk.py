@@ -85,7 +85,7 @@ async def node_agent(script: str, server: Launch | str, mode: str = "legacy") ->
     else:
         target = {"url": server}
     process = await asyncio.create_subprocess_exec(
-        node(), str(Path(__file__).parent / script), json.dumps({**target, "mode": mode}),
+        *[node(), str(Path(__file__).parent / script), json.dumps({**target, "mode": mode})],
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         limit=LARGEST_LINE,

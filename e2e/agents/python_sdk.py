@@ -25,10 +25,10 @@ class PythonAgent(Agent):
         return [_plain(tool) for tool in listed.tools]
 
     async def call(self, name: str, arguments: dict[str, Any] | None = None) -> Answer:
-        progress: list[tuple[float, float | None, str | None]] = []
+        noted: list[tuple[float, float | None, str | None]] = []
 
-        async def note(done: float, total: float | None, message: str | None) -> None:
-            progress.append((done, total, message))
+        async def note(progress: float, total: float | None, message: str | None) -> None:
+            noted.append((progress, total, message))
 
         result = _plain(await self._client.call_tool(name, arguments, progress_callback=note))
         return Answer(
@@ -36,7 +36,7 @@ class PythonAgent(Agent):
             structured=result.get("structuredContent"),
             is_error=result.get("isError", False),
             meta=result.get("_meta"),
-            progress=progress,
+            progress=noted,
         )
 
 

@@ -35,11 +35,11 @@ pub(crate) struct Colab {
     pub(crate) tab_port: Option<u16>,
 
     /// How long `open_colab_browser_connection` waits for the person
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) connect_timeout: Duration,
 
     /// Give up a call after this long without an answer or progress (0: never)
-    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) call_timeout: Duration,
 
     /// Never open a browser; the address to open is in the answer of `open_colab_browser_connection`
@@ -76,10 +76,11 @@ pub(crate) struct Serving {
     #[arg(long)]
     pub(crate) port: Option<u16>,
 
-    /// Token that agents must send as "Authorization: Bearer" (streamable-http; default: a new one)
+    /// Token that agents must send as "Authorization: Bearer" (streamable-http; default:
+    /// `$CELLBRIDGE_TOKEN`, else a new one)
     ///
     /// Other users of this machine may see it here; the environment variable is better.
-    #[arg(long, env = "CELLBRIDGE_TOKEN", hide_env_values = true)]
+    #[arg(long, conflicts_with = "no_token")]
     pub(crate) token: Option<String>,
 
     /// Serve every agent on this machine, without a token (streamable-http, loopback only)

@@ -104,12 +104,13 @@ impl Door {
                 "--no-token would let everybody on the network run code here; it needs a loopback --host such as 127.0.0.1"
             );
         }
-        if options.token.as_deref() == Some("") {
-            bail!("the token is empty; leave --token and CELLBRIDGE_TOKEN out to get a new one");
-        }
-        let (token, is_new) = match options.token.as_deref().and_then(Token::chosen) {
+        let chosen = options.token.clone().or_else(|| std::env::var("CELLBRIDGE_TOKEN").ok());
+        let (token, is_new) = match chosen {
             _ if options.no_token => (None, false),
-            Some(token) => (Some(token), false),
+            Some(chosen) => {
+                let empty = "the token is empty; leave --token and CELLBRIDGE_TOKEN out to get a new one";
+                (Some(Token::chosen(chosen).context(empty)?), false)
+            }
             None => (Some(Token::generate()?), true),
         };
         let listener = TcpListener::bind(&addresses[..]).await.with_context(|| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use workspace::{Answer, Call, Error, Progress, Report, Side};
 
 use crate::address::Address;
@@ -36,8 +36,9 @@ impl Connector {
     pub(crate) async fn connect(&self, arguments: Option<&RawValue>, call: &Call) -> Result<Answer, Error> {
         let Arguments { address, patience } = parse(arguments)?;
         let patience = patience.unwrap_or(self.patience);
+        let deadline = Instant::now() + patience;
         let since = self.bridge.mark();
-        if self.bridge.page().is_some() && self.arrival(patience).await {
+        if self.bridge.page().is_some() && self.arrival(deadline).await {
             return answer(&[], true);
         }
         let report = |step: f64, message: String| {
@@ -51,7 +52,7 @@ impl Connector {
         let waiting =
             format!("Waiting for user to connect in Colab - will wait for {}s", patience.as_secs_f64());
         report(2.0, waiting);
-        let is_connected = self.arrival(patience).await;
+        let is_connected = self.arrival(deadline).await;
         if is_connected {
             report(3.0, "The Colab UI is successfully connected!".into());
             return answer(&[], true);
@@ -64,7 +65,7 @@ impl Connector {
     }
 
     /// Waits until calls can flow to a page.
-    async fn arrival(&self, patience: Duration) -> bool {
+    async fn arrival(&self, deadline: Instant) -> bool {
         let mut changes = self.bridge.changes();
         let arrival = async {
             loop {
@@ -80,7 +81,7 @@ impl Connector {
                 }
             }
         };
-        timeout(patience, arrival).await.is_ok()
+        timeout_at(deadline, arrival).await.is_ok()
     }
 
     fn open(&self, address: &Address, patience: Duration, since: crate::sightings::Mark) -> Opened<'_> {

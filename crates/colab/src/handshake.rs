@@ -118,14 +118,18 @@ impl Handshake {
     /// Takes the bytes that arrived. After anything but [`Step::More`] the handshake is over.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Step {
         self.head.extend_from_slice(bytes);
+        // Known from the first bytes: a TLS hello, another method.
+        if !self.head.iter().zip(b"GET ").all(|(byte, expected)| byte == expected) {
+            return Step::Drop;
+        }
         if !bytes.contains(&b'\n') {
             return if self.head.len() > LONGEST_HEAD { Step::Drop } else { Step::More };
         }
         let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
         let mut request = httparse::Request::new(&mut headers);
         let parsed = request.parse(&self.head);
-        // Known as soon as the first line is there; nothing is owed to anything but a GET.
-        if request.method.is_some_and(|method| method != "GET") || request.version == Some(0) {
+        // Known as soon as the first line is there.
+        if request.version == Some(0) {
             return Step::Drop;
         }
         match parsed {
@@ -427,6 +431,14 @@ mod tests {
             }),
             "403 Forbidden"
         );
+    }
+
+    #[test]
+    fn what_cannot_become_a_get_is_dropped_at_once() {
+        for bytes in [&b"\x16\x03\x01"[..], b"P", b"GEX", b"get ", b"\r\nGET "] {
+            assert_eq!(handshake().feed(bytes), Step::Drop, "{bytes:?}");
+        }
+        assert_eq!(handshake().feed(b"GE"), Step::More);
     }
 
     #[test]

@@ -10,8 +10,9 @@ use socket2::{Domain, Socket, Type};
 pub enum BindError {
     /// Somebody else has the port.
     #[error(
-        "port {port} on {address} is in use by another program (an earlier cellbridge perhaps); stop that \
-         program, choose another port, or leave the port out to get a free one"
+        "port {port} on {} is in use by another program (an earlier cellbridge perhaps); stop that \
+         program, choose another port, or leave the port out to get a free one",
+        .address.ip()
     )]
     InUse {
         /// The port that was asked for.

@@ -11,7 +11,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::serve::ListenerExt as _;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, Collected, LengthLimitError, Limited};
 use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -20,12 +20,12 @@ use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::call::{CallHead, RawParams, refusal};
 use crate::guard::Guard;
 use crate::hangup::{Hangup, RETRY, Resumptions, Watch};
-use crate::raw::RawParams;
+use crate::raw;
 use crate::server::Server;
 use crate::sse::Restored;
-use crate::stdio::{CallHead, refusal};
 
 /// The largest request body taken from an agent.
 const LARGEST_BODY: usize = 256 * 1024 * 1024;
@@ -52,12 +52,15 @@ pub async fn serve_http(
     let config = StreamableHttpServerConfig::default()
         // The guard has checked Host and Origin by then, for every path.
         .disable_allowed_hosts()
+        // In the 2026-07-28 era, where nothing is sent before the first message anyway: some clients take only
+        // small events, and one answer needs no stream.
+        .with_json_response(true)
         .with_max_request_body_bytes(LARGEST_BODY)
         .with_sse_retry(Some(RETRY))
         .with_cancellation_token(shutdown.child_token());
     let ended = shutdown.child_token();
+    let face = Arc::new(Face { server: server.clone(), guard, resumptions: Resumptions::default() });
     let mcp = StreamableHttpService::new(move || Ok(server.session(&ended)), Arc::new(sessions), config);
-    let face = Arc::new(Face { guard, resumptions: Resumptions::default() });
     let router = Router::new()
         .route_service("/mcp", mcp)
         .layer(from_fn_with_state(face.clone(), pass_raw))
@@ -79,6 +82,7 @@ pub async fn serve_http(
 }
 
 struct Face {
+    server: Server,
     guard: Guard,
     resumptions: Resumptions,
 }
@@ -128,12 +132,16 @@ async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Nex
                 return (StatusCode::BAD_REQUEST, format!("Bad Request: {error}\n")).into_response();
             }
         };
-        let call = match call_params(&body) {
+        let call = match IncomingCall::read(&body) {
             Ok(call) => call,
             Err(answer) => return ([(header::CONTENT_TYPE, "application/json")], answer).into_response(),
         };
-        request = Request::from_parts(parts, Body::from(body));
-        if let Some(params) = call {
+        let shell = call.as_ref().filter(|call| !face.server.has_header_arguments(&call.tool));
+        let body = shell.map_or_else(|| Body::from(body.clone()), |call| Body::from(call.shell.clone()));
+        request = Request::from_parts(parts, body);
+        // The shell is shorter than what was announced.
+        request.headers_mut().remove(header::CONTENT_LENGTH);
+        if let Some(IncomingCall { params, .. }) = call {
             let hangup = Hangup::default();
             request.extensions_mut().insert(params);
             request.extensions_mut().insert(hangup.clone());
@@ -142,13 +150,18 @@ async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Nex
         }
     }
     let mut response = next.run(request).await;
-    let is_stream = response
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-    if is_stream {
-        response = response.map(|body| Body::new(Restored::new(body, watch)));
-    } else if let Some(watch) = &mut watch {
+    let kind = response.headers().get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    if kind.starts_with(b"text/event-stream") {
+        return response.map(|body| Body::new(Restored::new(body, watch)));
+    }
+    if kind.starts_with(b"application/json") {
+        let (parts, body) = response.into_parts();
+        let text = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
+        let restored = str::from_utf8(&text).ok().and_then(raw::restore);
+        response = Response::from_parts(parts, restored.map_or(Body::from(text), Body::from));
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+    }
+    if let Some(watch) = &mut watch {
         watch.finished();
     }
     response
@@ -159,24 +172,38 @@ fn session_of(headers: &HeaderMap) -> Option<String> {
     headers.get("mcp-session-id")?.to_str().ok().map(str::to_owned)
 }
 
-/// The params of a tool call; `None` for any other message. The error is the answer to a call without a name.
-fn call_params(body: &Bytes) -> Result<Option<RawParams>, String> {
-    #[derive(Deserialize)]
-    struct Message<'a> {
-        #[serde(borrow)]
-        id: &'a RawValue,
-        method: &'a str,
-        #[serde(borrow, default)]
-        params: Option<&'a RawValue>,
+/// A tool call in the body of a request.
+struct IncomingCall {
+    tool: String,
+    params: RawParams,
+    shell: String,
+}
+
+impl IncomingCall {
+    /// Reads a body; `None` for any other message. The error is the answer to a call without a name.
+    fn read(body: &Bytes) -> Result<Option<Self>, String> {
+        #[derive(Deserialize)]
+        struct Message<'a> {
+            #[serde(borrow)]
+            id: &'a RawValue,
+            method: &'a str,
+            #[serde(borrow, default)]
+            params: Option<&'a RawValue>,
+        }
+        let Ok(message) = serde_json::from_slice::<Message<'_>>(body) else { return Ok(None) };
+        if message.method != "tools/call" {
+            return Ok(None);
+        }
+        let id = message.id.get();
+        let refused = |reason: &str| refusal(id, ErrorCode::INVALID_PARAMS, reason);
+        let params = message.params.ok_or_else(|| refused("tools/call needs params"))?;
+        let head = CallHead::read(params).map_err(refused)?;
+        Ok(Some(Self {
+            shell: head.shell(id),
+            tool: head.name.into_owned(),
+            params: RawParams(Arc::from(params.to_owned())),
+        }))
     }
-    let Ok(message) = serde_json::from_slice::<Message<'_>>(body) else { return Ok(None) };
-    if message.method != "tools/call" {
-        return Ok(None);
-    }
-    let refused = |reason: &str| refusal(message.id.get(), ErrorCode::INVALID_PARAMS, reason);
-    let params = message.params.ok_or_else(|| refused("tools/call needs params"))?;
-    CallHead::read(params).map_err(refused)?;
-    Ok(Some(RawParams(Arc::from(params.to_owned()))))
 }
 
 #[cfg(test)]
@@ -185,7 +212,9 @@ mod tests {
 
     #[test]
     fn only_calls_are_looked_into() {
-        let params = |body: &'static str| call_params(&Bytes::from_static(body.as_bytes()));
+        let params = |body: &'static str| {
+            IncomingCall::read(&Bytes::from_static(body.as_bytes())).map(|call| call.map(|call| call.params))
+        };
         let call =
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"n":1.0}}}"#;
         assert_eq!(params(call).unwrap().unwrap().0.get(), r#"{"name":"x","arguments":{"n":1.0}}"#);

@@ -5,20 +5,16 @@
 //! stand around the string and are merged in.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolResult, JsonRpcMessage, ListToolsResult, MetaObject, ServerJsonRpcMessage, ServerResult,
+    CallToolResult, ErrorCode, ErrorData, JsonRpcMessage, ListToolsResult, MetaObject, ServerJsonRpcMessage,
+    ServerResult,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// The member of `_meta` that holds a result. Only this program writes it, and never to an agent.
 const KEY: &str = "cellbridge.invalid/raw-result";
-
-/// The `params` of a request as the agent wrote them, beside what `rmcp` made of them.
-#[derive(Clone)]
-pub(crate) struct RawParams(pub(crate) Arc<RawValue>);
 
 /// A `tools/call` result that carries `result`.
 pub(crate) fn carry(result: String) -> CallToolResult {
@@ -35,54 +31,85 @@ pub(crate) fn carry_list(result: String) -> ListToolsResult {
     carrier
 }
 
+/// An error that carries the JSON-RPC `error` object `error`.
+pub(crate) fn carry_error(error: &RawValue) -> ErrorData {
+    #[derive(Deserialize)]
+    struct Coded {
+        code: i32,
+    }
+    let code =
+        serde_json::from_str(error.get()).map_or(ErrorCode::INTERNAL_ERROR, |Coded { code }| ErrorCode(code));
+    let data = serde_json::json!({ KEY: error.get() });
+    ErrorData::new(code, "an error of the other side", Some(data))
+}
+
 fn carrier_meta(result: String) -> MetaObject {
     let mut meta = MetaObject::default();
     meta.0.insert(KEY.to_owned(), serde_json::Value::String(result));
     meta
 }
 
-/// The message as one line of text, with the carried result in its place.
+/// The message as one line of text, with what it carries in its place.
 pub(crate) fn write(mut message: ServerJsonRpcMessage) -> serde_json::Result<String> {
     let meta = match &mut message {
         JsonRpcMessage::Response(response) => match &mut response.result {
-            ServerResult::CallToolResult(result) => result.meta.as_mut(),
-            ServerResult::ListToolsResult(result) => result.meta.as_mut(),
+            ServerResult::CallToolResult(result) => result.meta.as_mut().map(|meta| &mut meta.0),
+            ServerResult::ListToolsResult(result) => result.meta.as_mut().map(|meta| &mut meta.0),
             _ => None,
         },
+        JsonRpcMessage::Error(response) => {
+            response.error.data.as_mut().and_then(serde_json::Value::as_object_mut)
+        }
         _ => None,
     };
-    let carried = meta.and_then(|meta| meta.0.shift_remove(KEY));
+    let carried = meta.and_then(|meta| meta.shift_remove(KEY));
     let text = serde_json::to_string(&message)?;
-    match carried {
-        Some(serde_json::Value::String(result)) => splice(&text, &result),
+    match (carried, &message) {
+        (Some(serde_json::Value::String(error)), JsonRpcMessage::Error(_)) => replace_error(&text, &error),
+        (Some(serde_json::Value::String(result)), _) => replace_result(&text, &result),
         _ => Ok(text),
     }
 }
 
-/// Puts a carried result back into a message that `rmcp` has written. `None` if it carries none.
+/// Puts what a message carries back into its place, once `rmcp` has written it. `None` if it carries nothing.
 pub(crate) fn restore(text: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Message<'a> {
-        #[serde(borrow)]
-        result: Carrier<'a>,
+        #[serde(borrow, default)]
+        result: Option<Carrier<'a>>,
+        #[serde(borrow, default)]
+        error: Option<Carrier<'a>>,
     }
     #[derive(Deserialize)]
     struct Carrier<'a> {
-        #[serde(borrow, rename = "_meta")]
+        #[serde(borrow, alias = "_meta", alias = "data")]
         meta: Meta<'a>,
     }
     #[derive(Deserialize)]
     struct Meta<'a> {
         #[serde(borrow, rename = "cellbridge.invalid/raw-result")]
-        result: Cow<'a, str>,
+        carried: Cow<'a, str>,
     }
     memchr::memmem::find(text.as_bytes(), KEY.as_bytes())?;
-    let message: Message<'_> = serde_json::from_str(text).ok()?;
-    splice(text, &message.result.meta.result).ok()
+    match serde_json::from_str(text).ok()? {
+        Message { result: Some(result), .. } => replace_result(text, &result.meta.carried).ok(),
+        Message { error: Some(error), .. } => replace_error(text, &error.meta.carried).ok(),
+        _ => None,
+    }
+}
+
+fn replace_error(text: &str, error: &str) -> serde_json::Result<String> {
+    #[derive(Deserialize)]
+    struct Message<'a> {
+        #[serde(borrow)]
+        id: &'a RawValue,
+    }
+    let Message { id } = serde_json::from_str(text)?;
+    Ok(format!(r#"{{"jsonrpc":"2.0","id":{},"error":{}}}"#, id.get(), one_line(error.trim())))
 }
 
 /// Replaces the `result` of a written message, keeping what `rmcp` added for the agent's era.
-fn splice(text: &str, result: &str) -> serde_json::Result<String> {
+fn replace_result(text: &str, result: &str) -> serde_json::Result<String> {
     #[derive(Deserialize)]
     struct Message<'a> {
         #[serde(borrow)]
@@ -203,6 +230,17 @@ mod tests {
         let message =
             ServerJsonRpcMessage::response(ServerResult::ListToolsResult(list), NumberOrString::Number(1));
         assert!(written(&message).contains(r#""tools":[{"name":"a","x":1}]"#));
+    }
+
+    #[test]
+    fn an_error_is_carried_too() {
+        let error = r#"{"code":-32602,"message":"m","data":{"a":1e2,"e":"\u00e9"},"odd":1.0}"#;
+        let raw = RawValue::from_string(error.to_owned()).unwrap();
+        let message = ServerJsonRpcMessage::error(carry_error(&raw), Some(NumberOrString::Number(3)));
+        assert_eq!(written(&message), format!(r#"{{"jsonrpc":"2.0","id":3,"error":{error}}}"#));
+        let codeless = RawValue::from_string(r#""no object""#.to_owned()).unwrap();
+        let message = ServerJsonRpcMessage::error(carry_error(&codeless), Some(NumberOrString::Number(4)));
+        assert_eq!(written(&message), r#"{"jsonrpc":"2.0","id":4,"error":"no object"}"#);
     }
 
     #[test]

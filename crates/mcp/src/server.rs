@@ -18,8 +18,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use workspace::{Answer, Call, Error, Relay};
 
+use crate::call::RawParams;
 use crate::hangup::Hangup;
-use crate::raw::{self, RawParams};
+use crate::raw;
 use crate::reports::{Audience, WAITING_REPORTS};
 
 /// What is served to agents, whatever the transport.
@@ -32,6 +33,12 @@ impl Server {
     /// Serves the tools of `relay`.
     pub fn new(relay: Arc<dyn Relay>) -> Self {
         Self { relay }
+    }
+
+    /// Whether the tool wants arguments repeated in HTTP headers (SEP-2243), which `rmcp` checks.
+    pub(crate) fn has_header_arguments(&self, tool: &str) -> bool {
+        let tools = self.relay.tools();
+        tools.iter().any(|known| known.name == tool && known.definition.get().contains("x-mcp-header"))
     }
 
     /// The handler of one agent's session; `ended` tells it that the agent has gone.
@@ -117,10 +124,7 @@ fn reply(answer: Result<Answer, Error>) -> Result<CallToolResponse, ErrorData> {
             let result: Box<str> = result.into();
             Ok(raw::carry(result.into_string()).into())
         }
-        Ok(Answer::Error(error)) => Err(serde_json::from_str(error.get()).unwrap_or_else(|_| {
-            let message = format!("The page answered with an error that has no code: {}", error.get());
-            ErrorData::internal_error(message, None)
-        })),
+        Ok(Answer::Error(error)) => Err(raw::carry_error(&error)),
         Err(error) => Ok(CallToolResult::error(vec![ContentBlock::text(error.to_string())]).into()),
     }
 }

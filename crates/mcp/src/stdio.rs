@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::ServiceExt as _;
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, GetExtensions as _};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::io::{StdioReader, StdioWriter, stdio_pipes};
@@ -17,7 +17,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::raw::{self, RawParams};
+use crate::call::{CallHead, RawParams, refusal};
+use crate::raw;
 use crate::server::Server;
 
 /// The longest line taken from an agent.
@@ -239,49 +240,19 @@ pub(crate) fn decode(line: &[u8]) -> Decoded {
 
 fn tool_call(id: &str, params: Option<&RawValue>) -> Result<ClientJsonRpcMessage, &'static str> {
     let params = params.ok_or("tools/call needs params")?;
-    let head = CallHead::read(params)?;
-    let meta = head.meta.map_or("{}", RawValue::get);
-    let name = serde_json::Value::from(head.name.as_ref());
-    let shell = format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":{name},"_meta":{meta}}}}}"#
-    );
+    let shell = CallHead::read(params)?.shell(id);
     let mut message =
         serde_json::from_str(&shell).map_err(|_| "the id or _meta of this call cannot be read")?;
     if let ClientJsonRpcMessage::Request(request) = &mut message {
-        use rmcp::model::GetExtensions as _;
         request.request.extensions_mut().insert(RawParams(Arc::from(params.to_owned())));
     }
     Ok(message)
 }
 
-/// What of a call's `params` has to be understood here.
-#[derive(Deserialize)]
-pub(crate) struct CallHead<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default, rename = "_meta")]
-    meta: Option<&'a RawValue>,
-}
-
-impl<'a> CallHead<'a> {
-    /// Reads the head of `params`. The error says what a caller has to mend.
-    pub(crate) fn read(params: &'a RawValue) -> Result<Self, &'static str> {
-        let is_object = params.get().starts_with('{');
-        let head = if is_object { serde_json::from_str(params.get()).ok() } else { None };
-        head.ok_or("tools/call needs params with a name")
-    }
-}
-
-/// A JSON-RPC error as one line; `id` is JSON text.
-pub(crate) fn refusal(id: &str, code: ErrorCode, reason: &str) -> String {
-    let reason = serde_json::Value::from(reason);
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{},"message":{reason}}}}}"#, code.0)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use rmcp::model::{ClientRequest, GetExtensions as _};
+    use rmcp::model::ClientRequest;
 
     use super::*;
 

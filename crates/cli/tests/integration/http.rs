@@ -2,22 +2,36 @@
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
-use testkit::{Connection, Endpoint, Program, Session, Signal, Tab, within};
+use testkit::{Connection, Endpoint, Page, Program, Serving, Session, Signal, Tab, within};
 
 use crate::bridge::{LIST_CHANGED, PROGRAM, Served};
 
 const OPEN: &str = r#"{"name":"open_colab_browser_connection","arguments":{"timeout_seconds":0}}"#;
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
-/// Asks for the tab's port and token, and connects one.
+/// Asks for the tab's port and token.
+async fn connection(endpoint: &Endpoint) -> Result<Connection> {
+    let session = Session::open(endpoint, "2025-11-25").await?;
+    Connection::read(&session.call("1", "tools/call", OPEN).await?)
+}
+
+/// Connects a tab by hand.
 pub(crate) async fn tab(endpoint: &Endpoint) -> Result<Tab> {
     let session = Session::open(endpoint, "2025-11-25").await?;
     let mut events = session.listen().await?;
-    let connection = Connection::read(&session.call("1", "tools/call", OPEN).await?)?;
-    let mut tab = Tab::connect(&connection).await?;
+    let mut tab = Tab::connect(&connection(endpoint).await?).await?;
     tab.open().await?;
     events.notification(LIST_CHANGED).await?;
     Ok(tab)
+}
+
+/// Connects a page that answers by itself.
+pub(crate) async fn serve(endpoint: &Endpoint, page: Page) -> Result<Serving> {
+    let session = Session::open(endpoint, "2025-11-25").await?;
+    let mut events = session.listen().await?;
+    let serving = Tab::connect(&connection(endpoint).await?).await?.serve(page).await?;
+    events.notification(LIST_CHANGED).await?;
+    Ok(serving)
 }
 
 #[tokio::test]
@@ -154,29 +168,26 @@ async fn results_cross_http_as_they_were_written() -> Result<()> {
     let params = format!(r#"{{"name":"echo","arguments":{odd},"unknown":1.0}}"#);
 
     let session = Session::open(&served.endpoint(), "2025-06-18").await?;
-    let call = session.request("7", "tools/call", &params);
+    let call = async { session.request("7", "tools/call", &params).await?.message().await };
     let answer = async {
         let asked = tab.expect_call("echo").await?;
         assert!(asked.params().contains(&format!(r#""arguments":{odd}"#)), "{}", asked.text);
         assert!(asked.params().contains(r#""unknown":1.0"#), "{}", asked.text);
         tab.reply(&asked, &result).await
     };
-    let (reply, answered) = tokio::join!(async { call.await?.message().await }, answer);
-    answered?;
-    assert_eq!(reply?.result()?, result);
+    let (reply, ()) = tokio::try_join!(call, answer)?;
+    assert_eq!(reply.result()?, result);
 
     // The newer era adds its own members and changes nothing else.
     let endpoint = served.endpoint();
     let params = format!(r#""name":"echo","arguments":{odd}"#);
-    let call = endpoint.post_modern(8, "tools/call", &params, "");
+    let call = async { endpoint.post_modern(8, "tools/call", &params, "").await?.message().await };
     let answer = async {
         let asked = tab.expect_call("echo").await?;
         assert!(asked.params().contains(&format!(r#""arguments":{odd}"#)), "{}", asked.text);
         tab.reply(&asked, &result).await
     };
-    let (reply, answered) = tokio::join!(async { call.await?.message().await }, answer);
-    answered?;
-    let reply = reply?;
+    let (reply, ()) = tokio::try_join!(call, answer)?;
     let text = reply.result()?;
     for part in [
         &format!(r#""content":[{{"type":"hologram","odd":{odd}}}]"#),
@@ -194,17 +205,19 @@ async fn depth_is_no_obstacle_on_http() -> Result<()> {
     let mut tab = tab(&served.endpoint()).await?;
     let session = Session::open(&served.endpoint(), "2025-11-25").await?;
     let deep = format!(r#"{{"deep":{}{}}}"#, "[".repeat(10_000), "]".repeat(10_000));
-    let params = format!(r#"{{"name":"echo","arguments":{deep}}}"#);
     let result = format!(r#"{{"content":[],"structuredContent":{deep}}}"#);
-    let page = async {
-        let asked = tab.expect_call("echo").await?;
-        assert!(asked.params().contains(&deep), "not what was sent");
-        tab.reply(&asked, &result).await
-    };
-    let agent = async { session.request("1", "tools/call", &params).await?.message().await };
-    let (answer, played) = tokio::join!(agent, page);
-    assert!(answer?.result()? == result, "not what was sent");
-    played
+    for arguments in ["{}", &deep] {
+        let params = format!(r#"{{"name":"echo","arguments":{arguments}}}"#);
+        let page = async {
+            let asked = tab.expect_call("echo").await?;
+            assert!(asked.params().contains(arguments), "not what was sent");
+            tab.reply(&asked, &result).await
+        };
+        let agent = async { session.request("1", "tools/call", &params).await?.message().await };
+        let (answer, ()) = tokio::try_join!(agent, page)?;
+        assert!(answer.result()? == result, "not what was sent");
+    }
+    Ok(())
 }
 
 #[tokio::test]

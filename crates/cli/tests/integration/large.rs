@@ -63,9 +63,7 @@ async fn large_arguments_and_results_cross_http() -> Result<()> {
         tab.reply(&asked, &result).await
     };
     let agent = async { session.request("1", "tools/call", &params).await?.message().await };
-    let (answer, played) = tokio::join!(agent, page);
-    let answer = answer?;
-    played?;
+    let (answer, ()) = tokio::try_join!(agent, page)?;
     assert!(answer.result()? == result, "not what was sent");
     Ok(())
 }

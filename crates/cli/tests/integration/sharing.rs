@@ -1,10 +1,10 @@
 //! Several agents on HTTP share one page without mixing anything.
 
 use anyhow::Result;
-use testkit::{Message, Reply, Session, Tab, text_result};
+use testkit::{Message, Page, Reply, Session, Tab, text_result};
 
 use crate::bridge::Served;
-use crate::http::tab;
+use crate::http::{serve, tab};
 use crate::progress::assert_cancelled;
 
 const CALL: &str = r#"{"name":"echo","arguments":{"of":"AGENT"},"_meta":{"progressToken":1}}"#;
@@ -62,7 +62,7 @@ async fn two_agents_without_sessions_and_with_the_same_ids() -> Result<()> {
     let token = r#","progressToken":1"#;
     let both = async {
         // An answer's head may come only with its first event.
-        tokio::join!(
+        tokio::try_join!(
             endpoint.post_modern(1, "tools/call", &one, token),
             endpoint.post_modern(1, "tools/call", &other, token)
         )
@@ -77,10 +77,8 @@ async fn two_agents_without_sessions_and_with_the_same_ids() -> Result<()> {
         }
         anyhow::Ok(())
     };
-    let ((one, other), played) = tokio::join!(both, page);
-    played?;
-    for (mut reply, message, text) in [(one?, "for the first", "first"), (other?, "for the second", "second")]
-    {
+    let ((one, other), ()) = tokio::try_join!(both, page)?;
+    for (mut reply, message, text) in [(one, "for the first", "first"), (other, "for the second", "second")] {
         let report = reply.notification("notifications/progress").await?.params_value()?;
         assert_eq!((&report["message"], &report["progressToken"]), (&message.into(), &1.into()));
         let answer = reply.message().await?;
@@ -132,4 +130,28 @@ async fn a_cancelled_notice_in_a_session_reaches_the_page() -> Result<()> {
     let notice = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c"}}"#;
     assert_eq!(session.post(notice).await?.status(), 202);
     assert_cancelled(&mut tab, &asked).await
+}
+
+#[tokio::test]
+async fn many_calls_of_many_agents_keep_their_answers() -> Result<()> {
+    let served = Served::start(&[]).await?;
+    let _page = serve(&served.endpoint(), Page::default()).await?;
+    let mut agents = tokio::task::JoinSet::new();
+    for agent in 0..8 {
+        let endpoint = served.endpoint();
+        agents.spawn(async move {
+            let session = Session::open(&endpoint, "2025-11-25").await?;
+            for call in 0..20 {
+                let arguments = format!(r#"{{"agent":{agent},"call":{call}}}"#);
+                let params = format!(r#"{{"name":"echo","arguments":{arguments}}}"#);
+                let answer = session.call(&call.to_string(), "tools/call", &params).await?;
+                assert_eq!(answer["content"][0]["text"], arguments);
+            }
+            anyhow::Ok(())
+        });
+    }
+    while let Some(agent) = agents.join_next().await {
+        agent??;
+    }
+    Ok(())
 }
