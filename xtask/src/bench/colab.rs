@@ -18,8 +18,41 @@ const STARTS: usize = 20;
 const LARGE_CALLS: usize = 10;
 /// Many short rounds rather than few long ones: a neighbour's work spoils some and not the middle one.
 const ROUNDS: usize = 15;
-/// In flight, and calls in one round.
-const LOADS: [(usize, usize); 2] = [(1, 1_000), (32, 10_000)];
+/// Where the processes of a measurement run.
+#[derive(Clone, Copy, PartialEq)]
+enum Placement {
+    /// All on one core: the work itself, and the hand-over from process to process.
+    OneCore,
+    /// Where the system puts them. If it spreads them, every hand-over wakes an idle core, which a virtual
+    /// machine pays dearly. An echo has two hand-overs, a forwarded call four.
+    Anywhere,
+}
+
+struct Load {
+    in_flight: usize,
+    /// Calls in one round.
+    count: usize,
+    placement: Placement,
+}
+
+const LOADS: [Load; 3] = [
+    Load { in_flight: 1, count: 1_000, placement: Placement::Anywhere },
+    Load { in_flight: 1, count: 1_000, placement: Placement::OneCore },
+    Load { in_flight: 32, count: 10_000, placement: Placement::Anywhere },
+];
+
+/// Moves this process and the others.
+fn place(others: &[u32], placement: Placement) -> Result<()> {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+    let mut cores = CpuSet::new();
+    let count = if placement == Placement::OneCore { 1 } else { std::thread::available_parallelism()?.get() };
+    (0..count).for_each(|core| cores.set(core));
+    sched_setaffinity(None, &cores)?;
+    for id in others {
+        sched_setaffinity(rustix::process::Pid::from_raw(i32::try_from(*id)?), &cores)?;
+    }
+    Ok(())
+}
 
 fn call(id: usize) -> String {
     format!(
@@ -57,22 +90,25 @@ pub(crate) fn measure(program: &str) -> Result<()> {
 
     let (mut stdio, _) = start(&mut floor("floor-stdio"))?;
     let mut websocket = runtime.block_on(Floor::start(&mut floor("floor-websocket")))?;
+    let all = [stdio.id(), websocket.id(), agent.id(), page.0.id()];
     let mut loads = Vec::new();
-    for (in_flight, count) in LOADS {
+    for load in LOADS {
+        place(&all, load.placement)?;
         let mut rounds: [Vec<Series>; 3] = Default::default();
         for round in 0..=ROUNDS {
             let series = [
-                stdio.series(count, in_flight, call)?,
-                runtime.block_on(websocket.series(count, in_flight, call))?,
-                agent.series(count, in_flight, call)?,
+                stdio.series(load.count, load.in_flight, call)?,
+                runtime.block_on(websocket.series(load.count, load.in_flight, call))?,
+                agent.series(load.count, load.in_flight, call)?,
             ];
             // The first round warms up.
             if round > 0 {
                 rounds.iter_mut().zip(series).for_each(|(all, one)| all.push(one));
             }
         }
-        loads.push((in_flight, rounds.map(|all| Series::middle(&all))));
+        loads.push((load, rounds.map(|all| Series::middle(&all))));
     }
+    place(&all, Placement::Anywhere)?;
 
     let mut large = (Vec::new(), Vec::new());
     for _ in 0..LARGE_CALLS {
@@ -82,7 +118,6 @@ pub(crate) fn measure(program: &str) -> Result<()> {
     let after = resident(agent.id())?;
     drop(page);
 
-    // A call passes through three processes: on two cores the work of others weighs on it more than on an echo.
     println!("load average before: {}", load_before.split(' ').next().unwrap_or_default());
     println!(
         "{:<34}{:>12}{:>12}{:>12}{:>14}",
@@ -97,16 +132,16 @@ pub(crate) fn measure(program: &str) -> Result<()> {
     line("resident, no page", [none(), none(), mb(alone)], "<= 12 MB");
     line("resident, page connected", [none(), none(), mb(connected)], "<= 12 MB");
     line("resident, after everything below", [none(), none(), mb(after)], "");
-    for (in_flight, [stdio, websocket, bridge]) in &loads {
+    for (Load { in_flight, placement, .. }, [stdio, websocket, bridge]) in &loads {
         let of = |figure: fn(&Series) -> String| [figure(stdio), figure(websocket), figure(bridge)];
-        line(&format!("echo, {in_flight} in flight, p50"), of(|series| us(series.p50)), "");
-        line(&format!("echo, {in_flight} in flight, p99"), of(|series| us(series.p99)), "");
+        let name = match placement {
+            Placement::OneCore => format!("{in_flight} in flight, one core"),
+            Placement::Anywhere => format!("{in_flight} in flight"),
+        };
+        line(&format!("{name}, p50"), of(|series| us(series.p50)), "");
+        line(&format!("{name}, p99"), of(|series| us(series.p99)), "");
         let target = if *in_flight == 32 { ">= 10000 /s" } else { "" };
-        line(
-            &format!("echo, {in_flight} in flight, calls"),
-            of(|series| format!("{:.0} /s", series.per_second)),
-            target,
-        );
+        line(&format!("{name}, calls"), of(|series| format!("{:.0} /s", series.per_second)), target);
         if *in_flight == 1 {
             let ratio = bridge.p50.as_secs_f64() / (stdio.p50 + websocket.p50).as_secs_f64();
             line("  p50 to both echoes added", [none(), none(), format!("{ratio:.2} x")], "<= 3.0 x");

@@ -66,6 +66,11 @@ impl Floor {
         Ok(Self { child, socket })
     }
 
+    /// The process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// As the series of lines.
     pub(crate) async fn series(
         &mut self,
