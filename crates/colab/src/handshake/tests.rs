@@ -1,0 +1,234 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const TOKEN: &str = "AAAAAAAAAAAAAAAAAAAAAA";
+
+fn handshake() -> Handshake {
+    Handshake::new(Token::chosen(TOKEN).unwrap())
+}
+
+/// A good request, with `change` applied to its lines.
+fn request(change: impl Fn(&mut Vec<String>)) -> String {
+    let mut lines = vec![
+        format!("GET /?access_token={TOKEN} HTTP/1.1"),
+        "Host: localhost:4711".into(),
+        "Connection: keep-alive, Upgrade".into(),
+        "Upgrade: websocket".into(),
+        "Sec-WebSocket-Version: 13".into(),
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==".into(),
+        format!("Origin: {}", ORIGINS[0]),
+        "Sec-WebSocket-Protocol: mcp".into(),
+    ];
+    change(&mut lines);
+    lines.join("\r\n") + "\r\n\r\n"
+}
+
+fn set(lines: &mut Vec<String>, name: &str, value: Option<&str>) {
+    lines.retain(|line| !line.starts_with(&format!("{name}:")));
+    lines.extend(value.map(|value| format!("{name}: {value}")));
+}
+
+/// The status line of the answer, or `dropped`, or `more`.
+fn answer(request: &str) -> String {
+    let response = match handshake().feed(request.as_bytes()) {
+        Step::More => return "more".into(),
+        Step::Drop => return "dropped".into(),
+        Step::Accept { response, .. } => response,
+        Step::Refuse(refusal) => refusal.response(),
+    };
+    response.lines().next().unwrap().trim_start_matches("HTTP/1.1 ").to_owned()
+}
+
+#[test]
+fn a_good_request_is_accepted_with_the_key_of_the_rfc() {
+    let Step::Accept { response, rest } = handshake().feed(request(|_| {}).as_bytes()) else {
+        panic!("accepted")
+    };
+    assert!(response.contains("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), "{response}");
+    assert!(response.contains("Sec-WebSocket-Protocol: mcp\r\n"), "{response}");
+    assert!(rest.is_empty());
+}
+
+#[test]
+fn the_first_line_and_the_authorization() {
+    let first = |line: &str, header: Option<&str>| {
+        answer(&request(|lines| {
+            lines[0] = line.into();
+            set(lines, "Authorization", header);
+        }))
+    };
+    let good = format!("Bearer {TOKEN}");
+    let query = |query: &str| format!("GET /{query} HTTP/1.1");
+    for (line, header, expected) in [
+        (query(""), Some(good.as_str()), "101 Switching Protocols"),
+        (
+            query(""),
+            Some(&good.to_lowercase().replace(&TOKEN.to_lowercase(), TOKEN)),
+            "101 Switching Protocols",
+        ),
+        (query("?access_token=wrong"), Some(&good), "101 Switching Protocols"),
+        (query(&format!("?a=b&access_token={TOKEN}&c")), None, "101 Switching Protocols"),
+        (query("?access_token=%41AAAAAAAAAAAAAAAAAAAAA"), None, "101 Switching Protocols"),
+        (query(""), None, "401 Missing authorization"),
+        (query("?access_token=wrong"), None, "401 Missing authorization"),
+        (query(&format!("?access_token={TOKEN}A")), None, "401 Missing authorization"),
+        (query(&format!("?zz=access_token={TOKEN}")), None, "401 Missing authorization"),
+        (query(&format!("?zzaccess_token={TOKEN}")), None, "401 Missing authorization"),
+        (query(&format!("access_token={TOKEN}")), None, "401 Missing authorization"),
+        (query(""), Some(""), "401 Missing authorization"),
+        (query(""), Some("Basic eDp5"), "400 Invalid authorization header"),
+        (query(""), Some("Bearer"), "400 Invalid header format"),
+        (query(""), Some("Bearer wrong"), "403 Bad authorization token"),
+        (query(""), Some(&format!("{good}A")), "403 Bad authorization token"),
+        (query("").replace("GET", "POST"), Some(&good), "dropped"),
+        (query("").replace("GET", "OPTIONS"), Some(&good), "dropped"),
+        (query("").replace("1.1", "1.0"), Some(&good), "dropped"),
+        ("garbage".into(), Some(&good), "dropped"),
+    ] {
+        assert_eq!(first(&line, header), expected, "{line} {header:?}");
+    }
+}
+
+#[test]
+fn the_other_headers() {
+    let refused = |name: &str, value: Option<&str>| answer(&request(|lines| set(lines, name, value)));
+    for (name, value, expected) in [
+        ("Origin", Some("https://colab.google.com"), "101 Switching Protocols"),
+        ("Origin", Some("https://colab.research.google.com/"), "403 Forbidden"),
+        ("Origin", Some("http://colab.research.google.com"), "403 Forbidden"),
+        ("Origin", Some("https://evil.colab.research.google.com"), "403 Forbidden"),
+        ("Origin", Some("null"), "403 Forbidden"),
+        ("Origin", None, "403 Forbidden"),
+        ("Sec-WebSocket-Protocol", Some("foo, mcp"), "101 Switching Protocols"),
+        ("Sec-WebSocket-Protocol", Some("mcpx"), "400 Bad Request"),
+        ("Sec-WebSocket-Protocol", None, "400 Bad Request"),
+        ("Sec-WebSocket-Version", Some("12"), "400 Bad Request"),
+        ("Sec-WebSocket-Version", None, "400 Bad Request"),
+        ("Sec-WebSocket-Key", Some("abc"), "400 Bad Request"),
+        ("Sec-WebSocket-Key", None, "400 Bad Request"),
+        ("Connection", Some("keep-alive"), "426 Upgrade Required"),
+        ("Upgrade", Some("h2c"), "426 Upgrade Required"),
+        ("Upgrade", None, "426 Upgrade Required"),
+        ("Host", Some("[::1]:4711"), "101 Switching Protocols"),
+        ("Host", Some("127.0.0.1"), "101 Switching Protocols"),
+        ("Host", Some("evil.example:4711"), "403 Forbidden"),
+        ("Host", Some("localhost.evil.example"), "403 Forbidden"),
+        ("Host", None, "400 Bad Request"),
+    ] {
+        assert_eq!(refused(name, value), expected, "{name}: {value:?}");
+    }
+}
+
+#[test]
+fn repeated_headers_are_bad_requests() {
+    let twice = |line: String| {
+        answer(&request(|lines| {
+            lines[0] = if line.starts_with("Auth") { "GET / HTTP/1.1".into() } else { lines[0].clone() };
+            lines.retain(|other| other.split(':').next() != line.split(':').next());
+            lines.extend([line.clone(), line.clone()]);
+        }))
+    };
+    assert_eq!(twice(format!("Authorization: Bearer {TOKEN}")), "400 Bad Request");
+    assert_eq!(twice(format!("Origin: {}", ORIGINS[0])), "400 Bad Request");
+    assert_eq!(twice("Host: localhost".into()), "400 Bad Request");
+    assert_eq!(twice("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==".into()), "400 Bad Request");
+}
+
+#[test]
+fn the_first_failed_check_answers() {
+    let order = |change: &dyn Fn(&mut Vec<String>)| answer(&request(change));
+    let anonymous = |lines: &mut Vec<String>| lines[0] = "GET / HTTP/1.1".into();
+    assert_eq!(
+        order(&|lines| {
+            anonymous(lines);
+            set(lines, "Origin", Some("https://evil.example"));
+        }),
+        "401 Missing authorization"
+    );
+    assert_eq!(
+        order(&|lines| {
+            anonymous(lines);
+            set(lines, "Upgrade", None);
+        }),
+        "401 Missing authorization"
+    );
+    assert_eq!(
+        order(&|lines| {
+            set(lines, "Upgrade", None);
+            set(lines, "Origin", Some("https://evil.example"));
+        }),
+        "426 Upgrade Required"
+    );
+    assert_eq!(
+        order(&|lines| {
+            set(lines, "Origin", Some("https://evil.example"));
+            set(lines, "Sec-WebSocket-Protocol", None);
+        }),
+        "403 Forbidden"
+    );
+}
+
+#[test]
+fn what_cannot_become_a_get_is_dropped_at_once() {
+    for bytes in [&b"\x16\x03\x01"[..], b"P", b"GEX", b"get ", b"\r\nGET "] {
+        assert_eq!(handshake().feed(bytes), Step::Drop, "{bytes:?}");
+    }
+    assert_eq!(handshake().feed(b"GE"), Step::More);
+}
+
+#[test]
+fn endless_heads_are_dropped() {
+    let mut handshake = handshake();
+    assert_eq!(handshake.feed(b"GET / HTTP/1.1\r\n"), Step::More);
+    assert!(!handshake.is_silent());
+    let line = format!("X-Long: {}\r\n", "x".repeat(8000));
+    let steps: Vec<Step> = (0..10).map(|_| handshake.feed(line.as_bytes())).collect();
+    assert_eq!(steps.last(), Some(&Step::Drop));
+    assert_eq!(steps[0], Step::More);
+}
+
+#[test]
+fn refusals_name_the_check_and_nothing_secret() {
+    for refusal in [Refusal::WrongToken, Refusal::Origin("null".into()), Refusal::NoUpgrade("x")] {
+        let response = refusal.response();
+        let (head, body) = response.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("Content-Length: {}", body.len())), "{response}");
+        assert!(!response.contains(TOKEN));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_answered_without_a_panic(
+        chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..80), 0..8)
+    ) {
+        let mut handshake = handshake();
+        for chunk in chunks {
+            if handshake.feed(&chunk) != Step::More {
+                break;
+            }
+        }
+    }
+
+    #[test]
+    fn where_the_packets_break_does_not_matter(cut in 1usize..200, tail in proptest::collection::vec(any::<u8>(), 0..40)) {
+        let mut bytes = request(|_| {}).into_bytes();
+        let cut = cut.min(bytes.len() - 1);
+        let whole = bytes.len();
+        bytes.extend(&tail);
+        let mut split = handshake();
+        prop_assert_eq!(split.feed(&bytes[..cut]), Step::More);
+        let step = split.feed(&bytes[cut..]);
+        let is_accepted = matches!(&step, Step::Accept { rest, .. } if rest == &bytes[whole..]);
+        prop_assert!(is_accepted, "{:?}", step);
+    }
+
+    #[test]
+    fn no_other_token_opens(other in "[A-Za-z0-9_-]{0,30}") {
+        prop_assume!(other != TOKEN);
+        let line = format!("GET /?access_token={other} HTTP/1.1");
+        let text = request(|lines| lines[0].clone_from(&line));
+        prop_assert_eq!(answer(&text), "401 Missing authorization");
+    }
+}
