@@ -14,8 +14,9 @@ use workspace::Token;
 
 use crate::handshake::{Handshake, Step};
 use crate::listener::Listener;
-use crate::page::{self, Driver, End, Page, Socket};
+use crate::page::{Driver, End, Page};
 use crate::sightings::{Diagnosis, Mark, Sighting, Sightings};
+use crate::socket::{self, Socket};
 
 /// A browser holds a socket open and silent while it asks its person for permission. People take their time.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -108,12 +109,12 @@ impl Bridge {
                 None => return,
             },
         };
-        let socket = page::socket(stream, rest).await;
+        let socket = socket::open(stream, rest).await;
         let driver = match self.admit(socket) {
             Ok(driver) => driver,
             Err(socket) => {
                 tracing::info!("turned a second page away");
-                return page::turn_away(*socket).await;
+                return socket::turn_away(*socket).await;
             }
         };
         tracing::info!("a page connected");

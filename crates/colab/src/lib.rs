@@ -3,7 +3,7 @@
 //!
 //! [`Listener`] is the port. `handshake` decides who may in, `session` speaks MCP with one page, `heartbeat`
 //! notices one that is gone and `sightings` knows what to tell a person: state machines without sockets.
-//! `bridge` and `page` are the sockets around them. `connect` brings a tab here; `relay` puts it together.
+//! `bridge`, `page` and `socket` are the shells around them. `connect` brings a tab here; `relay` puts it together.
 
 mod address;
 mod bridge;
@@ -19,6 +19,7 @@ mod page;
 mod relay;
 mod session;
 mod sightings;
+mod socket;
 mod tools;
 
 pub use browser::Browser;

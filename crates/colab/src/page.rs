@@ -1,54 +1,24 @@
 //! One connected page: the socket around its [`Session`].
 
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::value::RawValue;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until, timeout};
-use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message as Frame;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_util::sync::CancellationToken;
 use workspace::{Answer, Call, Report, Tool};
 
 use crate::heartbeat::{Beat, Heartbeat};
 use crate::session::{Event, Session};
-
-/// The largest frame and message taken from a page. An output of a cell is one message.
-const LARGEST_MESSAGE: usize = 256 * 1024 * 1024;
-/// How long a page may take to answer a close frame.
-const CLOSING: Duration = Duration::from_millis(500);
-
-/// A page's socket, whose received bytes are counted.
-pub(crate) type Socket = WebSocketStream<Counted>;
-
-/// Takes over a TCP connection whose handshake is done; `rest` is what the page sent after it.
-pub(crate) async fn socket(stream: TcpStream, rest: Vec<u8>) -> Socket {
-    let config = WebSocketConfig::default()
-        .max_message_size(Some(LARGEST_MESSAGE))
-        .max_frame_size(Some(LARGEST_MESSAGE));
-    let counted = Counted { stream, received: Arc::default() };
-    WebSocketStream::from_partially_read(counted, rest, Role::Server, Some(config)).await
-}
-
-/// Turns a page away in the way that Colab shows as "only one notebook session can be connected".
-pub(crate) async fn turn_away(mut socket: Socket) {
-    let farewell = CloseFrame { code: CloseCode::Again, reason: "Server is busy".into() };
-    if socket.close(Some(farewell)).await.is_ok() {
-        let drained = async { while let Some(Ok(_)) = socket.next().await {} };
-        let _ = timeout(CLOSING, drained).await;
-    }
-}
+use crate::socket::{CLOSING, Socket};
 
 /// Why a call has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -236,7 +206,7 @@ impl Driver {
     /// list the tools again. Every call in flight has ended when this returns.
     pub(crate) async fn run(self, shutdown: &CancellationToken, changed: impl Fn()) -> End {
         let Self { page, socket, outgoing } = self;
-        let received = socket.get_ref().received.clone();
+        let received = socket.get_ref().received();
         let (sink, mut stream) = socket.split();
         let (control, controls) = mpsc::channel(4);
         let broken = CancellationToken::new();
@@ -359,42 +329,5 @@ async fn write(
         if sink.flush().await.is_err() || is_farewell {
             break;
         }
-    }
-}
-
-/// A stream that counts the bytes it receives.
-pub(crate) struct Counted {
-    stream: TcpStream,
-    received: Arc<AtomicU64>,
-}
-
-impl AsyncRead for Counted {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        let before = buffer.filled().len();
-        let poll = Pin::new(&mut self.stream).poll_read(cx, buffer);
-        self.received.fetch_add((buffer.filled().len() - before) as u64, Ordering::Relaxed);
-        poll
-    }
-}
-
-impl AsyncWrite for Counted {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
