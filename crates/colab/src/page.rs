@@ -20,6 +20,9 @@ use crate::heartbeat::{Beat, Heartbeat};
 use crate::session::{Event, Session};
 use crate::socket::{CLOSING, Socket};
 
+/// The frames that may wait for a page to read them: far more than agents have calls in flight.
+const MOST_WAITING_FRAMES: usize = 65_536;
+
 /// Why a call has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoAnswer {
@@ -43,8 +46,9 @@ struct State {
 /// A connected page, shared by everyone who calls it.
 pub(crate) struct Page {
     state: Mutex<State>,
-    /// Holds at most what calls in flight have sent.
-    outbox: mpsc::UnboundedSender<String>,
+    outbox: mpsc::Sender<String>,
+    /// Cancelled when the socket is of no use any more.
+    broken: CancellationToken,
     ready: watch::Sender<bool>,
 }
 
@@ -52,9 +56,14 @@ impl Page {
     /// Starts the session on a new socket. The page works while the returned driver runs.
     pub(crate) fn open(socket: Socket) -> (Arc<Self>, Driver) {
         let (session, events) = Session::open(Instant::now());
-        let (outbox, outgoing) = mpsc::unbounded_channel();
+        let (outbox, outgoing) = mpsc::channel(MOST_WAITING_FRAMES);
         let state = State { session, waiters: HashMap::new(), is_open: true };
-        let page = Arc::new(Self { state: Mutex::new(state), outbox, ready: watch::Sender::new(false) });
+        let page = Arc::new(Self {
+            state: Mutex::new(state),
+            outbox,
+            ready: watch::Sender::new(false),
+            broken: CancellationToken::new(),
+        });
         // A session that has just opened only sends.
         page.carry_out(&mut page.state(), events);
         (page.clone(), Driver { page, socket, outgoing })
@@ -92,7 +101,7 @@ impl Page {
             }
             let (id, frame) = state.session.call(params, call.wants_progress || silence.is_some());
             state.waiters.insert(id, Waiter { answer, reports });
-            let _ = self.outbox.send(frame);
+            self.send(frame);
             id
         };
         let mut flight = Flight { page: self, id, reason: "the agent cancelled the call" };
@@ -125,9 +134,7 @@ impl Page {
         let mut has_changed = false;
         for event in events {
             match event {
-                Event::Send(frame) => {
-                    let _ = self.outbox.send(frame);
-                }
+                Event::Send(frame) => self.send(frame),
                 Event::Ready => {
                     self.ready.send_replace(true);
                 }
@@ -156,6 +163,14 @@ impl Page {
         has_changed
     }
 
+    /// Hands a frame to the writer.
+    fn send(&self, frame: String) {
+        if self.outbox.try_send(frame).is_err() {
+            // Closed, or full: the page asks and asks and reads nothing.
+            self.broken.cancel();
+        }
+    }
+
     fn close(&self) {
         let mut state = self.state();
         state.is_open = false;
@@ -178,7 +193,7 @@ impl Drop for Flight<'_> {
         if state.waiters.remove(&self.id).is_some()
             && let Some(frame) = state.session.cancel(self.id, self.reason)
         {
-            let _ = self.page.outbox.send(frame);
+            self.page.send(frame);
         }
     }
 }
@@ -198,7 +213,7 @@ pub(crate) enum End {
 pub(crate) struct Driver {
     page: Arc<Page>,
     socket: Socket,
-    outgoing: mpsc::UnboundedReceiver<String>,
+    outgoing: mpsc::Receiver<String>,
 }
 
 impl Driver {
@@ -209,13 +224,12 @@ impl Driver {
         let received = socket.get_ref().received();
         let (sink, mut stream) = socket.split();
         let (control, controls) = mpsc::channel(4);
-        let broken = CancellationToken::new();
         // Sending and receiving must not wait for each other: both sides may be in the middle of a huge frame.
         let writer = write(sink, outgoing, controls);
         let reader = async {
             let end = tokio::select! {
                 end = read(&page, &mut stream, &received, &control, shutdown, &changed) => end,
-                () = broken.cancelled() => End::Closed,
+                () = page.broken.cancelled() => End::Closed,
             };
             page.close();
             if end == End::Shutdown {
@@ -235,7 +249,7 @@ impl Driver {
                 end = &mut reader => break end,
                 () = &mut writer, if is_writing => {
                     is_writing = false;
-                    broken.cancel();
+                    page.broken.cancel();
                 }
             }
         };
@@ -301,7 +315,7 @@ async fn read(
 
 async fn write(
     mut sink: SplitSink<Socket, Frame>,
-    mut outgoing: mpsc::UnboundedReceiver<String>,
+    mut outgoing: mpsc::Receiver<String>,
     mut controls: mpsc::Receiver<Frame>,
 ) {
     loop {

@@ -122,3 +122,20 @@ async fn bytes_that_are_no_websocket_frame_end_that_page_only() -> Result<()> {
     let mut tab = bridge.tab().await?;
     bridge.assert_works(&mut tab).await
 }
+
+#[tokio::test]
+async fn a_page_that_asks_without_reading_the_answers_is_dropped() -> Result<()> {
+    let mut bridge = Bridge::start().await?;
+    let mut tab = bridge.tab().await?;
+    let ping = r#"{"jsonrpc":"2.0","id":"a-rather-long-name-for-a-request","method":"ping"}"#;
+    // Ends with an error as soon as the program has dropped the page; until then the answers pile up unread.
+    for _ in 0..1_000_000 {
+        if tab.send_text(ping.to_owned()).await.is_err() {
+            break;
+        }
+    }
+    bridge.agent.wait_notification(LIST_CHANGED).await?;
+    drop(tab);
+    let mut next = bridge.tab().await?;
+    bridge.assert_works(&mut next).await
+}
