@@ -104,13 +104,13 @@ impl Door {
                 "--no-token would let everybody on the network run code here; it needs a loopback --host such as 127.0.0.1"
             );
         }
-        let chosen = options.token.clone().or_else(|| std::env::var("CELLBRIDGE_TOKEN").ok());
-        let (token, is_new) = match chosen {
+        let from_environment = std::env::var("CELLBRIDGE_TOKEN").ok().filter(|token| !token.is_empty());
+        let (token, is_new) = match options.token.clone().or(from_environment) {
             _ if options.no_token => (None, false),
-            Some(chosen) => {
-                let empty = "the token is empty; leave --token and CELLBRIDGE_TOKEN out to get a new one";
-                (Some(Token::chosen(chosen).context(empty)?), false)
-            }
+            Some(chosen) => (
+                Some(Token::chosen(chosen).context("--token is empty; leave it out to get a new one")?),
+                false,
+            ),
             None => (Some(Token::generate()?), true),
         };
         let listener = TcpListener::bind(&addresses[..]).await.with_context(|| {

@@ -25,8 +25,14 @@ pub use stdio::{StdioError, serve_stdio};
 pub mod fuzz {
     //! What the fuzz targets call.
 
-    /// Reads bytes as one line of an agent on stdio.
-    pub fn line(data: &[u8]) {
-        let _ = crate::stdio::decode(data);
+    use crate::stdio::Decoded;
+
+    /// Reads bytes as one line of an agent on stdio. What is refused is refused in one line of JSON.
+    pub fn agent_line(data: &[u8]) {
+        if let Decoded::Refused(answer) = crate::stdio::decode(data) {
+            assert!(!answer.contains('\n'), "{answer}");
+            let answer: Result<serde_json::Value, _> = serde_json::from_str(&answer);
+            assert!(answer.is_ok_and(|answer| answer["error"]["code"].is_i64()));
+        }
     }
 }
