@@ -1,9 +1,13 @@
 //! Where the log goes: stderr or a file, never stdout, and never with a secret in it.
+//!
+//! A thread of its own writes it: whoever started us may leave stderr unread, and then writing to it stops.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use tracing::level_filters::LevelFilter;
@@ -15,8 +19,31 @@ use workspace::Token;
 
 use crate::args::{Level, Logging};
 
+/// Lines that may wait to be written; further ones are dropped.
+const MOST_WAITING: usize = 1024;
+/// How long the last lines may take at the end.
+const CLOSING: Duration = Duration::from_millis(200);
+
+/// Writes the last lines when it is dropped.
+pub(crate) struct Log(SyncSender<Entry>);
+
+enum Entry {
+    Line(String),
+    /// Everything before this has been written.
+    Mark(SyncSender<()>),
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        let (mark, written) = sync_channel(1);
+        if self.0.try_send(Entry::Mark(mark)).is_ok() {
+            let _ = written.recv_timeout(CLOSING);
+        }
+    }
+}
+
 /// Starts logging. None of `secrets` will be written, whoever logs it.
-pub(crate) fn start(options: &Logging, secrets: Vec<Token>) -> anyhow::Result<()> {
+pub(crate) fn start(options: &Logging, secrets: Vec<Token>) -> anyhow::Result<Log> {
     let path = match (&options.log, &options.log_file) {
         (Some(folder), _) => Some(file_in(folder)?),
         (None, file) => file.clone(),
@@ -29,18 +56,38 @@ pub(crate) fn start(options: &Logging, secrets: Vec<Token>) -> anyhow::Result<()
         Level::Debug => LevelFilter::DEBUG,
         Level::Trace => LevelFilter::TRACE,
     });
-    // The libraries print whole messages, with whatever notebooks and arguments hold.
+    // The libraries print whole messages, with whatever notebooks and arguments hold: only their errors are
+    // wanted, however much of ours is.
     let own = ["cellbridge", "colab", "mcp", "workspace"].map(|name| (name, level));
     let targets = Targets::new().with_default(level.min(LevelFilter::ERROR)).with_targets(own);
     let is_file = path.is_some();
-    let out = match path {
-        Some(path) => Out::File(Arc::new(open(&path)?)),
-        None => Out::Stderr,
+    let out: Box<dyn Write + Send> = match path {
+        Some(path) => Box::new(open(&path)?),
+        None => Box::new(io::stderr()),
     };
+    let entries = spawn_writer(out)?;
     let format = tracing_subscriber::fmt::layer().with_ansi(false).with_target(is_file);
-    let format = format.with_writer(Redacting { out, secrets: secrets.into() });
+    let format = format.with_writer(Redacting { entries: entries.clone(), secrets: secrets.into() });
     tracing_subscriber::registry().with(targets).with(format).try_init()?;
-    Ok(())
+    Ok(Log(entries))
+}
+
+/// The thread ends with the process: the subscriber, which holds the other end, is never dropped.
+fn spawn_writer(mut out: Box<dyn Write + Send>) -> io::Result<SyncSender<Entry>> {
+    let (entries, waiting) = sync_channel(MOST_WAITING);
+    std::thread::Builder::new().name("log".into()).spawn(move || {
+        for entry in waiting {
+            match entry {
+                Entry::Line(line) => {
+                    let _ = out.write_all(line.as_bytes());
+                }
+                Entry::Mark(mark) => {
+                    let _ = mark.try_send(());
+                }
+            }
+        }
+    })?;
+    Ok(entries)
 }
 
 fn file_in(folder: &Path) -> anyhow::Result<PathBuf> {
@@ -61,32 +108,23 @@ fn open(path: &Path) -> anyhow::Result<File> {
     options.open(path).with_context(|| format!("cannot write the log file {}", path.display()))
 }
 
-#[derive(Clone)]
-enum Out {
-    Stderr,
-    File(Arc<File>),
-}
-
-/// Writes log lines with every secret replaced.
+/// Hands log lines over with every secret replaced.
 #[derive(Clone)]
 struct Redacting {
-    out: Out,
+    entries: SyncSender<Entry>,
     secrets: Arc<[Token]>,
 }
 
 impl Write for Redacting {
     /// The formatter hands over one whole line at a time.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let mut text = String::from_utf8_lossy(line);
+        let mut text = String::from_utf8_lossy(line).into_owned();
         for secret in self.secrets.iter().map(Token::expose) {
             if text.contains(secret) {
-                text = text.replace(secret, "(hidden)").into();
+                text = text.replace(secret, "(hidden)");
             }
         }
-        match &mut self.out {
-            Out::Stderr => io::stderr().lock().write_all(text.as_bytes())?,
-            Out::File(file) => (&**file).write_all(text.as_bytes())?,
-        }
+        let _ = self.entries.try_send(Entry::Line(text));
         Ok(line.len())
     }
 
@@ -110,11 +148,33 @@ mod tests {
     #[test]
     fn secrets_are_replaced() {
         let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
-        let out = Out::File(Arc::new(open(&path).unwrap()));
+        let entries = spawn_writer(Box::new(open(&path).unwrap())).unwrap();
         let secrets = ["one-secret", "two"].map(|secret| Token::chosen(secret).unwrap());
-        let mut writer = Redacting { out, secrets: secrets.into() };
+        let mut writer = Redacting { entries: entries.clone(), secrets: secrets.into() };
         writer.write_all(b"a one-secret b two, two\n").unwrap();
+        drop(Log(entries));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "a (hidden) b (hidden), (hidden)\n");
+    }
+
+    #[test]
+    fn nobody_waits_for_a_log_that_cannot_be_written() {
+        struct Stuck;
+        impl Write for Stuck {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                loop {
+                    std::thread::park();
+                }
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let entries = spawn_writer(Box::new(Stuck)).unwrap();
+        let mut writer = Redacting { entries: entries.clone(), secrets: [].into() };
+        for _ in 0..MOST_WAITING * 2 {
+            writer.write_all(b"line\n").unwrap();
+        }
+        drop(Log(entries));
     }
 
     #[test]

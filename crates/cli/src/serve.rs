@@ -34,7 +34,7 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
     let token = Token::generate()?;
     let door = if is_stdio { None } else { Some(Door::open(serving).await?) };
     let secrets = [Some(&token), door.as_ref().and_then(|door| door.token.as_ref())];
-    logging::start(&serving.logging, secrets.into_iter().flatten().cloned().collect())?;
+    let _log = logging::start(&serving.logging, secrets.into_iter().flatten().cloned().collect())?;
     let listener = Listener::bind(tab_port).context("the port for the Colab tab could not be opened")?;
     tracing::info!(port = listener.port(), "waiting for a Colab tab");
 
@@ -53,7 +53,8 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
             introduce();
             mcp::serve_stdio(&server, shutdown.clone()).await.map_err(anyhow::Error::from)
         }
-        Some(Door { listener, guard, .. }) => {
+        Some(Door { listener, guard, endpoint, .. }) => {
+            eprintln!("cellbridge: MCP endpoint {endpoint}");
             mcp::serve_http(server, listener, guard, shutdown.clone()).await.map_err(anyhow::Error::from)
         }
     };
@@ -89,6 +90,8 @@ struct Door {
     listener: TcpListener,
     guard: Guard,
     token: Option<Token>,
+    /// Where agents connect; with the token, if it was made just now and nobody knows it yet.
+    endpoint: String,
 }
 
 impl Door {
@@ -104,7 +107,11 @@ impl Door {
                 "--no-token would let everybody on the network run code here; it needs a loopback --host such as 127.0.0.1"
             );
         }
-        let from_environment = std::env::var("CELLBRIDGE_TOKEN").ok().filter(|token| !token.is_empty());
+        let from_environment = match std::env::var("CELLBRIDGE_TOKEN") {
+            Ok(token) => Some(token).filter(|token| !token.is_empty()),
+            Err(std::env::VarError::NotPresent) => None,
+            Err(std::env::VarError::NotUnicode(_)) => bail!("CELLBRIDGE_TOKEN is not UTF-8"),
+        };
         let (token, is_new) = match options.token.clone().or(from_environment) {
             _ if options.no_token => (None, false),
             Some(chosen) => (
@@ -113,14 +120,20 @@ impl Door {
             ),
             None => (Some(Token::generate()?), true),
         };
+        let fits_a_header = |token: &str| {
+            token.trim() == token && token.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
+        };
+        if token.as_ref().is_some_and(|token| !fits_a_header(token.expose())) {
+            bail!("the token travels in an HTTP header: visible ASCII only, and no space at either end");
+        }
         let listener = TcpListener::bind(&addresses[..]).await.with_context(|| {
             format!("cannot listen on {host}:{port}; choose another port with --port (0: any free one)")
         })?;
-        let address = listener.local_addr()?;
         let query = token.as_ref().filter(|_| is_new).map(|token| format!("?token={}", token.expose()));
-        eprintln!("cellbridge: MCP endpoint http://{address}/mcp{}", query.unwrap_or_default());
+        let endpoint = format!("http://{}/mcp{}", listener.local_addr()?, query.unwrap_or_default());
         let hosts = options.allowed_host.iter().cloned().chain([bare.to_owned()]);
-        Ok(Self { listener, guard: Guard::new(token.clone(), hosts), token })
+        let is_public = !addresses.iter().all(|address| address.ip().is_loopback());
+        Ok(Self { listener, guard: Guard::new(token.clone(), hosts, is_public), token, endpoint })
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use workspace::Token;
 
@@ -22,14 +22,16 @@ use crate::socket::{self, Socket};
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 /// Once a request has begun, the rest follows at once.
 const HEAD_PATIENCE: Duration = Duration::from_secs(10);
-/// The most sockets that may wait; a further one takes the place of the one that has waited longest.
+/// The most sockets that may wait. A further one takes the place of the one that has waited longest, if that
+/// is [`LONG`]; else of the youngest, so that a flood of sockets does not wash away a person's prompt.
 const MOST_WAITING: usize = 64;
+const LONG: Duration = Duration::from_secs(5 * 60);
 
 #[derive(Default)]
 struct State {
     sightings: Sightings,
     page: Option<Arc<Page>>,
-    waiting: BTreeMap<u64, oneshot::Sender<()>>,
+    waiting: BTreeMap<u64, (Instant, oneshot::Sender<()>)>,
     next_waiting: u64,
 }
 
@@ -127,6 +129,7 @@ impl Bridge {
         self.notify();
         match end {
             End::Closed => tracing::info!("the page left"),
+            End::Unreadable(_, why) => tracing::warn!(why, "dropped the page"),
             End::HalfOpen => tracing::info!("the page gave no sign of life and was dropped"),
             End::Shutdown => tracing::info!("closed the page's socket"),
         }
@@ -188,11 +191,16 @@ impl Bridge {
         let (evict, evicted) = oneshot::channel();
         let mut state = self.state();
         if state.waiting.len() >= MOST_WAITING {
-            state.waiting.pop_first();
+            let is_long = |(_, (since, _)): (&u64, &(Instant, _))| since.elapsed() >= LONG;
+            if state.waiting.first_key_value().is_some_and(is_long) {
+                state.waiting.pop_first();
+            } else {
+                state.waiting.pop_last();
+            }
         }
         let place = state.next_waiting;
         state.next_waiting += 1;
-        state.waiting.insert(place, evict);
+        state.waiting.insert(place, (Instant::now(), evict));
         state.sightings.silent_opened();
         Waiting { bridge: self, place, is_silent: true, evicted }
     }

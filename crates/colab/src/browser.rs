@@ -35,9 +35,14 @@ impl Browser {
             Self::Command(command) => own_commands(command, address),
             Self::System => open::commands(address).into_iter().map(Command::from).collect(),
         };
-        let mut problem = "No command is known that opens a browser here.".to_owned();
+        let mut problem = match self {
+            Self::Command(command) => format!("$BROWSER is no command that can be started: {command:?}."),
+            _ => "No command is known that opens a browser here.".to_owned(),
+        };
         for mut command in commands {
             // The browser must neither write into the protocol on stdout nor die of a Ctrl-C meant for us.
+            // Nor does it need to know the secret that agents show.
+            command.env_remove("CELLBRIDGE_TOKEN");
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             #[cfg(unix)]
             command.process_group(0);

@@ -58,9 +58,12 @@ impl Connector {
             return answer(&[], true);
         }
         report(3.0, "Timeout while waiting for the user to connect.".into());
-        let mut seen = vec![self.bridge.diagnose(since).to_string()];
-        seen.extend(opened.problem());
-        seen.push(self.directions(&address));
+        let diagnosis = self.bridge.diagnose(since);
+        let mut seen = vec![diagnosis.to_string()];
+        if diagnosis != Diagnosis::Connected {
+            seen.extend(opened.problem());
+            seen.push(self.directions(&address));
+        }
         answer(&seen, false)
     }
 
@@ -86,7 +89,8 @@ impl Connector {
 
     fn open(&self, address: &Address, patience: Duration, since: crate::sightings::Mark) -> Opened<'_> {
         // Nobody asks for a tab who does not wait for one; and a tab that shows its prompt is open already.
-        if patience.is_zero() || self.bridge.diagnose(since) == Diagnosis::PromptShowing {
+        let is_here = matches!(self.bridge.diagnose(since), Diagnosis::PromptShowing | Diagnosis::Connected);
+        if patience.is_zero() || is_here {
             return Opened { connector: self, is_first: false, launch: None };
         }
         let mut opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);

@@ -28,10 +28,15 @@ struct Fields<'a> {
     method: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     params: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "present")]
     result: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "present")]
     error: Option<&'a RawValue>,
+}
+
+/// A member that is there, `null` included: a call answered with `null` is answered.
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// Reads one frame. The error says in words why it is no JSON-RPC message.
@@ -48,7 +53,11 @@ pub(crate) fn parse(frame: &[u8]) -> Result<Message<'_>, &'static str> {
     match fields {
         Fields { id: Some(id), method: Some(method), .. } => Ok(Message::Request { id, method }),
         Fields { method: Some(method), params, .. } => Ok(Message::Notification { method, params }),
-        Fields { id: Some(id), result: Some(result), error: None, .. } => Ok(Message::Result { id, result }),
+        Fields { id: Some(id), result: Some(result), error, .. }
+            if error.is_none_or(|error| error.get() == "null") =>
+        {
+            Ok(Message::Result { id, result })
+        }
         Fields { id: Some(id), error: Some(error), .. } => Ok(Message::Error { id, error }),
         _ => Err("neither a request nor an answer"),
     }
@@ -176,6 +185,9 @@ mod tests {
         assert_eq!(kind(r#"{"jsonrpc":"2.0","method":"x","params":{}}"#), "notification");
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#), "notification");
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), "result");
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"result":null}"#), "result");
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":null}"#), "result");
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"error":null}"#), "error");
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":"a","error":{"code":1,"message":""}}"#), "error");
         assert_eq!(kind("[]"), "not a JSON-RPC object");
         assert_eq!(kind(r#"["2.0",1,"ping"]"#), "not a JSON-RPC object");

@@ -9,25 +9,29 @@ use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep_until, timeout};
-use tokio_tungstenite::tungstenite::Message as Frame;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{Error as Failure, Message as Frame};
 use tokio_util::sync::CancellationToken;
-use workspace::{Answer, Call, Report, Tool};
+use workspace::{Answer, Call, Progress, Report, Tool};
 
 use crate::heartbeat::{Beat, Heartbeat};
 use crate::session::{Event, Session};
 use crate::socket::{CLOSING, Socket};
 
+/// The frames taken from a page before others have their turn.
+const FRAMES_AT_ONCE: u32 = 32;
 /// The frames that may wait for a page to read them: far more than agents have calls in flight.
 const MOST_WAITING_FRAMES: usize = 65_536;
 
 /// Why a call has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoAnswer {
-    /// The page's socket closed.
-    PageLeft,
+    /// The page left before it was asked.
+    NotAsked,
+    /// The page's socket closed, for this reason where we know it.
+    PageLeft(Option<&'static str>),
     /// Nothing was heard for the time given at [`Page::call`].
     TimedOut,
 }
@@ -35,12 +39,39 @@ pub(crate) enum NoAnswer {
 struct Waiter {
     answer: oneshot::Sender<Answer>,
     reports: mpsc::Sender<Report>,
+    wants_progress: bool,
+    /// The newest progress that found the channel full: the last one must not be lost.
+    unsent: Option<Report>,
+    /// Moves with every progress of the page.
+    heard: watch::Sender<()>,
+}
+
+impl Waiter {
+    fn progress(&mut self, progress: Progress) {
+        let _ = self.heard.send(());
+        if self.wants_progress {
+            self.unsent = match self.reports.try_send(Report::Progress(progress)) {
+                Err(mpsc::error::TrySendError::Full(report)) => Some(report),
+                _ => None,
+            };
+        }
+    }
+
+    fn answer(mut self, answer: Answer) {
+        if let Some(report) = self.unsent.take() {
+            let _ = self.reports.try_send(report);
+        }
+        let _ = self.answer.send(answer);
+    }
 }
 
 struct State {
     session: Session,
     waiters: HashMap<u64, Waiter>,
     is_open: bool,
+    /// Why the socket closed, if that was for something the page sent.
+    why: Option<&'static str>,
+    dropped: u64,
 }
 
 /// A connected page, shared by everyone who calls it.
@@ -57,7 +88,7 @@ impl Page {
     pub(crate) fn open(socket: Socket) -> (Arc<Self>, Driver) {
         let (session, events) = Session::open(Instant::now());
         let (outbox, outgoing) = mpsc::channel(MOST_WAITING_FRAMES);
-        let state = State { session, waiters: HashMap::new(), is_open: true };
+        let state = State { session, waiters: HashMap::new(), is_open: true, why: None, dropped: 0 };
         let page = Arc::new(Self {
             state: Mutex::new(state),
             outbox,
@@ -89,33 +120,31 @@ impl Page {
         call: &Call,
         silence: Option<Duration>,
     ) -> Result<Answer, NoAnswer> {
-        if !self.ready().await {
-            return Err(NoAnswer::PageLeft);
-        }
+        let mut deadline = silence.map(|silence| Instant::now() + silence);
+        match deadline {
+            None => self.ready().await,
+            Some(deadline) => timeout_at(deadline, self.ready()).await.map_err(|_| NoAnswer::TimedOut)?,
+        };
         let (answer, mut answered) = oneshot::channel();
-        let (reports, mut reported) = mpsc::channel(64);
+        let (heard, mut hearing) = watch::channel(());
         let id = {
             let mut state = self.state();
             if !state.is_open {
-                return Err(NoAnswer::PageLeft);
+                return Err(NoAnswer::NotAsked);
             }
-            let (id, frame) = state.session.call(params, call.wants_progress || silence.is_some());
-            state.waiters.insert(id, Waiter { answer, reports });
+            let wants_progress = call.wants_progress;
+            let (id, frame) = state.session.call(params, wants_progress || silence.is_some());
+            let reports = call.reports.clone();
+            state.waiters.insert(id, Waiter { answer, reports, wants_progress, unsent: None, heard });
             self.send(frame);
             id
         };
-        let mut flight = Flight { page: self, id, reason: "the agent cancelled the call" };
-        let mut deadline = silence.map(|silence| Instant::now() + silence);
+        let mut flight = Flight { page: self, id, reason: "the agent does not wait for the answer any more" };
         loop {
             tokio::select! {
                 biased;
-                Some(report) = reported.recv() => {
-                    deadline = silence.map(|silence| Instant::now() + silence);
-                    if call.wants_progress || !matches!(report, Report::Progress(_)) {
-                        let _ = call.reports.try_send(report);
-                    }
-                }
-                answer = &mut answered => return answer.map_err(|_| NoAnswer::PageLeft),
+                answer = &mut answered => return answer.map_err(|_| NoAnswer::PageLeft(self.state().why)),
+                Ok(()) = hearing.changed() => deadline = silence.map(|silence| Instant::now() + silence),
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                     flight.reason = "no answer or progress in the time allowed";
                     return Err(NoAnswer::TimedOut);
@@ -141,12 +170,12 @@ impl Page {
                 Event::ToolsChanged => has_changed = true,
                 Event::Answer { id, answer } => {
                     if let Some(waiter) = state.waiters.remove(&id) {
-                        let _ = waiter.answer.send(answer);
+                        waiter.answer(answer);
                     }
                 }
                 Event::Progress { id, progress } => {
-                    if let Some(waiter) = state.waiters.get(&id) {
-                        let _ = waiter.reports.try_send(Report::Progress(progress));
+                    if let Some(waiter) = state.waiters.get_mut(&id) {
+                        waiter.progress(progress);
                     }
                 }
                 // A log line does not say which call it belongs to, and no agent may read another's.
@@ -157,7 +186,13 @@ impl Page {
                         tracing::debug!("dropped a line of the page's log that belongs to no single call");
                     }
                 }
-                Event::Dropped(reason) => tracing::warn!(reason, "dropped a frame from the page"),
+                Event::Dropped(reason) => {
+                    state.dropped += 1;
+                    // A page that sends nothing else must not fill the disk.
+                    if state.dropped.is_power_of_two() {
+                        tracing::warn!(reason, count = state.dropped, "dropped a frame from the page");
+                    }
+                }
             }
         }
         has_changed
@@ -171,9 +206,10 @@ impl Page {
         }
     }
 
-    fn close(&self) {
+    fn close(&self, why: Option<&'static str>) {
         let mut state = self.state();
         state.is_open = false;
+        state.why = why;
         // Dropping the senders answers every call in flight.
         state.waiters.clear();
         self.ready.send_replace(true);
@@ -203,6 +239,8 @@ impl Drop for Flight<'_> {
 pub(crate) enum End {
     /// The page closed the socket, or the connection broke.
     Closed,
+    /// The page sent what cannot be read; the socket is closed with this code, for this reason.
+    Unreadable(CloseCode, &'static str),
     /// No sign of life.
     HalfOpen,
     /// This program is shutting down and closed the socket.
@@ -231,9 +269,16 @@ impl Driver {
                 end = read(&page, &mut stream, &received, &control, shutdown, &changed) => end,
                 () = page.broken.cancelled() => End::Closed,
             };
-            page.close();
-            if end == End::Shutdown {
-                let farewell = CloseFrame { code: CloseCode::Normal, reason: "".into() };
+            let farewell = match end {
+                End::Shutdown => Some(CloseFrame { code: CloseCode::Normal, reason: "".into() }),
+                End::Unreadable(code, why) => Some(CloseFrame { code, reason: why.into() }),
+                End::Closed | End::HalfOpen => None,
+            };
+            page.close(match end {
+                End::Unreadable(_, why) => Some(why),
+                _ => None,
+            });
+            if let Some(farewell) = farewell {
                 let _ = control.send(Frame::Close(Some(farewell))).await;
                 // A socket that is dropped with unread bytes resets, and the page would never see the farewell.
                 let drained = async { while let Some(Ok(_)) = stream.next().await {} };
@@ -270,7 +315,13 @@ async fn read(
     changed: &impl Fn(),
 ) -> End {
     let mut heartbeat = Heartbeat::new(Instant::now());
+    let mut frames = 0_u32;
     loop {
+        // A page that floods us must not keep the thread from everybody else.
+        frames = frames.wrapping_add(1);
+        if frames.is_multiple_of(FRAMES_AT_ONCE) {
+            tokio::task::yield_now().await;
+        }
         let now = Instant::now();
         let beat = match heartbeat.poll(now, received.load(Ordering::Relaxed)) {
             Beat::Wait(until) => until,
@@ -294,7 +345,12 @@ async fn read(
                     Some(Ok(Frame::Close(_))) | None => return End::Closed,
                     Some(Err(error)) => {
                         tracing::info!(%error, "the page's socket failed");
-                        return End::Closed;
+                        return match error {
+                            Failure::Capacity(_) => End::Unreadable(CloseCode::Size, "it sent a message over 256 MiB"),
+                            Failure::Utf8(_) => End::Unreadable(CloseCode::Invalid, "it sent text that is not UTF-8"),
+                            Failure::Protocol(_) => End::Unreadable(CloseCode::Protocol, "it broke the WebSocket protocol"),
+                            _ => End::Closed,
+                        };
                     }
                 };
                 let mut state = page.state();

@@ -18,6 +18,9 @@ use crate::listener::Listener;
 use crate::page::NoAnswer;
 use crate::tools::{self, CALL_ANY, CONNECT};
 
+/// The names of tools that an error message holds at most.
+const MOST_NAMES: usize = 50;
+
 /// What can be set about the bridge.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -66,31 +69,27 @@ impl Colab {
 
     async fn forward(&self, tool: &str, params: &RawValue, call: &Call) -> Result<Answer, Error> {
         let Some(page) = self.bridge.page() else {
-            return Err(Error::new(
-                Side::Person,
-                format!("{tool} needs a Colab notebook, and no tab is connected."),
-                format!(
-                    "Call {CONNECT} first: it opens Colab in the person's browser and says what is missing."
-                ),
-            ));
+            return Err(not_connected(tool));
         };
-        if page.ready().await
-            && let Some(offered) = page.tools()
+        if let Some(offered) = page.tools()
             && offered.iter().all(|known| known.name != tool)
         {
-            let names: Vec<&str> = offered.iter().map(|known| known.name.as_str()).collect();
+            let names: Vec<&str> = offered.iter().map(|known| known.name.as_str()).take(MOST_NAMES).collect();
+            let more = if offered.len() > MOST_NAMES { ", and more" } else { "" };
             return Err(Error::new(
                 Side::Agent,
                 format!("The connected Colab tab offers no tool {tool:?}."),
-                format!("It offers: {}.", names.join(", ")),
+                format!("It offers: {}{more}.", names.join(", ")),
             ));
         }
-        page.call(params, call, self.call_silence).await.map_err(|reason| match reason {
-            NoAnswer::PageLeft => Error::new(
+        let answer = page.call(params, call, self.call_silence).await.map_err(|reason| match reason {
+            NoAnswer::NotAsked => not_connected(tool),
+            NoAnswer::PageLeft(why) => Error::new(
                 Side::Place,
                 format!(
-                    "The Colab tab disconnected before {tool} was answered; a cell that it started may still be \
-                     running in Colab."
+                    "The Colab tab disconnected before {tool} was answered{}; a cell that it started may still be \
+                     running in Colab.",
+                    why.map_or(String::new(), |why| format!(" ({why})")),
                 ),
                 format!("Call {CONNECT} to connect again, then get_cells to see what was done."),
             ),
@@ -103,7 +102,16 @@ impl Colab {
                 ),
                 "Call get_cells with includeOutputs to see how far it has come.",
             ),
-        })
+        })?;
+        let (Answer::Result(body) | Answer::Error(body)) = &answer;
+        if body.get().starts_with('{') {
+            return Ok(answer);
+        }
+        Err(Error::new(
+            Side::Place,
+            format!("The Colab tab answered {tool} with something that is neither a result nor an error."),
+            "Call get_cells to see what was done; if it happens again, the person should reload the tab.",
+        ))
     }
 
     /// Unpacks [`CALL_ANY`]: what it names becomes the call.
@@ -144,6 +152,14 @@ impl Colab {
             .map_err(|error| wrong(&format!("The arguments are not JSON: {error}.")))?;
         self.forward(&name, &params, call).await
     }
+}
+
+fn not_connected(tool: &str) -> Error {
+    Error::new(
+        Side::Person,
+        format!("{tool} needs a Colab notebook, and no tab is connected."),
+        format!("Call {CONNECT} first: it opens Colab in the person's browser and says what is missing."),
+    )
 }
 
 fn raw_object(text: String) -> Option<Box<RawValue>> {

@@ -3,7 +3,7 @@
 //! The page is the MCP server, this program its client. Every socket gets a session of its own: ids,
 //! progress tokens and the list of tools die with it, so nothing of an old page can reach a new one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ const INITIALIZE_PATIENCE: Duration = Duration::from_secs(10);
 const LIST_PATIENCE: Duration = Duration::from_secs(3);
 /// A page whose list never ends is cut here.
 const MOST_LIST_PAGES: usize = 100;
+const MOST_TOOLS: usize = 10_000;
 
 const PROTOCOL_VERSION: &str = "2025-11-25";
 
@@ -43,7 +44,7 @@ pub(crate) enum Event {
 
 enum Pending {
     Initialize,
-    Tools { so_far: Vec<Tool>, pages: usize },
+    Tools { so_far: Vec<Tool>, names: HashSet<String>, pages: usize },
     Call,
 }
 
@@ -52,6 +53,10 @@ pub(crate) struct Session {
     next_id: u64,
     pending: HashMap<u64, Pending>,
     is_ready: bool,
+    /// Calls flow by then, whatever the page does meanwhile.
+    ready_by: Instant,
+    has_greeted: bool,
+    has_asked_twice: bool,
     tools: Option<Arc<[Tool]>>,
     /// When to go on without the answer to `initialize` or `tools/list`.
     deadline: Option<Instant>,
@@ -64,6 +69,9 @@ impl Session {
             next_id: 1,
             pending: HashMap::new(),
             is_ready: false,
+            ready_by: now + INITIALIZE_PATIENCE + LIST_PATIENCE,
+            has_greeted: false,
+            has_asked_twice: false,
             tools: None,
             deadline: Some(now + INITIALIZE_PATIENCE),
         };
@@ -138,6 +146,7 @@ impl Session {
 
     /// Ends the opening exchange and asks for the tools.
     fn greet(&mut self, now: Instant) -> Vec<Event> {
+        self.has_greeted = true;
         let initialized = envelope::notification("notifications/initialized", None);
         vec![Event::Send(initialized), self.list(now)]
     }
@@ -145,9 +154,14 @@ impl Session {
     fn list(&mut self, now: Instant) -> Event {
         // An older list that is still under way would answer with what the page has just withdrawn.
         self.pending.retain(|_, pending| !matches!(pending, Pending::Tools { .. }));
-        self.deadline = Some(now + LIST_PATIENCE);
-        let id = self.expect(Pending::Tools { so_far: Vec::new(), pages: 1 });
+        self.deadline = Some(self.list_deadline(now));
+        let id = self.expect(Pending::Tools { so_far: Vec::new(), names: HashSet::new(), pages: 1 });
         Event::Send(envelope::request(id, "tools/list", "{}"))
+    }
+
+    fn list_deadline(&self, now: Instant) -> Instant {
+        let deadline = now + LIST_PATIENCE;
+        if self.is_ready { deadline } else { deadline.min(self.ready_by) }
     }
 
     /// The list stands as it is: tell whoever waits.
@@ -162,6 +176,8 @@ impl Session {
 
     fn notified(&mut self, method: &str, params: Option<&RawValue>, now: Instant) -> Vec<Event> {
         match method {
+            // The list is asked for anyway, once the page may be asked.
+            "notifications/tools/list_changed" if !self.has_greeted => Vec::new(),
             "notifications/tools/list_changed" => vec![self.list(now)],
             "notifications/progress" => match params.and_then(read_progress) {
                 Some((id, progress)) if matches!(self.pending.get(&id), Some(Pending::Call)) => {
@@ -184,17 +200,29 @@ impl Session {
             Pending::Call => vec![Event::Answer { id, answer }],
             Pending::Initialize => match answer {
                 Answer::Error(error) => match newest_supported(&error) {
-                    Some(version) if version != PROTOCOL_VERSION => vec![self.initialize(&version)],
+                    Some(version) if !self.has_asked_twice => {
+                        self.has_asked_twice = true;
+                        vec![self.initialize(&version)]
+                    }
                     // Some pages do not know the method and work without it.
                     _ => self.greet(now),
                 },
+                // Late, and the page has told its tools meanwhile.
+                Answer::Result(_) if self.tools.is_some() => Vec::new(),
                 Answer::Result(_) => self.greet(now),
             },
-            Pending::Tools { so_far, pages } => self.listed(&answer, so_far, pages, now),
+            Pending::Tools { so_far, names, pages } => self.listed(&answer, so_far, names, pages, now),
         }
     }
 
-    fn listed(&mut self, answer: &Answer, mut so_far: Vec<Tool>, pages: usize, now: Instant) -> Vec<Event> {
+    fn listed(
+        &mut self,
+        answer: &Answer,
+        mut so_far: Vec<Tool>,
+        mut names: HashSet<String>,
+        pages: usize,
+        now: Instant,
+    ) -> Vec<Event> {
         let page = match answer {
             Answer::Result(result) => serde_json::from_str::<ToolsPage<'_>>(result.get()).ok(),
             Answer::Error(_) => None,
@@ -207,7 +235,8 @@ impl Session {
         for definition in page.tools {
             let named = serde_json::from_str::<Named>(definition.get());
             if let Ok(Named { name }) = named
-                && so_far.iter().all(|tool| tool.name != name)
+                && so_far.len() < MOST_TOOLS
+                && names.insert(name.clone())
             {
                 so_far.push(Tool { name, definition: Arc::from(definition.to_owned()) });
             }
@@ -215,8 +244,8 @@ impl Session {
         if let Some(cursor) = page.next_cursor
             && pages < MOST_LIST_PAGES
         {
-            self.deadline = Some(now + LIST_PATIENCE);
-            let id = self.expect(Pending::Tools { so_far, pages: pages + 1 });
+            self.deadline = Some(self.list_deadline(now));
+            let id = self.expect(Pending::Tools { so_far, names, pages: pages + 1 });
             let params = serde_json::json!({ "cursor": cursor }).to_string();
             return vec![Event::Send(envelope::request(id, "tools/list", &params))];
         }

@@ -116,7 +116,10 @@ impl fmt::Display for Diagnosis {
                 "Another tab was turned away because one was connected already, and that one has left. The \
                  person should reload the tab that is to be used.",
             ),
-            Self::Connected => f.write_str("A Colab tab is connected."),
+            Self::Connected => f.write_str(
+                "A Colab tab is connected but has not finished opening. Call open_colab_browser_connection again \
+                 in a moment; if that does not help, the person should reload the tab.",
+            ),
             Self::Left => f.write_str(
                 "A Colab tab was connected and has left (closed, reloaded or asleep). The person should open \
                  the URL below, or reconnect the open notebook with the line for Colab's own dialog.",

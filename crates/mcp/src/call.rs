@@ -29,6 +29,11 @@ impl<'a> CallHead<'a> {
         head.ok_or("tools/call needs params with a name")
     }
 
+    /// The head of a call that names no tool, for whoever refuses it.
+    pub(crate) fn nameless() -> Self {
+        Self { name: Cow::Borrowed(""), meta: None }
+    }
+
     /// The request as `rmcp` sees it: without arguments, which it would read as numbers of a few digits and to
     /// a limited depth. `id` is JSON text.
     pub(crate) fn shell(&self, id: &str) -> String {

@@ -12,6 +12,7 @@ use workspace::Token;
 pub struct Guard {
     token: Option<Token>,
     hosts: Vec<String>,
+    is_public: bool,
 }
 
 /// Why a request is not served.
@@ -43,9 +44,11 @@ impl Refusal {
 
 impl Guard {
     /// Lets in whoever shows `token` (everybody without one) and names this machine, or one of `hosts`, as the
-    /// Host. IP addresses are always let in: only names can be rebound by a hostile page.
-    pub fn new(token: Option<Token>, hosts: impl IntoIterator<Item = String>) -> Self {
-        Self { token, hosts: hosts.into_iter().map(|host| host.to_ascii_lowercase()).collect() }
+    /// Host. A listener that `is_public` is known by any IP address, too: only names can be rebound by a
+    /// hostile page.
+    pub fn new(token: Option<Token>, hosts: impl IntoIterator<Item = String>, is_public: bool) -> Self {
+        let hosts = hosts.into_iter().map(|host| host.to_ascii_lowercase()).collect();
+        Self { token, hosts, is_public }
     }
 
     /// Checks Host and Origin.
@@ -56,7 +59,8 @@ impl Guard {
             .and_then(|host| host.to_str().ok()?.parse::<Authority>().ok())
             .or_else(|| parts.uri.authority().cloned())
             .ok_or(Refusal::Host)?;
-        if !self.knows(host.host()) {
+        let is_address = self.is_public && address(host.host()).is_some();
+        if host.as_str().contains('@') || !(is_address || self.is_ours(host.host())) {
             return Err(Refusal::Host);
         }
         // Only web pages send an Origin; ours would be served from here, and we serve none elsewhere.
@@ -66,7 +70,7 @@ impl Guard {
             origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok()).ok_or(Refusal::Origin)?;
         let is_own = origin.scheme_str().is_some_and(|scheme| scheme == "http" || scheme == "https")
             && origin.authority().is_some_and(|authority| {
-                self.knows(authority.host()) && authority.port_u16() == host.port_u16()
+                self.is_ours(authority.host()) && authority.port_u16() == host.port_u16()
             });
         if is_own { Ok(()) } else { Err(Refusal::Origin) }
     }
@@ -90,10 +94,17 @@ impl Guard {
         if is_right { Ok(()) } else { Err(Refusal::WrongToken) }
     }
 
-    fn knows(&self, host: &str) -> bool {
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-        host == "localhost" || host.parse::<IpAddr>().is_ok() || self.hosts.contains(&host)
+    /// Whether a host is this machine for sure: loopback, or a name that the person gave.
+    fn is_ours(&self, host: &str) -> bool {
+        let bare = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+        bare == "localhost"
+            || address(host).is_some_and(|address| address.is_loopback())
+            || self.hosts.contains(&bare)
     }
+}
+
+fn address(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
 fn bearer(header: &HeaderValue) -> Option<&str> {
@@ -124,7 +135,7 @@ mod tests {
     }
 
     fn guard() -> Guard {
-        Guard::new(Token::chosen("secret"), ["Box.example".to_owned()])
+        Guard::new(Token::chosen("secret"), ["Box.example".to_owned()], false)
     }
 
     #[test]
@@ -134,7 +145,8 @@ mod tests {
             ("localhost:4040", true),
             ("127.0.0.1:4040", true),
             ("[::1]:4040", true),
-            ("192.168.1.5:4040", true),
+            ("192.168.1.5:4040", false),
+            ("evil@localhost", false),
             ("box.example:4040", true),
             ("evil.example", false),
             ("localhost.evil.example", false),
@@ -144,6 +156,11 @@ mod tests {
             assert_eq!(result.is_ok(), is_let_in, "{host}");
         }
         assert_eq!(guard().check_source(&parts("/mcp", &[])), Err(Refusal::Host));
+        let public = Guard::new(None, [], true);
+        assert!(public.check_source(&parts("/mcp", &[("host", "192.168.1.5:4040")])).is_ok());
+        assert!(public.check_source(&parts("/mcp", &[("host", "evil.example:4040")])).is_err());
+        let rebound = parts("/mcp", &[("host", "6.6.6.6:4040"), ("origin", "http://6.6.6.6:4040")]);
+        assert_eq!(public.check_source(&rebound), Err(Refusal::Origin));
         let twice = parts("/mcp", &[("host", "localhost"), ("host", "localhost")]);
         assert_eq!(guard().check_source(&twice), Err(Refusal::Host));
     }
@@ -154,6 +171,7 @@ mod tests {
             ("http://localhost:4040", true),
             ("http://127.0.0.1:4040", true),
             ("http://localhost:3000", false),
+            ("http://6.6.6.6:4040", false),
             ("http://localhost", false),
             ("http://evil.example:4040", false),
             ("https://evil.example", false),
@@ -185,6 +203,6 @@ mod tests {
         assert_eq!(check("/mcp", &[("authorization", "Bearer secrets")]), Err(Refusal::WrongToken));
         assert_eq!(check("/mcp?token=", &[]), Err(Refusal::WrongToken));
         let mut open = parts("/mcp", &[]);
-        assert_eq!(Guard::new(None, []).check_token(&mut open), Ok(()));
+        assert_eq!(Guard::new(None, [], false).check_token(&mut open), Ok(()));
     }
 }

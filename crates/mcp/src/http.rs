@@ -1,5 +1,6 @@
 //! MCP over Streamable HTTP, in both eras, at `/mcp`; `/healthz` says that the server is there.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::call::{CallHead, RawParams, refusal};
 use crate::guard::Guard;
-use crate::hangup::{Hangup, RETRY, Resumptions, Watch};
+use crate::hangup::{Deserted, Hangup, RETRY, Watch};
 use crate::raw;
 use crate::server::Server;
 use crate::sse::Restored;
@@ -59,7 +60,7 @@ pub async fn serve_http(
         .with_sse_retry(Some(RETRY))
         .with_cancellation_token(shutdown.child_token());
     let ended = shutdown.child_token();
-    let face = Arc::new(Face { server: server.clone(), guard, resumptions: Resumptions::default() });
+    let face = Arc::new(Face { server: server.clone(), guard, deserted: Deserted::default() });
     let mcp = StreamableHttpService::new(move || Ok(server.session(&ended)), Arc::new(sessions), config);
     let router = Router::new()
         .route_service("/mcp", mcp)
@@ -84,7 +85,7 @@ pub async fn serve_http(
 struct Face {
     server: Server,
     guard: Guard,
-    resumptions: Resumptions,
+    deserted: Deserted,
 }
 
 /// Lets nobody past who may not speak to this server.
@@ -112,14 +113,14 @@ async fn check(State(face): State<Arc<Face>>, request: Request, next: Next) -> R
 
 /// Carries raw JSON around `rmcp`, and watches the response stream of a call.
 async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Next) -> Response {
-    let session = session_of(request.headers());
-    if request.method() == Method::GET
-        && request.headers().contains_key("last-event-id")
-        && let Some(session) = &session
-    {
-        face.resumptions.resumed(session);
-    }
+    let session = session_of(request.headers()).map(|session| (session, face.deserted.clone()));
+    let comes_back = request.method() == Method::GET && request.headers().contains_key("last-event-id");
+    let is_json = request.headers().get(header::CONTENT_TYPE).is_some_and(is_json);
     let mut watch = None;
+    if let (true, Some((name, deserted))) = (comes_back, &session) {
+        watch = Some(Watch::new(deserted.resume(name), session.clone()));
+    }
+    let mut bad_body = None;
     if request.method() == Method::POST {
         let (parts, body) = request.into_parts();
         let body = match Limited::new(body, LARGEST_BODY).collect().await {
@@ -132,10 +133,8 @@ async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Nex
                 return (StatusCode::BAD_REQUEST, format!("Bad Request: {error}\n")).into_response();
             }
         };
-        let call = match IncomingCall::read(&body) {
-            Ok(call) => call,
-            Err(answer) => return ([(header::CONTENT_TYPE, "application/json")], answer).into_response(),
-        };
+        bad_body = serde_json::from_slice::<&RawValue>(&body).is_err().then_some(ErrorCode::PARSE_ERROR);
+        let call = IncomingCall::read(&body);
         let shell = call.as_ref().filter(|call| !face.server.has_header_arguments(&call.tool));
         let body = shell.map_or_else(|| Body::from(body.clone()), |call| Body::from(call.shell.clone()));
         request = Request::from_parts(parts, body);
@@ -145,8 +144,7 @@ async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Nex
             let hangup = Hangup::default();
             request.extensions_mut().insert(params);
             request.extensions_mut().insert(hangup.clone());
-            let session = session.map(|session| (session, face.resumptions.clone()));
-            watch = Some(Watch::new(hangup, session));
+            watch = Some(Watch::new(vec![hangup], session));
         }
     }
     let mut response = next.run(request).await;
@@ -161,10 +159,19 @@ async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Nex
         response = Response::from_parts(parts, restored.map_or(Body::from(text), Body::from));
         response.headers_mut().remove(header::CONTENT_LENGTH);
     }
-    if let Some(watch) = &mut watch {
-        watch.finished();
+    if is_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        // What `rmcp` says of a body that it cannot read.
+        let code = bad_body.unwrap_or(ErrorCode::INVALID_REQUEST);
+        let answer = refusal("null", code, "the body is no JSON-RPC message");
+        return (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], answer)
+            .into_response();
     }
     response
+}
+
+fn is_json(kind: &HeaderValue) -> bool {
+    kind.to_str()
+        .is_ok_and(|kind| kind.split(';').next().is_some_and(|kind| kind.trim() == "application/json"))
 }
 
 /// The session that an agent of the older era names.
@@ -180,29 +187,32 @@ struct IncomingCall {
 }
 
 impl IncomingCall {
-    /// Reads a body; `None` for any other message. The error is the answer to a call without a name.
-    fn read(body: &Bytes) -> Result<Option<Self>, String> {
+    /// Reads a body; `None` for any other message.
+    fn read(body: &Bytes) -> Option<Self> {
         #[derive(Deserialize)]
         struct Message<'a> {
+            jsonrpc: &'a str,
             #[serde(borrow)]
             id: &'a RawValue,
-            method: &'a str,
+            #[serde(borrow)]
+            method: Cow<'a, str>,
             #[serde(borrow, default)]
             params: Option<&'a RawValue>,
         }
-        let Ok(message) = serde_json::from_slice::<Message<'_>>(body) else { return Ok(None) };
-        if message.method != "tools/call" {
-            return Ok(None);
+        // Structs are read from arrays as well.
+        let body = body.trim_ascii_start();
+        let message: Message<'_> =
+            if body.starts_with(b"{") { serde_json::from_slice(body).ok()? } else { return None };
+        if message.method != "tools/call" || message.jsonrpc != "2.0" {
+            return None;
         }
-        let id = message.id.get();
-        let refused = |reason: &str| refusal(id, ErrorCode::INVALID_PARAMS, reason);
-        let params = message.params.ok_or_else(|| refused("tools/call needs params"))?;
-        let head = CallHead::read(params).map_err(refused)?;
-        Ok(Some(Self {
-            shell: head.shell(id),
+        let params = message.params?;
+        let head = CallHead::read(params).unwrap_or_else(|_| CallHead::nameless());
+        Some(Self {
+            shell: head.shell(message.id.get()),
             tool: head.name.into_owned(),
             params: RawParams(Arc::from(params.to_owned())),
-        }))
+        })
     }
 }
 
@@ -212,17 +222,19 @@ mod tests {
 
     #[test]
     fn only_calls_are_looked_into() {
-        let params = |body: &'static str| {
-            IncomingCall::read(&Bytes::from_static(body.as_bytes())).map(|call| call.map(|call| call.params))
-        };
+        let read = |body: &'static str| IncomingCall::read(&Bytes::from_static(body.as_bytes()));
         let call =
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"n":1.0}}}"#;
-        assert_eq!(params(call).unwrap().unwrap().0.get(), r#"{"name":"x","arguments":{"n":1.0}}"#);
-        assert!(params(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).unwrap().is_none());
-        assert!(params("nonsense").unwrap().is_none());
-        let Err(answer) = params(r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{}}"#) else {
-            panic!("a call without a name was taken")
-        };
-        assert!(answer.contains("-32602") && answer.contains(r#""id":"a""#), "{answer}");
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools\/call","params":{"name":"x","arguments":{"n":1.0}}}"#;
+        assert_eq!(read(call).unwrap().params.0.get(), r#"{"name":"x","arguments":{"n":1.0}}"#);
+        for other in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+            r#"{"id":1,"method":"tools/call","params":{"name":"x"}}"#,
+            r#"["2.0",5,"tools/call",{"name":"x"}]"#,
+            "nonsense",
+        ] {
+            assert!(read(other).is_none(), "{other}");
+        }
+        let nameless = read(r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{}}"#).unwrap();
+        assert_eq!(nameless.tool, "");
     }
 }

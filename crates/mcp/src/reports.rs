@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use workspace::{Answer, Error, Progress, Report};
 
 /// The reports that may wait for a slow agent before further ones are dropped.
-pub(crate) const WAITING_REPORTS: usize = 256;
+pub(crate) const WAITING_REPORTS: usize = 4096;
 
 /// What an agent wants to be told.
 pub(crate) struct Audience<'a> {

@@ -1,6 +1,7 @@
 //! One agent's view of the server: what `rmcp` asks, answered from the relay.
 
 use std::future::ready;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::handler::server::ServerHandler;
@@ -45,7 +46,13 @@ impl Server {
     pub(crate) fn session(&self, ended: &CancellationToken) -> Session {
         let over = ended.child_token();
         let log_level = Mutex::new(LoggingLevel::Debug);
-        Session { relay: self.relay.clone(), over: over.clone(), _guard: over.drop_guard(), log_level }
+        Session {
+            relay: self.relay.clone(),
+            over: over.clone(),
+            _guard: over.drop_guard(),
+            log_level,
+            is_notified: AtomicBool::new(false),
+        }
     }
 }
 
@@ -57,6 +64,8 @@ pub(crate) struct Session {
     _guard: DropGuard,
     /// The least level of the page's log lines that this agent wants.
     log_level: Mutex<LoggingLevel>,
+    /// Whether list changes are being told already.
+    is_notified: AtomicBool,
 }
 
 impl Session {
@@ -71,21 +80,26 @@ impl Session {
             Some(RawParams(params)) => params.clone(),
             None => Arc::from(to_raw_value(&request).map_err(internal)?),
         };
-        let hung_up = parts.and_then(|parts| parts.extensions.get::<Hangup>()).map(Hangup::token);
+        let hangup = parts.and_then(|parts| parts.extensions.get::<Hangup>()).cloned().unwrap_or_default();
         let name = request.name.into_owned();
+        if name.is_empty() {
+            return Err(ErrorData::invalid_params("tools/call needs params with a name", None));
+        }
         let token = context.meta.get_progress_token();
         let (reports, reported) = mpsc::channel(WAITING_REPORTS);
         let call = self.relay.call(Call { name, params, reports, wants_progress: token.is_some() });
         let level = (!is_new_era(&context)).then(|| self.log_level());
         let audience = Audience { peer: &context.peer, token, level };
         // Dropping the call cancels it; an answer that is there already is worth more than any of the others.
-        tokio::select! {
+        let answer = tokio::select! {
             biased;
             answer = audience.follow(call, reported) => reply(answer),
+            () = self.over.cancelled() => Err(gone("the session is over")),
             () = context.ct.cancelled() => Err(gone("the agent cancelled the call")),
-            () = self.over.cancelled() => Err(gone("the agent has gone")),
-            () = cancelled(hung_up) => Err(gone("the agent closed the response stream")),
-        }
+            () = hangup.token().cancelled_owned() => Err(gone("the agent closed the response stream")),
+        };
+        hangup.answered();
+        answer
     }
 
     fn log_level(&self) -> LoggingLevel {
@@ -106,13 +120,6 @@ impl Session {
         }
         list.push_str("]}");
         list
-    }
-}
-
-async fn cancelled(token: Option<CancellationToken>) {
-    match token {
-        Some(token) => token.cancelled().await,
-        None => std::future::pending().await,
     }
 }
 
@@ -212,6 +219,9 @@ impl ServerHandler for Session {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if self.is_notified.swap(true, Ordering::Relaxed) {
+            return;
+        }
         let mut changes = self.relay.changes();
         let over = self.over.clone();
         // Ends with the session.

@@ -15,12 +15,12 @@ use crate::raw;
 pub(crate) struct Restored {
     inner: Body,
     partial: BytesMut,
-    watch: Option<Watch>,
+    _watch: Option<Watch>,
 }
 
 impl Restored {
     pub(crate) fn new(inner: Body, watch: Option<Watch>) -> Self {
-        Self { inner, partial: BytesMut::new(), watch }
+        Self { inner, partial: BytesMut::new(), _watch: watch }
     }
 }
 
@@ -37,9 +37,6 @@ impl http_body::Body for Restored {
                 Some(Ok(frame)) => frame,
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => {
-                    if let Some(watch) = &mut self.watch {
-                        watch.finished();
-                    }
                     let rest = self.partial.split();
                     return Poll::Ready((!rest.is_empty()).then(|| Ok(Frame::data(rest.freeze()))));
                 }

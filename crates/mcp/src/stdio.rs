@@ -24,6 +24,10 @@ use crate::server::Server;
 /// The longest line taken from an agent.
 const LONGEST_LINE: usize = 256 * 1024 * 1024;
 
+/// How long the last lines may take to leave at the end.
+const CLOSING: Duration = Duration::from_secs(1);
+/// The bytes that may wait for an agent to read them before its further requests have to wait, too.
+const MOST_WAITING: usize = 64 * 1024 * 1024;
 /// How long calls may go on after the agent's end of input.
 const LAST_ANSWERS: Duration = Duration::from_millis(200);
 
@@ -42,19 +46,25 @@ pub enum StdioError {
 pub async fn serve_stdio(server: &Server, shutdown: CancellationToken) -> Result<(), StdioError> {
     let (reader, writer) = stdio_pipes();
     let ended = shutdown.child_token();
+    let over = ended.clone();
     let transport = Stdio {
         reader: BufReader::with_capacity(64 * 1024, reader),
         line: Vec::new(),
         is_too_long: false,
         has_opened: false,
-        outbox: Arc::new(Outbox { lines: Mutex::default(), writer: tokio::sync::Mutex::new(writer) }),
+        outbox: Arc::new(Outbox {
+            waiting: Mutex::default(),
+            writer: tokio::sync::Mutex::new(writer),
+            broken: CancellationToken::new(),
+        }),
         ended: ended.clone(),
     };
     match server.session(&ended).serve_with_ct(transport, shutdown).await {
-        Ok(running) => {
-            running.waiting().await?;
-            Ok(())
-        }
+        Ok(running) => tokio::select! {
+            ended = running.waiting() => Ok(ended.map(drop)?),
+            // An agent that reads nothing any more must not keep the process.
+            () = async { over.cancelled().await; sleep(CLOSING).await } => Ok(()),
+        },
         // A client that only probes the server, or changes its mind.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
         Err(error) => Err(StdioError::Opening(Box::new(error))),
@@ -74,26 +84,47 @@ struct Stdio {
 
 /// Lines on their way out, in the order in which they were handed over.
 struct Outbox {
-    lines: Mutex<VecDeque<String>>,
+    waiting: Mutex<Waiting>,
     writer: tokio::sync::Mutex<StdioWriter>,
+    /// Cancelled when the agent has closed its end.
+    broken: CancellationToken,
+}
+
+#[derive(Default)]
+struct Waiting {
+    lines: VecDeque<String>,
+    bytes: usize,
 }
 
 impl Outbox {
     fn push(&self, line: String) {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push_back(line);
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.bytes += line.len();
+        waiting.lines.push_back(line);
     }
 
     fn pop(&self) -> Option<String> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = waiting.lines.pop_front()?;
+        waiting.bytes -= line.len();
+        Some(line)
+    }
+
+    /// Whether an agent that does not read has enough to read.
+    fn is_full(&self) -> bool {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).bytes > MOST_WAITING
     }
 
     async fn flush(&self) -> io::Result<()> {
         let mut writer = self.writer.lock().await;
-        while let Some(mut line) = self.pop() {
-            line.push('\n');
-            writer.write_all(line.as_bytes()).await?;
-        }
-        writer.flush().await
+        let written = async {
+            while let Some(mut line) = self.pop() {
+                line.push('\n');
+                writer.write_all(line.as_bytes()).await?;
+            }
+            writer.flush().await
+        };
+        written.await.inspect_err(|_| self.broken.cancel())
     }
 }
 
@@ -147,14 +178,24 @@ impl Transport<RoleServer> for Stdio {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let outbox = self.outbox.clone();
         loop {
-            let line = match self.next_line().await {
-                Ok(Some(line)) => line,
-                Ok(None) => break,
-                Err(error) => {
-                    tracing::warn!(%error, "cannot read from the agent");
-                    break;
+            let next = async {
+                if outbox.is_full() {
+                    outbox.flush().await?;
                 }
+                self.next_line().await
+            };
+            let line = tokio::select! {
+                () = outbox.broken.cancelled() => break,
+                line = next => match line {
+                    Ok(Some(line)) => line,
+                    Ok(None) => break,
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot read from the agent");
+                        break;
+                    }
+                },
             };
             match decode(&line) {
                 Decoded::Message(message) => {
@@ -184,7 +225,7 @@ impl Transport<RoleServer> for Stdio {
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.outbox.flush().await
+        if self.outbox.broken.is_cancelled() { Ok(()) } else { self.outbox.flush().await }
     }
 }
 
@@ -199,6 +240,8 @@ pub(crate) enum Decoded {
 
 #[derive(Deserialize)]
 struct Line<'a> {
+    #[serde(borrow, default)]
+    jsonrpc: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -223,6 +266,9 @@ pub(crate) fn decode(line: &[u8]) -> Decoded {
         Some(_) => Decoded::Refused(refusal(id, code, reason)),
         None => Decoded::Nothing,
     };
+    if fields.jsonrpc.as_deref() != Some("2.0") {
+        return refused(ErrorCode::INVALID_REQUEST, "this is no JSON-RPC 2.0 message");
+    }
     if fields.method.as_deref() == Some("tools/call") && fields.id.is_some() {
         return match tool_call(id, fields.params) {
             Ok(message) => Decoded::Message(Box::new(message)),

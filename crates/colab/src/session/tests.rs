@@ -301,3 +301,52 @@ fn what_belongs_to_the_agents_connection_stays_with_it() {
         r#"{"name":"x","arguments":{"n":1.0},"_meta":{"progressToken":9}}"#
     );
 }
+
+#[test]
+fn a_page_that_names_versions_for_ever_is_asked_twice() {
+    let mut story = Story::begin();
+    for _ in 0..2 {
+        let id = story.sent("initialize");
+        story.page_says(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32602,"message":"","data":{{"supported":["2024-11-05"]}}}}}}"#
+        ));
+    }
+    story.sent("notifications/initialized");
+    story.sent("tools/list");
+    assert!(story.sent.is_empty());
+}
+
+#[test]
+fn a_notice_before_the_greeting_waits_for_it() {
+    let mut story = Story::begin();
+    let id = story.sent("initialize");
+    story.page_says(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    assert!(story.sent.is_empty());
+    story.page_says(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+    story.sent("notifications/initialized");
+    story.sent("tools/list");
+}
+
+#[test]
+fn notices_without_end_do_not_put_off_the_calls() {
+    let mut story = Story::begin();
+    story.seconds_pass(10);
+    for _ in 0..4 {
+        story.seconds_pass(1);
+        story.page_says(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    }
+    assert!(story.happened().contains(&"ready".to_owned()));
+}
+
+#[test]
+fn a_late_answer_after_the_list_changes_nothing() {
+    let mut story = Story::begin();
+    let id = story.sent("initialize");
+    story.seconds_pass(10);
+    story.sent("notifications/initialized");
+    let list = story.sent("tools/list");
+    story.page_says(&format!(r#"{{"jsonrpc":"2.0","id":{list},"result":{{"tools":[]}}}}"#));
+    story.page_says(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+    assert!(story.sent.is_empty());
+    assert_eq!(story.happened(), ["ready", "changed"]);
+}
