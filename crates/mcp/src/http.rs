@@ -117,8 +117,8 @@ async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Nex
     let comes_back = request.method() == Method::GET && request.headers().contains_key("last-event-id");
     let is_json = request.headers().get(header::CONTENT_TYPE).is_some_and(is_json);
     let mut watch = None;
-    if let (true, Some((name, deserted))) = (comes_back, &session) {
-        watch = Some(Watch::new(deserted.resume(name), session.clone()));
+    if let (true, Some((session, deserted))) = (comes_back, session.clone()) {
+        watch = Some(Watch::resumed(session, deserted));
     }
     let mut bad_body = None;
     if request.method() == Method::POST {
@@ -144,7 +144,7 @@ async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Nex
             let hangup = Hangup::default();
             request.extensions_mut().insert(params);
             request.extensions_mut().insert(hangup.clone());
-            watch = Some(Watch::new(vec![hangup], session));
+            watch = Some(Watch::Call { hangup, session });
         }
     }
     let mut response = next.run(request).await;

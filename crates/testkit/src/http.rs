@@ -135,6 +135,20 @@ impl Reply {
         }
     }
 
+    /// The id of the event that opens the stream, under which one may come back for it.
+    pub async fn event_id(&mut self) -> Result<String> {
+        loop {
+            let text = String::from_utf8_lossy(&self.unread);
+            if let Some(id) = text.lines().find_map(|line| line.strip_prefix("id:"))
+                && text.contains("\n\n")
+            {
+                return Ok(id.trim().to_owned());
+            }
+            let chunk = within("the first event", self.response.chunk()).await??;
+            self.unread.extend_from_slice(&chunk.context("the stream ended")?);
+        }
+    }
+
     fn split(&mut self) -> Result<()> {
         let text = String::from_utf8(std::mem::take(&mut self.unread))?.replace("\r\n", "\n");
         let mut rest = text.as_str();
@@ -192,6 +206,12 @@ impl Session {
     /// Opens the stream on which the server speaks unasked.
     pub async fn listen(&self) -> Result<Reply> {
         self.endpoint.send(Method::GET, None, &self.headers()).await
+    }
+
+    /// Comes back for a stream after the event `last`.
+    pub async fn resume(&self, last: &str) -> Result<Reply> {
+        let headers = [&self.headers()[..], &[("Last-Event-ID", last)]].concat();
+        self.endpoint.send(Method::GET, None, &headers).await
     }
 
     fn headers(&self) -> [(&str, &str); 2] {

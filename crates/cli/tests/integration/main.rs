@@ -14,4 +14,5 @@ mod progress;
 mod secrets;
 mod session;
 mod sharing;
+mod stuck;
 mod tools;

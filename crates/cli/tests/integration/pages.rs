@@ -139,3 +139,31 @@ async fn a_page_that_asks_without_reading_the_answers_is_dropped() -> Result<()>
     let mut next = bridge.tab().await?;
     bridge.assert_works(&mut next).await
 }
+
+#[tokio::test]
+async fn an_answer_that_is_no_object_ends_the_call() -> Result<()> {
+    let mut bridge = Bridge::start().await?;
+    let mut tab = bridge.tab().await?;
+    for answer in
+        [r#""result":null"#, r#""error":null"#, r#""result":[]"#, r#""error":"oh""#, r#""result":5"#]
+    {
+        let call = bridge.agent.start_call("run_code_cell", "{}").await?;
+        let id = tab.expect_call("run_code_cell").await?.need_id()?.to_owned();
+        tab.send_text(format!(r#"{{"jsonrpc":"2.0","id":{id},{answer}}}"#)).await?;
+        let text = bridge.agent.wait_failure(call).await?;
+        assert!(text.contains("run_code_cell"), "{answer}: {text}");
+    }
+    bridge.assert_works(&mut tab).await
+}
+
+#[tokio::test]
+async fn ten_thousand_tools_are_listed_and_more_are_cut() -> Result<()> {
+    let mut bridge = Bridge::start().await?;
+    let mut tab = Tab::connect(&bridge.connection).await?;
+    let tools: Vec<String> = (0..20_000).map(|number| format!(r#"{{"name":"t{number}"}}"#)).collect();
+    tab.open_with("2025-11-25", &format!("[{}]", tools.join(","))).await?;
+    bridge.agent.wait_notification(LIST_CHANGED).await?;
+    let list = bridge.agent.request("tools/list", "{}").await?;
+    assert_eq!(list["tools"].as_array().map(Vec::len), Some(10_009));
+    Ok(())
+}

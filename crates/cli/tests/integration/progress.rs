@@ -152,3 +152,20 @@ pub(crate) async fn assert_cancelled(tab: &mut Tab, asked: &Message) -> Result<(
     assert_eq!(cancelled.params_value()?["requestId"].to_string(), asked.need_id()?, "{}", cancelled.text);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_burst_of_progress_arrives_whole() -> Result<()> {
+    let mut bridge = Bridge::start().await?;
+    let mut tab = bridge.tab().await?;
+    let call = bridge.agent.start_call_with_progress("echo", "{}", "1").await?;
+    let asked = tab.expect_call("echo").await?;
+    for step in 1..=1000 {
+        tab.progress(&asked, step, "on the way").await?;
+    }
+    tab.reply(&asked, &text_result("done")).await?;
+    bridge.agent.wait_response(call).await?;
+    let seen = bridge.agent.take_notifications();
+    assert_eq!(seen.len(), 1000);
+    assert_eq!(seen[999].params_value()?["progress"].as_f64(), Some(1000.0));
+    Ok(())
+}

@@ -121,6 +121,28 @@ async fn a_closed_stream_cancels_that_agents_call_once() -> Result<()> {
 }
 
 #[tokio::test]
+async fn an_agent_with_a_session_may_come_back_for_its_stream() -> Result<()> {
+    let served = Served::start(&[]).await?;
+    let endpoint = served.endpoint();
+    let mut tab = tab(&endpoint).await?;
+    let session = Session::open(&endpoint, "2025-11-25").await?;
+    let mut stream = session.request("1", "tools/call", &CALL.replace("AGENT", "one")).await?;
+    let first = stream.event_id().await?;
+    let asked = tab.expect_call("echo").await?;
+    drop(stream);
+    let mut resumed = session.resume(&first).await?;
+    tab.reply(&asked, &text_result("kept")).await?;
+    assert_eq!(resumed.message().await?.result()?, text_result("kept"));
+
+    let mut stream = session.request("2", "tools/call", &CALL.replace("AGENT", "one")).await?;
+    let first = stream.event_id().await?;
+    let abandoned = tab.expect_call("echo").await?;
+    drop(stream);
+    drop(session.resume(&first).await?);
+    assert_cancelled(&mut tab, &abandoned).await
+}
+
+#[tokio::test]
 async fn a_cancelled_notice_in_a_session_reaches_the_page() -> Result<()> {
     let served = Served::start(&[]).await?;
     let mut tab = tab(&served.endpoint()).await?;
