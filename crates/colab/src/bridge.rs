@@ -210,7 +210,7 @@ impl Bridge {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing that runs under the lock can leave the state half changed.
+        // Nothing panics under the lock, so it is never poisoned.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

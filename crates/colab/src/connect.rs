@@ -186,8 +186,8 @@ fn parse(arguments: Option<&RawValue>) -> Result<Arguments, Error> {
             }
             ("timeout_seconds", _) => {
                 let seconds = number.filter(|seconds| (0.0..=LONGEST_WAIT).contains(seconds));
-                let seconds = seconds
-                    .ok_or_else(|| wrong("timeout_seconds is not a number of seconds in range.".into()))?;
+                let seconds =
+                    seconds.ok_or_else(|| wrong("timeout_seconds is not a number from 0 to 3600.".into()))?;
                 patience = Some(Duration::from_secs_f64(seconds));
             }
             (other, _) => return Err(wrong(format!("There is no argument {other:?}."))),
