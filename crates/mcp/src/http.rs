@@ -116,9 +116,10 @@ async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Nex
     let session = session_of(request.headers()).map(|session| (session, face.deserted.clone()));
     let comes_back = request.method() == Method::GET && request.headers().contains_key("last-event-id");
     let is_json = request.headers().get(header::CONTENT_TYPE).is_some_and(is_json);
-    let mut watch = None;
+    let (mut watch, mut kept) = (None, Vec::new());
     if let (true, Some((session, deserted))) = (comes_back, session.clone()) {
-        watch = Some(Watch::resumed(session, deserted));
+        let (resumed, answers) = Watch::resumed(session, deserted);
+        (watch, kept) = (Some(resumed), answers);
     }
     let mut bad_body = None;
     if request.method() == Method::POST {
@@ -141,16 +142,16 @@ async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Nex
         // The shell is shorter than what was announced.
         request.headers_mut().remove(header::CONTENT_LENGTH);
         if let Some(IncomingCall { params, .. }) = call {
-            let hangup = Hangup::default();
+            let hangup = Hangup::new(session);
             request.extensions_mut().insert(params);
             request.extensions_mut().insert(hangup.clone());
-            watch = Some(Watch::Call { hangup, session });
+            watch = Some(Watch::Call(hangup));
         }
     }
     let mut response = next.run(request).await;
     let kind = response.headers().get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     if kind.starts_with(b"text/event-stream") {
-        return response.map(|body| Body::new(Restored::new(body, watch)));
+        return response.map(|body| Body::new(Restored::new(body, watch, &kept)));
     }
     if kind.starts_with(b"application/json") {
         let (parts, body) = response.into_parts();

@@ -10,8 +10,9 @@ use rmcp::model::{
     CompleteResult, ConstString as _, ContentBlock, ErrorCode, ErrorData, Implementation,
     InitializeRequestParams, InitializeResult, JsonObject, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams, ProtocolVersion,
-    ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscriptionFilter, Tool,
+    ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams, ProtocolVersion, RequestId,
+    ServerCapabilities, ServerConfig, ServerJsonRpcMessage, ServerResult, SetLevelRequestParams,
+    SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::value::{RawValue, to_raw_value};
@@ -81,7 +82,7 @@ impl Session {
             None => Arc::from(to_raw_value(&request).map_err(internal)?),
         };
         let hangup = parts.and_then(|parts| parts.extensions.get::<Hangup>()).cloned().unwrap_or_default();
-        let name = request.name.into_owned();
+        let (id, name) = (context.id.clone(), request.name.into_owned());
         if name.is_empty() {
             return Err(ErrorData::invalid_params("tools/call needs params with a name", None));
         }
@@ -98,7 +99,7 @@ impl Session {
             () = context.ct.cancelled() => Err(gone("the agent cancelled the call")),
             () = hangup.token().cancelled_owned() => Err(gone("the agent closed the response stream")),
         };
-        hangup.answered();
+        hangup.answered(|| as_message(id, &answer));
         answer
     }
 
@@ -134,6 +135,19 @@ fn reply(answer: Result<Answer, Error>) -> Result<CallToolResponse, ErrorData> {
         Ok(Answer::Error(error)) => Err(raw::carry_error(&error)),
         Err(error) => Ok(CallToolResult::error(vec![ContentBlock::text(error.to_string())]).into()),
     }
+}
+
+/// The whole answer as an agent of the older era is sent it.
+fn as_message(id: RequestId, answer: &Result<CallToolResponse, ErrorData>) -> Option<String> {
+    let message = match answer {
+        Ok(response) => {
+            let mut result = ServerResult::from(response.clone());
+            result.strip_result_type_for_legacy_peer();
+            ServerJsonRpcMessage::response(result, id)
+        }
+        Err(error) => ServerJsonRpcMessage::error(error.clone(), Some(id)),
+    };
+    raw::write(message).ok()
 }
 
 fn gone(reason: &'static str) -> ErrorData {

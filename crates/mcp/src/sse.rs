@@ -2,6 +2,7 @@
 //! <https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation>
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use axum::body::Body;
@@ -19,8 +20,13 @@ pub(crate) struct Restored {
 }
 
 impl Restored {
-    pub(crate) fn new(inner: Body, watch: Option<Watch>) -> Self {
-        Self { inner, partial: BytesMut::new(), _watch: watch }
+    /// `kept` are messages that go first.
+    pub(crate) fn new(inner: Body, watch: Option<Watch>, kept: &[Arc<str>]) -> Self {
+        let mut partial = BytesMut::new();
+        for message in kept {
+            partial.extend_from_slice(format!("data: {message}\n\n").as_bytes());
+        }
+        Self { inner, partial, _watch: watch }
     }
 }
 
@@ -33,6 +39,9 @@ impl http_body::Body for Restored {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         loop {
+            if let Some(whole) = whole_events(&mut self.partial) {
+                return Poll::Ready(Some(Ok(Frame::data(restore(whole)))));
+            }
             let frame = match ready!(Pin::new(&mut self.inner).poll_frame(cx)) {
                 Some(Ok(frame)) => frame,
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
@@ -46,9 +55,6 @@ impl http_body::Body for Restored {
                 Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
             };
             self.partial.extend_from_slice(&data);
-            if let Some(whole) = whole_events(&mut self.partial) {
-                return Poll::Ready(Some(Ok(Frame::data(restore(whole)))));
-            }
         }
     }
 }
@@ -95,8 +101,9 @@ mod tests {
     async fn through(chunks: Vec<Vec<u8>>) -> String {
         let frames = chunks.into_iter().map(|chunk| Ok::<_, Infallible>(Bytes::from(chunk)));
         let body = Body::from_stream(futures_util::stream::iter(frames));
-        let collected = Restored::new(body, None).collect().await.unwrap().to_bytes();
-        String::from_utf8(collected.to_vec()).unwrap()
+        let collected = Restored::new(body, None, &["{}".into()]).collect().await.unwrap().to_bytes();
+        let text = String::from_utf8(collected.to_vec()).unwrap();
+        text.strip_prefix("data: {}\n\n").expect("what was kept comes first").to_owned()
     }
 
     fn event(payload: &str) -> String {

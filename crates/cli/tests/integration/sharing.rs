@@ -126,6 +126,7 @@ async fn an_agent_with_a_session_may_come_back_for_its_stream() -> Result<()> {
     let endpoint = served.endpoint();
     let mut tab = tab(&endpoint).await?;
     let session = Session::open(&endpoint, "2025-11-25").await?;
+    let other = Session::open(&endpoint, "2025-11-25").await?;
     let mut stream = session.request("1", "tools/call", &CALL.replace("AGENT", "one")).await?;
     let first = stream.event_id().await?;
     let asked = tab.expect_call("echo").await?;
@@ -133,6 +134,19 @@ async fn an_agent_with_a_session_may_come_back_for_its_stream() -> Result<()> {
     let mut resumed = session.resume(&first).await?;
     tab.reply(&asked, &text_result("kept")).await?;
     assert_eq!(resumed.message().await?.result()?, text_result("kept"));
+
+    let mut stream = session.request("3", "tools/call", &CALL.replace("AGENT", "one")).await?;
+    let first = stream.event_id().await?;
+    let asked = tab.expect_call("echo").await?;
+    drop(stream);
+    // The program has noticed by the time it has answered another agent a few times.
+    for id in 0..50 {
+        other.call(&id.to_string(), "ping", "{}").await?;
+    }
+    tab.reply(&asked, r#"{"content":[],"kept":1.0}"#).await?;
+    other.call("50", "ping", "{}").await?;
+    let late = session.resume(&first).await?.message().await?;
+    assert_eq!((late.id.as_deref(), late.result()?), (Some("3"), r#"{"content":[],"kept":1.0}"#));
 
     let mut stream = session.request("2", "tools/call", &CALL.replace("AGENT", "one")).await?;
     let first = stream.event_id().await?;
