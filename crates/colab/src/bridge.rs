@@ -186,7 +186,7 @@ impl Bridge {
         }
     }
 
-    /// Takes a place among the sockets that wait; the longest-waiting one makes room if there is none.
+    /// Takes a place among the sockets that wait; see [`MOST_WAITING`] for who makes room if there is none.
     fn wait_in_line(&self) -> Waiting<'_> {
         let (evict, evicted) = oneshot::channel();
         let mut state = self.state();

@@ -11,7 +11,7 @@ use workspace::{Answer, Call, Error, Progress, Report, Side};
 use crate::address::Address;
 use crate::bridge::Bridge;
 use crate::browser::{Browser, Launch};
-use crate::sightings::Diagnosis;
+use crate::sightings::{Diagnosis, Mark};
 use crate::tools::CONNECT;
 
 const LONGEST_WAIT: f64 = 3600.0;
@@ -87,7 +87,7 @@ impl Connector {
         timeout_at(deadline, arrival).await.is_ok()
     }
 
-    fn open(&self, address: &Address, patience: Duration, since: crate::sightings::Mark) -> Opened<'_> {
+    fn open(&self, address: &Address, patience: Duration, since: Mark) -> Opened<'_> {
         // Nobody asks for a tab who does not wait for one; and a tab that shows its prompt is open already.
         let is_here = matches!(self.bridge.diagnose(since), Diagnosis::PromptShowing | Diagnosis::Connected);
         if patience.is_zero() || is_here {

@@ -10,6 +10,7 @@ mod call;
 mod guard;
 mod hangup;
 mod http;
+mod outbox;
 mod raw;
 mod reports;
 mod server;

@@ -1,9 +1,8 @@
 //! MCP on standard input and output: one JSON-RPC message a line, and nothing else.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ServiceExt as _;
@@ -13,11 +12,12 @@ use rmcp::transport::Transport;
 use rmcp::transport::io::{StdioReader, StdioWriter, stdio_pipes};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::call::{CallHead, RawParams, refusal};
+use crate::outbox::Outbox;
 use crate::raw;
 use crate::server::Server;
 
@@ -26,8 +26,6 @@ const LONGEST_LINE: usize = 256 * 1024 * 1024;
 
 /// How long the last lines may take to leave at the end.
 const CLOSING: Duration = Duration::from_secs(1);
-/// The bytes that may wait for an agent to read them before its further requests have to wait, too.
-const MOST_WAITING: usize = 64 * 1024 * 1024;
 /// How long calls may go on after the agent's end of input.
 const LAST_ANSWERS: Duration = Duration::from_millis(200);
 
@@ -52,11 +50,7 @@ pub async fn serve_stdio(server: &Server, shutdown: CancellationToken) -> Result
         line: Vec::new(),
         is_too_long: false,
         has_opened: false,
-        outbox: Arc::new(Outbox {
-            waiting: Mutex::default(),
-            writer: tokio::sync::Mutex::new(writer),
-            broken: CancellationToken::new(),
-        }),
+        outbox: Arc::new(Outbox::new(writer)),
         ended: ended.clone(),
     };
     match server.session(&ended).serve_with_ct(transport, shutdown).await {
@@ -78,54 +72,8 @@ struct Stdio {
     is_too_long: bool,
     /// Whether the agent has asked for anything yet. `rmcp` ends the session if it opens with anything else.
     has_opened: bool,
-    outbox: Arc<Outbox>,
+    outbox: Arc<Outbox<StdioWriter>>,
     ended: CancellationToken,
-}
-
-/// Lines on their way out, in the order in which they were handed over.
-struct Outbox {
-    waiting: Mutex<Waiting>,
-    writer: tokio::sync::Mutex<StdioWriter>,
-    /// Cancelled when the agent has closed its end.
-    broken: CancellationToken,
-}
-
-#[derive(Default)]
-struct Waiting {
-    lines: VecDeque<String>,
-    bytes: usize,
-}
-
-impl Outbox {
-    fn push(&self, line: String) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.bytes += line.len();
-        waiting.lines.push_back(line);
-    }
-
-    fn pop(&self) -> Option<String> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = waiting.lines.pop_front()?;
-        waiting.bytes -= line.len();
-        Some(line)
-    }
-
-    /// Whether an agent that does not read has enough to read.
-    fn is_full(&self) -> bool {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).bytes > MOST_WAITING
-    }
-
-    async fn flush(&self) -> io::Result<()> {
-        let mut writer = self.writer.lock().await;
-        let written = async {
-            while let Some(mut line) = self.pop() {
-                line.push('\n');
-                writer.write_all(line.as_bytes()).await?;
-            }
-            writer.flush().await
-        };
-        written.await.inspect_err(|_| self.broken.cancel())
-    }
 }
 
 impl Stdio {
@@ -152,8 +100,7 @@ impl Stdio {
             if end.is_some() {
                 if std::mem::take(&mut self.is_too_long) {
                     let reason = format!("a line longer than {LONGEST_LINE} bytes was discarded");
-                    self.outbox.push(refusal("null", ErrorCode::INVALID_REQUEST, &reason));
-                    self.outbox.flush().await?;
+                    self.outbox.post(refusal("null", ErrorCode::INVALID_REQUEST, &reason));
                     continue;
                 }
                 return Ok(Some(std::mem::take(&mut self.line)));
@@ -205,13 +152,7 @@ impl Transport<RoleServer> for Stdio {
                     }
                 }
                 Decoded::Nothing => {}
-                Decoded::Refused(answer) => {
-                    self.outbox.push(answer);
-                    if let Err(error) = self.outbox.flush().await {
-                        tracing::warn!(%error, "cannot write to the agent");
-                        break;
-                    }
-                }
+                Decoded::Refused(answer) => self.outbox.post(answer),
             }
         }
         // Calls that nobody waits for any more must not hold up the end; but a script that pipes its requests
