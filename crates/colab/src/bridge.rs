@@ -12,9 +12,10 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use workspace::Token;
 
+use crate::driver::{Driver, End};
 use crate::handshake::{Handshake, Step};
 use crate::listener::Listener;
-use crate::page::{Driver, End, Page};
+use crate::page::Page;
 use crate::sightings::{Diagnosis, Mark, Sighting, Sightings};
 use crate::socket::{self, Socket};
 
@@ -142,7 +143,7 @@ impl Bridge {
             state.sightings.saw(Sighting::Busy);
             return Err(Box::new(socket));
         }
-        let (page, driver) = Page::open(socket);
+        let (page, driver) = Driver::new(socket);
         state.page = Some(page);
         state.sightings.saw(Sighting::Connected);
         Ok(driver)

@@ -1,3 +1,24 @@
+//! Moves frames between a page's socket and its session.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{Error as Failure, Message as Frame};
+use tokio_util::sync::CancellationToken;
+
+use crate::heartbeat::{Beat, Heartbeat};
+use crate::page::Page;
+use crate::socket::{CLOSING, Socket};
+
+/// The frames taken from a page before others have their turn.
+const FRAMES_AT_ONCE: u32 = 32;
+
 /// How a page ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
@@ -19,6 +40,12 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
+    /// Starts the session on a new socket. The page works while the driver runs.
+    pub(crate) fn new(socket: Socket) -> (Arc<Page>, Self) {
+        let (page, outgoing) = Page::open();
+        (page.clone(), Self { page, socket, outgoing })
+    }
+
     /// Runs until the socket closes or `shutdown` is cancelled. `changed` is called whenever agents should
     /// list the tools again. Every call in flight has ended when this returns.
     pub(crate) async fn run(self, shutdown: &CancellationToken, changed: impl Fn()) -> End {
@@ -96,7 +123,7 @@ async fn read(
                 continue;
             }
         };
-        let overdue = page.state().session.deadline();
+        let overdue = page.deadline();
         let wake = overdue.map_or(beat, |overdue| overdue.min(beat));
         let has_changed = tokio::select! {
             biased;
@@ -117,14 +144,10 @@ async fn read(
                         };
                     }
                 };
-                let mut state = page.state();
-                let events = state.session.receive(payload, Instant::now());
-                page.carry_out(&mut state, events)
+                page.receive(payload)
             }
             () = sleep_until(wake) => {
-                let mut state = page.state();
-                let events = state.session.handle_timeout(Instant::now());
-                page.carry_out(&mut state, events)
+                page.handle_timeout()
             }
         };
         if has_changed {

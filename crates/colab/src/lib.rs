@@ -3,12 +3,13 @@
 //!
 //! [`Listener`] is the port. `handshake` decides who may in, `session` speaks MCP with one page, `heartbeat`
 //! notices one that is gone and `sightings` knows what to tell a person: state machines without sockets.
-//! `bridge`, `page` and `socket` are the shells around them. `connect` brings a tab here; `relay` puts it together.
+//! `bridge`, `page`, `driver` and `socket` are the shells around them. `connect` brings a tab here; `relay` puts it together.
 
 mod address;
 mod bridge;
 mod browser;
 mod connect;
+mod driver;
 mod envelope;
 #[doc(hidden)]
 pub mod fuzz;

@@ -1,27 +1,17 @@
-//! One connected page: the socket around its [`Session`].
+//! One connected page, as those who call it see it: its [`Session`] and the calls in flight.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::stream::{SplitSink, SplitStream};
-use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
-use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-use tokio_tungstenite::tungstenite::{Error as Failure, Message as Frame};
+use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 use workspace::{Answer, Call, Progress, Report, Tool};
 
-use crate::heartbeat::{Beat, Heartbeat};
 use crate::session::{Event, Session};
-use crate::socket::{CLOSING, Socket};
 
-/// The frames taken from a page before others have their turn.
-const FRAMES_AT_ONCE: u32 = 32;
 /// The frames that may wait for a page to read them: far more than agents have calls in flight.
 const MOST_WAITING_FRAMES: usize = 65_536;
 
@@ -79,13 +69,13 @@ pub(crate) struct Page {
     state: Mutex<State>,
     outbox: mpsc::Sender<String>,
     /// Cancelled when the socket is of no use any more.
-    broken: CancellationToken,
+    pub(crate) broken: CancellationToken,
     ready: watch::Sender<bool>,
 }
 
 impl Page {
-    /// Starts the session on a new socket. The page works while the returned driver runs.
-    pub(crate) fn open(socket: Socket) -> (Arc<Self>, Driver) {
+    /// Opens the session of a new page. The receiver gives the frames that its socket has to send.
+    pub(crate) fn open() -> (Arc<Self>, mpsc::Receiver<String>) {
         let (session, events) = Session::open(Instant::now());
         let (outbox, outgoing) = mpsc::channel(MOST_WAITING_FRAMES);
         let state = State { session, waiters: HashMap::new(), is_open: true, why: None, dropped: 0 };
@@ -97,7 +87,7 @@ impl Page {
         });
         // A session that has just opened only sends.
         page.carry_out(&mut page.state(), events);
-        (page.clone(), Driver { page, socket, outgoing })
+        (page, outgoing)
     }
 
     /// The tools the page offers; `None` while it has not said.
@@ -153,6 +143,25 @@ impl Page {
         }
     }
 
+    /// Takes a frame from the page; `true` if agents should list the tools again.
+    pub(crate) fn receive(&self, frame: &[u8]) -> bool {
+        let mut state = self.state();
+        let events = state.session.receive(frame, Instant::now());
+        self.carry_out(&mut state, events)
+    }
+
+    /// When [`Page::handle_timeout`] wants to be called, if at all.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.state().session.deadline()
+    }
+
+    /// Goes on without an answer that is overdue; `true` if agents should list the tools again.
+    pub(crate) fn handle_timeout(&self) -> bool {
+        let mut state = self.state();
+        let events = state.session.handle_timeout(Instant::now());
+        self.carry_out(&mut state, events)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing panics under the lock, so it is never poisoned.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -206,7 +215,8 @@ impl Page {
         }
     }
 
-    fn close(&self, why: Option<&'static str>) {
+    /// The socket is closed, for this reason where we know it: ends every call in flight.
+    pub(crate) fn close(&self, why: Option<&'static str>) {
         let mut state = self.state();
         state.is_open = false;
         state.why = why;
