@@ -1,0 +1,63 @@
+//! Ids that stay with their cells when a file without ids is read again.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+
+use crate::{Cell, Notebook, ids};
+
+/// After this long the comparison may be coarser.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+impl Notebook {
+    /// Gives cells without an id in the file the ids that they had in `previous`: cells of the same content first,
+    /// then, between those, cells of the same kind by position. Touches nothing.
+    pub fn carry_ids(&mut self, previous: &Notebook) {
+        if self.cells.iter().all(|cell| cell.0.has_own_id) {
+            return;
+        }
+        let mut used: HashSet<&str> =
+            self.cells.iter().filter(|cell| cell.0.has_own_id).map(Cell::id).collect();
+        let mut carried = vec![None; self.cells.len()];
+        for (old, new) in pairs(previous.cells(), self.cells()) {
+            let id = previous.cells[old].id();
+            if !self.cells[new].0.has_own_id && used.insert(id) {
+                carried[new] = Some(id);
+            }
+        }
+        let mut new_ids = Vec::with_capacity(carried.len());
+        for (cell, carried) in self.cells.iter().zip(carried) {
+            new_ids.push(match carried {
+                Some(id) => id.into(),
+                None if cell.0.has_own_id || used.insert(cell.id()) => cell.0.id.clone(),
+                None => ids::fresh().into_boxed_str(),
+            });
+        }
+        for (cell, id) in Arc::make_mut(&mut self.cells).iter_mut().zip(new_ids) {
+            if cell.0.id != id {
+                Arc::make_mut(&mut cell.0).id = id;
+            }
+        }
+    }
+}
+
+/// Pairs of indices of cells that are taken to be the same.
+fn pairs(old: &[Cell], new: &[Cell]) -> Vec<(usize, usize)> {
+    let contents = |cells: &[Cell]| -> Vec<_> {
+        cells.iter().map(|cell| ids::content_hash(&cell.0.kind, &cell.source())).collect()
+    };
+    let deadline = Some(Instant::now() + PATIENCE);
+    let steps = capture_diff_slices_deadline(Algorithm::Myers, &contents(old), &contents(new), deadline);
+    let mut pairs = Vec::with_capacity(new.len());
+    for step in steps {
+        if let DiffOp::Equal { .. } = step {
+            pairs.extend(step.old_range().zip(step.new_range()));
+        } else {
+            let by_position = step.old_range().zip(step.new_range());
+            pairs.extend(by_position.filter(|(a, b)| old[*a].0.kind == new[*b].0.kind));
+        }
+    }
+    pairs
+}

@@ -1,0 +1,192 @@
+//! References to cells, as people and models write them.
+
+use std::fmt;
+
+use crate::{Cell, Notebook};
+
+/// How many cells an error names.
+const NAMED: usize = 3;
+/// How many characters of a first line stand in a label.
+const LINE: usize = 60;
+
+/// A reference to one cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CellRef {
+    /// Its place, counted from 0.
+    Index(usize),
+    /// Its id, or the beginning of it if no other begins so.
+    Id(String),
+    /// The number in `In[n]`.
+    Execution(u64),
+}
+
+impl CellRef {
+    /// `In[12]` and `[12]` are execution counts, `#3` is an index, and anything else is an id or the beginning of one.
+    pub fn parse(text: &str) -> Self {
+        let text = text.trim();
+        let bracketed = text.strip_suffix(']').and_then(|text| text.split_once('['));
+        if let Some((before, count)) = bracketed {
+            let before = before.trim();
+            if let (true, Ok(count)) =
+                (before.is_empty() || before.eq_ignore_ascii_case("in"), count.trim().parse())
+            {
+                return Self::Execution(count);
+            }
+        }
+        match text.strip_prefix('#').map(str::parse) {
+            Some(Ok(index)) => Self::Index(index),
+            _ => Self::Id(text.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for CellRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Index(index) => write!(f, "#{index}"),
+            Self::Id(id) => f.write_str(id),
+            Self::Execution(count) => write!(f, "In[{count}]"),
+        }
+    }
+}
+
+/// What a cell is called in messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellLabel {
+    /// Its place, counted from 0.
+    pub index: usize,
+    /// Its id.
+    pub id: String,
+    /// The number in `In[n]`.
+    pub execution_count: Option<u64>,
+    /// The beginning of its first line.
+    pub first_line: String,
+}
+
+impl CellLabel {
+    /// The label of the cell at `index`.
+    pub fn of(index: usize, cell: &Cell) -> Self {
+        let first_line = cell.first_line();
+        let cut = first_line.char_indices().nth(LINE).map(|(at, _)| at);
+        let first_line = cut.map_or(first_line.clone(), |at| format!("{}…", &first_line[..at]));
+        Self { index, id: cell.id().to_owned(), execution_count: cell.execution_count(), first_line }
+    }
+}
+
+impl fmt::Display for CellLabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{} · {}", self.index, self.id)?;
+        if let Some(count) = self.execution_count {
+            write!(f, " · In[{count}]")?;
+        }
+        if self.first_line.is_empty() { Ok(()) } else { write!(f, " ({})", self.first_line) }
+    }
+}
+
+/// Why a reference names no cell, or more than one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CellRefError {
+    /// The index is too large.
+    #[error("there is no cell #{index}: {range}", range = range(*.len))]
+    OutOfRange {
+        /// The index.
+        index: usize,
+        /// How many cells there are.
+        len: usize,
+    },
+    /// No cell has this id or execution count.
+    #[error("no cell is called {reference}{}", list("; the nearest are ", .nearest))]
+    Unknown {
+        /// What was asked for.
+        reference: String,
+        /// Those that are most like it.
+        nearest: Vec<CellLabel>,
+    },
+    /// More than one cell has an id that begins so, or this execution count.
+    #[error("{reference} fits more than one cell{}", list(": ", .candidates))]
+    Ambiguous {
+        /// What was asked for.
+        reference: String,
+        /// The first of those that it fits.
+        candidates: Vec<CellLabel>,
+    },
+}
+
+fn range(len: usize) -> String {
+    match len.checked_sub(1) {
+        None => "the notebook has no cells".to_owned(),
+        Some(0) => "the notebook has only cell #0".to_owned(),
+        Some(last) => format!("the notebook has cells #0 to #{last}"),
+    }
+}
+
+fn list(introduction: &str, labels: &[CellLabel]) -> String {
+    let labels: Vec<_> = labels.iter().map(ToString::to_string).collect();
+    if labels.is_empty() { String::new() } else { format!("{introduction}{}", labels.join(", ")) }
+}
+
+impl Notebook {
+    /// The index of the cell that is meant.
+    pub fn resolve(&self, reference: &CellRef) -> Result<usize, CellRefError> {
+        let cells = self.cells();
+        match reference {
+            CellRef::Index(index) if *index < cells.len() => Ok(*index),
+            CellRef::Index(index) => Err(CellRefError::OutOfRange { index: *index, len: cells.len() }),
+            CellRef::Id(id) => match self.cell(id) {
+                Some((index, _)) => Ok(index),
+                None => self.only(
+                    reference,
+                    |cell| !id.is_empty() && cell.id().starts_with(&**id),
+                    |cell| edit_distance(id, cell.id()),
+                ),
+            },
+            CellRef::Execution(count) => self.only(
+                reference,
+                |cell| cell.execution_count() == Some(*count),
+                |cell| cell.execution_count().map_or(u64::MAX, |other| other.abs_diff(*count)),
+            ),
+        }
+    }
+
+    fn only<D: Ord + Copy>(
+        &self,
+        reference: &CellRef,
+        fits: impl Fn(&Cell) -> bool,
+        distance: impl Fn(&Cell) -> D,
+    ) -> Result<usize, CellRefError> {
+        let label = |index: usize| CellLabel::of(index, &self.cells()[index]);
+        let fitting: Vec<_> =
+            (0..self.cells().len()).filter(|index| fits(&self.cells()[*index])).take(NAMED + 1).collect();
+        match &*fitting {
+            [only] => Ok(*only),
+            [] => {
+                let mut nearest: Vec<_> =
+                    self.cells().iter().enumerate().map(|(index, cell)| (distance(cell), index)).collect();
+                nearest.sort_unstable();
+                let nearest = nearest.into_iter().take(NAMED).map(|(_, index)| label(index)).collect();
+                Err(CellRefError::Unknown { reference: reference.to_string(), nearest })
+            }
+            several => {
+                let candidates = several.iter().take(NAMED).map(|index| label(*index)).collect();
+                Err(CellRefError::Ambiguous { reference: reference.to_string(), candidates })
+            }
+        }
+    }
+}
+
+/// Levenshtein's distance over the first 64 bytes.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let (a, b) = (&a.as_bytes()[..a.len().min(64)], &b.as_bytes()[..b.len().min(64)]);
+    let mut row: Vec<_> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

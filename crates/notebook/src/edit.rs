@@ -1,0 +1,275 @@
+//! Changes to a notebook.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::cell::{CellKind, Inner, Outputs, Source};
+use crate::print::canonical;
+use crate::{Cell, Json, Kernelspec, Notebook, Output, ids};
+
+/// One change. [`Notebook::apply`] makes it or leaves everything as it was.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Edit {
+    /// Inserts a cell before the one at `index`; `index` may be the number of cells.
+    Insert {
+        /// Where the new cell will be.
+        index: usize,
+        /// The new cell.
+        cell: NewCell,
+    },
+    /// Replaces a cell's source; its outputs stay.
+    SetSource {
+        /// Which cell.
+        id: String,
+        /// The new source.
+        source: String,
+    },
+    /// Moves a cell.
+    Move {
+        /// Which cell.
+        id: String,
+        /// Where it will be.
+        index: usize,
+    },
+    /// Deletes cells.
+    Delete {
+        /// Which cells.
+        ids: Vec<String>,
+    },
+    /// Replaces the outputs and the execution count of a code cell. Large parts are shared, not copied.
+    SetOutputs {
+        /// Which cell.
+        id: String,
+        /// The new outputs.
+        outputs: Arc<[Output]>,
+        /// The number in `In[n]`.
+        execution_count: Option<u64>,
+    },
+    /// Sets the notebook's kernelspec.
+    SetKernelspec(Kernelspec),
+    /// Sets the notebook's `language_info`: an object.
+    SetLanguageInfo(Json),
+}
+
+/// A cell to be inserted.
+#[derive(Debug, Clone)]
+pub struct NewCell {
+    /// Its id: up to 64 letters, digits, `-` and `_`. Files before nbformat 4.5 do not keep it.
+    pub id: String,
+    /// What it is.
+    pub kind: CellKind,
+    /// Its source.
+    pub source: String,
+    /// Its metadata, an object; `None` for none.
+    pub metadata: Option<Json>,
+}
+
+impl NewCell {
+    /// A cell with a fresh id and without metadata.
+    pub fn new(kind: CellKind, source: impl Into<String>) -> Self {
+        Self { id: ids::fresh(), kind, source: source.into(), metadata: None }
+    }
+}
+
+/// Why an edit was refused; nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditError {
+    /// There is no such cell.
+    #[error("the notebook has no cell with the id {id:?}")]
+    UnknownCell {
+        /// The id.
+        id: String,
+    },
+    /// There is no such place.
+    #[error("index {index} is outside the notebook, which has {len} cells")]
+    OutOfRange {
+        /// The index.
+        index: usize,
+        /// How many cells there are.
+        len: usize,
+    },
+    /// Only code cells have outputs.
+    #[error("cell {id:?} is not a code cell")]
+    NotCode {
+        /// The cell's id.
+        id: String,
+    },
+    /// Another cell has the id.
+    #[error("the notebook already has a cell with the id {id:?}")]
+    DuplicateId {
+        /// The id.
+        id: String,
+    },
+    /// nbformat does not allow the id.
+    #[error("{id:?} is no id for a cell: it must be 1 to 64 letters, digits, '-' and '_'")]
+    InvalidId {
+        /// The id.
+        id: String,
+    },
+    /// Metadata and language info are objects.
+    #[error("the {what} must be a JSON object")]
+    NotAnObject {
+        /// What was to be set.
+        what: &'static str,
+    },
+}
+
+impl Notebook {
+    /// Makes a change, or none at all if it is refused. A change to what is there already does not touch the notebook.
+    pub fn apply(&mut self, edit: Edit) -> Result<(), EditError> {
+        match edit {
+            Edit::Insert { index, cell } => self.insert(index, cell),
+            Edit::SetSource { id, source } => self.set_source(id, source),
+            Edit::Move { id, index } => self.move_cell(id, index),
+            Edit::Delete { ids } => self.delete(ids),
+            Edit::SetOutputs { id, outputs, execution_count } => {
+                self.set_outputs(id, outputs, execution_count)
+            }
+            Edit::SetKernelspec(spec) => {
+                self.set_kernelspec(spec);
+                Ok(())
+            }
+            Edit::SetLanguageInfo(info) => self.set_language_info(&info),
+        }
+    }
+
+    fn insert(&mut self, index: usize, cell: NewCell) -> Result<(), EditError> {
+        self.check_index(index, self.cells.len() + 1)?;
+        let NewCell { id, kind, source, metadata } = cell;
+        if !ids::is_valid(&id) {
+            return Err(EditError::InvalidId { id });
+        }
+        if self.cell(&id).is_some() {
+            return Err(EditError::DuplicateId { id });
+        }
+        let metadata = metadata.unwrap_or(Json::empty_object());
+        if !metadata.is_object() {
+            return Err(EditError::NotAnObject { what: "metadata of a cell" });
+        }
+        let inner = Inner {
+            id: id.into(),
+            has_own_id: true,
+            kind,
+            text: Json::empty_object().with("metadata", &metadata),
+            slot: None,
+            source: Source::Set(source.into()),
+            metadata,
+            execution_count: None,
+            outputs: Outputs::Set(Arc::default()),
+            is_touched: true,
+            is_faulty: false,
+            revision: OnceLock::new(),
+        };
+        self.touched_cells().insert(index, Cell(Arc::new(inner)));
+        Ok(())
+    }
+
+    fn set_source(&mut self, id: String, source: String) -> Result<(), EditError> {
+        let index = self.index(id)?;
+        if self.cells[index].source() != source {
+            let cell = self.touched_cell(index);
+            cell.source = Source::Set(source.into());
+            cell.revision = OnceLock::new();
+        }
+        Ok(())
+    }
+
+    fn move_cell(&mut self, id: String, index: usize) -> Result<(), EditError> {
+        let from = self.index(id)?;
+        self.check_index(index, self.cells.len())?;
+        if from != index {
+            let cells = self.touched_cells();
+            let cell = cells.remove(from);
+            cells.insert(index, cell);
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, ids: Vec<String>) -> Result<(), EditError> {
+        let mut indices = ids.into_iter().map(|id| self.index(id)).collect::<Result<Vec<_>, _>>()?;
+        indices.sort_unstable();
+        indices.dedup();
+        if !indices.is_empty() {
+            let cells = self.touched_cells();
+            for index in indices.into_iter().rev() {
+                cells.remove(index);
+            }
+        }
+        Ok(())
+    }
+
+    fn set_outputs(
+        &mut self,
+        id: String,
+        outputs: Arc<[Output]>,
+        execution_count: Option<u64>,
+    ) -> Result<(), EditError> {
+        let index = self.index(id)?;
+        let cell = &self.cells[index];
+        if !cell.is_code() {
+            return Err(EditError::NotCode { id: cell.id().to_owned() });
+        }
+        let is_same = cell.execution_count() == execution_count
+            && cell.output_count() == outputs.len()
+            && *cell.outputs() == *outputs;
+        if !is_same {
+            let cell = self.touched_cell(index);
+            cell.outputs = Outputs::Set(outputs);
+            cell.execution_count = execution_count;
+        }
+        Ok(())
+    }
+
+    fn set_kernelspec(&mut self, spec: Kernelspec) {
+        let display_name = Some(spec.display_name.unwrap_or_else(|| spec.name.clone()));
+        let spec = Kernelspec { display_name, ..spec };
+        if self.kernelspec().as_ref() != Some(&spec) {
+            self.metadata = Some(with_kernelspec(&self.metadata(), &spec));
+            self.is_touched = true;
+        }
+    }
+
+    fn set_language_info(&mut self, info: &Json) -> Result<(), EditError> {
+        if !info.is_object() {
+            return Err(EditError::NotAnObject { what: "language info" });
+        }
+        let metadata = self.metadata();
+        let current = metadata.member("language_info");
+        if current.is_none_or(|current| canonical(&current) != canonical(info)) {
+            self.metadata = Some(metadata.with("language_info", info));
+            self.is_touched = true;
+        }
+        Ok(())
+    }
+
+    fn index(&self, id: String) -> Result<usize, EditError> {
+        self.cell(&id).map(|(index, _)| index).ok_or(EditError::UnknownCell { id })
+    }
+
+    fn check_index(&self, index: usize, end: usize) -> Result<(), EditError> {
+        if index < end { Ok(()) } else { Err(EditError::OutOfRange { index, len: self.cells.len() }) }
+    }
+
+    fn touched_cells(&mut self) -> &mut Vec<Cell> {
+        self.is_touched = true;
+        Arc::make_mut(&mut self.cells)
+    }
+
+    fn touched_cell(&mut self, index: usize) -> &mut Inner {
+        let cell = Arc::make_mut(&mut self.touched_cells()[index].0);
+        cell.is_touched = true;
+        cell
+    }
+}
+
+/// The metadata with this kernelspec, whose display name nbformat demands.
+pub(crate) fn with_kernelspec(metadata: &Json, spec: &Kernelspec) -> Json {
+    let mut object = serde_json::Map::new();
+    object
+        .insert("display_name".to_owned(), spec.display_name.as_ref().unwrap_or(&spec.name).as_str().into());
+    object.insert("language".to_owned(), spec.language.as_deref().into());
+    object.insert("name".to_owned(), spec.name.as_str().into());
+    object.retain(|_, value| !value.is_null());
+    metadata.with("kernelspec", &Json::from_value(&object.into()))
+}

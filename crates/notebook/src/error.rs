@@ -1,0 +1,92 @@
+//! Why a text is not read as a notebook.
+
+use crate::Json;
+
+/// Why a text is not read as a notebook.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// It is not JSON.
+    #[error("not JSON at line {line}, column {column}: {problem}")]
+    Json {
+        /// Counted from 1.
+        line: usize,
+        /// Counted in bytes from 1.
+        column: usize,
+        /// What is wrong there.
+        problem: String,
+    },
+    /// It is JSON, but not a notebook.
+    #[error("not a notebook: {problem}")]
+    NotANotebook {
+        /// What is missing or wrong.
+        problem: String,
+    },
+    /// It is a notebook of a format other than nbformat 3 and 4.
+    #[error("nbformat {major} is not supported, only 3 and 4; {hint}", hint = version_hint(*.major))]
+    Version {
+        /// The format's major version.
+        major: u64,
+    },
+}
+
+fn version_hint(major: u64) -> &'static str {
+    if major < 3 {
+        "`jupyter nbconvert --to notebook` converts the file"
+    } else {
+        "the file is newer than this program"
+    }
+}
+
+impl ParseError {
+    /// Finds out where and why `text`, which [`Json::parse`] refused, is not JSON.
+    pub(crate) fn of(text: &[u8], error: &serde_json::Error) -> Self {
+        if crate::scan::space_end(text, 0) == text.len() {
+            return Self::Json { line: 1, column: 1, problem: "the text is empty".to_owned() };
+        }
+        if let Err(error) = str::from_utf8(text) {
+            let before = &text[..error.valid_up_to()];
+            let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+            let line = memchr::memchr_iter(b'\n', before).count() + 1;
+            let problem = "the text is not UTF-8".to_owned();
+            return Self::Json { line, column: before.len() - line_start + 1, problem };
+        }
+        let (line, column) = (error.line(), error.column().max(1));
+        let line_text = text.split(|byte| *byte == b'\n').nth(line.saturating_sub(1)).unwrap_or_default();
+        let place = line_text.get(column.saturating_sub(2)..).unwrap_or_default();
+        let constant = ["NaN", "Infinity"].into_iter().find(|constant| {
+            place
+                .get(..constant.len() + 1)
+                .unwrap_or(place)
+                .windows(constant.len())
+                .any(|part| part == constant.as_bytes())
+        });
+        let conflict = ["<<<<<<<", "=======", ">>>>>>>"];
+        let problem = if conflict.iter().any(|mark| line_text.starts_with(mark.as_bytes())) {
+            "a merge conflict was left in the file".to_owned()
+        } else if let Some(constant) = constant {
+            format!("{constant} is written by Python, but is not JSON; null is the usual replacement")
+        } else {
+            let problem = error.to_string();
+            problem.rsplit_once(" at line").map_or(problem.clone(), |(problem, _)| problem.to_owned())
+        };
+        Self::Json { line, column, problem }
+    }
+
+    pub(crate) fn not_a_notebook(problem: impl Into<String>) -> Self {
+        Self::NotANotebook { problem: problem.into() }
+    }
+
+    /// What kind of value stands where another was expected.
+    pub(crate) fn unexpected(place: &str, value: &Json, wanted: &str) -> Self {
+        let found = match value.bytes().first() {
+            Some(b'{') => "an object",
+            Some(b'[') => "a list",
+            Some(b'"') => "a string",
+            Some(b't' | b'f') => "a truth value",
+            Some(b'n') => "null",
+            _ => "a number",
+        };
+        Self::not_a_notebook(format!("{place} is {found} instead of {wanted}"))
+    }
+}

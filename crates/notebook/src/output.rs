@@ -1,0 +1,87 @@
+//! The outputs of a code cell.
+
+use std::borrow::Cow;
+
+use crate::{Json, Text, string};
+
+/// One output, in the terms of nbformat 4.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Output {
+    /// `stream`: text of stdout, stderr or whatever the kernel names.
+    Stream {
+        /// `stdout` or `stderr`, rarely anything else.
+        name: String,
+        /// The text as it was printed, control characters included.
+        text: Text,
+    },
+    /// `display_data`.
+    Display(Bundle),
+    /// `execute_result`.
+    Result {
+        /// The number in `Out[n]`.
+        execution_count: Option<u64>,
+        /// What is shown.
+        bundle: Bundle,
+    },
+    /// `error`.
+    Error {
+        /// The exception's name.
+        name: String,
+        /// What it says.
+        value: String,
+        /// Lines of the traceback; they may hold ANSI escapes and line breaks.
+        traceback: Vec<String>,
+    },
+    /// An output of a type that nbformat 4 does not know, as it stands in the file.
+    Other(Json),
+}
+
+/// The same content in several MIME types.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bundle {
+    /// An object: MIME type → a string, a list of strings (lines of one string), or JSON.
+    pub data: Json,
+    /// An object: MIME type → what is known about it, for example `{"image/png": {"width": 640}}`.
+    pub metadata: Json,
+}
+
+impl Bundle {
+    /// The content of one MIME type, without a copy. `None` if there is none.
+    pub fn get(&self, mime: &str) -> Option<Json> {
+        let members = self.members();
+        members.into_iter().find(|(name, _)| name == mime).map(|(_, content)| content)
+    }
+
+    /// The content of one MIME type as text: a string, or the lines of one joined. `None` if it is neither.
+    pub fn text(&self, mime: &str) -> Option<String> {
+        joined(&self.get(mime)?)
+    }
+
+    /// All MIME types with their contents, in their order, without copies.
+    pub fn members(&self) -> Vec<(String, Json)> {
+        crate::members(&self.data)
+    }
+}
+
+/// A "multiline string" of nbformat: a string, or a list of strings to be joined. `None` for anything else.
+pub fn joined(json: &Json) -> Option<String> {
+    string::join(json.as_str()).map(Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_bundle_gives_its_contents() {
+        let data = json!({ "text/plain": ["a\n", "b"], "image/png": "aGk=", "application/json": { "k": 1 } });
+        let bundle = Bundle { data: Json::from_value(&data), metadata: Json::empty_object() };
+        assert_eq!(bundle.text("text/plain").as_deref(), Some("a\nb"));
+        assert_eq!(bundle.text("image/png").as_deref(), Some("aGk="));
+        assert_eq!(bundle.text("application/json"), None);
+        assert_eq!(bundle.get("application/json").unwrap().as_str(), "{\"k\":1}");
+        assert_eq!(bundle.get("text/html"), None);
+    }
+}

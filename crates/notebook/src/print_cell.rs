@@ -1,0 +1,96 @@
+//! Writes a touched cell as Jupyter writes it, and mends what would make the file invalid.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use crate::Json;
+use crate::cell::{CellKind, Inner, Outputs, Source};
+use crate::lines::Lines;
+use crate::print::Printer;
+use crate::read_cell::count;
+use crate::repair::{self, is_valid_count};
+
+impl Printer<'_> {
+    /// Writes a cell, with its id if the file's version has ids.
+    pub(crate) fn cell(&mut self, cell: &Inner, has_ids: bool) -> io::Result<()> {
+        let mut members: BTreeMap<_, _> = cell.text.members().collect();
+        for (name, default) in repair::of_cell(&cell.kind) {
+            if repair::is_lacking(members.get(*name), default) {
+                members.insert((*name).into(), Json::from_text(*default));
+            }
+        }
+        let kind = cell.kind.name();
+        members.extend((!kind.is_empty()).then(|| ("cell_type".into(), Json::string(kind))));
+        members.extend(has_ids.then(|| ("id".into(), Json::string(&cell.id))));
+        self.open("{")?;
+        for (name, value) in &members {
+            self.key(name)?;
+            match &**name {
+                "source" => self.source(&cell.source)?,
+                "attachments" => self.attachments(value)?,
+                "execution_count" if cell.kind == CellKind::Code => {
+                    self.count(value, cell.execution_count)?;
+                }
+                "outputs" if cell.kind == CellKind::Code => self.outputs(&cell.outputs)?,
+                _ => self.value(value)?,
+            }
+        }
+        self.close("}")
+    }
+
+    fn source(&mut self, source: &Source) -> io::Result<()> {
+        match source {
+            Source::Read(json) if json.is_null() => self.raw("[]"),
+            Source::Read(json) => self.lines(json),
+            Source::Set(text) => {
+                let mut lines = Lines::begin(self)?;
+                lines.push(text)?;
+                lines.end()
+            }
+        }
+    }
+
+    /// `read` is what stands in the file; its digits are kept if they say the same.
+    pub(crate) fn count(&mut self, read: &Json, now: Option<u64>) -> io::Result<()> {
+        match now {
+            _ if count(read) == now && is_valid_count(read) => self.value(read),
+            Some(now) => self.raw(&now.to_string()),
+            None => self.raw("null"),
+        }
+    }
+
+    fn attachments(&mut self, attachments: &Json) -> io::Result<()> {
+        if !attachments.is_object() {
+            return self.value(attachments);
+        }
+        self.open("{")?;
+        for (name, bundle) in attachments.members().collect::<BTreeMap<_, _>>() {
+            self.key(&name)?;
+            self.bundle(&bundle)?;
+        }
+        self.close("}")
+    }
+
+    fn outputs(&mut self, outputs: &Outputs) -> io::Result<()> {
+        match outputs {
+            Outputs::Read(list) if list.is_null() => self.raw("[]"),
+            Outputs::Read(list) if !list.bytes().starts_with(b"[") => self.value(list),
+            Outputs::Read(list) => {
+                self.open("[")?;
+                for output in list.elements() {
+                    self.element()?;
+                    self.read_output(&output)?;
+                }
+                self.close("]")
+            }
+            Outputs::Set(outputs) => {
+                self.open("[")?;
+                for output in outputs.iter() {
+                    self.element()?;
+                    self.output(output)?;
+                }
+                self.close("]")
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Reads an output as it stands in a file.
+
+use crate::read_cell::count;
+use crate::string::{self, Chunk, Chunks};
+use crate::{Bundle, Json, Output, Text, joined};
+
+impl Output {
+    /// Reads one element of `outputs`; contents of bundles are not copied.
+    pub fn read(json: &Json) -> Self {
+        Self::try_read(json).unwrap_or_else(|| Self::Other(json.clone()))
+    }
+
+    /// `None` for what nbformat 4 does not know.
+    fn try_read(json: &Json) -> Option<Self> {
+        let text = |name| json.member(name).as_ref().and_then(joined);
+        let bundle = || {
+            let metadata = json.member("metadata").filter(Json::is_object);
+            let data = json.member("data").filter(Json::is_object)?;
+            Some(Bundle { data, metadata: metadata.unwrap_or(Json::empty_object()) })
+        };
+        Some(match &*text("output_type")? {
+            "stream" => {
+                let name = text("name").unwrap_or_else(|| "stdout".to_owned());
+                Self::Stream { name, text: stream_text(json.member("text").as_ref())? }
+            }
+            "display_data" => Self::Display(bundle()?),
+            "execute_result" => {
+                let execution_count = json.member("execution_count").as_ref().and_then(count);
+                Self::Result { execution_count, bundle: bundle()? }
+            }
+            "error" => Self::Error {
+                name: text("ename").unwrap_or_default(),
+                value: text("evalue").unwrap_or_default(),
+                traceback: json
+                    .member("traceback")
+                    .map(|lines| {
+                        string::strings(lines.as_str()).map(|line| string::decode(line).into()).collect()
+                    })
+                    .unwrap_or_default(),
+            },
+            _ => return None,
+        })
+    }
+}
+
+fn stream_text(json: Option<&Json>) -> Option<Text> {
+    let Some(json) = json else { return Some(Text::default()) };
+    if !string::is_multiline(json.as_str()) {
+        return None;
+    }
+    let mut text = Text::default();
+    for chunk in string::strings(json.as_str()).flat_map(Chunks::of) {
+        match chunk {
+            Chunk::Text(plain) => text.push(plain),
+            Chunk::Char(character) => text.push(character.encode_utf8(&mut [0; 4])),
+            Chunk::Lone(_) => text.push("\u{fffd}"),
+        }
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_as_nbformat_says_is_kept_as_it_is() {
+        let odd = [
+            json!({ "output_type": "display_data", "data": [1] }),
+            json!({ "output_type": "execute_result" }),
+            json!({ "output_type": "stream", "name": "stdout", "text": ["a", 1] }),
+            json!({ "output_type": "new" }),
+            json!({ "output_type": 1 }),
+            json!({}),
+            json!(null),
+        ];
+        for output in odd {
+            let json = Json::from_value(&output);
+            assert_eq!(Output::read(&json), Output::Other(json));
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_empty() {
+        let read = |output| Output::read(&Json::from_value(&output));
+        let stream = Output::Stream { name: "stdout".to_owned(), text: Text::default() };
+        assert_eq!(read(json!({ "output_type": "stream" })), stream);
+        let error = Output::Error { name: String::new(), value: String::new(), traceback: Vec::new() };
+        assert_eq!(read(json!({ "output_type": "error" })), error);
+        let result = read(json!({ "output_type": "execute_result", "data": {}, "execution_count": 3.0 }));
+        let bundle = Bundle { data: Json::empty_object(), metadata: Json::empty_object() };
+        assert_eq!(result, Output::Result { execution_count: Some(3), bundle });
+    }
+}

@@ -1,0 +1,158 @@
+//! Walks over JSON text that is known to be valid: finds where values begin and end, and decodes nothing.
+//!
+//! It is iterative, so that nesting has no limit, and total: on text that is not valid it ends somewhere.
+
+use std::ops::Range;
+
+/// The members of an object or the elements of a list, as ranges of `text`. Nothing for any other value.
+pub(crate) struct Items<'a> {
+    text: &'a [u8],
+    at: usize,
+    is_object: bool,
+}
+
+/// One member of an object, or one element of a list (its key is empty then).
+pub(crate) struct Item {
+    /// The name with its quotes.
+    pub(crate) key: Range<usize>,
+    pub(crate) value: Range<usize>,
+}
+
+/// The parts of the value that begins at `at`.
+pub(crate) fn items(text: &[u8], at: usize) -> Items<'_> {
+    match text.get(at) {
+        Some(b'{') => Items { text, at: at + 1, is_object: true },
+        Some(b'[') => Items { text, at: at + 1, is_object: false },
+        _ => Items { text, at: text.len(), is_object: false },
+    }
+}
+
+impl Iterator for Items<'_> {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        let mut at = space_end(self.text, self.at);
+        if self.text.get(at) == Some(&b',') {
+            at = space_end(self.text, at + 1);
+        }
+        if matches!(self.text.get(at), None | Some(b'}' | b']')) {
+            return None;
+        }
+        let key = if self.is_object { at..value_end(self.text, at) } else { at..at };
+        if self.is_object {
+            at = space_end(self.text, key.end);
+            at = space_end(self.text, at + 1).min(self.text.len());
+        }
+        let value = at..value_end(self.text, at);
+        self.at = value.end;
+        Some(Item { key, value })
+    }
+}
+
+/// Where the whitespace that may begin at `at` ends.
+pub(crate) fn space_end(text: &[u8], mut at: usize) -> usize {
+    while matches!(text.get(at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+        at += 1;
+    }
+    at
+}
+
+/// Where the value that begins at `at` ends; always behind `at` unless the text ends there.
+fn value_end(text: &[u8], at: usize) -> usize {
+    match text.get(at) {
+        Some(b'"') => string_end(text, at),
+        Some(b'{' | b'[') => container_end(text, at),
+        Some(_) => {
+            let rest = text.get(at + 1..).unwrap_or_default();
+            let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b':' | b' ' | b'\n' | b'\r' | b'\t');
+            at + 1 + rest.iter().position(is_end).unwrap_or(rest.len())
+        }
+        None => text.len(),
+    }
+}
+
+fn string_end(text: &[u8], at: usize) -> usize {
+    let mut at = at + 1;
+    // Most strings are short, and not worth a search that has to be set up.
+    let near = text.len().min(at + 16);
+    while at < near {
+        match text[at] {
+            b'"' => return at + 1,
+            b'\\' => break,
+            _ => at += 1,
+        }
+    }
+    while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += found;
+        if text[at] == b'"' {
+            return at + 1;
+        }
+        at += 2;
+    }
+    text.len()
+}
+
+fn container_end(text: &[u8], mut at: usize) -> usize {
+    let mut depth = 0_usize;
+    while let Some(byte) = text.get(at) {
+        at += 1;
+        match KINDS[usize::from(*byte)] {
+            Kind::Other => continue,
+            Kind::Quote => at = string_end(text, at - 1),
+            Kind::Open => depth += 1,
+            Kind::Close => depth = depth.saturating_sub(1),
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    text.len()
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Other,
+    Quote,
+    Open,
+    Close,
+}
+
+const KINDS: [Kind; 256] = {
+    let mut kinds = [Kind::Other; 256];
+    kinds[b'"' as usize] = Kind::Quote;
+    kinds[b'{' as usize] = Kind::Open;
+    kinds[b'[' as usize] = Kind::Open;
+    kinds[b'}' as usize] = Kind::Close;
+    kinds[b']' as usize] = Kind::Close;
+    kinds
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(text: &str) -> Vec<(&str, &str)> {
+        let parts = items(text.as_bytes(), 0).map(|item| (&text[item.key], &text[item.value]));
+        parts.collect()
+    }
+
+    #[test]
+    fn members_and_elements_are_found_where_they_stand() {
+        let object = r#"{ "a" : [1, {"b": "]}\\"}] ,"é\"": "x\"," , "": null}"#;
+        let expected = [("\"a\"", r#"[1, {"b": "]}\\"}]"#), (r#""é\"""#, r#""x\",""#), ("\"\"", "null")];
+        assert_eq!(parts(object), expected);
+        assert_eq!(parts("[ 1.5e3,\n\"a\" ,[] ]"), [("", "1.5e3"), ("", "\"a\""), ("", "[]")]);
+        assert_eq!(parts("{}"), []);
+        assert_eq!(parts("\"text\""), []);
+    }
+
+    #[test]
+    fn it_ends_on_anything() {
+        for text in
+            ["{", "{\"", "{\"a", "{\"a\"", "{\"a\":", "[,", "[:::", "[\"\\", "{1:2", "[[[[", "{\"a\":}"]
+        {
+            assert!(items(text.as_bytes(), 0).count() <= text.len(), "{text}");
+        }
+        assert_eq!(parts(&format!("[{}{}]", "[".repeat(100_000), "]".repeat(100_000))).len(), 1);
+    }
+}

@@ -1,0 +1,97 @@
+//! Long text in pieces that are shared, never copied.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// The size up to which a piece grows before a new one is begun, in bytes.
+const PIECE: usize = 64 * 1024;
+
+/// Text that grows at its end and is cheap to clone while it does: the output stream of a long run.
+#[derive(Clone, Default)]
+pub struct Text {
+    /// Whole characters each; all but the last are final.
+    pieces: Vec<Arc<str>>,
+    /// What follows the pieces.
+    tail: String,
+    length: usize,
+}
+
+impl Text {
+    /// Appends `text`.
+    pub fn push(&mut self, text: &str) {
+        self.length += text.len();
+        if self.tail.len() + text.len() > PIECE && !self.tail.is_empty() {
+            self.pieces.push(Arc::from(std::mem::take(&mut self.tail)));
+        }
+        if text.len() > PIECE {
+            self.pieces.push(Arc::from(text));
+        } else {
+            self.tail.push_str(text);
+        }
+    }
+
+    /// The length in bytes.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there is no text.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The text in its pieces, in order. A piece ends anywhere between two characters.
+    pub fn pieces(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.pieces.iter().map(AsRef::as_ref).chain(std::iter::once(self.tail.as_str()))
+    }
+
+    /// The whole text; copied if it has more than one piece.
+    pub fn as_str(&self) -> Cow<'_, str> {
+        match &*self.pieces {
+            [] => Cow::Borrowed(&self.tail),
+            [only] if self.tail.is_empty() => Cow::Borrowed(only),
+            _ => Cow::Owned(self.pieces().collect()),
+        }
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.as_str(), f)
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.length == other.length && self.as_str() == other.as_str()
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        let mut new = Self::default();
+        new.push(text);
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_what_was_pushed() {
+        let mut text = Text::default();
+        let mut expected = String::new();
+        for size in [0, 1, 70_000, 3, 65_536, 40_000, 40_000, 5] {
+            let piece: String = "äb".chars().cycle().take(size).collect();
+            text.push(&piece);
+            expected.push_str(&piece);
+        }
+        assert_eq!(text.len(), expected.len());
+        assert_eq!(text.as_str(), expected);
+        assert_eq!(text.pieces().collect::<String>(), expected);
+        assert_eq!(text, Text::from(expected.as_str()));
+    }
+}

@@ -1,0 +1,106 @@
+//! nbformat 3 as nbformat 4.5.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::print::{Printer, Style};
+use crate::upgrade_output::upgrade_output;
+use crate::{Json, ParseError, string};
+
+/// What becomes of a notebook of nbformat 3 in Jupyter's conversion, ending with a line break. What nbformat 4 has no
+/// place for is kept in metadata.
+pub(crate) fn upgrade(object: &Json) -> Result<Vec<u8>, ParseError> {
+    let mut others: BTreeMap<_, _> = object
+        .members()
+        .filter(|(name, _)| !matches!(&**name, "worksheets" | "metadata") && !name.contains("nbformat"))
+        .collect();
+    let mut cells = Vec::new();
+    let worksheets = object.member("worksheets").unwrap_or(Json::from_text("[]"));
+    let worksheets: Vec<_> = worksheets.elements().collect();
+    for worksheet in &worksheets {
+        for cell in worksheet.member("cells").iter().flat_map(Json::elements) {
+            if !cell.is_object() {
+                return Err(ParseError::unexpected(&format!("cell {}", cells.len()), &cell, "an object"));
+            }
+            cells.push(upgrade_cell(&cell));
+        }
+    }
+    let rest: Vec<_> = worksheets.iter().map(rest_of_worksheet).collect();
+    if rest.iter().any(|rest| rest.as_str() != "{}") {
+        others.insert("worksheets".into(), Json::list(&rest));
+    }
+    let metadata = with_others(object.member("metadata"), others);
+    let notebook = Json::object(&[
+        ("cells".into(), Json::list(&cells)),
+        ("metadata".into(), without_bookkeeping(&metadata)),
+        ("nbformat".into(), Json::from_text("4")),
+        ("nbformat_minor".into(), Json::from_text("5")),
+    ]);
+    let mut text = Vec::new();
+    // Writing to a vector does not fail.
+    let _ = Printer::new(&mut text, &Style::jupyter(), 0).value(&notebook);
+    text.push(b'\n');
+    Ok(text)
+}
+
+fn upgrade_cell(cell: &Json) -> Json {
+    let read_type = cell.member("cell_type").as_ref().and_then(Json::text).unwrap_or_default().into_owned();
+    let (is_code, is_heading) = (read_type == "code", read_type == "heading");
+    let cell_type = if is_heading || read_type == "html" { "markdown" } else { &*read_type };
+    let mut others = BTreeMap::new();
+    let mut members = vec![(Cow::Borrowed("cell_type"), Json::string(cell_type))];
+    let mut level = 1;
+    for (name, value) in cell.members() {
+        match &*name {
+            "cell_type" | "metadata" => {}
+            "input" if is_code => members.push(("source".into(), value)),
+            "prompt_number" if is_code => members.push(("execution_count".into(), value)),
+            "outputs" if is_code => {
+                let outputs: Vec<_> = value.elements().map(|output| upgrade_output(&output)).collect();
+                members.push((name, Json::list(&outputs)));
+            }
+            "language" if is_code && value.as_str() == "\"python\"" => {}
+            "source" if !is_code => members.push((name, value)),
+            "level" if is_heading => level = value.as_str().parse().unwrap_or(1),
+            _ => drop(others.insert(name, value)),
+        }
+    }
+    if is_heading {
+        let source = cell.member("source").and_then(|source| string::join(source.as_str()).map(String::from));
+        let line = source.unwrap_or_default().lines().collect::<Vec<_>>().join(" ");
+        members.retain(|(name, _)| name != "source");
+        members.push(("source".into(), Json::string(&format!("{} {line}", "#".repeat(level.clamp(1, 6))))));
+    }
+    members.push(("metadata".into(), with_others(cell.member("metadata"), others)));
+    Json::object(&members)
+}
+
+fn rest_of_worksheet(worksheet: &Json) -> Json {
+    let is_worth_keeping = |name: &str, value: &Json| name != "cells" && value.as_str() != "{}";
+    let rest: Vec<_> = worksheet.members().filter(|(name, value)| is_worth_keeping(name, value)).collect();
+    Json::object(&rest)
+}
+
+/// Drops what Jupyter drops: notes on earlier conversions, the signature, and the name if it says nothing.
+fn without_bookkeeping(metadata: &Json) -> Json {
+    let is_kept = |name: &str, value: &Json| match name {
+        "name" => value.as_str() != "\"\"",
+        "signature" | "orig_nbformat" | "orig_nbformat_minor" => false,
+        _ => true,
+    };
+    let kept: Vec<_> = metadata.members().filter(|(name, value)| is_kept(name, value)).collect();
+    Json::object(&kept)
+}
+
+/// The metadata with what else there is, under another name where it has that one.
+fn with_others(metadata: Option<Json>, others: BTreeMap<Cow<'_, str>, Json>) -> Json {
+    let metadata = metadata.filter(Json::is_object).unwrap_or(Json::empty_object());
+    let mut members: BTreeMap<_, _> = metadata.members().collect();
+    for (mut name, value) in others {
+        while members.contains_key(&name) {
+            name.to_mut().insert_str(0, "nbformat3_");
+        }
+        members.insert(name, value);
+    }
+    Json::object(&members.into_iter().collect::<Vec<_>>())
+}

@@ -1,0 +1,171 @@
+//! What holds for every notebook of the corpus.
+
+use notebook::{Cell, CellKind, Edit, NewCell, Notebook};
+
+use crate::files::{Corpus, cells_of, corpus, parse, seen};
+
+/// These lack something, so that touching them anywhere mends them elsewhere too; the upgraded ones change as a whole.
+const MENDED: [&str; 18] = [
+    "bom",
+    "cells-null",
+    "duplicate-ids",
+    "error-without-traceback",
+    "execution-count-float",
+    "execution-count-odd",
+    "identical-cells-without-ids",
+    "ids-invalid",
+    "kernelspec-empty",
+    "kernelspec-null",
+    "missing-ids-4.5",
+    "missing-metadata",
+    "missing-outputs",
+    "missing-source",
+    "null-execution-count-missing",
+    "one-id-missing",
+    "stream-without-name",
+    "unknown-output-type",
+];
+
+fn is_mended(file: &Corpus) -> bool {
+    MENDED.contains(&&*file.name)
+        || ["nbformat-3-", "kernelspec-without-", "metadata-null", "nbformat-float", "duplicate-cells-keys"]
+            .iter()
+            .any(|start| file.name.starts_with(start))
+        || ["nbformat-missing", "minor-missing", "missing-notebook-metadata"].contains(&&*file.name)
+}
+
+#[test]
+fn the_corpus_is_large_enough() {
+    assert!(corpus().len() >= 60);
+}
+
+#[test]
+fn opening_and_saving_changes_no_byte() {
+    for file in corpus() {
+        let notebook = file.notebook();
+        assert_eq!(notebook.to_bytes(), file.text, "{}", file.name);
+        assert!(!notebook.is_touched());
+    }
+}
+
+#[test]
+fn changes_that_change_nothing_do_not_touch() {
+    for file in corpus() {
+        let mut notebook = file.notebook();
+        for (index, cell) in file.notebook().cells().iter().enumerate() {
+            let id = || cell.id().to_owned();
+            notebook.apply(Edit::SetSource { id: id(), source: cell.source().into_owned() }).unwrap();
+            notebook.apply(Edit::Move { id: id(), index }).unwrap();
+            let (outputs, execution_count) = (cell.outputs().into(), cell.execution_count());
+            if cell.is_code() {
+                notebook.apply(Edit::SetOutputs { id: id(), outputs, execution_count }).unwrap();
+            }
+        }
+        notebook.apply(Edit::Delete { ids: Vec::new() }).unwrap();
+        if let Some(spec) = notebook.kernelspec().filter(|spec| spec.display_name.is_some()) {
+            notebook.apply(Edit::SetKernelspec(spec)).unwrap();
+        }
+        if let Some((_, info)) =
+            notebook::members(&notebook.metadata()).iter().find(|(name, _)| name == "language_info")
+        {
+            notebook.apply(Edit::SetLanguageInfo(info.clone())).unwrap();
+        }
+        assert_eq!(notebook.to_bytes(), file.text, "{}", file.name);
+    }
+}
+
+#[test]
+fn a_touched_cell_leaves_every_other_byte() {
+    for file in corpus().iter().filter(|file| !is_mended(file)) {
+        let text = str::from_utf8(&file.text).unwrap();
+        for (index, raw) in cells_of(text).into_iter().enumerate() {
+            let start = raw.as_ptr() as usize - text.as_ptr() as usize;
+            let mut notebook = file.notebook();
+            let id = notebook.cells()[index].id().to_owned();
+            notebook.apply(Edit::SetSource { id, source: "new".to_owned() }).unwrap();
+            let written = String::from_utf8(notebook.to_bytes()).unwrap();
+            let rest = written.strip_prefix(&text[..start]).expect(&file.name);
+            let cell = rest.strip_suffix(&text[start + raw.len()..]).expect(&file.name);
+            assert!(cell.contains("\"new\""), "{}: {cell}", file.name);
+        }
+    }
+}
+
+#[test]
+fn an_inserted_cell_leaves_every_other_byte() {
+    for file in corpus().iter().filter(|file| !is_mended(file)) {
+        let text = str::from_utf8(&file.text).unwrap();
+        let cells = cells_of(text);
+        for index in 0..=cells.len() {
+            let mut notebook = file.notebook();
+            let cell = NewCell { id: "new".to_owned(), ..NewCell::new(CellKind::Raw, "new") };
+            notebook.apply(Edit::Insert { index, cell }).unwrap();
+            let written = String::from_utf8(notebook.to_bytes()).unwrap();
+            let mut now = cells_of(&written);
+            let new = now.remove(index);
+            assert_eq!(now, cells, "{}", file.name);
+            assert_eq!(new.contains("\"id\": \"new\""), notebook.version().1 >= 5, "{}", file.name);
+            if !cells.is_empty() {
+                // Taking the cell out again, with one comma and the space before it, gives the file as it was.
+                let start = new.as_ptr() as usize - written.as_ptr() as usize;
+                let (before, after) = (&written[..start], &written[start + new.len()..]);
+                let is_rest = |before: &str, after: &str| {
+                    text.starts_with(before)
+                        && text.ends_with(after)
+                        && before.len() + after.len() <= text.len()
+                };
+                let trimmed = before.trim_end().trim_end_matches(',').trim_end();
+                assert!(
+                    is_rest(trimmed, after.trim_start().trim_start_matches(',').trim_start()),
+                    "{}",
+                    file.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_written_reads_as_what_was_meant() {
+    for file in corpus() {
+        for (name, edits) in changes(&file.notebook()) {
+            let mut notebook = file.notebook();
+            for edit in edits {
+                notebook.apply(edit).unwrap();
+            }
+            let written = notebook.to_bytes();
+            let mut again =
+                parse(written.clone()).unwrap_or_else(|error| panic!("{} {name}: {error}", file.name));
+            again.carry_ids(&notebook);
+            let mut expected = seen(&notebook);
+            if notebook.is_touched() {
+                // The head may be mended.
+                expected[0] = seen(&again).swap_remove(0);
+            }
+            assert_eq!(seen(&again), expected, "{} {name}", file.name);
+            assert_eq!(again.to_bytes(), written, "{} {name}", file.name);
+            assert_eq!(again.version(), notebook.version(), "{} {name}", file.name);
+        }
+    }
+}
+
+/// Changes by name.
+fn changes(notebook: &Notebook) -> Vec<(&'static str, Vec<Edit>)> {
+    let ids = || notebook.cells().iter().map(|cell| cell.id().to_owned());
+    let new = NewCell { id: "new".to_owned(), ..NewCell::new(CellKind::Code, "x = 1\n") };
+    let source = |id| Edit::SetSource { id, source: "line\r\n\u{2028}\"\\\u{1}é".to_owned() };
+    let clear = |cell: &Cell| Edit::SetOutputs {
+        id: cell.id().to_owned(),
+        outputs: [].into(),
+        execution_count: None,
+    };
+    vec![
+        ("nothing", Vec::new()),
+        ("insert", vec![Edit::Insert { index: notebook.cells().len(), cell: new }]),
+        ("all sources", ids().map(source).collect()),
+        ("reverse", ids().rev().enumerate().map(|(index, id)| Edit::Move { id, index }).collect()),
+        ("delete first", vec![Edit::Delete { ids: ids().take(1).collect() }]),
+        ("delete all", vec![Edit::Delete { ids: ids().collect() }]),
+        ("clear", notebook.cells().iter().filter(|cell| cell.is_code()).map(clear).collect()),
+    ]
+}

@@ -1,0 +1,235 @@
+//! Edits: what they do, what they refuse, and how a touched file looks.
+
+use std::sync::Arc;
+
+use notebook::{Bundle, CellKind, Edit, EditError, Json, Kernelspec, NewCell, Notebook, Output, Text};
+use serde_json::json;
+
+use crate::files::{of_corpus, parse};
+
+fn insert(notebook: &mut Notebook, index: usize, id: &str, kind: CellKind, source: &str) {
+    let cell = NewCell { id: id.to_owned(), ..NewCell::new(kind, source) };
+    notebook.apply(Edit::Insert { index, cell }).unwrap();
+}
+
+fn text(notebook: &Notebook) -> String {
+    String::from_utf8(notebook.to_bytes()).unwrap()
+}
+
+#[test]
+fn a_notebook_made_from_nothing_looks_as_jupyter_writes_it() {
+    let mut notebook = Notebook::new();
+    insert(&mut notebook, 0, "second", CellKind::Code, "print('é')\n1 + 1");
+    insert(&mut notebook, 0, "first", CellKind::Markdown, "");
+    let data = json!({ "text/plain": "2\n3", "image/png": "aGk=", "application/json": [1.5, { "b": null, "a": "x" }] });
+    let bundle = Bundle { data: Json::from_value(&data), metadata: Json::empty_object() };
+    let outputs = vec![
+        Output::Stream { name: "stdout".to_owned(), text: Text::from("é\nno end") },
+        Output::Result { execution_count: Some(1), bundle: bundle.clone() },
+        Output::Display(bundle),
+        Output::Error {
+            name: "E".to_owned(),
+            value: "v".to_owned(),
+            traceback: vec!["\u{1b}[0m a\nb".to_owned()],
+        },
+    ];
+    let outputs =
+        Edit::SetOutputs { id: "second".to_owned(), outputs: outputs.into(), execution_count: Some(1) };
+    notebook.apply(outputs).unwrap();
+    let spec =
+        Kernelspec { name: "python3".to_owned(), display_name: None, language: Some("python".to_owned()) };
+    notebook.apply(Edit::SetKernelspec(spec)).unwrap();
+    notebook
+        .apply(Edit::SetLanguageInfo(Json::from_value(&json!({ "version": "3", "name": "python" }))))
+        .unwrap();
+    insta::assert_snapshot!(text(&notebook));
+}
+
+#[test]
+fn a_touched_piece_follows_the_style_of_the_file() {
+    for name in ["crlf", "indent-4", "tabs-indent", "compact-one-line"] {
+        let mut notebook = of_corpus(name);
+        insert(&mut notebook, 1, "new", CellKind::Code, "a\nb");
+        let text = text(&notebook).replace('\r', "\\r").replace('\t', "→");
+        insta::assert_snapshot!(name, text);
+    }
+}
+
+#[test]
+fn the_space_between_cells_stays_where_it_belongs() {
+    let cell = |id: &str| format!(r#"{{"cell_type":"raw","id":"{id}","metadata":{{}},"source":[]}}"#);
+    let file = |cells: &str| {
+        let cells = cells.replace('A', &cell("a")).replace('B', &cell("b")).replace('C', &cell("c"));
+        format!(r#"{{"nbformat":4,"nbformat_minor":5,"metadata":{{}},"cells":[{cells}]}}"#)
+    };
+    let delete = |ids: &[&str]| Edit::Delete { ids: ids.iter().map(|id| (*id).to_owned()).collect() };
+    let move_cell = |id: &str, index| Edit::Move { id: id.to_owned(), index };
+    for (before, edit, after) in [
+        ("A ,  B\n,   C\t", delete(&["a"]), "B\n,   C\t"),
+        ("A ,  B\n,   C\t", delete(&["b"]), "A ,   C\t"),
+        ("A ,  B\n,   C\t", delete(&["c"]), "A ,  B\t"),
+        ("A ,  B\n,   C\t", delete(&["a", "b", "c"]), ""),
+        ("A ,  B\n,   C\t", move_cell("c", 0), "C,  A ,  B\t"),
+        ("A ,  B\n,   C\t", move_cell("a", 2), "B\n,   C,  A\t"),
+        ("\n A,\n B\n", move_cell("a", 1), "\n B,\n A\n"),
+        (" A,B ", move_cell("a", 1), " B,A "),
+    ] {
+        let mut notebook = parse(file(before)).unwrap();
+        notebook.apply(edit).unwrap();
+        assert_eq!(text(&notebook), file(after));
+    }
+}
+
+#[test]
+fn what_is_missing_is_put_in_place_when_something_else_is_touched() {
+    for name in [
+        "missing-metadata",
+        "null-execution-count-missing",
+        "execution-count-odd",
+        "cells-null",
+        "metadata-null",
+        "missing-outputs",
+    ] {
+        let mut notebook = of_corpus(name);
+        insert(&mut notebook, 0, "new", CellKind::Raw, "");
+        insta::assert_snapshot!(format!("mended-{name}"), text(&notebook));
+    }
+}
+
+#[test]
+fn members_that_are_missing_come_where_jupyter_puts_them() {
+    for (before, after) in [
+        (
+            r#"{"cells":[],"m":7}"#,
+            "{\"cells\":[],\"m\":7,\n \"metadata\": {},\n \"nbformat\": 4,\n \"nbformat_minor\": 4}",
+        ),
+        (
+            r#"{"nbformat":4,"z":1}"#,
+            "{\"cells\": [],\n \"metadata\": {},\n \"nbformat\":4,\"nbformat_minor\": 4,\n \"z\":1}",
+        ),
+    ] {
+        let mut notebook = parse(before).unwrap();
+        insert(&mut notebook, 0, "new", CellKind::Raw, "");
+        notebook.apply(Edit::Delete { ids: vec!["new".to_owned()] }).unwrap();
+        assert_eq!(text(&notebook), after);
+    }
+}
+
+#[test]
+fn kernels_that_are_named_badly_are_mended_without_inventing_one() {
+    for (name, metadata) in [
+        ("kernelspec-empty", json!({})),
+        ("kernelspec-null", json!({ "language_info": { "name": "R" } })),
+        (
+            "kernelspec-without-name",
+            json!({ "kernelspec": { "display_name": "Python 3", "language": "python", "name": "" } }),
+        ),
+        (
+            "kernelspec-without-display-name",
+            json!({ "kernelspec": { "env": { "A": "1" }, "name": "python3", "display_name": "python3" } }),
+        ),
+    ] {
+        let mut notebook = of_corpus(name);
+        insert(&mut notebook, 0, "new", CellKind::Raw, "");
+        let again = parse(notebook.to_bytes()).unwrap();
+        assert_eq!(again.metadata().to_value(), metadata, "{name}");
+    }
+}
+
+#[test]
+fn a_refused_edit_changes_nothing() {
+    let mut notebook = of_corpus("clean-4.5");
+    let before = notebook.to_bytes();
+    let unknown = || "nope".to_owned();
+    let outputs =
+        |id: &str| Edit::SetOutputs { id: id.to_owned(), outputs: [].into(), execution_count: Some(1) };
+    let cell = |id: &str| NewCell { id: id.to_owned(), ..NewCell::new(CellKind::Code, "") };
+    let odd = NewCell { metadata: Some(Json::from_value(&json!([]))), ..cell("new") };
+    let refused = [
+        (Edit::SetSource { id: unknown(), source: String::new() }, EditError::UnknownCell { id: unknown() }),
+        (Edit::Delete { ids: vec!["md-1".to_owned(), unknown()] }, EditError::UnknownCell { id: unknown() }),
+        (Edit::Move { id: "md-1".to_owned(), index: 3 }, EditError::OutOfRange { index: 3, len: 3 }),
+        (outputs("md-1"), EditError::NotCode { id: "md-1".to_owned() }),
+        (Edit::Insert { index: 4, cell: cell("new") }, EditError::OutOfRange { index: 4, len: 3 }),
+        (Edit::Insert { index: 0, cell: cell("md-1") }, EditError::DuplicateId { id: "md-1".to_owned() }),
+        (Edit::Insert { index: 0, cell: cell("a b") }, EditError::InvalidId { id: "a b".to_owned() }),
+        (Edit::Insert { index: 0, cell: odd }, EditError::NotAnObject { what: "metadata of a cell" }),
+        (
+            Edit::SetLanguageInfo(Json::from_value(&json!(1))),
+            EditError::NotAnObject { what: "language info" },
+        ),
+    ];
+    for (edit, error) in refused {
+        assert_eq!(notebook.apply(edit), Err(error));
+    }
+    assert!(!notebook.is_touched());
+    assert_eq!(notebook.to_bytes(), before);
+}
+
+#[test]
+fn a_clone_does_not_see_later_edits() {
+    let mut notebook = of_corpus("clean-4.5");
+    let before = notebook.clone();
+    notebook.apply(Edit::SetSource { id: "code-1".to_owned(), source: "y".to_owned() }).unwrap();
+    notebook.apply(Edit::Delete { ids: vec!["md-1".to_owned()] }).unwrap();
+    assert_eq!(before.cells().len(), 3);
+    assert_eq!(before.cell("code-1").unwrap().1.source(), "x = 1\nprint(x)");
+    assert_eq!(notebook.cell("code-1").unwrap().1.source(), "y");
+}
+
+#[test]
+fn a_revision_follows_type_source_and_metadata_alone() {
+    let cell = |cell: serde_json::Value| {
+        let text = json!({ "nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell] }).to_string();
+        parse(text).unwrap().cells()[0].revision().to_owned()
+    };
+    let code = |source: serde_json::Value, metadata: serde_json::Value, count: u64| {
+        cell(
+            json!({ "cell_type": "code", "id": "a", "source": source, "metadata": metadata, "outputs": [], "execution_count": count }),
+        )
+    };
+    let revision = code(json!("a\nb"), json!({ "x": [1], "y": "é" }), 1);
+    assert_eq!(revision.len(), 8);
+    assert_eq!(revision, code(json!(["a\n", "b"]), json!({ "y": "é", "x": [1] }), 2));
+    assert_ne!(revision, code(json!("a\nc"), json!({ "x": [1], "y": "é" }), 1));
+    assert_ne!(revision, code(json!("a\nb"), json!({ "x": [2], "y": "é" }), 1));
+    assert_ne!(
+        revision,
+        cell(json!({ "cell_type": "raw", "id": "a", "source": "a\nb", "metadata": { "x": [1], "y": "é" } }))
+    );
+    let mut notebook = of_corpus("clean-4.5");
+    let before = notebook.cells()[1].revision().to_owned();
+    let set = |source: &str| Edit::SetSource { id: "code-1".to_owned(), source: source.to_owned() };
+    let clear = Edit::SetOutputs { id: "code-1".to_owned(), outputs: Arc::new([]), execution_count: None };
+    notebook.apply(clear).unwrap();
+    assert_eq!(notebook.cells()[1].revision(), before);
+    notebook.apply(set("z")).unwrap();
+    assert_ne!(notebook.cells()[1].revision(), before);
+    notebook.apply(set("x = 1\nprint(x)")).unwrap();
+    assert_eq!(notebook.cells()[1].revision(), before);
+}
+
+#[test]
+fn an_unknown_output_survives_being_set_again() {
+    let mut notebook = of_corpus("unknown-output-type");
+    let outputs = notebook.cells()[0].outputs();
+    let set = Edit::SetOutputs {
+        id: "code-1".to_owned(),
+        outputs: outputs.clone().into(),
+        execution_count: Some(9),
+    };
+    notebook.apply(set).unwrap();
+    let again = parse(notebook.to_bytes()).unwrap();
+    assert_eq!(again.cells()[0].output_count(), outputs.len());
+    assert!(text(&again).contains("\"display_id\": \"q\""));
+}
+
+#[test]
+fn attachments_and_metadata_are_read() {
+    let notebook = of_corpus("attachments");
+    let attachments = notebook.cells()[0].attachments().unwrap();
+    let names: Vec<_> = notebook::members(&attachments).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["a.png", "n.txt"]);
+    assert!(of_corpus("clean-4.5").cells()[0].attachments().is_none());
+    assert_eq!(of_corpus("scrolled-auto").cells()[0].metadata().to_value()["scrolled"], "auto");
+}

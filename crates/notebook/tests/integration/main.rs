@@ -1,0 +1,10 @@
+//! The notebook model as its users see it.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails here has said enough")]
+
+mod corpus;
+mod edits;
+mod files;
+mod large;
+mod model;
+mod reading;
+mod versions;

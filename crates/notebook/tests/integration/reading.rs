@@ -1,0 +1,176 @@
+//! Finding one's way in a notebook: references, outline, search, differences.
+
+use std::sync::Arc;
+
+use notebook::{
+    CellKind, CellRef, CellRefError, Edit, HitPlace, NewCell, Notebook, Output, Query, Text, diff, outline,
+    search,
+};
+
+use crate::files::of_corpus;
+
+/// Cells with these ids, kinds and sources.
+fn notebook(cells: &[(&str, CellKind, &str)]) -> Notebook {
+    let mut notebook = Notebook::new();
+    for (index, (id, kind, source)) in cells.iter().enumerate() {
+        let cell = NewCell { id: (*id).to_owned(), ..NewCell::new(kind.clone(), *source) };
+        notebook.apply(Edit::Insert { index, cell }).unwrap();
+    }
+    notebook
+}
+
+fn ran(notebook: &mut Notebook, id: &str, count: u64, text: &str) {
+    let outputs: Arc<[Output]> =
+        [Output::Stream { name: "stdout".to_owned(), text: Text::from(text) }].into();
+    notebook.apply(Edit::SetOutputs { id: id.to_owned(), outputs, execution_count: Some(count) }).unwrap();
+}
+
+fn example() -> Notebook {
+    let mut notebook = notebook(&[
+        ("abc1", CellKind::Code, "\n  \nimport os  \nx"),
+        ("abd2", CellKind::Code, "y"),
+        ("abc", CellKind::Code, "z"),
+        ("12345678", CellKind::Markdown, ""),
+    ]);
+    ran(&mut notebook, "abc1", 4, "");
+    ran(&mut notebook, "abd2", 12, "");
+    ran(&mut notebook, "abc", 4, "");
+    notebook
+}
+
+#[test]
+fn references_are_read_as_people_write_them() {
+    let cases = [
+        ("In[12]", CellRef::Execution(12)),
+        (" in [ 12 ] ", CellRef::Execution(12)),
+        ("[12]", CellRef::Execution(12)),
+        ("#3", CellRef::Index(3)),
+        ("12", CellRef::Id("12".to_owned())),
+        ("abc", CellRef::Id("abc".to_owned())),
+        ("In[x]", CellRef::Id("In[x]".to_owned())),
+        ("Out[1]", CellRef::Id("Out[1]".to_owned())),
+        ("#x", CellRef::Id("#x".to_owned())),
+        ("", CellRef::Id(String::new())),
+    ];
+    for (text, reference) in cases {
+        assert_eq!(CellRef::parse(text), reference, "{text}");
+    }
+}
+
+#[test]
+fn references_name_one_cell_or_say_which_are_near() {
+    let notebook = example();
+    let resolved =
+        |reference: &str| notebook.resolve(&CellRef::parse(reference)).map_err(|error| error.to_string());
+    assert_eq!(resolved("abc"), Ok(2), "an exact id wins over a prefix");
+    assert_eq!(resolved("abc1"), Ok(0));
+    assert_eq!(resolved("abd"), Ok(1));
+    assert_eq!(resolved("1"), Ok(3));
+    assert_eq!(resolved("In[12]"), Ok(1));
+    assert_eq!(resolved("#3"), Ok(3));
+    assert_eq!(resolved("#4"), Err("there is no cell #4: the notebook has cells #0 to #3".to_owned()));
+    let ambiguous = "ab fits more than one cell: \
+        #0 · abc1 · In[4] (import os), #1 · abd2 · In[12] (y), #2 · abc · In[4] (z)";
+    assert_eq!(resolved("ab"), Err(ambiguous.to_owned()));
+    let twice = "In[4] fits more than one cell: #0 · abc1 · In[4] (import os), #2 · abc · In[4] (z)";
+    assert_eq!(resolved("In[4]"), Err(twice.to_owned()));
+    let unknown = "no cell is called abd3; the nearest are \
+        #1 · abd2 · In[12] (y), #0 · abc1 · In[4] (import os), #2 · abc · In[4] (z)";
+    assert_eq!(resolved("abd3"), Err(unknown.to_owned()));
+    let CellRefError::Unknown { nearest, .. } = notebook.resolve(&CellRef::Execution(11)).unwrap_err() else {
+        panic!()
+    };
+    assert_eq!((nearest[0].index, nearest.len()), (1, 3));
+    assert_eq!(resolved("").unwrap_err().split(';').next(), Some("no cell is called "));
+    let none = Notebook::new().resolve(&CellRef::Index(0)).unwrap_err();
+    assert_eq!(none.to_string(), "there is no cell #0: the notebook has no cells");
+}
+
+#[test]
+fn a_cell_tells_its_first_line_and_how_many_there_are() {
+    let notebook = example();
+    let cell = |index: usize| &notebook.cells()[index];
+    assert_eq!((&*cell(0).first_line(), cell(0).line_count()), ("import os", 4));
+    assert_eq!((&*cell(3).first_line(), cell(3).line_count()), ("", 0));
+}
+
+#[test]
+fn a_difference_is_shown_with_three_lines_around_it() {
+    assert_eq!(diff("same", "same"), "");
+    assert_eq!(diff("", "new"), "@@ -0,0 +1 @@\n+new\n");
+    let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+    let new = old.replace("5\n", "five\nhalf\n");
+    assert_eq!(diff(old, &new), "@@ -2,7 +2,8 @@\n 2\n 3\n 4\n-5\n+five\n+half\n 6\n 7\n 8\n");
+    assert_eq!(diff("a\nb", "a\nb\n"), "@@ -1,2 +1,2 @@\n a\n-b\n+b\n");
+}
+
+#[test]
+fn the_outline_has_the_headings_and_nothing_else() {
+    let source = "# One #\ntext\n####### seven\n#no space\n   ### Three\n    # code\n```python\n# comment\n# another\n~~~\n```\n## Two ##x\n#\n\
+                  ~~~~\n# in\n~~~\n# still in";
+    let notebook = notebook(&[
+        ("a", CellKind::Code, "# comment"),
+        ("b", CellKind::Markdown, source),
+        ("c", CellKind::Markdown, "`# x`\n###### C# ######"),
+    ]);
+    let found: Vec<_> = outline(&notebook)
+        .into_iter()
+        .map(|heading| (heading.cell_id, heading.level, heading.title))
+        .collect();
+    let heading = |id: &str, level, title: &str| (id.to_owned(), level, title.to_owned());
+    let expected = [
+        heading("b", 1, "One"),
+        heading("b", 3, "Three"),
+        heading("b", 2, "Two ##x"),
+        heading("b", 1, ""),
+        heading("c", 6, "C#"),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn search_finds_lines_in_sources_and_outputs() {
+    let mut notebook = example();
+    ran(&mut notebook, "abd2", 12, "first\nThe İMPORT of it\n");
+    let query = |text: &str| Query {
+        text: text.to_owned(),
+        ignore_case: true,
+        in_sources: true,
+        in_outputs: true,
+        limit: 9,
+    };
+    let places = |query: &Query| -> Vec<_> {
+        search(&notebook, query).into_iter().map(|hit| (hit.index, hit.place, hit.line)).collect()
+    };
+    assert_eq!(places(&query("mport")), [(0, HitPlace::Source, 3), (1, HitPlace::Output(0), 2)]);
+    assert_eq!(places(&Query { ignore_case: false, ..query("mport") }), [(0, HitPlace::Source, 3)]);
+    assert_eq!(places(&Query { in_sources: false, ..query("mport") }), [(1, HitPlace::Output(0), 2)]);
+    assert_eq!(places(&Query { in_outputs: false, ..query("mport") }), [(0, HitPlace::Source, 3)]);
+    assert_eq!(places(&Query { limit: 1, ..query("mport") }).len(), 1);
+    assert_eq!(places(&Query { limit: 0, ..query("mport") }).len(), 0);
+    assert_eq!(places(&query("")), []);
+    assert_eq!(places(&query("absent")), []);
+}
+
+#[test]
+fn a_hit_shows_what_is_around_it() {
+    let long = format!("{}needle{}", "é".repeat(1000), "x".repeat(1000));
+    let notebook = notebook(&[("a", CellKind::Raw, &long)]);
+    let query =
+        Query { text: "NEEDLE".to_owned(), ignore_case: true, in_sources: true, in_outputs: false, limit: 5 };
+    let hits = search(&notebook, &query);
+    assert_eq!(hits[0].text.chars().count(), 200);
+    assert!(hits[0].text.contains("éneedlex"));
+}
+
+#[test]
+fn search_reads_tracebacks_and_bundles_as_people_do() {
+    let notebook = of_corpus("clean-outputs");
+    let found = |text: &str| {
+        let text = text.to_owned();
+        search(&notebook, &Query { text, ignore_case: false, in_sources: false, in_outputs: true, limit: 9 })
+    };
+    assert_eq!(found("ValueError: no").first().map(|hit| &*hit.text), Some("ValueError: no"));
+    assert_eq!(found("Figure")[0].place, HitPlace::Output(2));
+    assert!(found("iVBOR").is_empty(), "images are not text");
+}
