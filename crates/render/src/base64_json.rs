@@ -1,0 +1,98 @@
+//! Base64 straight out of JSON text, without a copy of the text.
+
+use base64::Engine;
+use base64::engine::general_purpose::GeneralPurpose;
+use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};
+use notebook::Json;
+
+/// Kernels pad or do not, and nothing depends on it.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+/// How many characters are decoded at once: a multiple of four.
+const CHUNK: usize = 64 * 1024;
+
+/// At most how many bytes `json` can hold in base64.
+pub(crate) fn longest(json: &Json) -> usize {
+    json.bytes().len() / 4 * 3
+}
+
+/// The first `limit` bytes, or a few more, that a string, or a list of strings, holds in base64. `None` if it is
+/// no base64 up to there.
+pub(crate) fn decode(json: &Json, limit: usize) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(longest(json).min(limit) + CHUNK);
+    let mut chunk = Vec::with_capacity(CHUNK);
+    let mut rest = &json.bytes()[..];
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match byte {
+            b'"' | b'[' | b']' | b',' | b' ' | b'\n' | b'\r' | b'\t' | b'=' => continue,
+            // `\n` ends the lines of some kernels; `\/` is an escaped slash.
+            b'\\' => {
+                let (&escaped, after) = rest.split_first()?;
+                rest = after;
+                match escaped {
+                    b'/' => chunk.push(b'/'),
+                    b'n' | b'r' | b't' => {}
+                    _ => return None,
+                }
+            }
+            _ => chunk.push(byte),
+        }
+        if chunk.len() == CHUNK {
+            BASE64.decode_vec(&chunk, &mut bytes).ok()?;
+            chunk.clear();
+            if bytes.len() >= limit {
+                return Some(bytes);
+            }
+        }
+    }
+    BASE64.decode_vec(&chunk, &mut bytes).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::engine::general_purpose::STANDARD;
+    use serde_json::json;
+
+    use super::*;
+
+    fn decoded(json: &serde_json::Value) -> Option<Vec<u8>> {
+        decode(&Json::from_value(json), usize::MAX / 2)
+    }
+
+    #[test]
+    fn strings_and_lists_of_lines_are_read() {
+        assert_eq!(decoded(&json!("aGVsbG8=")).unwrap(), b"hello");
+        assert_eq!(decoded(&json!("aGVs\nbG8=\n")).unwrap(), b"hello");
+        assert_eq!(decoded(&json!(["aGVs\n", "bG8"])).unwrap(), b"hello");
+        assert_eq!(decoded(&json!("")).unwrap(), b"");
+        let slash = Json::parse(bytes_of(r#""\/\/8=""#)).unwrap();
+        assert_eq!(decode(&slash, 10).unwrap(), [255, 255]);
+    }
+
+    #[test]
+    fn what_is_no_base64_is_refused() {
+        for value in [json!("hel!o"), json!({ "a": "b" }), json!("\u{1}"), json!("a"), json!("ö")] {
+            assert_eq!(decoded(&value), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn length_does_not_matter_and_can_be_limited() {
+        let data: Vec<u8> = (0..=255).cycle().take(300_001).collect();
+        let value = json!(STANDARD.encode(&data));
+        assert_eq!(decoded(&value).unwrap(), data);
+        let start = decode(&Json::from_value(&value), 1000).unwrap();
+        assert!((1000..100_000).contains(&start.len()));
+        assert!(data.starts_with(&start));
+    }
+
+    fn bytes_of(text: &'static str) -> bytes::Bytes {
+        bytes::Bytes::from_static(text.as_bytes())
+    }
+}

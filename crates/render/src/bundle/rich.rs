@@ -1,0 +1,97 @@
+//! Content that a front end draws: told in words.
+
+use std::collections::BTreeMap;
+
+use notebook::{Json, joined, members};
+
+use super::Forms;
+use crate::json_text::{compact, elements, member};
+use crate::{chart, size};
+
+/// Unknown content in JSON is shown up to so many characters.
+const SHORT: usize = 400;
+/// Geometries are counted up to so many bytes.
+const LARGEST: usize = 16 * 1024 * 1024;
+
+/// The content in words, if it has a form that is told better than shown.
+pub(super) fn described(forms: &Forms) -> Option<String> {
+    forms.0.iter().find_map(|(mime, content)| {
+        let mime = mime.strip_prefix("application/")?;
+        if mime.starts_with("vnd.plotly.") {
+            return Some(chart::plotly(&member(content, "data")?, member(content, "layout").as_ref()));
+        }
+        // `vnd.vegalite.v5+json`, and since Altair 6 `vnd.vegalite.v6.json`.
+        if mime.starts_with("vnd.vega") {
+            return Some(chart::vega(content));
+        }
+        if mime.starts_with("vnd.jupyter.widget-view") {
+            return Some(match forms.plain() {
+                Some(plain) if !plain.is_empty() => format!("[widget, as it was at first: {plain}]"),
+                _ => "[widget]".to_owned(),
+            });
+        }
+        if mime.starts_with("vnd.bokehjs_exec") {
+            return Some("[chart of Bokeh, which only a browser draws]".to_owned());
+        }
+        if mime.starts_with("vnd.bokehjs_load") || mime.starts_with("vnd.holoviews_load") {
+            return Some(String::new());
+        }
+        if mime == "geo+json" {
+            return Some(geography(content));
+        }
+        if mime == "javascript" {
+            let length = joined(content).map_or(0, |text| text.len());
+            return Some(format!("[application/javascript, {}, not run]", size(length)));
+        }
+        // Beside it stands the same table in HTML, if pandas wrote it.
+        if mime.starts_with("vnd.dataresource") && forms.get("text/html").is_none() {
+            return Some(format!("[table] {}", chart::columns(&member(content, "data")?)));
+        }
+        None
+    })
+}
+
+/// Content of a type that is not known.
+pub(super) fn other(mime: &str, content: &Json) -> String {
+    let is_text = mime.starts_with("text/");
+    match joined(content) {
+        Some(text) if is_text => text,
+        Some(text) => {
+            format!("[{mime}, {}]", size(if is_base64(&text) { text.len() / 4 * 3 } else { text.len() }))
+        }
+        None if content.as_str().len() <= SHORT => format!("[{mime}] {}", compact(content)),
+        None => format!("[{mime}, {}]", size(content.as_str().len())),
+    }
+}
+
+/// Kernels send binary content in base64.
+fn is_base64(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=\n".contains(&byte))
+}
+
+/// `GeoJSON` by its geometries and their properties.
+fn geography(content: &Json) -> String {
+    if content.as_str().len() > LARGEST {
+        return format!("[GeoJSON, {}]", size(content.as_str().len()));
+    }
+    let mut shapes: BTreeMap<String, usize> = BTreeMap::new();
+    let mut properties: Vec<Json> = Vec::new();
+    let features = member(content, "features").map_or_else(|| vec![content.clone()], |list| elements(&list));
+    for feature in &features {
+        let shape = member(feature, "geometry").unwrap_or_else(|| feature.clone());
+        let shape =
+            member(&shape, "type").and_then(|shape| joined(&shape)).unwrap_or_else(|| "none".to_owned());
+        *shapes.entry(shape).or_default() += 1;
+        properties.extend(member(feature, "properties").filter(|found| !members(found).is_empty()));
+    }
+    let shapes: Vec<String> = shapes.into_iter().map(|(shape, count)| format!("{count} {shape}")).collect();
+    let mut text = format!("[GeoJSON: {}]", shapes.join(", "));
+    if !properties.is_empty() {
+        let list: Vec<&str> = properties.iter().map(Json::as_str).collect();
+        let list = bytes::Bytes::from(format!("[{}]", list.join(",")));
+        if let Ok(list) = Json::parse(list) {
+            text.push_str(&format!("\nproperties of {}", chart::columns(&list)));
+        }
+    }
+    text
+}

@@ -1,0 +1,115 @@
+//! Figures of Plotly (`application/vnd.plotly.v1+json`).
+
+use notebook::{Json, joined, members};
+
+use super::series::series;
+use super::{MOST, title};
+use crate::json_text::{elements, member};
+
+/// Members of a trace that hold its data, in the order in which they are told.
+const DATA: [&str; 22] = [
+    "labels",
+    "values",
+    "ids",
+    "parents",
+    "x",
+    "y",
+    "z",
+    "lat",
+    "lon",
+    "locations",
+    "r",
+    "theta",
+    "open",
+    "high",
+    "low",
+    "close",
+    "a",
+    "b",
+    "c",
+    "value",
+    "u",
+    "v",
+];
+
+/// A figure in words.
+pub(crate) fn plotly(traces: &Json, layout: Option<&Json>) -> String {
+    let traces = elements(traces);
+    let mut head = vec![format!("[plotly chart{}", layout.and_then(titled).unwrap_or_default())];
+    for (name, axis) in layout.map(members).unwrap_or_default() {
+        if ["xaxis", "yaxis"].iter().any(|kind| name.starts_with(kind))
+            && let Some(title) = member(&axis, "title").and_then(|text| title(&text))
+        {
+            head.push(format!("{} {title:?}", name.replacen("axis", "", 1)));
+        }
+    }
+    let mut text = head.join(", ");
+    text.push(']');
+    for trace in traces.iter().take(MOST) {
+        text.push('\n');
+        text.push_str(&told(trace));
+    }
+    if traces.len() > MOST {
+        text.push_str(&format!("\n… {} more traces", traces.len() - MOST));
+    }
+    text
+}
+
+fn titled(layout: &Json) -> Option<String> {
+    Some(format!(" {:?}", title(&member(layout, "title")?)?))
+}
+
+fn told(trace: &Json) -> String {
+    let parts = members(trace);
+    let part = |name: &str| parts.iter().find(|(found, _)| found == name).map(|(_, value)| value);
+    let text = |name: &str| part(name).and_then(joined).filter(|text| !text.is_empty());
+    let mut told = text("type").unwrap_or_else(|| "scatter".to_owned());
+    if let Some(name) = text("name") {
+        told.push_str(&format!(" {name:?}"));
+    }
+    if let Some(mode) = text("mode") {
+        told.push_str(&format!(" ({mode})"));
+    }
+    let data: Vec<String> = DATA
+        .iter()
+        .filter_map(|name| {
+            let value = part(name)?;
+            let is_number = value.as_str().starts_with(|first: char| first.is_ascii_digit() || first == '-');
+            let value = if is_number { value.as_str().to_owned() } else { series(value)? };
+            Some(format!("{name} {value}"))
+        })
+        .collect();
+    if data.is_empty() { told } else { format!("{told}: {}", data.join("; ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_figure_is_told_trace_by_trace() {
+        let traces = json!([
+            { "type": "bar", "name": "counts", "x": ["a", "b"], "y": { "dtype": "i1", "bdata": "AQI=" } },
+            { "mode": "lines", "y": [1, 2, 3] },
+            { "type": "indicator", "value": 42 },
+            { "type": "surface" },
+        ]);
+        let layout = json!({ "title": { "text": "Sales<br><b>2024</b>" }, "xaxis": { "title": { "text": "letter" } },
+                             "yaxis2": { "title": "right" }, "yaxis": {} });
+        let told = plotly(&Json::from_value(&traces), Some(&Json::from_value(&layout)));
+        assert_eq!(
+            told,
+            "[plotly chart \"Sales\\n2024\", x \"letter\", y2 \"right\"]\nbar \"counts\": x [\"a\", \"b\"]; y [1, 2]\n\
+             scatter (lines): y [1, 2, 3]\nindicator: value 42\nsurface"
+        );
+    }
+
+    #[test]
+    fn odd_figures_have_an_answer() {
+        assert_eq!(plotly(&Json::from_value(&json!(7)), None), "[plotly chart]");
+        let many = plotly(&Json::from_value(&json!(vec![json!({}); 50])), None);
+        assert!(many.ends_with("scatter\n… 10 more traces"), "{many}");
+    }
+}

@@ -1,0 +1,219 @@
+//! A series of values in a few words.
+
+use notebook::{Json, members};
+
+use super::MOST;
+use crate::base64_json;
+use crate::json_text::{elements, member};
+
+/// A series with at most so many values, in at most so many characters, is written out.
+const FEW: usize = 12;
+const SHORT: usize = 120;
+/// A table with more rows is only counted.
+const MOST_ROWS: usize = 100_000;
+
+/// What is known of a series: all of it, or how many values from where to where. `None` if it is no series.
+pub(super) fn series(json: &Json) -> Option<String> {
+    if let Some(numbers) = typed(json) {
+        let shape = member(json, "shape").and_then(|shape| notebook::joined(&shape));
+        return Some(numeric(&numbers, shape.map(|shape| shape.replace(", ", "×"))));
+    }
+    if !json.as_str().starts_with('[') {
+        return None;
+    }
+    Some(summary(&elements(json)))
+}
+
+/// The same for values that are in hand.
+fn summary(values: &[Json]) -> String {
+    if values.len() <= FEW {
+        let all: Vec<String> = values.iter().map(written).collect();
+        let all = format!("[{}]", all.join(", "));
+        if all.chars().count() <= SHORT {
+            return all;
+        }
+    }
+    let kind = |value: &Json| value.as_str().bytes().next().unwrap_or_default();
+    let shown: Vec<&Json> = values.iter().filter(|value| kind(value) != b'n').collect();
+    if shown.iter().all(|value| matches!(kind(value), b'-' | b'0'..=b'9')) {
+        return numeric(
+            &values.iter().map(|value| value.decode().unwrap_or(f64::NAN)).collect::<Vec<_>>(),
+            None,
+        );
+    }
+    if shown.iter().all(|value| kind(value) == b'[') {
+        let rows: Vec<Vec<Option<f64>>> = shown.iter().filter_map(|row| row.decode().ok()).collect();
+        if let Some(width) = rows.first().map(Vec::len).filter(|_| rows.len() == values.len()) {
+            let numbers: Vec<f64> =
+                rows.into_iter().flatten().map(|number| number.unwrap_or(f64::NAN)).collect();
+            return numeric(&numbers, Some(format!("{}×{width}", values.len())));
+        }
+    }
+    let end = |value: Option<&&Json>| {
+        let text = value.map(|value| written(value)).unwrap_or_default();
+        if text.chars().count() > 40 { format!("{}…", crate::extent::first(&text, 40)) } else { text }
+    };
+    format!("{} values {}…{}", values.len(), end(shown.first()), end(shown.last()))
+}
+
+fn numeric(numbers: &[f64], shape: Option<String>) -> String {
+    if numbers.len() <= FEW && shape.is_none() {
+        let all: Vec<String> = numbers.iter().map(|value| number(*value)).collect();
+        return format!("[{}]", all.join(", "));
+    }
+    let finite = || numbers.iter().copied().filter(|value| value.is_finite());
+    let (smallest, largest) = (finite().reduce(f64::min), finite().reduce(f64::max));
+    let count = shape.unwrap_or_else(|| numbers.len().to_string());
+    match (smallest, largest) {
+        (Some(smallest), Some(largest)) => {
+            let missing = numbers.len() - finite().count();
+            let missing = if missing > 0 { format!(" ({missing} missing)") } else { String::new() };
+            format!("{count} values {}…{}{missing}", number(smallest), number(largest))
+        }
+        _ => format!("{count} values"),
+    }
+}
+
+/// Plotly's form for arrays of numpy: `{"dtype": "f8", "bdata": "…", "shape": "20, 30"}`.
+fn typed(json: &Json) -> Option<Vec<f64>> {
+    let dtype: String = member(json, "dtype")?.decode().ok()?;
+    let data = base64_json::decode(&member(json, "bdata")?, usize::MAX / 2)?;
+    macro_rules! numbers {
+        ($number:ty) => {{
+            let (chunks, _) = data.as_chunks::<{ size_of::<$number>() }>();
+            chunks.iter().map(|bytes| <$number>::from_le_bytes(*bytes)).map(Number::into_double).collect()
+        }};
+    }
+    Some(match dtype.as_str() {
+        "f8" => numbers!(f64),
+        "f4" => numbers!(f32),
+        "i1" => numbers!(i8),
+        "u1" | "uc" => numbers!(u8),
+        "i2" => numbers!(i16),
+        "u2" => numbers!(u16),
+        "i4" => numbers!(i32),
+        "u4" => numbers!(u32),
+        "i8" => numbers!(i64),
+        "u8" => numbers!(u64),
+        _ => return None,
+    })
+}
+
+/// Numbers that are only shown, rounded.
+trait Number {
+    fn into_double(self) -> f64;
+}
+
+macro_rules! number {
+    ($($type:ty)*) => {$(
+        impl Number for $type {
+            #[allow(clippy::cast_lossless, clippy::cast_precision_loss, reason = "six digits are shown")]
+            fn into_double(self) -> f64 {
+                self as f64
+            }
+        }
+    )*};
+}
+number!(f64 f32 i8 u8 i16 u16 i32 u32 i64 u64);
+
+/// A number with at most six digits.
+fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "null".to_owned();
+    }
+    let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
+    if rounded != 0.0 && !(1e-5..1e15).contains(&rounded.abs()) {
+        format!("{rounded:e}")
+    } else {
+        rounded.to_string()
+    }
+}
+
+/// A value as JSON, without the escapes that it can do without.
+fn written(value: &Json) -> String {
+    let text = value.as_str();
+    if let Ok(value) = text.parse::<f64>() {
+        return number(value);
+    }
+    if text.contains("\\u") { value.to_value().to_string() } else { text.to_owned() }
+}
+
+/// What is known of a table of records, an array of objects: its rows, and each column in a few words.
+pub(crate) fn columns(records: &Json) -> String {
+    let records = elements(records);
+    let rows = if records.len() == 1 { "1 row".to_owned() } else { format!("{} rows", records.len()) };
+    if records.is_empty() || records.len() > MOST_ROWS {
+        return rows;
+    }
+    let mut columns: Vec<(String, Vec<Json>)> = Vec::new();
+    for record in &records {
+        for (place, (name, value)) in members(record).into_iter().enumerate() {
+            // Records nearly always have the same members in the same order.
+            let place = match columns.get(place) {
+                Some((found, _)) if *found == name => Some(place),
+                _ => columns.iter().position(|(found, _)| *found == name),
+            };
+            match place {
+                Some(place) => columns[place].1.push(value),
+                None if columns.len() < MOST => columns.push((name, vec![value])),
+                None => {}
+            }
+        }
+    }
+    let columns: Vec<String> =
+        columns.into_iter().map(|(name, values)| format!("{name} {}", summary(&values))).collect();
+    if columns.is_empty() { rows } else { format!("{rows}: {}", columns.join("; ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn told(value: &serde_json::Value) -> String {
+        series(&Json::from_value(value)).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_short_series_is_written_out() {
+        assert_eq!(told(&json!([1, 2.5, null, "a"])), "[1, 2.5, null, \"a\"]");
+        assert_eq!(told(&json!([0.1 + 0.2, 1e-9, 1e30])), "[0.3, 1e-9, 1e30]");
+        assert_eq!(told(&json!([])), "[]");
+        let escaped = Json::parse(bytes::Bytes::from_static(br#"["K\u00f6ln", "\n"]"#)).unwrap();
+        assert_eq!(series(&escaped).unwrap(), "[\"Köln\", \"\\n\"]");
+    }
+
+    #[test]
+    fn a_long_series_is_measured() {
+        let numbers: Vec<f64> = (0..100).map(|n| f64::from(n) / 3.0).collect();
+        assert_eq!(told(&json!(numbers)), "100 values 0…33");
+        let names: Vec<String> = (0..100).map(|n| format!("n{n}")).collect();
+        assert_eq!(told(&json!(names)), "100 values \"n0\"…\"n99\"");
+        let mut gaps = vec![json!(null); 20];
+        gaps[3] = json!(7);
+        assert_eq!(told(&json!(gaps)), "20 values 7…7 (19 missing)");
+        assert_eq!(told(&json!(vec![json!([1, 2, null]); 30])), "30×3 values 1…2 (30 missing)");
+        assert_eq!(told(&json!(vec![json!(null); 30])), "30 values");
+    }
+
+    #[test]
+    fn typed_arrays_are_read() {
+        assert_eq!(told(&json!({ "dtype": "i1", "bdata": "AQL/" })), "[1, 2, -1]");
+        assert_eq!(
+            told(&json!({ "dtype": "u2", "bdata": "AQACAAMABAA=", "shape": "2, 2" })),
+            "2×2 values 1…4"
+        );
+        assert_eq!(told(&json!({ "dtype": "c16", "bdata": "AQL/" })), "");
+        assert_eq!(told(&json!(7)), "");
+    }
+
+    #[test]
+    fn a_table_is_told_by_column() {
+        let records = json!([{ "a": 1, "b": "x" }, { "a": 2 }, { "b": "y", "c": null }]);
+        let told = columns(&Json::from_value(&records));
+        assert_eq!(told, "3 rows: a [1, 2]; b [\"x\", \"y\"]; c [null]");
+        assert_eq!(columns(&Json::from_value(&json!([]))), "0 rows");
+        assert_eq!(columns(&Json::from_value(&json!([1]))), "1 row");
+    }
+}

@@ -1,0 +1,79 @@
+//! `data:` addresses, whose content is nothing to read.
+
+use std::borrow::Cow;
+
+use crate::size;
+
+/// Shorter ones may stay.
+const SHORTEST: usize = 100;
+
+/// What a whole `data:` address holds. `None` if it is none.
+pub(crate) fn described(address: &str) -> Option<String> {
+    let (head, content) = address.strip_prefix("data:")?.split_once(',')?;
+    let mime = head.split(';').next().filter(|mime| !mime.is_empty()).unwrap_or("text/plain");
+    let bytes = if head.ends_with(";base64") { content.len() / 4 * 3 } else { content.len() };
+    Some(format!("{mime}, {}", size(bytes)))
+}
+
+/// `text` with descriptions for the `data:` addresses in base64 that it holds.
+pub(crate) fn replaced(text: &str) -> Cow<'_, str> {
+    if !text.contains(";base64,") {
+        return Cow::Borrowed(text);
+    }
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("data:") {
+        let (before, address) = rest.split_at(start);
+        result.push_str(before);
+        let end = end_of(address);
+        let (address, after) = address.split_at(end);
+        match described(address).filter(|_| address.len() >= SHORTEST) {
+            Some(description) => result.push_str(&description),
+            None => result.push_str(address),
+        }
+        rest = after;
+    }
+    result.push_str(rest);
+    Cow::Owned(result)
+}
+
+/// The length of the address at the beginning of `text`; that of `data:` if what follows is no base64.
+fn end_of(text: &str) -> usize {
+    let scheme = "data:".len();
+    let is_head = |byte: u8| byte.is_ascii_alphanumeric() || b"/+-.;=".contains(&byte);
+    let head = text.bytes().skip(scheme).position(|byte| !is_head(byte)).map_or(text.len(), |at| scheme + at);
+    if !text[..head].ends_with(";base64") || !text[head..].starts_with(',') {
+        return scheme;
+    }
+    let is_content = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=-_%".contains(&byte);
+    text.bytes().skip(head + 1).position(|byte| !is_content(byte)).map_or(text.len(), |at| head + 1 + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_content_is_described_in_its_place() {
+        let text = format!("![dot](data:image/png;base64,{}) and more", "A".repeat(400));
+        assert_eq!(replaced(&text), "![dot](image/png, 300 B) and more");
+        let two = format!("'{0}' '{0}'", format_args!("data:a/b;base64,{}", "A".repeat(200)));
+        assert_eq!(replaced(&two), "'a/b, 150 B' 'a/b, 150 B'");
+    }
+
+    #[test]
+    fn what_is_short_or_no_base64_stays() {
+        for text in
+            ["data: 1;base64,", "no data:image/png;base64,iVBORw0KGgo= here", "data:,a;base64,", "data:"]
+        {
+            assert_eq!(replaced(text), text);
+        }
+    }
+
+    #[test]
+    fn an_address_says_its_type_and_size() {
+        assert_eq!(described("data:audio/wav;base64,AAAABBBB").as_deref(), Some("audio/wav, 6 B"));
+        assert_eq!(described("data:,hello").as_deref(), Some("text/plain, 5 B"));
+        assert_eq!(described("https://example.org/a,b"), None);
+    }
+}

@@ -1,0 +1,256 @@
+//! HTML as text: tables as tab-separated rows, the rest as it would be read aloud, scripts and styles left out.
+
+mod flow;
+mod table;
+
+use std::cell::RefCell;
+
+use html5ever::tokenizer::states::RawKind;
+use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
+
+use crate::markup::attribute;
+use crate::{data_uri, markup, size};
+use flow::Flow;
+use table::Table;
+
+/// What is beyond this many bytes of HTML is not looked at.
+const LONGEST: usize = 32 * 1024 * 1024;
+/// Longer addresses of links are left out: nobody wrote them.
+const LONGEST_LINK: usize = 300;
+
+/// What HTML says.
+#[derive(Debug)]
+pub(crate) struct Readable {
+    /// Its text.
+    pub(crate) text: String,
+    /// Whether there is a table in it.
+    pub(crate) has_table: bool,
+    /// The image that it is nothing but a frame for, as a `data:` address.
+    pub(crate) only_image: Option<String>,
+}
+
+/// What `html` says.
+pub(crate) fn readable(html: &str) -> Readable {
+    readable_up_to(html, LONGEST)
+}
+
+fn readable_up_to(html: &str, longest: usize) -> Readable {
+    let (sink, unread) = markup::read(Sink(RefCell::default()), html, longest);
+    let mut page = sink.0.into_inner();
+    page.end_table();
+    let mut text = page.flow.finish();
+    if unread > 0 {
+        text.push_str(&format!("\n… {} of HTML not looked at", size(unread)));
+    }
+    let only_image = page.image.take().filter(|(note, _)| *note == text).map(|(_, address)| address);
+    Readable { text, has_table: page.has_table, only_image }
+}
+
+struct Sink(RefCell<Page>);
+
+impl TokenSink for Sink {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+        let mut page = self.0.borrow_mut();
+        match token {
+            Token::CharacterTokens(text) => page.text(&text),
+            Token::TagToken(tag) => {
+                // The tokenizer has to be told where markup ends; a tree builder would do that.
+                let raw = match (tag.kind, &*tag.name) {
+                    (TagKind::StartTag, "script") => Some(RawKind::ScriptData),
+                    (TagKind::StartTag, "style" | "iframe" | "noframes" | "xmp") => Some(RawKind::Rawtext),
+                    (TagKind::StartTag, "title" | "textarea") => Some(RawKind::Rcdata),
+                    _ => None,
+                };
+                page.tag(&tag);
+                if let Some(raw) = raw.filter(|_| !tag.self_closing || !page.is_drawing()) {
+                    return TokenSinkResult::RawData(raw);
+                }
+            }
+            _ => {}
+        }
+        TokenSinkResult::Continue
+    }
+}
+
+/// What was read so far.
+#[derive(Debug, Default)]
+struct Page {
+    flow: Flow,
+    /// The outermost table that is open; those within are text of its cells.
+    table: Option<Table>,
+    /// How many tables are open.
+    tables: usize,
+    has_table: bool,
+    /// The element whose text is not to be read.
+    skipped: Option<String>,
+    /// The link that is open, and where its text begins.
+    link: Option<(String, usize)>,
+    /// Where the text of an open SVG begins.
+    drawing: Option<usize>,
+    /// The last image whose content stands in its address, and what is written for it.
+    image: Option<(String, String)>,
+    /// In `<audio>` or `<video>`, whose text is for browsers that cannot play it.
+    is_playing: bool,
+}
+
+impl Page {
+    fn text(&mut self, text: &str) {
+        if self.skipped.is_none() && !self.is_playing {
+            self.words(text);
+        }
+    }
+
+    /// Where text goes now: into the cell that is open, or the page.
+    fn current(&mut self) -> &mut Flow {
+        match &mut self.table {
+            Some(table) => table.cell().unwrap_or(&mut self.flow),
+            None => &mut self.flow,
+        }
+    }
+
+    fn words(&mut self, text: &str) {
+        self.current().push(text);
+    }
+
+    fn is_drawing(&self) -> bool {
+        self.drawing.is_some()
+    }
+
+    fn tag(&mut self, tag: &Tag) {
+        let name = &*tag.name;
+        let is_start = tag.kind == TagKind::StartTag;
+        if let Some(skipped) = &self.skipped {
+            if !is_start && skipped == name {
+                self.skipped = None;
+            }
+            return;
+        }
+        match name {
+            "script" | "style" | "template" | "noframes" if is_start => {
+                if !tag.self_closing || !self.is_drawing() {
+                    self.skipped = Some(name.to_owned());
+                }
+            }
+            "table" | "tr" | "td" | "th" | "caption" => self.table_tag(tag, name, is_start),
+            "a" => self.link_tag(tag, is_start),
+            "svg" => self.drawing_tag(is_start),
+            "text" | "tspan" | "title" | "desc" | "option" | "button" | "dt" | "dd" => self.words(" "),
+            "img" | "iframe" | "audio" | "video" | "source" | "embed" | "object" if is_start => {
+                self.medium(tag, name);
+            }
+            _ => self.current().tag(name, is_start),
+        }
+        match name {
+            "iframe" if is_start => self.skipped = Some(name.to_owned()),
+            "audio" | "video" => self.is_playing = is_start,
+            "table" | "tr" | "td" | "div" => self.is_playing = false,
+            _ => {}
+        }
+    }
+
+    fn table_tag(&mut self, tag: &Tag, name: &str, is_start: bool) {
+        match (name, is_start) {
+            ("table", true) => {
+                self.tables += 1;
+                if self.tables == 1 {
+                    self.has_table = true;
+                    self.flow.line();
+                    self.table = Some(Table::default());
+                } else {
+                    self.words(" ");
+                }
+            }
+            ("table", false) => {
+                self.tables = self.tables.saturating_sub(1);
+                if self.tables == 0 { self.end_table() } else { self.words(" ") }
+            }
+            // A table within a cell is read row by row into it.
+            _ if self.tables > 1 => match (name, is_start) {
+                ("tr", false) => self.words("; "),
+                (_, true) if !self.current().text().ends_with("; ") => self.words(" "),
+                _ => {}
+            },
+            ("caption", _) => self.flow.line(),
+            _ => {
+                let Some(table) = &mut self.table else { return self.words(" ") };
+                match (name, is_start) {
+                    ("tr", true) => table.start_row(&mut self.flow),
+                    ("tr", false) => table.end_row(&mut self.flow),
+                    (_, true) => table.start_cell(number(tag, "colspan"), number(tag, "rowspan")),
+                    (_, false) => table.end_cell(),
+                }
+            }
+        }
+    }
+
+    fn end_table(&mut self) {
+        if let Some(mut table) = self.table.take() {
+            table.end_row(&mut self.flow);
+            self.flow.line();
+        }
+        self.tables = 0;
+    }
+
+    /// A link is its text, with its address where that says more.
+    fn link_tag(&mut self, tag: &Tag, is_start: bool) {
+        if is_start {
+            let start = self.current().text().len();
+            self.link = attribute(tag, "href").map(|address| (address, start));
+        } else if let Some((address, start)) = self.link.take() {
+            let is_useful = address.starts_with("http") && address.len() <= LONGEST_LINK;
+            let is_shown = self.current().text().get(start..).is_none_or(|text| text.contains(&address));
+            if is_useful && !is_shown {
+                self.words(&format!(" ({address})"));
+            }
+        }
+    }
+
+    /// A drawing is its texts.
+    fn drawing_tag(&mut self, is_start: bool) {
+        if is_start {
+            self.words(" ");
+            let start = self.current().text().len();
+            self.drawing = Some(start);
+        } else if let Some(start) = self.drawing.take() {
+            let text = self.current().text();
+            if text.get(start..).is_some_and(|text| !text.trim().is_empty()) {
+                self.words(" [drawing] ");
+            }
+        }
+    }
+
+    /// Something that is no text is named.
+    fn medium(&mut self, tag: &Tag, name: &str) {
+        let kind = if name == "img" { "image" } else { name };
+        let source = attribute(tag, "src").or_else(|| attribute(tag, "data"));
+        let content = source.clone().filter(|source| name == "img" && source.starts_with("data:image/"));
+        let label = attribute(tag, "alt").filter(|alt| !alt.is_empty()).or_else(|| attribute(tag, "title"));
+        let source = source.map(|source| match data_uri::described(&source) {
+            Some(description) => description,
+            None if source.len() <= LONGEST_LINK => source,
+            None => "an address of ".to_owned() + &source.len().to_string() + " characters",
+        });
+        // `<audio>` names its address itself or in a `<source>` within.
+        if source.is_none() && matches!(name, "audio" | "video") {
+            return;
+        }
+        let kind = if name == "source" { "media" } else { kind };
+        let mut note = format!("[{kind}");
+        for part in [label, source].into_iter().flatten() {
+            note.push_str(if note.len() == kind.len() + 1 { ": " } else { ", " });
+            note.push_str(&part);
+        }
+        note.push(']');
+        self.words(&note);
+        self.image = content.map(|content| (note, content));
+    }
+}
+
+fn number(tag: &Tag, name: &str) -> usize {
+    attribute(tag, name).and_then(|value| value.trim().parse().ok()).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! JSON as compact text.
+
+use std::borrow::Cow;
+
+use notebook::Json;
+use serde_json::value::RawValue;
+
+use crate::data_uri;
+
+/// `json` without white space between its parts and without base64; numbers keep their digits.
+pub(crate) fn compact(json: &Json) -> String {
+    let text = json.as_str();
+    let mut compact = String::with_capacity(text.len());
+    let (mut in_string, mut escaped, mut start) = (false, false, 0);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b' ' | b'\n' | b'\r' | b'\t' if !in_string => {
+                compact.push_str(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    compact.push_str(&text[start..]);
+    match data_uri::replaced(&compact) {
+        Cow::Owned(replaced) => replaced,
+        Cow::Borrowed(_) => compact,
+    }
+}
+
+/// The elements of an array, without copies. Empty for anything else.
+pub(crate) fn elements(array: &Json) -> Vec<Json> {
+    let raw: Vec<&RawValue> = array.decode().unwrap_or_default();
+    raw.into_iter().map(|element| array.part(element)).collect()
+}
+
+/// A member of an object.
+pub(crate) fn member(object: &Json, name: &str) -> Option<Json> {
+    notebook::members(object).into_iter().find(|(found, _)| found == name).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn white_space_goes_and_everything_else_stays() {
+        let text = "{\n \"a b\": [1.50, \"x \\\" y\", -1e-9],\t\"k\\\\\": {\"z\": null}\r\n}";
+        let json = Json::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap();
+        assert_eq!(compact(&json), "{\"a b\":[1.50,\"x \\\" y\",-1e-9],\"k\\\\\":{\"z\":null}}");
+    }
+
+    #[test]
+    fn base64_is_described() {
+        let json = Json::from_value(&json!({ "src": format!("data:image/png;base64,{}", "A".repeat(400)) }));
+        assert_eq!(compact(&json), r#"{"src":"image/png, 300 B"}"#);
+    }
+
+    #[test]
+    fn parts_are_found() {
+        let json = Json::from_value(&json!({ "a": [1, "b", {}] }));
+        let parts: Vec<String> =
+            elements(&member(&json, "a").unwrap()).iter().map(|part| part.as_str().to_owned()).collect();
+        assert_eq!(parts, ["1", "\"b\"", "{}"]);
+        assert!(elements(&json).is_empty() && member(&json, "b").is_none());
+    }
+}

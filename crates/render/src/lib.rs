@@ -1,0 +1,37 @@
+//! Outputs of a kernel as a language model can read them.
+//!
+//! Everything here is pure: outputs in, text and images out, under one [`Budget`] for a whole reply.
+
+mod base64_json;
+mod budget;
+mod bundle;
+mod chart;
+mod data_uri;
+mod excerpt;
+mod extent;
+mod html;
+mod image;
+mod json_text;
+mod markup;
+mod merge;
+mod output;
+mod page;
+mod reply;
+mod svg;
+mod terminal;
+mod traceback;
+
+pub use budget::Budget;
+pub use merge::merged;
+pub use output::{full_text, last_line};
+pub use page::page;
+pub use reply::{Part, Reply, Section};
+
+/// A number of bytes for reading.
+fn size(bytes: usize) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..999_500 => format!("{} kB", (bytes + 500) / 1_000),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}

@@ -1,0 +1,248 @@
+use std::fmt::Write;
+
+use notebook::{Bundle, Json};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::full_text;
+
+fn stream(name: &str, text: &str) -> Output {
+    Output::Stream { name: name.to_owned(), text: text.into() }
+}
+
+fn bundle(data: &serde_json::Value) -> Bundle {
+    Bundle { data: Json::from_value(data), metadata: Json::empty_object() }
+}
+
+fn display(text: &str) -> Output {
+    Output::Display(bundle(&json!({ "text/plain": text })))
+}
+
+fn result(text: &str) -> Output {
+    Output::Result { execution_count: Some(1), bundle: bundle(&json!({ "text/plain": text })) }
+}
+
+fn error(name: &str, value: &str, traceback: &str) -> Output {
+    Output::Error { name: name.to_owned(), value: value.to_owned(), traceback: vec![traceback.to_owned()] }
+}
+
+fn picture() -> Output {
+    let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
+    Output::Display(bundle(&json!({ "image/png": png })))
+}
+
+fn more(index: usize, offset: usize) -> String {
+    format!("see({index}, {offset})")
+}
+
+fn numbered(word: &str, lines: usize) -> String {
+    let mut text = String::new();
+    (0..lines).for_each(|n| writeln!(text, "{word} {n}").unwrap());
+    text
+}
+
+fn text_of(reply: Reply) -> String {
+    let mut text = String::new();
+    for part in reply.into_parts() {
+        match part {
+            Part::Text(part) => text.push_str(&part),
+            Part::Image { mime, .. } => write!(text, "<{mime}>").unwrap(),
+        }
+    }
+    text
+}
+
+fn rendered(characters: usize, outputs: &[Output]) -> String {
+    let mut reply = Reply::new(Budget { characters, images: 2 });
+    reply.outputs(outputs, &more);
+    text_of(reply)
+}
+
+#[test]
+fn an_only_output_stands_for_itself() {
+    assert_eq!(rendered(1000, &[stream("stdout", "a\nb\n")]), "a\nb");
+    assert_eq!(rendered(1000, &[result("42")]), "42");
+    assert_eq!(rendered(1000, &[stream("stderr", "oh\n")]), "[stderr]\noh");
+    assert_eq!(rendered(1000, &[]), "");
+}
+
+#[test]
+fn several_outputs_say_what_they_are() {
+    let outputs = [
+        stream("stdout", "a\n"),
+        stream("stderr", "b\n"),
+        display("c"),
+        result("d"),
+        error("E", "f", "E: f"),
+    ];
+    assert_eq!(rendered(1000, &outputs), "[stdout]\na\n[stderr]\nb\n[display]\nc\n[result]\nd\nE: f");
+}
+
+#[test]
+fn outputs_without_text_are_not_mentioned() {
+    assert_eq!(rendered(1000, &[stream("stdout", "\n\n"), display(""), result("1")]), "[result]\n1");
+}
+
+#[test]
+fn images_stand_between_the_texts_with_a_line_each() {
+    let outputs = [stream("stdout", "a"), picture(), picture(), picture()];
+    assert_eq!(
+        rendered(1000, &outputs),
+        "[stdout]\na\n[image/png 1×1, 68 B]<image/png>[image/png 1×1, 68 B]<image/png>\
+         [image/png 1×1, 68 B, left out, see(3, 0) shows it]"
+    );
+}
+
+#[test]
+fn what_the_tool_says_counts() {
+    let mut reply = Reply::new(Budget { characters: 100, images: 0 });
+    reply.say("Done.");
+    assert_eq!(reply.left(), 95);
+    reply.outputs(&[result("1")], &more);
+    reply.say("");
+    reply.say("Bye.");
+    assert_eq!(reply.left(), 100 - "Done.\n1\nBye.".len());
+    assert_eq!(reply.into_parts(), [Part::Text("Done.\n1\nBye.".to_owned())]);
+}
+
+#[test]
+fn too_much_of_the_tool_is_cut_in_its_middle() {
+    let mut reply = Reply::new(Budget { characters: 60, images: 0 });
+    reply.say(&"word ".repeat(100));
+    let text = text_of(reply);
+    assert!(text.starts_with("word word") && text.contains(" characters left out … "), "{text}");
+    assert!(text.chars().count() <= 60);
+}
+
+#[test]
+fn a_short_last_output_is_not_starved_by_a_long_first_one() {
+    let long = "line of text\n".repeat(5).replace("line", "other line") + &"x\ny\n".repeat(10_000);
+    let text =
+        rendered(1000, &[stream("stdout", &long), error("ValueError", "no", "somewhere\nValueError: no")]);
+    assert!(text.ends_with("x\ny\nsomewhere\nValueError: no"), "{text}");
+    assert!(text.contains(" lines left out, see(0, "), "{text}");
+    assert!((950..=1000).contains(&text.chars().count()), "{}", text.chars().count());
+}
+
+#[test]
+fn an_error_gets_more_room_than_a_stream() {
+    let long = numbered("line", 2000);
+    let text = rendered(2000, &[stream("stderr", &long), error("E", "no", &format!("{long}E: no"))]);
+    let (streamed, failed) = text.split_once("line 1999\n").unwrap();
+    assert!(streamed.starts_with("[stderr]\nline 0\n") && failed.ends_with("line 1999\nE: no"), "{text}");
+    assert!(failed.len() > 3 * streamed.len(), "{text}");
+}
+
+#[test]
+fn the_error_is_visible_however_long_it_is() {
+    let frames = numbered("frame", 2000);
+    let message = numbered("bad row", 2000);
+    let traceback = format!("BadError  Traceback (most recent call last)\n{frames}BadError: rows\n{message}");
+    let outputs = [stream("stdout", &frames), error("BadError", &format!("rows\n{message}"), &traceback)];
+    let text = rendered(1000, &outputs);
+    assert!(
+        text.contains("\nBadError: rows…\nBadError  Traceback (most recent call last)\nframe 0\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("bad row 1999"), "{text}");
+}
+
+#[test]
+fn many_outputs_leave_out_those_in_the_middle() {
+    let mut outputs: Vec<Output> = (0..1000).map(|n| display(&format!("number {n}"))).collect();
+    outputs.push(error("E", "f", "E: f"));
+    let text = rendered(1200, &outputs);
+    assert!(text.starts_with("[display]\nnumber 0\n"), "{text}");
+    assert!(
+        text.contains("number 9\n… 981 outputs left out, see(10, 0) shows the first of them\n[display]"),
+        "{text}"
+    );
+    assert!(text.ends_with("[display]\nnumber 999\nE: f"), "{text}");
+}
+
+#[test]
+fn what_was_left_out_begins_at_the_offset() {
+    let long = numbered("line", 5000);
+    let output = stream("stdout", &long);
+    let text = rendered(800, std::slice::from_ref(&output));
+    let (head, rest) = text.split_once("… ").unwrap();
+    let (count, rest) = rest.split_once(" lines left out, see(0, ").unwrap();
+    let (offset, tail) = rest.split_once(") shows them\n").unwrap();
+    let full = full_text(&output);
+    let (page, _) = crate::page(&full, offset.parse().unwrap(), usize::MAX / 2);
+    let between = page.strip_suffix(tail).unwrap();
+    assert_eq!(format!("{head}{between}{tail}"), full);
+    assert_eq!(between.lines().count().to_string(), count);
+}
+
+#[test]
+fn sections_share_the_budget() {
+    let long = "a\nb\n".repeat(10_000);
+    let outputs = [vec![stream("stdout", &long)], vec![result("42")], vec![stream("stdout", &long)]];
+    let sections: Vec<Section<'_>> = outputs
+        .iter()
+        .zip(["One", "Two", "Three"])
+        .map(|(outputs, said)| Section { said, outputs })
+        .collect();
+    let mut reply = Reply::new(Budget { characters: 600, images: 0 });
+    reply.sections(&sections, &|section, index, offset| format!("see({section}, {index}, {offset})"));
+    let text = text_of(reply);
+    assert!(text.starts_with("One\na\nb\n"), "{text}");
+    assert!(
+        text.contains(" lines left out, see(0, 0, ") && text.contains(" lines left out, see(2, 0, "),
+        "{text}"
+    );
+    assert!(text.contains("\na\nb\nTwo\n42\nThree\na\nb\n"), "{text}");
+    assert!((560..=600).contains(&text.chars().count()), "{text}");
+}
+
+#[test]
+fn no_sections_are_no_reply() {
+    let mut reply = Reply::new(Budget::default());
+    reply.sections(&[], &|_, _, _| String::new());
+    assert_eq!(reply.into_parts(), []);
+}
+
+proptest! {
+    #[test]
+    fn no_reply_exceeds_its_budget(
+        characters in 0_usize..600, said in ".{0,80}", outputs in prop::collection::vec(any_output(), 0..12),
+    ) {
+        let mut reply = Reply::new(Budget { characters, images: 1 });
+        reply.say(&said);
+        reply.outputs(&outputs, &more);
+        let left = reply.left();
+        let parts = reply.into_parts();
+        let texts: usize = parts.iter().map(|part| match part {
+            Part::Text(text) => text.chars().count(),
+            Part::Image { .. } => 0,
+        }).sum();
+        prop_assert_eq!(texts + left, characters);
+        let are_merged = parts.windows(2).all(|pair| !matches!(pair, [Part::Text(_), Part::Text(_)]));
+        prop_assert!(are_merged);
+        let images = parts.iter().filter(|part| matches!(part, Part::Image { .. })).count();
+        prop_assert!(images <= 1);
+    }
+
+    #[test]
+    fn what_fits_is_whole(outputs in prop::collection::vec(any_output(), 0..12)) {
+        let text = rendered(1_000_000, &outputs);
+        for output in &outputs {
+            let full = full_text(output);
+            prop_assert!(text.contains(full.trim_end_matches(']')), "{text}\n{full}");
+        }
+    }
+}
+
+fn any_output() -> impl Strategy<Value = Output> {
+    let text = "([a-zä ]{0,12}\n?){0,30}";
+    prop_oneof![
+        (any::<bool>(), text)
+            .prop_map(|(is_error, text)| stream(if is_error { "stderr" } else { "stdout" }, &text)),
+        text.prop_map(|text| display(&text)),
+        text.prop_map(|text| result(&text)),
+        ("[A-Z]{0,3}", text).prop_map(|(name, text)| error(&name, &text, &text)),
+        Just(picture()),
+    ]
+}

@@ -1,0 +1,148 @@
+//! SVG in words: its size and the texts in it.
+
+use std::cell::RefCell;
+
+use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
+
+use crate::extent::first;
+use crate::markup::attribute;
+use crate::{html, markup, size};
+
+/// How much of a drawing is looked at.
+const LONGEST: usize = 8 * 1024 * 1024;
+/// How much of its texts is told, in characters.
+const TOLD: usize = 1500;
+
+/// A drawing in one line.
+pub(crate) fn described(svg: &str) -> String {
+    let (sink, _) = markup::read(Sink(RefCell::default()), svg, LONGEST);
+    let drawing = sink.0.into_inner();
+    let mut text = "[image/svg+xml".to_owned();
+    if let Some((width, height)) = drawing.sides {
+        text.push_str(&format!(" {width}×{height}"));
+    }
+    text.push_str(&format!(", {}", size(svg.len())));
+    let texts = drawing.texts.join(", ");
+    if !texts.is_empty() {
+        let cut = if texts.chars().count() > TOLD { "…" } else { "" };
+        text.push_str(&format!("; its texts: {}{cut}", first(&texts, TOLD)));
+    }
+    text.push(']');
+    text
+}
+
+#[derive(Debug, Default)]
+struct Drawing {
+    sides: Option<(u64, u64)>,
+    texts: Vec<String>,
+    length: usize,
+    /// The text that is open.
+    open: Option<String>,
+    /// In a group of matplotlib that holds a text as outlines; a comment in it says what they read.
+    outlines: bool,
+    /// In the metadata, which tell who drew it.
+    metadata: bool,
+}
+
+struct Sink(RefCell<Drawing>);
+
+impl TokenSink for Sink {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+        let mut drawing = self.0.borrow_mut();
+        match token {
+            Token::TagToken(tag) => drawing.tag(&tag),
+            Token::CharacterTokens(text) => {
+                if let Some(open) = &mut drawing.open {
+                    open.push_str(&text);
+                }
+            }
+            // Characters of a comment stay escaped.
+            Token::CommentToken(text) if drawing.outlines => drawing.text(&html::readable(&text).text),
+            _ => {}
+        }
+        TokenSinkResult::Continue
+    }
+}
+
+impl Drawing {
+    fn tag(&mut self, tag: &Tag) {
+        match (&*tag.name, tag.kind) {
+            ("svg", TagKind::StartTag) if self.sides.is_none() => {
+                let sides = attribute(tag, "width").as_deref().and_then(length);
+                let sides = sides.zip(attribute(tag, "height").as_deref().and_then(length));
+                self.sides = sides.or_else(|| view_box(&attribute(tag, "viewbox")?));
+            }
+            ("g", TagKind::StartTag) => {
+                self.outlines = attribute(tag, "id").is_some_and(|id| id.starts_with("text_"));
+            }
+            ("metadata", kind) => self.metadata = kind == TagKind::StartTag,
+            ("text" | "title" | "desc", TagKind::StartTag) if !self.metadata && !tag.self_closing => {
+                self.open = Some(String::new());
+            }
+            ("text" | "title" | "desc", TagKind::EndTag) => {
+                if let Some(text) = self.open.take() {
+                    self.text(&text);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        // Long texts are told in part, and what follows them not at all.
+        if !text.is_empty() && self.length <= TOLD {
+            self.length += text.len() + 2;
+            self.texts.push(text);
+        }
+    }
+}
+
+/// A length in whole units, whatever the unit; shares of a page are none.
+fn length(text: &str) -> Option<u64> {
+    let end = text.find(|byte: char| !byte.is_ascii_digit() && byte != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let whole = number.split('.').next()?;
+    (unit != "%").then(|| whole.parse().ok())?
+}
+
+fn view_box(text: &str) -> Option<(u64, u64)> {
+    let mut numbers = text.split([' ', ',']).filter(|part| !part.is_empty()).skip(2);
+    Some((length(numbers.next()?)?, length(numbers.next()?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drawing_is_its_size_and_its_texts() {
+        let svg = "<?xml version='1.0'?><svg width='460.8pt' height='345pt'><title>Fruit &amp; veg</title>\
+                   <metadata><title>no</title></metadata><style>text{}</style><text>a<tspan>b</tspan>\n c</text></svg>";
+        assert_eq!(
+            described(svg),
+            format!("[image/svg+xml 460×345, {} B; its texts: Fruit & veg, ab c]", svg.len())
+        );
+        assert_eq!(
+            described("<svg viewBox='0 0 24 12.5'><path d='M0'/></svg>"),
+            "[image/svg+xml 24×12, 47 B]"
+        );
+        assert_eq!(described("<svg width='100%' height='100%'/>"), "[image/svg+xml, 33 B]");
+    }
+
+    #[test]
+    fn outlines_of_matplotlib_are_read_by_their_comments() {
+        let svg = "<svg><!-- no --><g id='text_1'><!-- apples &amp; pears --><g><path/></g></g><g id='axis_2'><!-- no --></g></svg>";
+        assert!(described(svg).ends_with("; its texts: apples & pears]"));
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        let svg = format!("<svg>{}</svg>", "<text>word word</text>".repeat(10_000));
+        assert!(described(&svg).chars().count() < TOLD + 100);
+        assert!(described("<svg><text>").starts_with("[image/svg+xml"));
+        assert_eq!(described(""), "[image/svg+xml, 0 B]");
+    }
+}

@@ -1,0 +1,203 @@
+//! The last lines of a terminal, which can still change.
+
+use std::collections::VecDeque;
+
+use super::repeats::Repeats;
+
+/// How many lines can still be reached by going up.
+const ROWS: usize = 64;
+/// How far a cursor can be moved beyond the end of a line.
+const COLUMNS: usize = 1000;
+/// How many blanks moves of the cursor may insert into one text, which bounds what a few bytes can grow to.
+const PADDING: usize = 1024 * 1024;
+/// From this size in bytes on, the beginning of the last line is final, so that a line of any length is bounded.
+const LINE: usize = 64 * 1024;
+
+/// The lines that can still change, and the cursor.
+#[derive(Debug)]
+pub(super) struct Screen {
+    rows: VecDeque<Line>,
+    row: usize,
+    /// `None`: at the end of its line, where nearly all text is written.
+    column: Option<usize>,
+    /// Blanks inserted so far.
+    padding: usize,
+    /// Room of lines that are gone, to be used again.
+    spare: String,
+}
+
+/// A line; it is taken apart into characters only when something inside it changes.
+#[derive(Debug)]
+enum Line {
+    Text(String),
+    Cells(Vec<char>),
+}
+
+impl Default for Screen {
+    fn default() -> Self {
+        let rows = VecDeque::from([Line::Text(String::new())]);
+        Self { rows, row: 0, column: None, padding: 0, spare: String::new() }
+    }
+}
+
+impl Screen {
+    /// Writes text without control characters at the cursor.
+    pub(super) fn print<S: FnMut(&str)>(&mut self, text: &str, lines: &mut Repeats<S>) {
+        if self.row + 1 == self.rows.len() && self.rows[self.row].len() + text.len() > LINE {
+            self.release(lines);
+            if text.len() > LINE {
+                lines.part(text);
+                return;
+            }
+        }
+        match (self.column, &mut self.rows[self.row]) {
+            (None, Line::Text(line)) => line.push_str(text),
+            (None, Line::Cells(cells)) => cells.extend(text.chars()),
+            (Some(column), line) => {
+                let cells = line.cells();
+                let missing = column.saturating_sub(cells.len()).min(PADDING - self.padding);
+                self.padding += missing;
+                cells.extend(std::iter::repeat_n(' ', missing));
+                let mut column = column.min(cells.len());
+                for character in text.chars() {
+                    match cells.get_mut(column) {
+                        Some(cell) => *cell = character,
+                        None => cells.push(character),
+                    }
+                    column += 1;
+                }
+                self.column = (column < cells.len()).then_some(column);
+            }
+        }
+    }
+
+    /// Gives away what is above the last line and the line as it is; what follows continues it.
+    fn release<S: FnMut(&str)>(&mut self, lines: &mut Repeats<S>) {
+        while self.rows.len() > 1 {
+            self.release_first(lines);
+        }
+        if let Some(line) = self.rows.front_mut() {
+            lines.part(&line.take());
+        }
+        self.column = None;
+    }
+
+    fn release_first<S: FnMut(&str)>(&mut self, lines: &mut Repeats<S>) {
+        if let Some(mut line) = self.rows.pop_front() {
+            let mut text = line.take();
+            lines.line(&text);
+            text.clear();
+            self.spare = text;
+        }
+        self.row = self.row.saturating_sub(1);
+    }
+
+    /// To the beginning of the next line.
+    pub(super) fn line_feed<S: FnMut(&str)>(&mut self, lines: &mut Repeats<S>) {
+        self.row += 1;
+        self.column = Some(0);
+        if self.row == self.rows.len() {
+            if self.rows.len() == ROWS {
+                self.release_first(lines);
+            }
+            self.rows.push_back(Line::Text(std::mem::take(&mut self.spare)));
+            self.column = None;
+        }
+    }
+
+    pub(super) fn move_to_column(&mut self, column: usize) {
+        let is_empty = self.rows[self.row].len() == 0;
+        self.column = (column > 0 || !is_empty).then_some(column.min(self.limit()));
+    }
+
+    pub(super) fn back(&mut self, count: usize) {
+        let column = self.column.unwrap_or_else(|| self.rows[self.row].cells().len());
+        self.move_to_column(column.saturating_sub(count));
+    }
+
+    pub(super) fn forward(&mut self, count: usize) {
+        let column = self.column.unwrap_or_else(|| self.rows[self.row].cells().len());
+        self.move_to_column(column.saturating_add(count));
+    }
+
+    /// The column stays, which real terminals do and nested progress bars rely on.
+    pub(super) fn up(&mut self, count: usize) {
+        self.keep_column();
+        self.row = self.row.saturating_sub(count);
+    }
+
+    pub(super) fn down(&mut self, count: usize) {
+        self.keep_column();
+        self.row = self.row.saturating_add(count).min(self.rows.len() - 1);
+    }
+
+    fn keep_column(&mut self) {
+        if self.column.is_none() {
+            self.column = Some(self.rows[self.row].cells().len());
+        }
+        self.column = self.column.map(|column| column.min(COLUMNS));
+    }
+
+    /// 0: from the cursor to the end; 1: up to the cursor; anything else: all of it.
+    pub(super) fn erase_line(&mut self, part: usize) {
+        let Some(column) = self.column else {
+            if part > 0 {
+                // Erased text leaves the cursor where it was.
+                let column = self.rows[self.row].cells().len().min(COLUMNS);
+                self.rows[self.row].cells().clear();
+                self.column = (column > 0).then_some(column);
+            }
+            return;
+        };
+        let cells = self.rows[self.row].cells();
+        match part {
+            0 => cells.truncate(column),
+            1 => cells.iter_mut().take((column + 1).min(COLUMNS)).for_each(|cell| *cell = ' '),
+            _ => cells.clear(),
+        }
+        self.column = Some(column.min(cells.len().max(COLUMNS)));
+    }
+
+    /// From the cursor to the end of the screen.
+    pub(super) fn erase_below(&mut self) {
+        self.erase_line(0);
+        self.rows.truncate(self.row + 1);
+    }
+
+    pub(super) fn finish<S: FnMut(&str)>(&mut self, lines: &mut Repeats<S>) {
+        while !self.rows.is_empty() {
+            self.release_first(lines);
+        }
+        lines.finish();
+    }
+
+    fn limit(&self) -> usize {
+        self.rows[self.row].len().max(COLUMNS)
+    }
+}
+
+impl Line {
+    /// In bytes or characters, whichever it is made of: both bound it.
+    fn len(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Cells(cells) => cells.len(),
+        }
+    }
+
+    fn cells(&mut self) -> &mut Vec<char> {
+        loop {
+            match self {
+                Self::Text(text) => *self = Self::Cells(text.chars().collect()),
+                Self::Cells(cells) => return cells,
+            }
+        }
+    }
+
+    fn take(&mut self) -> String {
+        match self {
+            Self::Text(text) => std::mem::take(text),
+            Self::Cells(cells) => std::mem::take(cells).into_iter().collect(),
+        }
+    }
+}
