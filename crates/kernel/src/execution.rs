@@ -1,0 +1,351 @@
+//! All executions of one connection: what each was told, and when it is over.
+//!
+//! No I/O: requests, messages and the time go in; events go to the sinks, messages to the kernel come out.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, Instant};
+
+use jupyter_protocol::{JupyterMessage, KernelInfoRequest};
+use notebook::{Json, Output};
+
+use crate::content;
+use crate::inputs::Inputs;
+use crate::message::{Channel, Message, Outgoing};
+use crate::reply::Reply;
+use crate::{Event, ExecutionId, Outcome, Sink, Status};
+
+/// How many finished executions keep their sinks, for threads that print late and displays that are updated.
+const KEPT: usize = 64;
+
+/// How long after the reply `idle` may be missing before we ask whether it was lost. A kernel drops messages for a
+/// reader that is too slow, and `idle` can be one of them.
+const IDLE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// The executions of one connection.
+pub(crate) struct Executions {
+    known: HashMap<ExecutionId, Execution>,
+    /// Those of `known` that are over, the oldest first.
+    finished: VecDeque<ExecutionId>,
+    running: usize,
+    /// Numbers our requests in the order in which the kernel takes them.
+    requests: u64,
+    /// The last question whether `idle` was lost, and its number.
+    probe: Option<(String, u64)>,
+    probe_at: Option<Instant>,
+    /// What the kernel last said of itself.
+    state: Status,
+    orphans: Option<Sink>,
+    inputs: Inputs,
+}
+
+struct Execution {
+    sink: Sink,
+    number: u64,
+    stage: Stage,
+    is_silent: bool,
+    /// The kernel turned to other things.
+    is_idle: bool,
+    /// It published an error.
+    has_error: bool,
+    reply: Option<Reply>,
+    /// The displays that it made.
+    displays: HashSet<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Queued,
+    Started,
+    Finished,
+}
+
+impl Executions {
+    /// No executions, on a kernel that is ready. `inputs` learns of requests for input.
+    pub(crate) fn new(inputs: Inputs) -> Self {
+        Self {
+            known: HashMap::new(),
+            finished: VecDeque::new(),
+            running: 0,
+            requests: 0,
+            probe: None,
+            probe_at: None,
+            state: Status::Idle,
+            orphans: None,
+            inputs,
+        }
+    }
+
+    /// Takes an execution whose request is about to be sent.
+    pub(crate) fn add(&mut self, id: ExecutionId, is_silent: bool, sink: Sink) {
+        self.requests += 1;
+        self.running += 1;
+        let execution = Execution {
+            sink,
+            number: self.requests,
+            stage: Stage::Queued,
+            is_silent,
+            is_idle: false,
+            has_error: false,
+            reply: None,
+            displays: HashSet::new(),
+        };
+        self.known.insert(id, execution);
+    }
+
+    /// Sets where outputs go that belong to none of the known executions.
+    pub(crate) fn set_orphans(&mut self, sink: Sink) {
+        self.orphans = Some(sink);
+    }
+
+    /// What the kernel does.
+    pub(crate) fn status(&self) -> Status {
+        if self.running > 0 { Status::Busy } else { self.state.clone() }
+    }
+
+    /// When [`Executions::tick`] wants to be called.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.probe_at
+    }
+
+    /// Takes a message of the kernel. Messages that are none of ours, or senseless, change nothing.
+    pub(crate) fn handle(&mut self, message: &Message, now: Instant) {
+        let result = match (message.channel, message.kind.as_str()) {
+            (Channel::Iopub, "status") => self.on_status(message),
+            (Channel::Iopub, "execute_input") => self.on_input(message),
+            (Channel::Iopub, _) => self.on_output(message),
+            (Channel::Shell, "execute_reply") => {
+                self.on_reply(message, now);
+                Ok(())
+            }
+            (Channel::Stdin, "input_request") => self.on_input_request(message),
+            _ => Ok(()),
+        };
+        if let Err(error) = result {
+            tracing::warn!(kind = message.kind, %error, "a message of the kernel makes no sense");
+        }
+    }
+
+    /// Looks at the time. Gives a question to be sent if `idle` seems to be lost.
+    pub(crate) fn tick(&mut self, now: Instant) -> Option<Outgoing> {
+        self.probe_at = self.probe_at.filter(|&at| at > now);
+        let is_waiting = self.known.values().any(Execution::waits_for_idle);
+        if self.probe_at.is_some() || !is_waiting {
+            return None;
+        }
+        self.requests += 1;
+        self.probe_at = Some(now + IDLE_PATIENCE);
+        let question = JupyterMessage::new(KernelInfoRequest {}, None);
+        self.probe = Some((question.header.msg_id.clone(), self.requests));
+        Some((Channel::Shell, question))
+    }
+
+    /// Ends all executions that are not over.
+    pub(crate) fn end(&mut self, outcome: &Outcome) {
+        for id in self.unfinished(|_| true) {
+            self.finish(&id, |_| (Vec::new(), outcome.clone()));
+        }
+    }
+
+    fn on_status(&mut self, message: &Message) -> serde_json::Result<()> {
+        let status: content::Status = message.content.decode()?;
+        match status.execution_state.0.as_str() {
+            "busy" => {
+                self.state = Status::Busy;
+                self.close_before(&message.parent);
+                if let Some(execution) = self.known.get_mut(message.parent.as_str())
+                    && execution.is_silent
+                {
+                    // Nothing else tells of a silent one that it runs.
+                    execution.start(None);
+                }
+            }
+            "idle" => {
+                self.state = Status::Idle;
+                self.close_before(&message.parent);
+                if let Some(execution) = self.known.get_mut(message.parent.as_str()) {
+                    execution.is_idle = true;
+                }
+                self.settle(&message.parent);
+            }
+            // It lost what it was asked for before.
+            "starting" | "restarting" => {
+                self.state = Status::Starting;
+                self.end(&Outcome::Restarted);
+            }
+            other => tracing::debug!(state = other, "unknown state of a kernel"),
+        }
+        Ok(())
+    }
+
+    fn on_input(&mut self, message: &Message) -> serde_json::Result<()> {
+        let input: content::ExecuteInput = message.content.decode()?;
+        if let Some(execution) = self.known.get_mut(message.parent.as_str()) {
+            execution.start(input.execution_count.0);
+        }
+        Ok(())
+    }
+
+    fn on_output(&mut self, message: &Message) -> serde_json::Result<()> {
+        let content = &message.content;
+        let event = match message.kind.as_str() {
+            "stream" => match content::stream(content)? {
+                Some(stream) => output(stream, None),
+                None => return Ok(()),
+            },
+            "error" => output(content::error(content)?, None),
+            "display_data" => {
+                let (bundle, display_id, _) = content::display(content)?;
+                output(Output::Display(bundle), display_id)
+            }
+            "execute_result" => {
+                let (bundle, display_id, execution_count) = content::display(content)?;
+                output(Output::Result { execution_count, bundle }, display_id)
+            }
+            "clear_output" => Event::ClearOutput { wait: content.decode::<content::ClearOutput>()?.wait.0 },
+            "update_display_data" => return self.on_update(content),
+            _ => return Ok(()),
+        };
+        match self.known.get_mut(message.parent.as_str()) {
+            Some(execution) => execution.tell(event),
+            None => {
+                if let Some(sink) = &mut self.orphans {
+                    sink(event);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A display belongs to the execution that made it, whoever updates it.
+    fn on_update(&mut self, content: &Json) -> serde_json::Result<()> {
+        let (bundle, display_id, _) = content::display(content)?;
+        let Some(display_id) = display_id else { return Ok(()) };
+        for execution in self.known.values_mut().filter(|execution| execution.displays.contains(&display_id))
+        {
+            execution.tell(Event::UpdateDisplay { display_id: display_id.clone(), bundle: bundle.clone() });
+        }
+        Ok(())
+    }
+
+    fn on_reply(&mut self, message: &Message, now: Instant) {
+        let Some(execution) = self.known.get_mut(message.parent.as_str()) else { return };
+        if !execution.is_finished() && execution.reply.is_none() {
+            execution.reply = Some(Reply::read(&message.content));
+            self.settle(&message.parent);
+            if self.known.get(message.parent.as_str()).is_some_and(Execution::waits_for_idle) {
+                self.probe_at.get_or_insert(now + IDLE_PATIENCE);
+            }
+        }
+    }
+
+    fn on_input_request(&mut self, message: &Message) -> serde_json::Result<()> {
+        let request: content::InputRequest = message.content.decode()?;
+        let parent = message.parent.as_str();
+        if let Some(execution) = self.known.get_mut(parent).filter(|execution| !execution.is_finished()) {
+            self.inputs.put(ExecutionId::new(parent), message.header.detached());
+            execution.tell(Event::InputWanted { prompt: request.prompt.0, password: request.password.0 });
+        }
+        Ok(())
+    }
+
+    /// Finishes `parent` if both its reply and `idle` were seen, in whatever order.
+    fn settle(&mut self, parent: &str) {
+        let Some((id, execution)) = self.known.get_key_value(parent) else { return };
+        let is_aborted = execution.reply.as_ref().is_some_and(Reply::is_aborted);
+        if execution.reply.is_some() && (execution.is_idle || is_aborted) {
+            let id = id.clone();
+            self.finish(&id, Execution::conclude);
+        }
+    }
+
+    /// The kernel turned to our request `parent`: whatever it replied to before is over, `idle` or not.
+    fn close_before(&mut self, parent: &str) {
+        let number = match (&self.probe, self.known.get(parent)) {
+            (_, Some(execution)) => execution.number,
+            (Some((id, number)), None) if id == parent => *number,
+            _ => return,
+        };
+        let is_over = |execution: &Execution| execution.number < number && execution.waits_for_idle();
+        for id in self.unfinished(is_over) {
+            self.finish(&id, Execution::conclude);
+        }
+    }
+
+    /// The ids of unfinished executions, in their order.
+    fn unfinished(&self, is_wanted: impl Fn(&Execution) -> bool) -> Vec<ExecutionId> {
+        if self.running == 0 {
+            return Vec::new();
+        }
+        let unfinished = self.known.iter().filter(|(_, it)| !it.is_finished() && is_wanted(it));
+        let mut unfinished: Vec<_> = unfinished.map(|(id, it)| (it.number, id.clone())).collect();
+        unfinished.sort_unstable_by_key(|(number, _)| *number);
+        unfinished.into_iter().map(|(_, id)| id).collect()
+    }
+
+    fn finish(&mut self, id: &ExecutionId, end: impl FnOnce(&mut Execution) -> (Vec<Event>, Outcome)) {
+        let Some(execution) = self.known.get_mut(id).filter(|execution| !execution.is_finished()) else {
+            return;
+        };
+        self.inputs.remove(id);
+        let (last, outcome) = end(execution);
+        for event in last {
+            execution.tell(event);
+        }
+        execution.stage = Stage::Finished;
+        (execution.sink)(Event::Finished(outcome));
+        self.running -= 1;
+        self.finished.push_back(id.clone());
+        if self.finished.len() > KEPT
+            && let Some(oldest) = self.finished.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+    }
+}
+
+impl Execution {
+    fn is_finished(&self) -> bool {
+        self.stage == Stage::Finished
+    }
+
+    /// Whether all that is missing is the kernel's word that nothing more comes.
+    fn waits_for_idle(&self) -> bool {
+        !self.is_finished() && self.reply.is_some()
+    }
+
+    fn start(&mut self, execution_count: Option<u64>) {
+        if self.stage == Stage::Queued {
+            self.stage = Stage::Started;
+            (self.sink)(Event::Started { execution_count });
+        }
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.start(None);
+        if let Event::Output { output, display_id } = &event {
+            self.has_error |= matches!(output, Output::Error { .. });
+            self.displays.extend(display_id.clone());
+        }
+        (self.sink)(event);
+    }
+
+    /// What its reply shows, and how it ended.
+    fn conclude(&mut self) -> (Vec<Event>, Outcome) {
+        let reply = self.reply.take().unwrap_or_default();
+        if !reply.is_aborted() {
+            self.start(reply.execution_count());
+        }
+        let may_show_error = !self.has_error && !self.is_silent;
+        let (outputs, outcome) = reply.into_end(may_show_error);
+        (outputs.into_iter().map(|shown| output(shown, None)).collect(), outcome)
+    }
+}
+
+fn output(output: Output, display_id: Option<String>) -> Event {
+    Event::Output { output, display_id }
+}
+
+#[cfg(test)]
+mod interleavings;
+#[cfg(test)]
+mod stories;
