@@ -40,3 +40,11 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// A reference that means no cell; it names the nearest ones.
+impl From<notebook::CellRefError> for Error {
+    fn from(error: notebook::CellRefError) -> Self {
+        let hint = "read_notebook lists the cells with index, id and execution count.";
+        Self::new(Side::Agent, format!("{error}."), hint)
+    }
+}

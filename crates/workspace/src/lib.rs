@@ -1,12 +1,29 @@
-//! What every place where notebooks live can do, and what all of them share.
+//! What every place can do, and what all sessions of one server share: open notebooks, kernels, runs.
 //!
 //! A place (a Colab tab, a Jupyter server, a folder) implements the traits of this crate; the face towards
 //! agents knows only the traits. Neither names the other, so a place can be added without touching the face.
 
 mod error;
+mod execute;
+mod journal;
+mod lane;
+mod opened;
+mod place;
 mod relay;
+mod run;
+mod session;
 mod token;
+mod workspace;
 
 pub use error::{Error, Side};
+pub use journal::Journal;
+pub use opened::{KernelWish, Opened};
+pub use place::{
+    Document, Expected, FileEntry, FileKind, Future, Kernel, KernelDescription, KernelRequest, KernelState,
+    KernelspecInfo, Mode, Place,
+};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
+pub use run::{Run, RunCell, RunState, RunView};
+pub use session::Session;
 pub use token::{NoRandomness, Token};
+pub use workspace::{Settings, Workspace};

@@ -1,0 +1,182 @@
+//! The life of a run: its turn in the queue, the kernel, and its outputs on their way into the notebook.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use kernel::{Client, Event, Execute};
+use notebook::{Edit, Kernelspec};
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+
+use crate::opened::{KernelWish, Opened};
+use crate::place::{Kernel, KernelState};
+use crate::run::{Run, RunState};
+use crate::workspace::Workspace;
+
+/// The least time between two writes of the same run's outputs.
+const WRITE_EVERY: Duration = Duration::from_secs(1);
+/// A run that writes much spends at most one part in this many on writing.
+const WRITING_SHARE: u32 = 10;
+/// What comes within this time after the end is written at once.
+const LATE: Duration = Duration::from_millis(200);
+/// Lines of a preparation that may wait to be shown.
+const WAITING_LINES: usize = 64;
+
+/// Runs a cell, or code beside the cells, in the notebook's kernel.
+pub(crate) async fn in_notebook(
+    workspace: Arc<Workspace>,
+    notebook: Arc<Opened>,
+    run: Arc<Run>,
+    session: u64,
+) {
+    let (progress, mut lines) = mpsc::channel(WAITING_LINES);
+    let wish = KernelWish::default();
+    let choosing = workspace.choose(&notebook, &wish, session, Some(progress));
+    tokio::pin!(choosing);
+    let kernel = loop {
+        tokio::select! {
+            biased;
+            Some(line) = lines.recv() => run.stage(line),
+            kernel = &mut choosing => break kernel,
+        }
+    };
+    match kernel {
+        Ok(kernel) => in_kernel(&workspace, kernel, &run, Some(&notebook)).await,
+        Err(error) => run.end(RunState::Failed(error)),
+    }
+}
+
+/// Runs the code once it is its turn. The outputs go into the run, and into its cell if it has one.
+pub(crate) async fn in_kernel(
+    workspace: &Arc<Workspace>,
+    kernel: Arc<dyn Kernel>,
+    run: &Arc<Run>,
+    notebook: Option<&Arc<Opened>>,
+) {
+    run.on(kernel.clone());
+    let lane = workspace.lane(kernel.id());
+    run.stage("waiting for earlier runs of the kernel");
+    let Some(_turn) = lane.enter(run).await else {
+        run.note("The kernel was started anew before this could run.");
+        return run.end(RunState::Interrupted);
+    };
+    if run.state().is_over() {
+        return;
+    }
+    if let KernelState::Dead(how) = kernel.description().state {
+        run.note(format!("The kernel had died ({how}) and was started anew: its variables are gone."));
+    }
+    run.stage("starting the kernel");
+    let client = match kernel.client().await {
+        Ok(client) => client,
+        Err(error) => return run.end(RunState::Failed(error)),
+    };
+    // Taken back while the kernel started.
+    if run.state().is_over() {
+        return;
+    }
+    let execution = client.execute(Execute::new(run.source()), sink(workspace, run, notebook));
+    run.executing(client.clone(), execution);
+    match notebook.filter(|_| run.cell().is_some()) {
+        None => over(run).await,
+        Some(notebook) => {
+            write_while_running(notebook, run).await;
+            write_end(notebook, run, &*kernel, &client).await;
+        }
+    }
+    run.close();
+}
+
+/// Writes what came after the end.
+pub(crate) async fn late(notebook: Arc<Opened>, run: Arc<Run>) {
+    sleep(LATE).await;
+    run.unclaim_late();
+    write(&notebook, &run, Vec::new()).await;
+}
+
+/// Takes the kernel's events into the run. It outlives the run's task: threads print when they like.
+fn sink(
+    workspace: &Arc<Workspace>,
+    run: &Arc<Run>,
+    notebook: Option<&Arc<Opened>>,
+) -> Box<dyn FnMut(Event) + Send> {
+    let (workspace, run) = (Arc::downgrade(workspace), Arc::downgrade(run));
+    let notebook = notebook.map(Arc::downgrade);
+    Box::new(move |event| {
+        let Some(run) = run.upgrade() else { return };
+        let is_late = run.state().is_over();
+        run.take(event);
+        let notebook = notebook.as_ref().and_then(Weak::upgrade).filter(|_| is_late && run.cell().is_some());
+        if let (Some(notebook), Some(workspace)) = (notebook, workspace.upgrade())
+            && run.claim_late()
+        {
+            workspace.spawn_late(notebook, run);
+        }
+    })
+}
+
+async fn over(run: &Run) {
+    let mut changes = run.changes();
+    while !run.state().is_over() {
+        // The sender lives in the run.
+        let _ = changes.changed().await;
+    }
+}
+
+async fn write_while_running(notebook: &Opened, run: &Run) {
+    let mut changes = run.changes();
+    let mut pause = WRITE_EVERY;
+    loop {
+        tokio::select! {
+            () = over(run) => return,
+            () = sleep(pause) => {}
+        }
+        if !changes.has_changed().unwrap_or(false) {
+            continue;
+        }
+        changes.mark_unchanged();
+        let begun = Instant::now();
+        write(notebook, run, Vec::new()).await;
+        pause = WRITE_EVERY.max(begun.elapsed() * WRITING_SHARE);
+    }
+}
+
+/// Writes the last outputs, and what the notebook does not tell yet of the kernel that made them.
+async fn write_end(notebook: &Opened, run: &Run, kernel: &dyn Kernel, client: &Client) {
+    let mut edits = Vec::new();
+    if let Ok(present) = notebook.document().snapshot().await {
+        if present.kernelspec().is_none() {
+            let kernel = kernel.description();
+            edits.push(Edit::SetKernelspec(Kernelspec {
+                name: kernel.name,
+                display_name: Some(kernel.display_name),
+                language: Some(kernel.language),
+            }));
+        }
+        let info = client.info();
+        if present.language().is_none() || !has_language_info(&present.metadata()) {
+            edits.push(Edit::SetLanguageInfo(info.language_info.clone()));
+        }
+    }
+    write(notebook, run, edits).await;
+}
+
+fn has_language_info(metadata: &notebook::Json) -> bool {
+    notebook::members(metadata).iter().any(|(name, _)| name == "language_info")
+}
+
+async fn write(notebook: &Opened, run: &Run, mut edits: Vec<Edit>) {
+    let Some(cell) = run.cell() else { return };
+    let view = run.view();
+    edits.push(Edit::SetOutputs {
+        id: cell.id.clone(),
+        outputs: view.outputs,
+        execution_count: view.execution_count,
+    });
+    if let Err(error) = notebook.document().apply(edits, Vec::new()).await {
+        tracing::warn!(run = run.id(), %error, "outputs could not be stored");
+        if run.state().is_over() {
+            run.note(format!("The outputs could not be stored in the notebook: {error}"));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A notebook that some agent uses: its document, and the kernel that it runs on.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::mpsc;
+
+use crate::place::{Document, Kernel, KernelRequest, Place};
+use crate::{Error, Side};
+
+/// An open notebook, shared by all sessions of the server.
+pub struct Opened {
+    document: Arc<dyn Document>,
+    bound: Mutex<Bound>,
+    /// Held while a kernel is being chosen.
+    choosing: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct Bound {
+    kernel: Option<Arc<dyn Kernel>>,
+    /// The session that brought the kernel; `None` for one that was there before.
+    brought_by: Option<u64>,
+    users: HashSet<u64>,
+}
+
+/// Which kernel an agent wants for a notebook.
+#[derive(Debug, Clone, Default)]
+pub struct KernelWish {
+    /// A kernel that is there, by its id, or `NEW`.
+    pub id: Option<String>,
+    /// A kernelspec by its name.
+    pub name: Option<String>,
+}
+
+impl Opened {
+    pub(crate) fn new(document: Arc<dyn Document>) -> Self {
+        Self { document, bound: Mutex::default(), choosing: tokio::sync::Mutex::default() }
+    }
+
+    /// The notebook's path, as agents name it.
+    pub fn path(&self) -> &str {
+        self.document.path()
+    }
+
+    /// The document.
+    pub fn document(&self) -> &Arc<dyn Document> {
+        &self.document
+    }
+
+    /// The kernel, if one has been chosen.
+    pub fn kernel(&self) -> Option<Arc<dyn Kernel>> {
+        self.bound().kernel.clone()
+    }
+
+    /// Chooses the kernel for this notebook unless that has been done, or the wish asks for another. No process
+    /// is started.
+    pub(crate) async fn choose(
+        &self,
+        place: &dyn Place,
+        wish: &KernelWish,
+        session: u64,
+        progress: Option<mpsc::Sender<String>>,
+    ) -> Result<Arc<dyn Kernel>, Error> {
+        let _one_at_a_time = self.choosing.lock().await;
+        let present = self.kernel();
+        let (kernel, is_new) = match (&wish.id, present) {
+            (Some(id), _) if id != "NEW" => (known(place, id)?, false),
+            (None, Some(kernel)) if fits(&*kernel, wish.name.as_deref()) => return Ok(kernel),
+            _ => {
+                let preferred = self.document.snapshot().await?.kernelspec();
+                let notebook = Some(self.path().to_owned());
+                let request = KernelRequest { notebook, name: wish.name.clone(), preferred, progress };
+                (place.kernel(request).await?, true)
+            }
+        };
+        let mut bound = self.bound();
+        bound.brought_by = is_new.then_some(session);
+        bound.kernel = Some(kernel.clone());
+        Ok(kernel)
+    }
+
+    pub(crate) fn enter(&self, session: u64) {
+        self.bound().users.insert(session);
+    }
+
+    /// Lets a session go. Gives the kernel if that session brought it and no other uses the notebook.
+    pub(crate) fn leave(&self, session: u64) -> Option<Arc<dyn Kernel>> {
+        let mut bound = self.bound();
+        bound.users.remove(&session);
+        if bound.users.is_empty() && bound.brought_by == Some(session) { bound.kernel.take() } else { None }
+    }
+
+    fn bound(&self) -> MutexGuard<'_, Bound> {
+        self.bound.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn fits(kernel: &dyn Kernel, name: Option<&str>) -> bool {
+    name.is_none_or(|name| kernel.description().name == name)
+}
+
+/// The kernel of the place with this id.
+pub(crate) fn known(place: &dyn Place, id: &str) -> Result<Arc<dyn Kernel>, Error> {
+    let kernels = place.kernels();
+    let mut found = kernels.iter().filter(|kernel| kernel.id().starts_with(id));
+    match (found.next(), found.next()) {
+        (Some(kernel), None) => Ok(kernel.clone()),
+        (Some(_), Some(_)) => Err(Error::new(
+            Side::Agent,
+            format!("More than one kernel has an id that begins with {id:?}."),
+            "Give more of the id; list_kernels shows it.",
+        )),
+        (None, _) => Err(Error::new(
+            Side::Agent,
+            format!("There is no kernel with the id {id:?}."),
+            "list_kernels shows those that there are; leave kernel_id out to use the notebook's own, or say NEW.",
+        )),
+    }
+}

@@ -1,0 +1,229 @@
+//! One agent: the names it has given to notebooks, its current notebook, and what it has seen of the cells.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use notebook::{CellRef, Notebook};
+use tokio::sync::mpsc;
+
+use crate::opened::{KernelWish, Opened};
+use crate::place::{Expected, Kernel, Mode};
+use crate::run::Run;
+use crate::workspace::Workspace;
+use crate::{Error, Side};
+
+/// The state of one agent's session. Nothing of it is shared with another.
+pub struct Session {
+    workspace: Arc<Workspace>,
+    id: u64,
+    desk: Mutex<Desk>,
+}
+
+#[derive(Default)]
+struct Desk {
+    /// Name → path, in the order in which they were given.
+    names: Vec<(String, String)>,
+    current: Option<String>,
+    seen: HashMap<String, Seen>,
+}
+
+/// What the agent believes of a notebook.
+#[derive(Default)]
+struct Seen {
+    /// The ids of the cells in the order in which they were last shown.
+    order: Vec<String>,
+    /// The revisions of the cells whose source was shown.
+    revisions: HashMap<String, String>,
+}
+
+impl Session {
+    /// A new agent's session.
+    pub fn new(workspace: Arc<Workspace>) -> Self {
+        let id = workspace.new_session();
+        Self { workspace, id, desk: Mutex::default() }
+    }
+
+    /// What all sessions share.
+    pub fn workspace(&self) -> &Arc<Workspace> {
+        &self.workspace
+    }
+
+    /// Opens a notebook under a name, and makes it the current one.
+    pub async fn use_notebook(&self, name: &str, path: &str, mode: Mode) -> Result<Arc<Opened>, Error> {
+        let opened = self.workspace.open(path, mode).await?;
+        opened.enter(self.id);
+        self.workspace.remember_name(name, opened.path());
+        let mut desk = self.desk();
+        desk.names.retain(|(known, _)| known != name);
+        desk.names.push((name.to_owned(), opened.path().to_owned()));
+        desk.current = Some(name.to_owned());
+        Ok(opened)
+    }
+
+    /// Forgets a notebook, and ends its kernel if this session brought it and nobody else uses the notebook.
+    /// Gives the kernel that was ended.
+    pub async fn unuse_notebook(
+        &self,
+        name: Option<&str>,
+    ) -> Result<(Arc<Opened>, Option<Arc<dyn Kernel>>), Error> {
+        let opened = self.notebook(name).await?;
+        let is_used = {
+            let mut desk = self.desk();
+            let path = opened.path();
+            let name = name.map(str::to_owned).or_else(|| desk.current.clone()).unwrap_or_default();
+            desk.names.retain(|(known, of)| *known != name && !(name == path && of == path));
+            if desk
+                .current
+                .as_ref()
+                .is_some_and(|current| !desk.names.iter().any(|(known, _)| known == current))
+            {
+                desk.current = None;
+            }
+            desk.seen.remove(path);
+            desk.names.iter().any(|(_, of)| of == path)
+        };
+        let kernel = if is_used { None } else { opened.leave(self.id) };
+        if let Some(kernel) = &kernel {
+            kernel.shutdown().await?;
+            self.workspace.close(opened.path());
+        }
+        Ok((opened, kernel))
+    }
+
+    /// The notebook that is meant: by a name of this session, by its path, by a name that another session gave;
+    /// without a name the current one.
+    pub async fn notebook(&self, name: Option<&str>) -> Result<Arc<Opened>, Error> {
+        let Some(name) = name.filter(|name| !name.is_empty()) else { return self.current_notebook().await };
+        if let Some(path) = self.path_of(name) {
+            return self.workspace.open(&path, Mode::Connect).await;
+        }
+        if let Some(opened) = self.workspace.named(name) {
+            return Ok(opened);
+        }
+        if Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
+            let opened = self.workspace.open(name, Mode::Connect).await?;
+            opened.enter(self.id);
+            return Ok(opened);
+        }
+        let known: Vec<String> = self.names().into_iter().map(|(name, _)| name).collect();
+        let hint = if known.is_empty() {
+            "Open it with use_notebook, or give its path; list_notebooks shows what there is.".to_owned()
+        } else {
+            format!("Open are: {}. use_notebook opens another; a path works as well.", known.join(", "))
+        };
+        Err(Error::new(Side::Agent, format!("No notebook is open under the name {name:?}."), hint))
+    }
+
+    /// The names of this session and their paths, in the order in which they were given.
+    pub fn names(&self) -> Vec<(String, String)> {
+        self.desk().names.clone()
+    }
+
+    /// The name of the current notebook.
+    pub fn current(&self) -> Option<String> {
+        self.desk().current.clone()
+    }
+
+    /// The kernel of a notebook, chosen if it has none yet; no process is started.
+    pub async fn choose_kernel(
+        &self,
+        notebook: &Opened,
+        wish: &KernelWish,
+        progress: Option<mpsc::Sender<String>>,
+    ) -> Result<Arc<dyn Kernel>, Error> {
+        self.workspace.choose(notebook, wish, self.id, progress).await
+    }
+
+    /// Runs a cell, or code beside the cells, in a notebook's kernel. Never waits.
+    pub fn run(&self, notebook: Arc<Opened>, cell: Option<String>, source: String) -> Arc<Run> {
+        self.workspace.run(notebook, cell, source, self.id)
+    }
+
+    /// Runs code in the kernel with this id; without one in a kernel that belongs to no notebook. Never waits for the
+    /// run.
+    pub fn run_code(&self, kernel: Option<&str>, source: String) -> Result<Arc<Run>, Error> {
+        self.workspace.run_code(kernel, source)
+    }
+
+    /// The cell that a reference means, for a tool that changes or runs it.
+    ///
+    /// An index means the cell that this agent was shown there: it fails if another cell stands there now.
+    pub fn target(&self, path: &str, notebook: &Notebook, reference: &CellRef) -> Result<usize, Error> {
+        let index = notebook.resolve(reference)?;
+        let CellRef::Index(asked) = reference else { return Ok(index) };
+        let mut desk = self.desk();
+        let Some(seen) = desk.seen.get_mut(path) else { return Ok(index) };
+        let Some(believed) = seen.order.get(*asked).cloned() else { return Ok(index) };
+        let now = notebook.cells()[index].id().to_owned();
+        if believed == now {
+            return Ok(index);
+        }
+        seen.order = notebook.cells().iter().map(|cell| cell.id().to_owned()).collect();
+        let cause = match notebook.cell(&believed) {
+            Some((moved, _)) => format!(
+                "The notebook has changed: the cell that you saw at index {asked} ({believed}) is at index {moved} now, \
+                 and at {asked} stands {now}."
+            ),
+            None => format!(
+                "The notebook has changed: the cell that you saw at index {asked} ({believed}) is gone, and {now} \
+                 stands there now."
+            ),
+        };
+        Err(Error::new(
+            Side::Agent,
+            cause,
+            "Nothing was done. Call again with the cell_id that you mean; read_notebook shows all.",
+        ))
+    }
+
+    /// What must still be true of a cell before this agent changes it: `claimed`, or else what it was shown.
+    pub fn expected(&self, path: &str, id: &str, claimed: Option<String>) -> Expected {
+        let seen = || self.desk().seen.get(path)?.revisions.get(id).cloned();
+        Expected { id: id.to_owned(), revision: claimed.or_else(seen) }
+    }
+
+    /// Remembers the order of the cells as the agent knows it now, and that it was shown the sources of `shown`.
+    pub fn saw(&self, path: &str, notebook: &Notebook, shown: impl IntoIterator<Item = usize>) {
+        let mut desk = self.desk();
+        let seen = desk.seen.entry(path.to_owned()).or_default();
+        seen.order = notebook.cells().iter().map(|cell| cell.id().to_owned()).collect();
+        for cell in shown.into_iter().filter_map(|index| notebook.cells().get(index)) {
+            seen.revisions.insert(cell.id().to_owned(), cell.revision().to_owned());
+        }
+    }
+
+    /// The indices of cells whose source is no longer what this agent was shown.
+    pub fn changed_by_others(&self, path: &str, notebook: &Notebook) -> Vec<usize> {
+        let desk = self.desk();
+        let Some(seen) = desk.seen.get(path) else { return Vec::new() };
+        let is_other =
+            |id: &str, revision: &str| seen.revisions.get(id).is_some_and(|known| known != revision);
+        let cells = notebook.cells().iter().enumerate();
+        cells.filter(|(_, cell)| is_other(cell.id(), cell.revision())).map(|(index, _)| index).collect()
+    }
+
+    async fn current_notebook(&self) -> Result<Arc<Opened>, Error> {
+        let path = self.current().and_then(|name| self.path_of(&name));
+        match path {
+            Some(path) => self.workspace.open(&path, Mode::Connect).await,
+            None => Err(Error::new(
+                Side::Agent,
+                "No notebook is current.",
+                "Say which one with notebook_name (its path works), or open one with use_notebook; list_notebooks shows \
+                 what there is.",
+            )),
+        }
+    }
+
+    fn path_of(&self, name: &str) -> Option<String> {
+        self.desk().names.iter().find(|(known, _)| known == name).map(|(_, path)| path.clone())
+    }
+
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,268 @@
+//! Sessions over a place in memory. The documents of real places have tests of their own.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use notebook::{CellKind, CellRef, Edit, NewCell, Notebook};
+use tokio::sync::watch;
+
+use super::*;
+use crate::place::{
+    Document, FileEntry, Future, Kernel, KernelDescription, KernelRequest, KernelState, KernelspecInfo, Place,
+};
+use crate::workspace::Settings;
+
+/// A document in memory.
+struct Page {
+    path: String,
+    notebook: Mutex<Notebook>,
+    version: watch::Sender<u64>,
+}
+
+impl Document for Page {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn snapshot(&self) -> Future<'_, Notebook> {
+        let notebook = self.notebook.lock().unwrap().clone();
+        async { Ok(notebook) }.boxed()
+    }
+
+    fn apply(&self, edits: Vec<Edit>, _: Vec<Expected>) -> Future<'_, Notebook> {
+        let mut notebook = self.notebook.lock().unwrap();
+        for edit in edits {
+            notebook.apply(edit).unwrap();
+        }
+        let notebook = notebook.clone();
+        async { Ok(notebook) }.boxed()
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.version.subscribe()
+    }
+}
+
+/// A kernel that cannot be started.
+struct Idle {
+    id: String,
+    is_shut_down: Mutex<bool>,
+}
+
+impl Kernel for Idle {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn description(&self) -> KernelDescription {
+        KernelDescription {
+            name: "idle".into(),
+            display_name: "Idle".into(),
+            language: "none".into(),
+            environment: "/bin/false".into(),
+            state: KernelState::NotStarted,
+            last_activity: None,
+        }
+    }
+
+    fn client(&self) -> Future<'_, kernel::Client> {
+        async { Err(Error::new(Side::Place, "It does not start.", "Nothing helps.")) }.boxed()
+    }
+
+    fn interrupt(&self) -> Future<'_, ()> {
+        async { Ok(()) }.boxed()
+    }
+
+    fn restart(&self) -> Future<'_, ()> {
+        async { Ok(()) }.boxed()
+    }
+
+    fn shutdown(&self) -> Future<'_, ()> {
+        *self.is_shut_down.lock().unwrap() = true;
+        async { Ok(()) }.boxed()
+    }
+}
+
+/// Notebooks in memory, a new kernel for each request.
+#[derive(Default)]
+struct Memory {
+    pages: Mutex<BTreeMap<String, Arc<Page>>>,
+    kernels: Mutex<Vec<Arc<Idle>>>,
+}
+
+impl Place for Memory {
+    fn description(&self) -> String {
+        "memory".into()
+    }
+
+    fn list_files(&self, _: &str, _: usize) -> Future<'_, Vec<FileEntry>> {
+        async { Ok(Vec::new()) }.boxed()
+    }
+
+    fn notebooks(&self, _: usize) -> Future<'_, Vec<String>> {
+        async { Ok(Vec::new()) }.boxed()
+    }
+
+    fn open(&self, path: &str, _: Mode) -> Future<'_, Arc<dyn Document>> {
+        let page = || Page {
+            path: path.to_owned(),
+            notebook: Mutex::new(Notebook::new()),
+            version: watch::Sender::new(0),
+        };
+        let page =
+            self.pages.lock().unwrap().entry(path.to_owned()).or_insert_with(|| Arc::new(page())).clone();
+        async { Ok(page as Arc<dyn Document>) }.boxed()
+    }
+
+    fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
+        async { Ok(Vec::new()) }.boxed()
+    }
+
+    fn kernels(&self) -> Vec<Arc<dyn Kernel>> {
+        self.kernels.lock().unwrap().iter().map(|kernel| kernel.clone() as Arc<dyn Kernel>).collect()
+    }
+
+    fn kernel(&self, _: KernelRequest) -> Future<'_, Arc<dyn Kernel>> {
+        let mut kernels = self.kernels.lock().unwrap();
+        let kernel = Arc::new(Idle { id: format!("k{}", kernels.len()), is_shut_down: Mutex::new(false) });
+        kernels.push(kernel.clone());
+        async { Ok(kernel as Arc<dyn Kernel>) }.boxed()
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed()
+    }
+}
+
+fn memory() -> (Arc<Memory>, Arc<Workspace>) {
+    let memory = Arc::new(Memory::default());
+    (memory.clone(), Workspace::new(memory, Settings::default()))
+}
+
+async fn with_cells(session: &Session, path: &str, count: usize) -> (Arc<Opened>, Notebook) {
+    let opened = session.use_notebook(path, path, Mode::Connect).await.unwrap();
+    let edits = (0..count).map(|index| {
+        let cell = NewCell::new(CellKind::Code, format!("{index}"));
+        Edit::Insert { index, cell }
+    });
+    let notebook = opened.document().apply(edits.collect(), Vec::new()).await.unwrap();
+    (opened, notebook)
+}
+
+#[tokio::test]
+async fn the_current_notebook_belongs_to_one_session() {
+    let (_, workspace) = memory();
+    let (one, other) = (Session::new(workspace.clone()), Session::new(workspace));
+    one.use_notebook("a", "x/a.ipynb", Mode::Connect).await.unwrap();
+    other.use_notebook("b", "b.ipynb", Mode::Connect).await.unwrap();
+    assert_eq!(one.notebook(None).await.unwrap().path(), "x/a.ipynb");
+    assert_eq!(other.notebook(None).await.unwrap().path(), "b.ipynb");
+    // A path and a name that another session gave lead to a notebook and change nothing.
+    assert_eq!(other.notebook(Some("x/a.ipynb")).await.unwrap().path(), "x/a.ipynb");
+    assert_eq!(other.notebook(Some("a")).await.unwrap().path(), "x/a.ipynb");
+    assert_eq!(other.current().as_deref(), Some("b"));
+}
+
+#[tokio::test]
+async fn a_name_that_nobody_gave_is_an_error_that_names_those_that_are() {
+    let (_, workspace) = memory();
+    let session = Session::new(workspace);
+    let error = session.notebook(None).await.err().unwrap();
+    assert!(error.to_string().contains("use_notebook"), "{error}");
+    session.use_notebook("plots", "p.ipynb", Mode::Connect).await.unwrap();
+    let error = session.notebook(Some("plot")).await.err().unwrap();
+    assert!(error.hint.contains("plots"), "{error}");
+}
+
+#[tokio::test]
+async fn an_index_means_the_cell_that_the_agent_was_shown_there() {
+    let (_, workspace) = memory();
+    let session = Session::new(workspace);
+    let (opened, before) = with_cells(&session, "a.ipynb", 3).await;
+    session.saw("a.ipynb", &before, 0..3);
+    assert_eq!(session.target("a.ipynb", &before, &CellRef::Index(1)).unwrap(), 1);
+
+    let cell = NewCell::new(CellKind::Code, "new".to_owned());
+    let after = opened.document().apply(vec![Edit::Insert { index: 0, cell }], Vec::new()).await.unwrap();
+    let error = session.target("a.ipynb", &after, &CellRef::Index(1)).err().unwrap();
+    assert!(error.cause.contains("at index 2 now"), "{error}");
+    let id = before.cells()[1].id().to_owned();
+    assert_eq!(session.target("a.ipynb", &after, &CellRef::Id(id)).unwrap(), 2);
+    // The refusal said how it is now.
+    assert_eq!(session.target("a.ipynb", &after, &CellRef::Index(1)).unwrap(), 1);
+}
+
+#[tokio::test]
+async fn what_the_agent_was_shown_is_what_it_expects() {
+    let (_, workspace) = memory();
+    let session = Session::new(workspace);
+    let (opened, before) = with_cells(&session, "a.ipynb", 2).await;
+    let id = before.cells()[0].id().to_owned();
+    assert_eq!(session.expected("a.ipynb", &id, None).revision, None);
+    session.saw("a.ipynb", &before, [0]);
+    assert_eq!(
+        session.expected("a.ipynb", &id, None).revision.as_deref(),
+        Some(before.cells()[0].revision())
+    );
+    assert_eq!(session.expected("a.ipynb", &id, Some("r".into())).revision.as_deref(), Some("r"));
+
+    let edit = Edit::SetSource { id: id.clone(), source: "changed".into() };
+    let after = opened.document().apply(vec![edit], Vec::new()).await.unwrap();
+    assert_eq!(session.changed_by_others("a.ipynb", &after), [0]);
+    session.saw("a.ipynb", &after, [0]);
+    assert_eq!(session.changed_by_others("a.ipynb", &after), [0; 0]);
+}
+
+#[tokio::test]
+async fn letting_go_ends_only_a_kernel_that_this_session_brought() {
+    let (memory, workspace) = memory();
+    let (one, other) = (Session::new(workspace.clone()), Session::new(workspace));
+    let opened = one.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
+    one.choose_kernel(&opened, &KernelWish::default(), None).await.unwrap();
+    other.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
+    let is_shut_down = |index: usize| *memory.kernels.lock().unwrap()[index].is_shut_down.lock().unwrap();
+
+    // Somebody else uses it.
+    assert!(one.unuse_notebook(Some("a")).await.unwrap().1.is_none());
+    // Somebody else brought it.
+    assert!(other.unuse_notebook(None).await.unwrap().1.is_none());
+    assert!(!is_shut_down(0));
+
+    let opened = one.use_notebook("b", "b.ipynb", Mode::Connect).await.unwrap();
+    one.choose_kernel(&opened, &KernelWish::default(), None).await.unwrap();
+    assert!(one.unuse_notebook(None).await.unwrap().1.is_some());
+    assert!(is_shut_down(1));
+    assert_eq!(one.current(), None);
+}
+
+#[tokio::test]
+async fn a_wish_joins_a_kernel_or_forces_a_new_one() {
+    let (_, workspace) = memory();
+    let session = Session::new(workspace);
+    let a = session.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
+    let b = session.use_notebook("b", "b.ipynb", Mode::Connect).await.unwrap();
+    let choose = |opened: Arc<Opened>, id: Option<&str>| {
+        let wish = KernelWish { id: id.map(str::to_owned), name: None };
+        let session = &session;
+        async move { session.choose_kernel(&opened, &wish, None).await.map(|kernel| kernel.id().to_owned()) }
+    };
+    assert_eq!(choose(a.clone(), None).await.unwrap(), "k0");
+    assert_eq!(choose(a.clone(), None).await.unwrap(), "k0");
+    assert_eq!(choose(b.clone(), Some("k0")).await.unwrap(), "k0");
+    assert_eq!(choose(b, Some("NEW")).await.unwrap(), "k1");
+    assert!(choose(a, Some("k7")).await.unwrap_err().hint.contains("list_kernels"));
+}
+
+#[tokio::test]
+async fn a_run_whose_kernel_does_not_start_is_over_and_says_why() {
+    let (_, workspace) = memory();
+    let session = Session::new(workspace.clone());
+    let (opened, _) = with_cells(&session, "a.ipynb", 1).await;
+    let run = session.run(opened, None, "1".into());
+    run.settled().await;
+    let crate::RunState::Failed(error) = run.state() else { panic!("{:?}", run.state()) };
+    assert_eq!(error.cause, "It does not start.");
+    assert_eq!(workspace.journal().run(run.id()).unwrap().source(), "1");
+}
