@@ -1,0 +1,109 @@
+//! What a process prints, emptied for ever and remembered for a message.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::Child;
+use tokio::task::JoinSet;
+
+/// How much of what was printed is remembered, in bytes.
+const MEMORY: usize = 8 * 1024;
+
+/// Empties the standard output and error of one process until it is dropped.
+pub(crate) struct Capture {
+    tail: Arc<Mutex<VecDeque<u8>>>,
+    readers: JoinSet<()>,
+}
+
+impl Capture {
+    /// Takes both streams of `child`. Every line goes to `on_line` as well.
+    pub(crate) fn of(child: &mut Child, on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        let (tail, on_line) = (Arc::new(Mutex::new(VecDeque::new())), Arc::new(on_line));
+        let mut readers = JoinSet::new();
+        if let Some(stdout) = child.stdout.take() {
+            readers.spawn(drain(stdout, tail.clone(), on_line.clone()));
+        }
+        if let Some(stderr) = child.stderr.take() {
+            readers.spawn(drain(stderr, tail.clone(), on_line));
+        }
+        Self { tail, readers }
+    }
+
+    /// Waits until all is read, at most for `patience`: a grandchild may hold the streams open for ever.
+    pub(crate) async fn finish(&mut self, patience: Duration) {
+        let all = async { while self.readers.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(patience, all).await;
+    }
+
+    /// The end of what was printed.
+    pub(crate) fn text(&self) -> String {
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let (one, other) = tail.as_slices();
+        String::from_utf8_lossy(&[one, other].concat()).trim().to_owned()
+    }
+
+    /// The last lines that say something, at most `count`.
+    pub(crate) fn last_lines(&self, count: usize) -> String {
+        let text = self.text();
+        let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+        lines[lines.len().saturating_sub(count)..].join("\n")
+    }
+}
+
+async fn drain(
+    mut stream: impl AsyncRead + Unpin,
+    tail: Arc<Mutex<VecDeque<u8>>>,
+    on_line: Arc<impl Fn(&str) + Send + Sync>,
+) {
+    let (mut buffer, mut line) = ([0; 4096], Vec::new());
+    while let Ok(count @ 1..) = stream.read(&mut buffer).await {
+        let bytes = &buffer[..count];
+        {
+            let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+            tail.extend(bytes);
+            let excess = tail.len().saturating_sub(MEMORY);
+            tail.drain(..excess);
+        }
+        for byte in bytes {
+            if *byte == b'\n' || *byte == b'\r' || line.len() == MEMORY {
+                on_line(String::from_utf8_lossy(&line).trim());
+                line.clear();
+            } else {
+                line.push(*byte);
+            }
+        }
+    }
+    on_line(String::from_utf8_lossy(&line).trim());
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::process::Stdio;
+
+    use tokio::process::Command;
+
+    use super::*;
+
+    fn shell(script: &str) -> Child {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_end_is_remembered_and_lines_are_told() {
+        let mut child = shell("i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; echo end >&2");
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let seen = lines.clone();
+        let mut capture = Capture::of(&mut child, move |line| seen.lock().unwrap().push(line.to_owned()));
+        child.wait().await.unwrap();
+        capture.finish(Duration::from_secs(30)).await;
+        assert!(capture.text().len() <= MEMORY);
+        assert!(capture.text().contains("line 2999") && capture.text().contains("end"));
+        assert_eq!(capture.last_lines(2).lines().count(), 2);
+        let lines = lines.lock().unwrap();
+        assert!((0..3000).all(|i| lines.contains(&format!("line {i}"))));
+    }
+}

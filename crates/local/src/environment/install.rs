@@ -1,0 +1,176 @@
+//! Makes a Python environment with uv, or with `venv` and pip.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::process::Command;
+use workspace::{Error, Side};
+
+use super::python::{self, interpreter_in};
+use crate::Surroundings;
+use crate::capture::Capture;
+
+/// What a first notebook needs: a kernel, and what its first plot imports. `pip` is for `%pip` in a cell.
+const PACKAGES: [&str; 4] = ["ipykernel", "matplotlib", "pandas", "pip"];
+
+/// The oldest Python for which the packages are still made.
+const OLDEST: (u32, u32) = (3, 9);
+
+/// Under which names a Python is looked for; `python3` may be too old.
+const NAMES: [&str; 8] =
+    ["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python3.9"];
+
+/// Takes lines for people while it goes on.
+pub(super) type Progress = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Makes the environment in `folder`, which must not exist.
+pub(super) struct Installer<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) surroundings: &'a Surroundings,
+    pub(super) progress: Progress,
+}
+
+impl Installer<'_> {
+    pub(super) async fn install(&self) -> Result<(), Error> {
+        if let Some(uv) = self.surroundings.program("uv") {
+            (self.progress)("Making a Python environment with uv");
+            let made = self.run(&uv, [OsStr::new("venv"), self.folder.as_os_str()]).await;
+            match made {
+                Ok(()) => return self.install_with_uv(&uv).await,
+                // An old or broken uv; there may be a Python that works.
+                Err(failure) => tracing::warn!("uv makes no environment: {}", failure.output),
+            }
+        }
+        let python = self.find_python().await?;
+        (self.progress)("Making a Python environment");
+        let with_pip =
+            self.run(&python, [OsStr::new("-m"), OsStr::new("venv"), self.folder.as_os_str()]).await;
+        let Err(failure) = with_pip else {
+            return self.install_with_pip(&self.interpreter()?, &[]).await;
+        };
+        tracing::info!("venv with pip failed, trying without: {}", failure.output);
+        let _ = std::fs::remove_dir_all(self.folder);
+        self.make_without_pip(&python, &failure).await
+    }
+
+    /// Debian splits Python: without `python3-venv` an environment comes without pip, if at all.
+    async fn make_without_pip(&self, python: &Path, first: &Failure) -> Result<(), Error> {
+        let arguments = ["-m", "venv", "--without-pip"].map(OsStr::new);
+        let made = self.run(python, arguments.into_iter().chain([self.folder.as_os_str()])).await;
+        let pip = self.run(python, ["-m", "pip", "--version"].map(OsStr::new)).await;
+        if made.is_err() || pip.is_err() {
+            return Err(Error::new(
+                Side::Person,
+                format!("{} cannot make an environment for kernels: {}", python.display(), first.output),
+                "Install what is missing (on Debian and Ubuntu: apt install python3-venv), or install uv; \
+                 then try again.",
+            ));
+        }
+        let interpreter = self.interpreter()?;
+        self.install_with_pip(python, &[OsStr::new("--python"), interpreter.as_os_str()]).await
+    }
+
+    async fn install_with_uv(&self, uv: &Path) -> Result<(), Error> {
+        let interpreter = self.interpreter()?;
+        let arguments =
+            [OsStr::new("pip"), OsStr::new("install"), OsStr::new("--python"), interpreter.as_os_str()];
+        let arguments = arguments.into_iter().chain(PACKAGES.map(OsStr::new));
+        self.run(uv, arguments).await.map_err(|failure| no_packages(&failure))
+    }
+
+    async fn install_with_pip(&self, python: &Path, options: &[&OsStr]) -> Result<(), Error> {
+        const INSTALL: [&str; 9] = [
+            "install",
+            "--no-input",
+            "--disable-pip-version-check",
+            "--no-warn-script-location",
+            "--progress-bar=off",
+            "--retries=2",
+            "--timeout=20",
+            "--prefer-binary",
+            "--upgrade",
+        ];
+        let arguments = ["-m", "pip"].map(OsStr::new).into_iter().chain(options.iter().copied());
+        let arguments = arguments.chain(INSTALL.map(OsStr::new)).chain(PACKAGES.map(OsStr::new));
+        self.run(python, arguments).await.map_err(|failure| no_packages(&failure))
+    }
+
+    fn interpreter(&self) -> Result<PathBuf, Error> {
+        interpreter_in(self.folder).ok_or_else(|| {
+            Error::new(
+                Side::Us,
+                format!("a Python environment was made in {} but holds no Python.", self.folder.display()),
+                "Remove that folder and try again, or install ipykernel in the project's own environment.",
+            )
+        })
+    }
+
+    async fn find_python(&self) -> Result<PathBuf, Error> {
+        for name in NAMES {
+            let Some(path) = self.surroundings.program(name) else { continue };
+            match python::ask(&path, self.surroundings).await {
+                Some(answer) if answer.version >= OLDEST => return Ok(answer.interpreter),
+                _ => {}
+            }
+        }
+        Err(Error::new(
+            Side::Person,
+            format!(
+                "there is no Python {}.{} or newer on PATH to run notebooks with, and no uv.",
+                OLDEST.0, OLDEST.1
+            ),
+            "Install Python (python.org, or the system's package manager) or uv, then try again.",
+        ))
+    }
+
+    async fn run(&self, program: &Path, arguments: impl IntoIterator<Item = &OsStr>) -> Result<(), Failure> {
+        let mut command = Command::new(program);
+        command.args(arguments).env_clear().envs(&self.surroundings.variables);
+        // They would send the packages elsewhere, or make pip refuse.
+        for name in
+            ["PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIRE_VIRTUALENV", "PYTHONHOME", "PYTHONPATH"]
+        {
+            command.env_remove(name);
+        }
+        command.env("PYTHONUNBUFFERED", "1").env("PYTHONIOENCODING", "utf-8");
+        // Not in a project's folder: its settings for uv and pip are not meant for this.
+        command.current_dir(self.folder.parent().unwrap_or(self.folder));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let failed = |output: String| Failure { program: program.display().to_string(), output };
+        let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+        let progress = self.progress.clone();
+        let mut capture = Capture::of(&mut child, move |line| {
+            if is_worth_telling(line) {
+                progress(line);
+            }
+        });
+        let status = child.wait().await.map_err(|error| failed(error.to_string()))?;
+        capture.finish(Duration::from_secs(1)).await;
+        if status.success() { Ok(()) } else { Err(failed(capture.last_lines(6))) }
+    }
+}
+
+/// A program that failed, and the end of what it said.
+struct Failure {
+    program: String,
+    output: String,
+}
+
+fn no_packages(failure: &Failure) -> Error {
+    Error::new(
+        Side::Person,
+        format!("the packages for a kernel could not be installed ({}): {}", failure.program, failure.output),
+        "Check the network and the package index (proxy, PIP_INDEX_URL, UV_INDEX_URL), then try again; or install \
+         ipykernel in the project's own environment.",
+    )
+}
+
+/// Whether a line of pip or uv tells a person how far it is.
+fn is_worth_telling(line: &str) -> bool {
+    ["Downloading", "Installing", "Resolved", "Prepared", "Installed", "Building"]
+        .iter()
+        .any(|word| line.starts_with(word))
+}

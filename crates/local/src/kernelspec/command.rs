@@ -1,0 +1,208 @@
+//! From a kernelspec to the command that is run, as `jupyter_client.manager.format_kernel_cmd` makes it.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use super::paths::prefix_of;
+use super::spec::Spec;
+use crate::Surroundings;
+use crate::environment::interpreter_in;
+
+/// The arguments of `program`, which a kernelspec runs, with the names in braces replaced.
+pub(crate) fn arguments(spec: &Spec, program: &Path, connection_file: &Path) -> Vec<OsString> {
+    // Jupyter means the prefix of the Python that it runs in; ours is that to which the kernel belongs.
+    let prefix = prefix_of(&spec.resources).or_else(|| program.parent()?.parent());
+    let value = |name: &str| match name {
+        "connection_file" => Some(connection_file.as_os_str().to_owned()),
+        "resource_dir" => Some(spec.resources.clone().into_os_string()),
+        "prefix" => prefix.map(|prefix| prefix.as_os_str().to_owned()),
+        _ => None,
+    };
+    spec.argv.iter().skip(1).map(|argument| substitute(argument, &value)).collect()
+}
+
+/// The program that a kernelspec runs. `None` if there is no such program.
+///
+/// A bare `python` is that of the environment in which the kernelspec lies, else that on `PATH`.
+pub(crate) fn program(spec: &Spec, surroundings: &Surroundings) -> Option<PathBuf> {
+    let name = spec.argv.first()?;
+    let name = substitute(name, &|name| match name {
+        "resource_dir" => Some(spec.resources.clone().into_os_string()),
+        "prefix" => prefix_of(&spec.resources).map(|prefix| prefix.as_os_str().to_owned()),
+        _ => None,
+    });
+    let named = Path::new(&name);
+    if named.is_absolute() {
+        return named.is_file().then(|| named.to_path_buf());
+    }
+    let name = named.to_str().filter(|_| named.components().count() == 1)?;
+    if is_bare_python(name) {
+        let own = prefix_of(&spec.resources).and_then(interpreter_in);
+        return own.or_else(|| surroundings.program(name)).or_else(|| surroundings.program("python3"));
+    }
+    surroundings.program(name)
+}
+
+/// Whether a kernelspec leaves open which Python it means.
+pub(crate) fn is_bare_python(name: &str) -> bool {
+    name.strip_prefix("python").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
+}
+
+/// Replaces `{name}` where `value` knows it and leaves everything else.
+fn substitute(argument: &str, value: &dyn Fn(&str) -> Option<OsString>) -> OsString {
+    let mut result = OsString::new();
+    let mut rest = argument;
+    while let Some(open) = rest.find('{') {
+        let (before, from) = rest.split_at(open);
+        result.push(before);
+        let known = from[1..].find('}').and_then(|close| Some((close, value(&from[1..=close])?)));
+        if let Some((close, value)) = known {
+            result.push(value);
+            rest = &from[close + 2..];
+        } else {
+            result.push("{");
+            rest = &from[1..];
+        }
+    }
+    result.push(rest);
+    result
+}
+
+/// The variables of a kernelspec, with `$NAME`, `${NAME}` and `$$` in them replaced as Python's
+/// `string.Template.safe_substitute` does.
+pub(crate) fn variables(spec: &Spec, surroundings: &Surroundings) -> BTreeMap<OsString, OsString> {
+    let expanded =
+        spec.env.iter().map(|(key, value)| (OsString::from(key), expand(value, &surroundings.variables)));
+    expanded.collect()
+}
+
+fn expand(text: &str, variables: &BTreeMap<OsString, OsString>) -> OsString {
+    let mut result = OsString::new();
+    let mut rest = text;
+    while let Some(dollar) = rest.find('$') {
+        let (before, from) = rest.split_at(dollar);
+        result.push(before);
+        let after = &from[1..];
+        if let Some(after) = after.strip_prefix('$') {
+            result.push("$");
+            rest = after;
+            continue;
+        }
+        let braced = after.strip_prefix('{');
+        let name = identifier(braced.unwrap_or(after));
+        let whole = braced.map_or(1 + name.len(), |_| 3 + name.len());
+        let is_closed = braced.is_none_or(|inner| inner[name.len()..].starts_with('}'));
+        match variables.get(OsStr::new(name)) {
+            Some(value) if is_closed && !name.is_empty() => {
+                result.push(value);
+                rest = &from[whole..];
+            }
+            _ => {
+                result.push("$");
+                rest = after;
+            }
+        }
+    }
+    result.push(rest);
+    result
+}
+
+fn identifier(text: &str) -> &str {
+    let end = text.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(text.len());
+    if text.starts_with(|c: char| c.is_ascii_digit()) { "" } else { &text[..end] }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::kernelspec::InterruptMode;
+
+    fn spec(argv: &[&str], resources: &Path) -> Spec {
+        Spec {
+            name: "k".into(),
+            resources: resources.into(),
+            argv: argv.iter().map(ToString::to_string).collect(),
+            display_name: "K".into(),
+            language: "k".into(),
+            env: BTreeMap::new(),
+            interrupt_mode: InterruptMode::Signal,
+        }
+    }
+
+    #[test]
+    fn known_names_in_braces_are_replaced_and_others_left() {
+        let resources = Path::new("/v/share/jupyter/kernels/k");
+        let argv = [
+            "k",
+            "{resource_dir}/k.jar",
+            "-f={connection_file}",
+            "{prefix}{other}",
+            "{",
+            "{}",
+            "a}{",
+            "ä{ö}",
+        ];
+        let arguments = arguments(&spec(&argv, resources), Path::new("/bin/k"), Path::new("/run/c.json"));
+        let expected =
+            ["/v/share/jupyter/kernels/k/k.jar", "-f=/run/c.json", "/v{other}", "{", "{}", "a}{", "ä{ö}"];
+        assert_eq!(arguments, expected);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_bare_python_is_that_of_the_prefix_then_that_on_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let (prefix, path) = (folder.path().join("v"), folder.path().join("path"));
+        let resources = prefix.join("share/jupyter/kernels/k");
+        let mut surroundings = Surroundings::default();
+        surroundings.variables.insert("PATH".into(), path.clone().into());
+        let spec = spec(&["python"], &resources);
+        assert_eq!(program(&spec, &surroundings), None);
+        crate::tests::script(&path.join("python3"), "");
+        assert_eq!(program(&spec, &surroundings), Some(path.join("python3")));
+        crate::tests::script(&prefix.join("bin/python"), "");
+        assert_eq!(program(&spec, &surroundings), Some(prefix.join("bin/python")));
+        assert!(is_bare_python("python3.12") && !is_bare_python("pythonw") && !is_bare_python("ipython"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_that_is_not_there_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        crate::tests::script(&folder.path().join("run"), "");
+        let resources = folder.path();
+        let found = |name: &str| program(&spec(&[name], resources), &Surroundings::default());
+        assert_eq!(found("{resource_dir}/run"), Some(folder.path().join("run")));
+        for name in ["/nowhere/run", "./run", "run", "{resource_dir}", ""] {
+            assert_eq!(found(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn variables_are_expanded_as_python_does() {
+        let variables: BTreeMap<OsString, OsString> =
+            [("A".into(), "1".into()), ("B_2".into(), "two".into())].into();
+        for (text, expected) in [
+            ("$A-${B_2}", "1-two"),
+            ("$$A", "$A"),
+            ("$A$", "1$"),
+            ("${A", "${A"),
+            ("${A }", "${A }"),
+            ("$none ${none}", "$none ${none}"),
+            ("$1 $ä ${}", "$1 $ä ${}"),
+        ] {
+            assert_eq!(expand(text, &variables), OsString::from(expected), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_trouble(text in "[${}A_1ä ]{0,12}") {
+            substitute(&text, &|name| (name == "A").then(|| "x".into()));
+            expand(&text, &[("A".into(), "x".into())].into());
+        }
+    }
+}

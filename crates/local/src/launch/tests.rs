@@ -1,0 +1,168 @@
+//! Kernels that are shell scripts. What a kernel does once it answers is shown with real ones, end to end.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use workspace::{Error, Kernel as _, KernelState, Side};
+
+use super::{LocalKernel, Recipe};
+use crate::Surroundings;
+use crate::environment::Choice;
+use crate::kernelspec::{InterruptMode, Spec};
+use crate::tests::script;
+
+/// A kernel that is the shell script `body`, in a folder of its own.
+fn kernel(body: &str) -> (TempDir, Arc<LocalKernel>) {
+    patient_kernel(body, Duration::from_secs(3600))
+}
+
+fn patient_kernel(body: &str, patience: Duration) -> (TempDir, Arc<LocalKernel>) {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    script(&program, body);
+    let variables: [(&str, PathBuf); 4] = [
+        ("JUPYTER_RUNTIME_DIR", folder.path().join("run")),
+        ("TMPDIR", folder.path().to_path_buf()),
+        ("PATH", "/usr/bin:/bin".into()),
+        ("BASH_FUNC_odd%%", "() { :; }".into()),
+    ];
+    let variables = variables.map(|(name, value)| (name.into(), value.into()));
+    let spec = Spec {
+        name: "k".into(),
+        resources: PathBuf::new(),
+        argv: vec!["program".into(), "{connection_file}".into()],
+        display_name: "K".into(),
+        language: "k".into(),
+        env: BTreeMap::from([("OWN".into(), "${PATH}!".into())]),
+        interrupt_mode: InterruptMode::Signal,
+    };
+    let recipe = Recipe {
+        id: "id".into(),
+        choice: Choice { spec, program, environment: None },
+        folder: folder.path().to_path_buf(),
+        notebook: Some("/root/x.ipynb".into()),
+        patience,
+        surroundings: Arc::new(Surroundings { variables: variables.into(), home: None }),
+    };
+    (folder, LocalKernel::new(recipe))
+}
+
+async fn failure(kernel: &LocalKernel) -> Error {
+    kernel.client().await.map(|_| ()).unwrap_err()
+}
+
+/// Waits until a script has written its process id there.
+async fn written(path: &Path) -> String {
+    loop {
+        match fs::read_to_string(path) {
+            Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+            _ => tokio::task::yield_now().await,
+        }
+    }
+}
+
+async fn until_gone(process: &str) {
+    while Path::new("/proc").join(process).exists() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_kernel_that_ends_at_once_says_why() {
+    let (folder, kernel) = kernel("echo on the way; echo something is broken >&2; exit 7");
+    let error = failure(&kernel).await;
+    assert_eq!(error.side, Side::Person);
+    for expected in ["exit code 7", "on the way", "something is broken"] {
+        assert!(error.cause.contains(expected), "{error}");
+    }
+    assert!(matches!(kernel.description().state, KernelState::Dead(how) if how.contains("exit code 7")));
+    assert_eq!(fs::read_dir(folder.path().join("run")).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_missing_ipykernel_is_recognised() {
+    let (_folder, kernel) = kernel("echo '/v/bin/python: No module named ipykernel_launcher' >&2; exit 1");
+    let error = failure(&kernel).await;
+    assert!(error.hint.contains("program -m pip install ipykernel"), "{error}");
+}
+
+#[tokio::test]
+async fn a_kernel_gets_its_surroundings() {
+    let body = r#"pwd; echo "[$OWN] [$JPY_SESSION_NAME] [$JPY_PARENT_PID]"; ls -l "$1" | cut -c1-10
+        grep -c hmac-sha256 "$1"; tr '\0' '\n' < /proc/$$/environ | grep BASH_FUNC; read -r line || echo no input; exit 1"#;
+    let (folder, kernel) = kernel(body);
+    let error = failure(&kernel).await;
+    let expected = [
+        folder.path().canonicalize().unwrap().display().to_string(),
+        format!("[/usr/bin:/bin!] [/root/x.ipynb] [{}]", std::process::id()),
+        "-rw-------\n1\n".to_owned(),
+        "BASH_FUNC_odd%%=() { :; }".to_owned(),
+        "no input".to_owned(),
+    ];
+    for expected in expected {
+        assert!(error.cause.contains(&expected), "{expected} in {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_kernel_that_finds_its_ports_taken_is_started_again_a_few_times() {
+    let (folder, kernel) = kernel("echo started >> starts; echo 'Address already in use' >&2; exit 1");
+    failure(&kernel).await;
+    assert_eq!(fs::read_to_string(folder.path().join("starts")).unwrap().lines().count(), 3);
+}
+
+#[tokio::test]
+async fn a_kernel_that_does_not_exist_is_an_error() {
+    let (folder, kernel) = kernel("");
+    fs::remove_file(folder.path().join("program")).unwrap();
+    let error = failure(&kernel).await;
+    assert!(error.cause.contains("program"), "{error}");
+}
+
+#[tokio::test]
+async fn a_kernel_that_never_answers_is_given_up_and_ended() {
+    // It has a child that ignores SIGTERM, as real ones may.
+    let body = "(trap '' TERM; sleep 1000) & echo $! > child; echo busy; echo $$ > pid; sleep 1000";
+    // Long enough for a shell to write two files.
+    let (folder, kernel) = patient_kernel(body, Duration::from_secs(2));
+    let starting = tokio::spawn({
+        let kernel = kernel.clone();
+        async move { failure(&kernel).await }
+    });
+    let (process, child) =
+        (written(&folder.path().join("pid")).await, written(&folder.path().join("child")).await);
+    assert_eq!(kernel.description().state, KernelState::Starting);
+    let error = starting.await.unwrap();
+    assert!(error.cause.contains("did not answer within"), "{error}");
+    until_gone(&process).await;
+    until_gone(&child).await;
+}
+
+#[tokio::test]
+async fn a_start_is_cut_short_by_a_shutdown_even_if_the_process_is_stopped() {
+    let (folder, kernel) = kernel("echo $$ > pid; kill -STOP $$");
+    let starting = tokio::spawn({
+        let kernel = kernel.clone();
+        async move { failure(&kernel).await }
+    });
+    let process = written(&folder.path().join("pid")).await;
+    kernel.shutdown().await.unwrap();
+    until_gone(&process).await;
+    assert!(starting.await.unwrap().cause.contains("was shut down"));
+    assert!(kernel.is_closed() && failure(&kernel).await.cause.contains("was shut down"));
+    assert!(matches!(kernel.description().state, KernelState::Dead(_)));
+}
+
+#[tokio::test]
+async fn a_kernel_that_was_never_started_can_be_shut_down_but_not_interrupted() {
+    let (_folder, kernel) = kernel("exit 1");
+    assert_eq!(kernel.description().state, KernelState::NotStarted);
+    assert_eq!(kernel.interrupt().await.unwrap_err().side, Side::Agent);
+    kernel.shutdown().await.unwrap();
+    assert!(kernel.is_closed());
+    assert!(kernel.restart().await.is_err());
+}

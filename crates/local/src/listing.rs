@@ -1,0 +1,221 @@
+//! What lies in a folder.
+
+use std::fs;
+use std::path::Path;
+
+use walkdir::{DirEntry, WalkDir};
+use workspace::{Error, FileEntry, FileKind, Side};
+
+use crate::path::Root;
+
+/// How many rows one listing has at most.
+const MOST_ROWS: usize = 20_000;
+
+/// How many entries a search for notebooks looks at.
+const MOST_ENTRIES: usize = 200_000;
+
+/// How deep a search for notebooks goes.
+const DEEPEST: usize = 24;
+
+/// The rows below `path`, sorted. Below it no link is followed, so there are no loops.
+pub(crate) fn list(root: &Root, path: &str, max_depth: usize) -> Result<Vec<FileEntry>, Error> {
+    let folder = root.resolve(path)?;
+    // A folder below that cannot be read is a row; the one asked for is an error.
+    fs::read_dir(&folder).map_err(|error| {
+        let cause = format!("the folder {path:?} cannot be listed: {error}.");
+        Error::new(
+            Side::Agent,
+            cause,
+            "Call list_files with path \"\" to see what there is from the root folder on.",
+        )
+    })?;
+    let walk = WalkDir::new(&folder).min_depth(1).max_depth(max_depth.saturating_add(1)).into_iter();
+    let walk = walk.filter_entry(|entry| !is_hidden(entry) && !entry.path().parent().is_some_and(is_foreign));
+    let mut rows: Vec<FileEntry> = walk
+        .take(MOST_ROWS + 1)
+        .filter_map(|next| match next {
+            Ok(entry) => Some(row(root, &entry)),
+            Err(error) => unreadable(root, &error),
+        })
+        .collect();
+    rows.sort_by(|one, other| one.path.cmp(&other.path));
+    // An unreadable folder has two rows: itself, and what happened when it was entered.
+    rows.dedup_by(|next, row| {
+        let is_same = next.path == row.path;
+        if is_same && matches!(next.kind, FileKind::Unreadable(_)) {
+            row.kind = next.kind.clone();
+        }
+        is_same
+    });
+    if rows.len() > MOST_ROWS {
+        rows.truncate(MOST_ROWS);
+        let path = root.relative(&folder).unwrap_or_default();
+        rows.push(plain(
+            path,
+            FileKind::Unreadable(format!("there is more than the first {MOST_ROWS} entries")),
+        ));
+    }
+    Ok(rows)
+}
+
+/// The paths of at most `limit` notebooks below the root, sorted.
+pub(crate) fn notebooks(root: &Root, limit: usize) -> Vec<String> {
+    let walk = WalkDir::new(root.real()).max_depth(DEEPEST).sort_by_file_name().into_iter();
+    let is_entered =
+        |entry: &DirEntry| entry.depth() == 0 || !entry.file_type().is_dir() || !is_foreign(entry.path());
+    let walk = walk.filter_entry(|entry| !is_hidden(entry) && is_entered(entry));
+    let found = walk.take(MOST_ENTRIES).flatten().filter(|entry| is_notebook(entry.path()));
+    // A link counts if it leads to a notebook inside.
+    let found = found.filter_map(|entry| match entry.file_type() {
+        kind if kind.is_file() => root.relative(entry.path()),
+        kind if kind.is_symlink() => {
+            let path = root.relative(entry.path())?;
+            root.resolve(&path).ok()?.is_file().then_some(path)
+        }
+        _ => None,
+    });
+    let mut paths: Vec<String> = found.take(limit).collect();
+    paths.sort();
+    paths
+}
+
+/// Whether a path has the name of a notebook.
+pub(crate) fn is_notebook(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
+}
+
+/// What Jupyter does not show either: hidden files, and those of `ContentsManager.hide_globs`.
+fn is_hidden(entry: &DirEntry) -> bool {
+    let name = entry.file_name().to_string_lossy();
+    entry.depth() > 0
+        && (name.starts_with('.') || name == "__pycache__" || name.ends_with('~') || name.ends_with(".pyc"))
+}
+
+/// Whether a folder holds what tools put there: environments, packages, what a build made.
+fn is_foreign(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default();
+    name == "node_modules"
+        || name == "site-packages"
+        || folder.join("pyvenv.cfg").exists()
+        || folder.join("conda-meta").exists()
+        || folder.join("CACHEDIR.TAG").exists()
+}
+
+fn row(root: &Root, entry: &DirEntry) -> FileEntry {
+    let Some(path) = root.relative(entry.path()) else {
+        let path =
+            entry.path().strip_prefix(root.real()).unwrap_or(entry.path()).to_string_lossy().into_owned();
+        return plain(path, FileKind::Unreadable("its name is not UTF-8".to_owned()));
+    };
+    if entry.path_is_symlink() && root.resolve(&path).is_err() {
+        return plain(path, FileKind::Unreadable("a link to nothing, or out of the folder".to_owned()));
+    }
+    let meta = match fs::metadata(entry.path()) {
+        Ok(meta) => meta,
+        Err(error) => return plain(path, FileKind::Unreadable(error.to_string())),
+    };
+    let kind = match () {
+        () if meta.is_dir() => FileKind::Directory,
+        () if is_notebook(entry.path()) => FileKind::Notebook,
+        () => FileKind::File,
+    };
+    let size = meta.is_file().then_some(meta.len());
+    FileEntry { path, kind, size, modified: meta.modified().ok() }
+}
+
+fn unreadable(root: &Root, error: &walkdir::Error) -> Option<FileEntry> {
+    let path = root.relative(error.path()?)?;
+    let why = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
+    Some(plain(path, FileKind::Unreadable(why)))
+}
+
+fn plain(path: String, kind: FileKind) -> FileEntry {
+    FileEntry { path, kind, size: None, modified: None }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn tree(files: &[&str]) -> (tempfile::TempDir, Root) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        for file in files {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "12345").unwrap();
+        }
+        (folder, Root::new(root))
+    }
+
+    fn rows(root: &Root, path: &str, depth: usize) -> Vec<String> {
+        let rows = list(root, path, depth).unwrap();
+        rows.into_iter().map(|row| format!("{} {:?} {:?}", row.path, row.kind, row.size)).collect()
+    }
+
+    #[test]
+    fn a_listing_shows_what_jupyter_shows_down_to_the_depth() {
+        let (_folder, root) =
+            tree(&["b/c/d.txt", "b/x.IPYNB", "a.csv", ".git/x", "b/__pycache__/y.pyc", "b-2/z~"]);
+        assert_eq!(rows(&root, "", 0), ["a.csv File Some(5)", "b Directory None", "b-2 Directory None"]);
+        assert_eq!(
+            rows(&root, "b", 1),
+            ["b/c Directory None", "b/c/d.txt File Some(5)", "b/x.IPYNB Notebook Some(5)"]
+        );
+        assert!(
+            list(&root, "a.csv", 0).is_err()
+                && list(&root, "no", 0).is_err()
+                && list(&root, "..", 0).is_err()
+        );
+    }
+
+    #[test]
+    fn folders_of_tools_are_shown_and_not_entered() {
+        let (_folder, root) = tree(&["node_modules/m/x.ipynb", "env/pyvenv.cfg", "env/x.ipynb", "x.ipynb"]);
+        assert_eq!(
+            rows(&root, "", 3),
+            ["env Directory None", "node_modules Directory None", "x.ipynb Notebook Some(5)"]
+        );
+        assert_eq!(notebooks(&root, 10), ["x.ipynb"]);
+    }
+
+    #[test]
+    fn links_that_lead_out_and_names_that_cannot_be_written_are_rows_that_say_so() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let (folder, root) = tree(&["a/x.ipynb"]);
+        symlink(folder.path(), root.real().join("out")).unwrap();
+        symlink("..", root.real().join("a/loop")).unwrap();
+        fs::write(root.real().join(std::ffi::OsStr::from_bytes(b"b\xff")), "").unwrap();
+        assert_eq!(
+            rows(&root, "", 3),
+            [
+                "a Directory None",
+                "a/loop Directory None",
+                "a/x.ipynb Notebook Some(5)",
+                "b\u{fffd} Unreadable(\"its name is not UTF-8\") None",
+                "out Unreadable(\"a link to nothing, or out of the folder\") None",
+            ]
+        );
+    }
+
+    #[test]
+    fn notebooks_are_found_in_the_tree_without_loops() {
+        let (folder, root) = tree(&[
+            "b/x.ipynb",
+            "a.ipynb",
+            ".hidden/x.ipynb",
+            "b/.ipynb_checkpoints/x.ipynb",
+            "t/CACHEDIR.TAG",
+            "t/x.ipynb",
+        ]);
+        symlink("..", root.real().join("b/up")).unwrap();
+        symlink("x.ipynb", root.real().join("b/y.ipynb")).unwrap();
+        fs::write(folder.path().join("o.ipynb"), "").unwrap();
+        symlink(folder.path().join("o.ipynb"), root.real().join("o.ipynb")).unwrap();
+        assert_eq!(notebooks(&root, 10), ["a.ipynb", "b/x.ipynb", "b/y.ipynb"]);
+        assert_eq!(notebooks(&root, 1), ["a.ipynb"]);
+    }
+}

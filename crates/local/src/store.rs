@@ -1,0 +1,118 @@
+//! Notebook files: one document for each, however often and under whatever path it is opened.
+
+mod document;
+mod failure;
+mod file;
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
+mod watch;
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use notebook::Notebook;
+use workspace::{Document as _, Error, Mode, Side};
+
+pub(crate) use document::FileDocument;
+
+use crate::listing::is_notebook;
+use crate::path::Root;
+use watch::Watch;
+
+/// The notebooks of one folder that are open.
+pub(crate) struct Store {
+    root: Root,
+    documents: Arc<Documents>,
+    watch: Watch,
+}
+
+/// The open documents by real path.
+#[derive(Default)]
+pub(crate) struct Documents(Mutex<HashMap<PathBuf, Weak<FileDocument>>>);
+
+impl Documents {
+    /// The document of a real path, if it is open.
+    fn get(&self, file: &Path) -> Option<Arc<FileDocument>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(file)?.upgrade()
+    }
+
+    /// The document of a real path; `make` makes it if it is not open.
+    fn get_or_insert(&self, file: &Path, make: impl FnOnce() -> Arc<FileDocument>) -> Arc<FileDocument> {
+        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(document) = documents.get(file).and_then(Weak::upgrade) {
+            return document;
+        }
+        documents.retain(|_, document| document.strong_count() > 0);
+        let document = make();
+        documents.insert(file.to_path_buf(), Arc::downgrade(&document));
+        document
+    }
+
+    /// Whether a document in `folder` is open.
+    fn has_any_in(&self, folder: &Path) -> bool {
+        let documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        documents.iter().any(|(file, document)| file.parent() == Some(folder) && document.strong_count() > 0)
+    }
+}
+
+impl Store {
+    pub(crate) fn new(root: Root) -> Self {
+        let documents = Arc::new(Documents::default());
+        Self { root, watch: Watch::new(documents.clone()), documents }
+    }
+
+    /// Opens a notebook and reads it once, so that what is no notebook is refused here.
+    pub(crate) async fn open(&self, path: &str, mode: Mode) -> Result<Arc<FileDocument>, Error> {
+        let (root, asked) = (self.root.clone(), path.to_owned());
+        let found = tokio::task::spawn_blocking(move || locate(&root, &asked, mode)).await;
+        let (file, path) = found.unwrap_or_else(|error| Err(failure::ours(&error)))?;
+        let document = self.documents.get_or_insert(&file, || FileDocument::new(file.clone(), path));
+        // Before the first reading, so that nothing is missed between the two.
+        self.watch.watch(&file);
+        document.snapshot().await?;
+        Ok(document)
+    }
+}
+
+/// The real path of a notebook and the path by which agents know it; made if `mode` says so.
+fn locate(root: &Root, path: &str, mode: Mode) -> Result<(PathBuf, String), Error> {
+    let file = root.resolve(path)?;
+    if !is_notebook(&file) {
+        return Err(Error::new(
+            Side::Agent,
+            format!("{path:?} is not a notebook: its name does not end in .ipynb."),
+            "Give the path of an .ipynb file; list_notebooks shows those that there are.",
+        ));
+    }
+    let known = root.relative(&file).ok_or_else(|| {
+        Error::new(Side::Agent, format!("the name of {path:?} is not UTF-8."), "Rename the file.")
+    })?;
+    match (fs::metadata(&file), mode) {
+        (Ok(meta), _) if !meta.is_file() => {
+            let cause = format!("{known:?} is not a regular file.");
+            return Err(Error::new(Side::Agent, cause, "list_notebooks shows the notebooks that there are."));
+        }
+        (Ok(_), Mode::Connect) => {}
+        (Ok(_), Mode::Create) => {
+            let cause = format!("there is a notebook {known:?} already; it was left as it is.");
+            return Err(Error::new(
+                Side::Agent,
+                cause,
+                "Open it with mode \"connect\", or give another path.",
+            ));
+        }
+        (Err(error), Mode::Connect) => return Err(failure::reading(&known, &error)),
+        (Err(_), Mode::Create) => create(&file).map_err(|error| failure::creating(&known, &error))?,
+    }
+    Ok((file, known))
+}
+
+fn create(file: &Path) -> std::io::Result<()> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    file::create(file, &Notebook::new())
+}

@@ -1,0 +1,315 @@
+//! Two stores on one folder stand for two programs.
+
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures_util::poll;
+use notebook::{CellKind, Edit, NewCell};
+use tempfile::TempDir;
+use workspace::{Document as _, Expected};
+
+use super::*;
+
+const NOTEBOOK: &str = r#"{
+ "cells": [
+  {"cell_type": "code", "execution_count": null, "id": "a", "metadata": {}, "outputs": [], "source": "one"},
+  {"cell_type": "markdown", "id": "b", "metadata": {}, "source": "two"}
+ ],
+ "metadata": {}, "nbformat": 4, "nbformat_minor": 5
+}"#;
+
+/// A folder with the notebook `x.ipynb`.
+fn folder() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().canonicalize().unwrap().join("x.ipynb");
+    fs::write(&file, NOTEBOOK).unwrap();
+    (folder, file)
+}
+
+fn store(folder: &TempDir) -> Store {
+    Store::new(Root::new(folder.path().to_path_buf()))
+}
+
+async fn open(folder: &TempDir) -> (Store, Arc<FileDocument>) {
+    let store = store(folder);
+    let document = store.open("x.ipynb", Mode::Connect).await.unwrap();
+    (store, document)
+}
+
+fn set(id: &str, source: &str) -> Vec<Edit> {
+    vec![Edit::SetSource { id: id.to_owned(), source: source.to_owned() }]
+}
+
+fn sources(notebook: &Notebook) -> Vec<String> {
+    notebook.cells().iter().map(|cell| cell.source().into_owned()).collect()
+}
+
+fn on_disk(file: &Path) -> Vec<String> {
+    sources(&Notebook::parse(fs::read(file).unwrap().into()).unwrap())
+}
+
+#[tokio::test]
+async fn edits_of_others_to_other_cells_survive() {
+    let (folder, file) = folder();
+    let (_store, document) = open(&folder).await;
+    fs::write(&file, NOTEBOOK.replace("two", "two, by hand")).unwrap();
+    let revision = document.snapshot().await.unwrap().cell("a").unwrap().1.revision().to_owned();
+    fs::write(&file, NOTEBOOK.replace("two", "two, by hand again")).unwrap();
+    let expected = vec![Expected { id: "a".into(), revision: Some(revision) }];
+    let after = document.apply(set("a", "three"), expected).await.unwrap();
+    assert_eq!(sources(&after), ["three", "two, by hand again"]);
+    assert_eq!(on_disk(&file), ["three", "two, by hand again"]);
+}
+
+#[tokio::test]
+async fn an_edit_on_a_stale_view_is_refused_with_the_new_source() {
+    let (folder, file) = folder();
+    let (_store, document) = open(&folder).await;
+    let revision = document.snapshot().await.unwrap().cell("a").unwrap().1.revision().to_owned();
+    let foreign = NOTEBOOK.replace("one", "one, by hand");
+    fs::write(&file, &foreign).unwrap();
+    let expected = |id: &str| vec![Expected { id: id.into(), revision: Some(revision.clone()) }];
+    let error = document.apply(set("a", "three"), expected("a")).await.unwrap_err();
+    assert!(error.side == Side::Agent && error.cause.ends_with("):\none, by hand"), "{error}");
+    let now = document.snapshot().await.unwrap();
+    assert!(error.hint.contains(now.cell("a").unwrap().1.revision()), "{error}");
+    let error = document.apply(set("a", "three"), expected("gone")).await.unwrap_err();
+    assert!(error.cause.contains("no cell gone"), "{error}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), foreign);
+}
+
+#[tokio::test]
+async fn all_edits_are_made_or_none() {
+    let (folder, file) = folder();
+    let (_store, document) = open(&folder).await;
+    let edits = [set("a", "three"), set("gone", "x")].concat();
+    document.apply(edits, vec![]).await.unwrap_err();
+    assert_eq!(fs::read_to_string(&file).unwrap(), NOTEBOOK);
+    assert_eq!(sources(&document.snapshot().await.unwrap()), ["one", "two"]);
+}
+
+#[tokio::test]
+async fn a_change_within_a_tick_of_the_clock_is_seen() {
+    let (folder, file) = folder();
+    let (_store, document) = open(&folder).await;
+    for count in 100..200 {
+        fs::write(&file, NOTEBOOK.replace("two", &count.to_string())).unwrap();
+        assert_eq!(sources(&document.snapshot().await.unwrap())[1], count.to_string());
+    }
+}
+
+#[test]
+fn a_file_that_changed_since_it_was_looked_at_is_not_replaced() {
+    let (_folder, file) = folder();
+    let stamp = file::Stamp::of(&file).unwrap();
+    fs::write(&file, NOTEBOOK.replace("two", "two, by hand")).unwrap();
+    let replaced = file::replace(&file, &Notebook::new(), stamp, 0).unwrap();
+    assert!(matches!(replaced, file::Replaced::Changed));
+    assert_eq!(on_disk(&file), ["one", "two, by hand"]);
+}
+
+#[tokio::test]
+async fn what_changes_nothing_writes_nothing() {
+    let (folder, file) = folder();
+    let (_store, document) = open(&folder).await;
+    document.apply(set("a", "three"), vec![]).await.unwrap();
+    let before = file::Stamp::of(&file).unwrap();
+    document.apply(set("a", "three"), vec![]).await.unwrap();
+    assert_eq!(file::Stamp::of(&file).unwrap(), before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn two_programs_lose_nothing_of_each_other_and_no_reader_sees_a_half() {
+    const EACH: usize = 25;
+    let (folder, file) = folder();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let reader = std::thread::spawn({
+        let (file, is_over) = (file.clone(), is_over.clone());
+        move || {
+            while !is_over.load(Ordering::Relaxed) {
+                assert!(on_disk(&file).len() >= 2);
+            }
+        }
+    });
+    let mut writers = Vec::new();
+    for name in ["left", "right"] {
+        let (store, document) = open(&folder).await;
+        writers.push(tokio::spawn(async move {
+            for count in 0..EACH {
+                let cell = NewCell::new(CellKind::Code, format!("{name} {count}"));
+                document.apply(vec![Edit::Insert { index: 0, cell }], vec![]).await.unwrap();
+            }
+            drop(store);
+        }));
+    }
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    is_over.store(true, Ordering::Relaxed);
+    reader.join().unwrap();
+    let sources = on_disk(&file);
+    for expected in
+        ["left", "right"].iter().flat_map(|name| (0..EACH).map(move |count| format!("{name} {count}")))
+    {
+        assert!(sources.contains(&expected), "{expected} in {sources:?}");
+    }
+    assert_eq!(sources.len(), 2 * EACH + 2);
+}
+
+#[tokio::test]
+async fn a_link_stays_a_link_and_is_the_same_document() {
+    let (folder, file) = folder();
+    let root = file.parent().unwrap();
+    fs::create_dir(root.join("deep")).unwrap();
+    symlink("../x.ipynb", root.join("deep/link.ipynb")).unwrap();
+    let (store, document) = open(&folder).await;
+    let linked = store.open("/deep/link.ipynb", Mode::Connect).await.unwrap();
+    assert!(Arc::ptr_eq(&document, &linked));
+    linked.apply(set("a", "three"), vec![]).await.unwrap();
+    assert!(root.join("deep/link.ipynb").is_symlink());
+    assert_eq!(on_disk(&file), ["three", "two"]);
+}
+
+#[tokio::test]
+async fn a_written_file_keeps_its_permissions_and_leaves_nothing_beside_it() {
+    let (folder, file) = folder();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    let (_store, document) = open(&folder).await;
+    document.apply(set("a", "three"), vec![]).await.unwrap();
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn a_read_only_file_is_not_replaced() {
+    let (folder, file) = folder();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+    let (_store, document) = open(&folder).await;
+    let error = document.apply(set("a", "three"), vec![]).await.unwrap_err();
+    assert!(error.side == Side::Person && error.cause.contains("read-only"), "{error}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), NOTEBOOK);
+}
+
+#[tokio::test]
+async fn a_half_written_file_is_waited_for_and_never_overwritten() {
+    let (folder, file) = folder();
+    let (_store, document) = open(&folder).await;
+    let half = &NOTEBOOK[..NOTEBOOK.len() / 2];
+    for text in [half, ""] {
+        fs::write(&file, text).unwrap();
+        let error = document.apply(set("a", "three"), vec![]).await.unwrap_err();
+        assert!(error.cause.contains("readable notebook"), "{error}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    }
+    let finish = async { fs::write(&file, NOTEBOOK.replace("two", "whole")).unwrap() };
+    let (after, ()) = tokio::join!(document.apply(set("a", "three"), vec![]), finish);
+    assert_eq!(sources(&after.unwrap()), ["three", "whole"]);
+}
+
+#[tokio::test]
+async fn a_file_that_is_gone_stays_gone() {
+    let (folder, file) = folder();
+    let (_store, document) = open(&folder).await;
+    fs::remove_file(&file).unwrap();
+    let error = document.apply(set("a", "three"), vec![]).await.unwrap_err();
+    assert!(error.cause.contains("no notebook"), "{error}");
+    assert!(!file.exists());
+}
+
+#[tokio::test]
+async fn a_document_does_not_follow_a_link_that_takes_its_place() {
+    let (folder, file) = folder();
+    let outside = tempfile::tempdir().unwrap();
+    let (_store, document) = open(&folder).await;
+    fs::write(outside.path().join("x.ipynb"), NOTEBOOK).unwrap();
+    fs::remove_file(&file).unwrap();
+    symlink(outside.path().join("x.ipynb"), &file).unwrap();
+    document.apply(set("a", "three"), vec![]).await.unwrap_err();
+    assert_eq!(on_disk(&outside.path().join("x.ipynb")), ["one", "two"]);
+}
+
+#[tokio::test]
+async fn whoever_asks_and_leaves_is_still_served() {
+    let (folder, file) = folder();
+    let (_store, document) = open(&folder).await;
+    let mut left = document.apply(set("a", "three"), vec![]);
+    assert!(poll!(&mut left).is_pending());
+    drop(left);
+    document.apply(set("b", "four"), vec![]).await.unwrap();
+    assert_eq!(on_disk(&file), ["three", "four"]);
+}
+
+#[tokio::test]
+async fn changes_by_others_are_told_and_our_own_are_not() {
+    let (folder, file) = folder();
+    let (_store, document) = open(&folder).await;
+    let mut changes = document.changes();
+    document.apply(set("a", "three"), vec![]).await.unwrap();
+    document.apply(set("b", "four"), vec![]).await.unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(file.with_extension("new"), text.replace("four", "five")).unwrap();
+    fs::rename(file.with_extension("new"), &file).unwrap();
+    tokio::time::timeout(Duration::from_secs(30), changes.changed()).await.unwrap().unwrap();
+    assert_eq!(*changes.borrow(), 1);
+    assert_eq!(sources(&document.snapshot().await.unwrap()), ["three", "five"]);
+    assert_eq!(*changes.borrow(), 1);
+}
+
+#[tokio::test]
+async fn cells_without_ids_in_the_file_keep_those_that_they_were_given() {
+    let (folder, file) = folder();
+    let old = NOTEBOOK
+        .replace(r#" "id": "a","#, "")
+        .replace(r#" "id": "b","#, "")
+        .replace("minor\": 5", "minor\": 4");
+    fs::write(&file, &old).unwrap();
+    let (_store, document) = open(&folder).await;
+    let ids =
+        |notebook: &Notebook| notebook.cells().iter().map(|cell| cell.id().to_owned()).collect::<Vec<_>>();
+    let before = ids(&document.snapshot().await.unwrap());
+    document.apply(set(&before[0], "three"), vec![]).await.unwrap();
+    fs::write(&file, fs::read_to_string(&file).unwrap().replace("two", "two, by hand")).unwrap();
+    let now = document.snapshot().await.unwrap();
+    assert_eq!((ids(&now), sources(&now)), (before, vec!["three".to_owned(), "two, by hand".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_new_notebook_is_made_with_its_folders_and_never_over_another() {
+    let (folder, file) = folder();
+    let store = store(&folder);
+    let document = store.open("new/folder/y.ipynb", Mode::Create).await.unwrap();
+    assert_eq!(
+        (document.path(), document.snapshot().await.unwrap().cells().len()),
+        ("new/folder/y.ipynb", 0)
+    );
+    let made = folder.path().join("new/folder/y.ipynb");
+    assert_eq!(fs::metadata(&made).unwrap().permissions().mode() & 0o600, 0o600);
+    assert_eq!(fs::read_dir(made.parent().unwrap()).unwrap().count(), 1);
+    let error = store.open("x.ipynb", Mode::Create).await.err().unwrap();
+    assert!(error.cause.contains("already"), "{error}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), NOTEBOOK);
+}
+
+#[tokio::test]
+async fn what_is_no_notebook_is_refused_at_once() {
+    let (folder, file) = folder();
+    let root = file.parent().unwrap();
+    fs::create_dir(root.join("folder.ipynb")).unwrap();
+    fs::write(root.join("text.txt"), NOTEBOOK).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(root.join("pipe.ipynb")).status().unwrap();
+    assert!(made.success());
+    let store = store(&folder);
+    for (path, expected) in [
+        ("folder.ipynb", "not a regular file"),
+        ("pipe.ipynb", "not a regular file"),
+        ("text.txt", "not a notebook"),
+        ("none.ipynb", "no notebook"),
+        ("../x.ipynb", "leads out"),
+    ] {
+        let error = store.open(path, Mode::Connect).await.err().unwrap();
+        assert!(error.cause.contains(expected), "{path}: {error}");
+    }
+    let error = store.open("text.txt", Mode::Create).await.err().unwrap();
+    assert!(error.cause.contains("not a notebook"), "{error}");
+}
