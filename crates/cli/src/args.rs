@@ -5,22 +5,68 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Gives any AI agent a notebook, over the Model Context Protocol.
+/// Gives any AI agent a notebook, over the Model Context Protocol
+///
+/// Without a subcommand: an MCP server for the notebooks of the folder it runs in, with kernels of this machine, and
+/// for a Google Colab tab.
 #[derive(Debug, Parser)]
-#[command(name = "cellbridge", version, max_term_width = 100)]
+#[command(name = "cellbridge", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) every: Every,
+
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Show what an agent can do here: makes, runs and mends a real notebook
+    ///
+    /// Starts this program as an MCP server, plays the agent, and leaves `cellbridge-demo.ipynb`. Where there is no
+    /// Python kernel, one is installed first.
+    Demo(Demo),
+
     /// Serve the notebook that a person has open in a Google Colab tab
     ///
     /// A drop-in for colab-mcp: the same tools, the same address, the same answers. The agent calls
     /// `open_colab_browser_connection`, the person accepts in the browser, and the agent reads, edits and runs
     /// the notebook in the tab.
     Colab(Box<Colab>),
+}
+
+/// The server with every place.
+#[derive(Debug, Args)]
+pub(crate) struct Every {
+    #[command(flatten)]
+    pub(crate) serving: Serving,
+
+    /// The folder that agents work in; nothing outside it is read or written [default: the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+
+    /// The characters that one reply may hold
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(500..))]
+    pub(crate) max_characters: u32,
+
+    /// The images that one reply may hold
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) max_images: u32,
+
+    /// How long `execute_cell` waits when the agent does not say; the run itself goes on
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) execution_timeout: Duration,
+
+    /// Never open a browser for the Colab tab
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Where the notebook is left [default: the current folder]
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,8 @@
 #![expect(clippy::print_stderr, reason = "talking to people is this crate's part")]
 
 mod args;
+mod beside;
+mod demo;
 mod logging;
 mod serve;
 
@@ -13,18 +15,15 @@ use clap::Parser as _;
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
-    let Command::Colab(options) = Cli::parse().command;
-    for (is_given, option) in [
-        (options.enable_runtime, "--enable-runtime"),
-        (options.client_oauth_config.is_some(), "--client-oauth-config"),
-    ] {
-        if is_given {
-            eprintln!(
-                "cellbridge: {option}: running code on a Colab runtime without a tab is not built yet. Leave the \
-                 option out: the tools of the connected tab work without it."
-            );
-            return ExitCode::from(2);
-        }
+    let cli = Cli::parse();
+    if let Some(Command::Colab(options)) = &cli.command
+        && let Some(option) = not_built(options)
+    {
+        eprintln!(
+            "cellbridge: {option}: running code on a Colab runtime without a tab is not built yet. Leave the option out: \
+             the tools of the connected tab work without it."
+        );
+        return ExitCode::from(2);
     }
     // One thread: every call is a hand-over between tasks, which is quickest without a second one.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -34,14 +33,29 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let served = runtime.block_on(serve::colab(*options));
+    let ended = runtime.block_on(async {
+        match cli.command {
+            None => serve::every_place(cli.every).await,
+            Some(Command::Colab(options)) => serve::colab(*options).await,
+            Some(Command::Demo(options)) => demo::run(options).await,
+        }
+    });
     // A read of standard input that is under way on a terminal cannot be ended.
     runtime.shutdown_background();
-    match served {
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("cellbridge: {error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// The option that is given and not built, if any.
+fn not_built(options: &args::Colab) -> Option<&'static str> {
+    let options = [
+        (options.enable_runtime, "--enable-runtime"),
+        (options.client_oauth_config.is_some(), "--client-oauth-config"),
+    ];
+    options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
 }

@@ -2,21 +2,63 @@
 
 use std::io::IsTerminal as _;
 use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use colab::{Browser, Listener, Settings};
+use local::Surroundings;
 use mcp::{Guard, Server};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use workspace::Token;
+use workspace::{Token, Workspace};
 
 use crate::args::{self, Serving, Transport};
+use crate::beside::Beside;
 use crate::logging;
 
 const DEFAULT_HTTP_PORT: u16 = 4040;
 /// How long the last frames may take to leave at the end.
 const CLOSING: Duration = Duration::from_secs(3);
+/// How long `open_colab_browser_connection` waits for the person.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Serves every place until the end: the notebooks of a folder, and a Colab tab.
+pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
+    let serving = &options.serving;
+    let token = Token::generate()?;
+    let door = Door::for_transport(serving).await?;
+    let _log = logging::start(&serving.logging, secrets(&token, door.as_ref()))?;
+    let root = match &options.root {
+        Some(root) => root.clone(),
+        None => std::env::current_dir().context("the current folder is gone; name one with --root")?,
+    };
+    let root = root.canonicalize().with_context(|| format!("--root {} cannot be entered", root.display()))?;
+    if !root.is_dir() {
+        bail!("--root {} is no folder", root.display());
+    }
+    let folder = local::Folder::new(root, surroundings());
+    let budget =
+        render::Budget { characters: options.max_characters as usize, images: options.max_images as usize };
+    let workspace =
+        Workspace::new(folder, workspace::Settings { budget, patience: options.execution_timeout });
+
+    let shutdown = CancellationToken::new();
+    let tab_port = serving.port.filter(|_| serving.transport == Transport::Stdio).unwrap_or(0);
+    let listener = Listener::bind(tab_port).context("the port for the Colab tab could not be opened")?;
+    let settings = Settings {
+        browser: browser(options.no_browser),
+        connect_patience: CONNECT_PATIENCE,
+        call_silence: None,
+    };
+    let (tab, tabs) = colab::Colab::new(listener, token, settings, shutdown.clone())?;
+    let tabs = tokio::spawn(tabs);
+    let server = Server::with_workspace(workspace.clone(), Some(Arc::new(Beside::new(tab))));
+    let served = until_the_end(server, door, "cellbridge -- cellbridge", &shutdown).await;
+    workspace.shutdown().await;
+    let _ = tokio::time::timeout(CLOSING, tabs).await;
+    served
+}
 
 /// Serves the Colab tab until the end.
 pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
@@ -32,9 +74,8 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
         (None, port) => port.filter(|_| is_stdio).unwrap_or(0),
     };
     let token = Token::generate()?;
-    let door = if is_stdio { None } else { Some(Door::open(serving).await?) };
-    let secrets = [Some(&token), door.as_ref().and_then(|door| door.token.as_ref())];
-    let _log = logging::start(&serving.logging, secrets.into_iter().flatten().cloned().collect())?;
+    let door = Door::for_transport(serving).await?;
+    let _log = logging::start(&serving.logging, secrets(&token, door.as_ref()))?;
     let listener = Listener::bind(tab_port).context("the port for the Colab tab could not be opened")?;
     tracing::info!(port = listener.port(), "waiting for a Colab tab");
 
@@ -46,11 +87,22 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
     };
     let (place, tabs) = colab::Colab::new(listener, token, settings, shutdown.clone())?;
     let tabs = tokio::spawn(tabs);
+    let served = until_the_end(Server::new(place), door, "colab -- cellbridge colab", &shutdown).await;
+    let _ = tokio::time::timeout(CLOSING, tabs).await;
+    served
+}
+
+/// Serves agents until they, the person or the system end it, and cancels `shutdown` then.
+async fn until_the_end(
+    server: Server,
+    door: Option<Door>,
+    registration: &str,
+    shutdown: &CancellationToken,
+) -> anyhow::Result<()> {
     let signals = tokio::spawn(end_on_signal(shutdown.clone()));
-    let server = Server::new(place);
     let served = match door {
         None => {
-            introduce();
+            introduce(registration);
             mcp::serve_stdio(&server, shutdown.clone()).await.map_err(anyhow::Error::from)
         }
         Some(Door { listener, guard, endpoint, .. }) => {
@@ -60,8 +112,17 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
     };
     shutdown.cancel();
     signals.abort();
-    let _ = tokio::time::timeout(CLOSING, tabs).await;
     served
+}
+
+/// What must not reach the log.
+fn secrets(token: &Token, door: Option<&Door>) -> Vec<Token> {
+    [Some(token), door.and_then(|door| door.token.as_ref())].into_iter().flatten().cloned().collect()
+}
+
+/// What kernels and searches for them see of this process's environment.
+fn surroundings() -> Surroundings {
+    Surroundings { variables: std::env::vars_os().collect(), home: std::env::home_dir() }
 }
 
 fn browser(is_forbidden: bool) -> Browser {
@@ -73,12 +134,12 @@ fn browser(is_forbidden: bool) -> Browser {
 }
 
 /// Tells a person who started the program by hand what it waits for.
-fn introduce() {
+fn introduce(registration: &str) {
     if std::io::stdin().is_terminal() {
         eprintln!(
             "cellbridge {} speaks the Model Context Protocol on standard input and output.\n\
              Give this command to an agent, for example:\n  \
-             claude mcp add colab -- cellbridge colab\n\
+             claude mcp add {registration}\n\
              End it with Ctrl-D.",
             env!("CARGO_PKG_VERSION")
         );
@@ -95,6 +156,14 @@ struct Door {
 }
 
 impl Door {
+    /// The door that the transport needs; stdio needs none.
+    async fn for_transport(options: &Serving) -> anyhow::Result<Option<Self>> {
+        match options.transport {
+            Transport::Stdio => Ok(None),
+            Transport::StreamableHttp => Self::open(options).await.map(Some),
+        }
+    }
+
     async fn open(options: &Serving) -> anyhow::Result<Self> {
         let (host, port) = (options.host.as_str(), options.port.unwrap_or(DEFAULT_HTTP_PORT));
         let bare = host.trim_start_matches('[').trim_end_matches(']');

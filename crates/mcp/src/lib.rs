@@ -7,15 +7,19 @@
 #![expect(deprecated, reason = "logging is deprecated in the 2026-07-28 era and served to older agents")]
 
 mod call;
+mod elicit;
 mod guard;
 mod hangup;
 mod http;
 mod outbox;
+mod prompts;
 mod raw;
 mod reports;
+mod resources;
 mod server;
 mod sse;
 mod stdio;
+mod tools;
 
 pub use guard::Guard;
 pub use http::{HttpError, serve_http};

@@ -1,45 +1,56 @@
 //! One agent's view of the server: what `rmcp` asks, answered from the relay.
 
+use std::collections::HashMap;
 use std::future::ready;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, ConstString as _, ContentBlock, ErrorCode, ErrorData, Implementation,
-    InitializeRequestParams, InitializeResult, JsonObject, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams, ProtocolVersion, RequestId,
-    ServerCapabilities, ServerConfig, ServerJsonRpcMessage, ServerResult, SetLevelRequestParams,
-    SubscriptionFilter, Tool,
+    CompleteResult, ConstString as _, ContentBlock, ErrorCode, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    LoggingLevel, PaginatedRequestParams, PromptsCapability, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, RequestId, ResourceUpdatedNotificationParam,
+    ResourcesCapability, ServerCapabilities, ServerConfig, ServerJsonRpcMessage, ServerResult,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::value::{RawValue, to_raw_value};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use workspace::{Answer, Call, Error, Relay};
+use workspace::{Answer, Call, Error, Relay, Side, Workspace};
 
 use crate::call::RawParams;
+use crate::elicit::Form;
 use crate::hangup::Hangup;
-use crate::raw;
 use crate::reports::{Audience, WAITING_REPORTS};
+use crate::tools::{self, Person};
+use crate::{prompts, raw, resources};
 
 /// What is served to agents, whatever the transport.
 #[derive(Clone)]
 pub struct Server {
-    relay: Arc<dyn Relay>,
+    workspace: Option<Arc<Workspace>>,
+    relay: Option<Arc<dyn Relay>>,
 }
 
 impl Server {
     /// Serves the tools of `relay`.
     pub fn new(relay: Arc<dyn Relay>) -> Self {
-        Self { relay }
+        Self { workspace: None, relay: Some(relay) }
+    }
+
+    /// Serves the notebook tools on `workspace`, and those of `relay` beside them.
+    pub fn with_workspace(workspace: Arc<Workspace>, relay: Option<Arc<dyn Relay>>) -> Self {
+        Self { workspace: Some(workspace), relay }
     }
 
     /// Whether the tool wants arguments repeated in HTTP headers (SEP-2243), which `rmcp` checks.
     pub(crate) fn has_header_arguments(&self, tool: &str) -> bool {
-        let tools = self.relay.tools();
+        let tools = self.relay.as_ref().map(|relay| relay.tools()).unwrap_or_default();
         tools.iter().any(|known| known.name == tool && known.definition.get().contains("x-mcp-header"))
     }
 
@@ -48,18 +59,29 @@ impl Server {
         let over = ended.child_token();
         let log_level = Mutex::new(LoggingLevel::Debug);
         Session {
+            desk: self.workspace.clone().map(workspace::Session::new),
             relay: self.relay.clone(),
             over: over.clone(),
             _guard: over.drop_guard(),
             log_level,
             is_notified: AtomicBool::new(false),
+            subscriptions: Mutex::default(),
+            still: watch::Sender::new(0),
         }
     }
 }
 
+/// What a model should know before it uses the notebook tools.
+const INSTRUCTIONS: &str = "\
+Open a notebook with use_notebook, or give its path as notebook_name. Address cells by cell_id: indices move. \
+A run that outlasts its timeout goes on; get_run finds it and pages through long outputs. \
+Edits are refused if the cell has changed since you read it; the refusal shows the new source.";
+
 /// One agent's session (in the 2026-07-28 era over HTTP: one request).
 pub(crate) struct Session {
-    relay: Arc<dyn Relay>,
+    /// The agent's notebooks, where there is a workspace.
+    desk: Option<workspace::Session>,
+    relay: Option<Arc<dyn Relay>>,
     /// Cancelled when the session is over, so that nothing that serves it outlives it.
     over: CancellationToken,
     _guard: DropGuard,
@@ -67,6 +89,10 @@ pub(crate) struct Session {
     log_level: Mutex<LoggingLevel>,
     /// Whether list changes are being told already.
     is_notified: AtomicBool,
+    /// What the agent wants to be told of, by address.
+    subscriptions: Mutex<HashMap<String, CancellationToken>>,
+    /// Never moves.
+    still: watch::Sender<u64>,
 }
 
 impl Session {
@@ -88,8 +114,17 @@ impl Session {
         }
         let token = context.meta.get_progress_token();
         let (reports, reported) = mpsc::channel(WAITING_REPORTS);
-        let call = self.relay.call(Call { name, params, reports, wants_progress: token.is_some() });
-        let level = (!is_new_era(&context)).then(|| self.log_level());
+        let is_new_era = is_new_era(&context);
+        // The 2026-07-28 era knows no requests of a server.
+        let person = if is_new_era { None } else { Form::of(&context.peer) };
+        let call = Call { name, params, reports, wants_progress: token.is_some() };
+        let asking = Asking {
+            cancelled: context.ct.clone(),
+            person: person.as_ref().map(|person| person as &dyn Person),
+            is_stateless: is_new_era && parts.is_some(),
+        };
+        let call = self.answer(call, asking);
+        let level = (!is_new_era).then(|| self.log_level());
         let audience = Audience { peer: &context.peer, token, level };
         // Dropping the call cancels it; an answer that is there already is worth more than any of the others.
         let answer = tokio::select! {
@@ -103,12 +138,55 @@ impl Session {
         answer
     }
 
+    async fn answer(&self, call: Call, asking: Asking<'_>) -> Result<Answer, Error> {
+        if let Some(session) = self.desk.as_ref().filter(|_| tools::serves(&call.name)) {
+            let Call { name, params, reports, wants_progress } = call;
+            let Asking { cancelled, person, is_stateless } = asking;
+            let context =
+                tools::Context { session, reports, wants_progress, cancelled, is_stateless, person };
+            return tools::call(&name, &params, &context).await.and_then(tools::Answer::into_result);
+        }
+        match &self.relay {
+            Some(relay) => relay.call(call).await,
+            None => Err(Error::new(
+                Side::Agent,
+                format!("There is no tool {:?}.", call.name),
+                "tools/list names those that there are.",
+            )),
+        }
+    }
+
+    fn instructions(&self) -> String {
+        let own = self
+            .desk
+            .as_ref()
+            .map(|desk| format!("Notebooks of {}.\n{INSTRUCTIONS}", desk.workspace().place().description()));
+        let relayed = self.relay.as_ref().map(|relay| relay.instructions());
+        own.into_iter().chain(relayed).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The tools as they stand at this moment.
+    fn tools(&self) -> Vec<workspace::Tool> {
+        let mut tools = if self.desk.is_some() { tools::list().to_vec() } else { Vec::new() };
+        tools.extend(self.relay.iter().flat_map(|relay| relay.tools()));
+        tools
+    }
+
+    /// A counter that moves whenever the tools may be others; it stands still where they never are.
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.relay.as_ref().map_or_else(|| self.still.subscribe(), |relay| relay.changes())
+    }
+
+    fn subscriptions(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
+        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn log_level(&self) -> LoggingLevel {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn list(&self) -> String {
-        let tools = self.relay.tools();
+        let tools = self.tools();
         let definitions: Vec<&RawValue> = tools.iter().map(|tool| &*tool.definition).collect();
         let length: usize = definitions.iter().map(|definition| definition.get().len() + 1).sum();
         let mut list = String::with_capacity(length + 16);
@@ -122,6 +200,13 @@ impl Session {
         list.push_str("]}");
         list
     }
+}
+
+/// Who asks, as far as a notebook tool is concerned.
+struct Asking<'a> {
+    cancelled: CancellationToken,
+    person: Option<&'a dyn Person>,
+    is_stateless: bool,
 }
 
 /// A result for a model to read: failures are `isError` results with the next step in them, never protocol
@@ -182,11 +267,17 @@ impl ServerHandler for Session {
         let mut tools = rmcp::model::ToolsCapability::default();
         tools.list_changed = Some(true);
         capabilities.tools = Some(tools);
+        if self.desk.is_some() {
+            capabilities.prompts = Some(PromptsCapability::default());
+            let mut resources = ResourcesCapability::default();
+            resources.subscribe = Some(true);
+            capabilities.resources = Some(resources);
+        }
         ServerConfig::new(capabilities)
             .with_server_info(
                 Implementation::new("cellbridge", env!("CARGO_PKG_VERSION")).with_title("Cellbridge"),
             )
-            .with_instructions(self.relay.instructions())
+            .with_instructions(self.instructions())
     }
 
     async fn initialize(
@@ -219,7 +310,7 @@ impl ServerHandler for Session {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let tools = self.relay.tools();
+        let tools = self.tools();
         let tool = tools.iter().find(|tool| tool.name == name)?;
         serde_json::from_str(tool.definition.get()).ok()
     }
@@ -236,7 +327,7 @@ impl ServerHandler for Session {
         if self.is_notified.swap(true, Ordering::Relaxed) {
             return;
         }
-        let mut changes = self.relay.changes();
+        let mut changes = self.changes();
         let over = self.over.clone();
         // Ends with the session.
         tokio::spawn(over.run_until_cancelled_owned(async move {
@@ -255,7 +346,7 @@ impl ServerHandler for Session {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut changes = self.relay.changes();
+        let mut changes = self.changes();
         loop {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
@@ -277,31 +368,114 @@ impl ServerHandler for Session {
         ready(undeclared(&context, CompleteResult::default(), CompleteRequestMethod::VALUE))
     }
 
-    fn list_prompts(
+    async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
-    ) -> impl Future<Output = Result<ListPromptsResult, ErrorData>> + Send + '_ {
-        ready(undeclared(&context, ListPromptsResult::default(), ListPromptsRequestMethod::VALUE))
+    ) -> Result<ListPromptsResult, ErrorData> {
+        match &self.desk {
+            Some(_) => Ok(prompts::list()),
+            None => undeclared(&context, ListPromptsResult::default(), ListPromptsRequestMethod::VALUE),
+        }
     }
 
-    fn list_resources(
+    async fn get_prompt(
         &self,
-        _: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> impl Future<Output = Result<ListResourcesResult, ErrorData>> + Send + '_ {
-        ready(undeclared(&context, ListResourcesResult::default(), ListResourcesRequestMethod::VALUE))
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let name = &request.name;
+        let Some(desk) = &self.desk else { return Err(unknown("prompt", name)) };
+        let prompt = prompts::get(desk, name, request.arguments.as_ref()).await.map_err(|error| {
+            // Prompts have no way to fail that a model reads.
+            ErrorData::invalid_params(error.to_string(), None)
+        })?;
+        prompt.map(Into::into).ok_or_else(|| unknown("prompt", name))
     }
 
-    fn list_resource_templates(
+    async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
-    ) -> impl Future<Output = Result<ListResourceTemplatesResult, ErrorData>> + Send + '_ {
-        ready(undeclared(
-            &context,
-            ListResourceTemplatesResult::default(),
-            ListResourceTemplatesRequestMethod::VALUE,
-        ))
+    ) -> Result<ListResourcesResult, ErrorData> {
+        match &self.desk {
+            Some(desk) => Ok(resources::list(desk)),
+            None => undeclared(&context, ListResourcesResult::default(), ListResourcesRequestMethod::VALUE),
+        }
     }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        match &self.desk {
+            Some(_) => Ok(ListResourceTemplatesResult::with_all_items(resources::templates())),
+            None => undeclared(
+                &context,
+                ListResourceTemplatesResult::default(),
+                ListResourceTemplatesRequestMethod::VALUE,
+            ),
+        }
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = &request.uri;
+        let Some(desk) = &self.desk else { return Err(no_resource(uri)) };
+        let contents = resources::read(desk, uri).await.map_err(|error| missing_resource(uri, &error))?;
+        let contents = contents.ok_or_else(|| no_resource(uri))?;
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let uri = request.uri;
+        let Some(desk) = &self.desk else { return Err(no_resource(&uri)) };
+        let changes = resources::changes(desk, &uri).await.map_err(|error| missing_resource(&uri, &error))?;
+        let mut changes = changes.ok_or_else(|| no_resource(&uri))?;
+        let watching = self.over.child_token();
+        if let Some(earlier) = self.subscriptions().insert(uri.clone(), watching.clone()) {
+            earlier.cancel();
+        }
+        // Ends with the subscription, at the latest with the session.
+        tokio::spawn(watching.run_until_cancelled_owned(async move {
+            while changes.changed().await.is_ok() {
+                let update = ResourceUpdatedNotificationParam::new(uri.clone());
+                if context.peer.notify_resource_updated(update).await.is_err() {
+                    return;
+                }
+            }
+        }));
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if let Some(watching) = self.subscriptions().remove(&request.uri) {
+            watching.cancel();
+        }
+        Ok(())
+    }
+}
+
+fn missing_resource(uri: &str, error: &Error) -> ErrorData {
+    ErrorData::resource_not_found(error.to_string(), Some(serde_json::json!({ "uri": uri })))
+}
+
+fn unknown(what: &str, name: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("there is no {what} {name:?}"), None)
+}
+
+fn no_resource(uri: &str) -> ErrorData {
+    ErrorData::resource_not_found("there is no such resource", Some(serde_json::json!({ "uri": uri })))
 }

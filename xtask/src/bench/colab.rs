@@ -5,13 +5,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::duration::{Series, median};
+use super::duration::{Series, median, ms, us};
 use super::lines::Lines;
 use super::page::LARGE;
+use super::start::{INITIALIZED, load, mb, resident, start};
 use super::websocket::Floor;
 
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
-const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 const OPEN: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"open_colab_browser_connection","arguments":{"timeout_seconds":0}}}"#;
 
 const STARTS: usize = 20;
@@ -62,7 +61,7 @@ fn call(id: usize) -> String {
 
 /// Takes all measurements of one run and prints them.
 pub(crate) fn measure(program: &str) -> Result<()> {
-    let load_before = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load_before = load();
     let runtime = super::runtime()?;
     let own = std::env::current_exe()?;
     let floor = |task: &str| {
@@ -118,7 +117,7 @@ pub(crate) fn measure(program: &str) -> Result<()> {
     let after = resident(agent.id())?;
     drop(page);
 
-    println!("load average before: {}", load_before.split(' ').next().unwrap_or_default());
+    println!("load average before: {load_before}");
     println!(
         "{:<34}{:>12}{:>12}{:>12}{:>14}",
         "cellbridge colab", "stdio echo", "ws echo", "cellbridge", "target"
@@ -150,15 +149,6 @@ pub(crate) fn measure(program: &str) -> Result<()> {
     let (bare, bridged) = (median(large.0), median(large.1));
     line("8 MiB result", [none(), ms(bare), ms(bridged)], "<= 60 ms");
     Ok(())
-}
-
-/// A child that has answered `initialize`, and how long that took from before it was started.
-fn start(command: &mut Command) -> Result<(Lines, Duration)> {
-    let begin = Instant::now();
-    let mut lines = Lines::start(command)?;
-    lines.send(INITIALIZE)?;
-    lines.answer(1)?;
-    Ok((lines, begin.elapsed()))
 }
 
 fn large_call(agent: &mut Lines) -> Result<Duration> {
@@ -193,24 +183,4 @@ impl Page {
         while !agent.read()?.windows(12).any(|part| part == b"list_changed") {}
         Ok(page)
     }
-}
-
-/// The resident memory of a process, in KiB.
-fn resident(id: u32) -> Result<u64> {
-    let status =
-        std::fs::read_to_string(format!("/proc/{id}/status")).context("memory is read from /proc")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
-    Ok(line.trim_end_matches("kB").trim().parse()?)
-}
-
-fn us(time: Duration) -> String {
-    format!("{:.1} us", time.as_secs_f64() * 1e6)
-}
-
-fn ms(time: Duration) -> String {
-    format!("{:.2} ms", time.as_secs_f64() * 1e3)
-}
-
-fn mb(kib: u64) -> String {
-    format!("{}.{} MB", kib / 1024, kib % 1024 * 10 / 1024)
 }

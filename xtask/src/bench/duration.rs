@@ -1,4 +1,4 @@
-//! Order statistics of times.
+//! Order statistics of times, and times as text.
 
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,9 @@ impl Series {
     pub(crate) fn new(mut times: Vec<Duration>, begin: Instant) -> Self {
         let whole = begin.elapsed();
         times.sort_unstable();
-        let at = |hundredths: usize| times[(times.len() - 1) * hundredths / 100];
         #[expect(clippy::cast_precision_loss, reason = "the number of calls is far below 2^52")]
         let per_second = times.len() as f64 / whole.as_secs_f64();
-        Self { p50: at(50), p99: at(99), per_second }
+        Self { p50: percentile(&times, 50), p99: percentile(&times, 99), per_second }
     }
 
     /// The middle one of several rounds, each figure for itself.
@@ -33,10 +32,23 @@ impl Series {
     }
 }
 
+/// The time that so many hundredths of the sorted times do not exceed.
+pub(crate) fn percentile(sorted: &[Duration], hundredths: usize) -> Duration {
+    sorted[(sorted.len() - 1) * hundredths / 100]
+}
+
 /// The middle one.
 pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]
+}
+
+pub(crate) fn us(time: Duration) -> String {
+    format!("{:.1} us", time.as_secs_f64() * 1e6)
+}
+
+pub(crate) fn ms(time: Duration) -> String {
+    format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }
 
 #[cfg(test)]

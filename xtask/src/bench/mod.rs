@@ -7,41 +7,60 @@
 mod colab;
 mod duration;
 mod lines;
+mod local;
+mod local_ground;
+mod local_peers;
 mod page;
+mod start;
 mod websocket;
 
+use std::ffi::OsStr;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use cargo_metadata::MetadataCommand;
 
+use crate::project::Project;
+use crate::provision;
+
 /// Runs what the arguments after `bench` name.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
-        ["colab"] => in_release("measure-colab"),
+        ["colab"] => in_release("measure-colab", &[]),
+        ["local"] => {
+            // Its Python has a kernel, and the client that the program is measured against.
+            let environment = provision::environment(&Project::find()?)?;
+            in_release("measure-local", &[environment.python.as_os_str()])
+        }
         // From here on for this executable alone.
         ["measure-colab", program] => colab::measure(program),
+        ["measure-local", program, python] => local::measure(program, python),
         ["floor-stdio"] => lines::echo(),
         ["floor-websocket"] => runtime()?.block_on(websocket::echo()),
         ["page", port, token] => runtime()?.block_on(page::serve(port.parse()?, token)),
         ["--help" | "-h"] => {
             println!(
-                "Usage: cargo xtask bench colab\n\ncolab  start, memory, calls and a large result of `cellbridge colab`"
+                "Usage: cargo xtask bench colab|local\n\n\
+                 colab  start, memory, calls and a large result of `cellbridge colab`\n\
+                 local  start, memory, executions and files of `cellbridge`, beside Python's blocking client"
             );
             Ok(())
         }
-        _ => bail!("`cargo xtask bench colab` is what can be measured"),
+        _ => bail!("`cargo xtask bench colab` and `cargo xtask bench local` are what can be measured"),
     }
 }
 
-fn in_release(task: &str) -> Result<()> {
+fn in_release(task: &str, more: &[&OsStr]) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo).args(["build", "--release", "-p", "cli", "-p", "xtask"]).status()?;
     ensure!(built.success(), "the release build failed");
     let release = MetadataCommand::new().no_deps().exec()?.target_directory.join("release");
-    let measured =
-        Command::new(release.join("xtask")).args(["bench", task]).arg(release.join("cellbridge")).status();
+    let measured = Command::new(release.join("xtask"))
+        .args(["bench", task])
+        .arg(release.join("cellbridge"))
+        .args(more)
+        .status();
     ensure!(
         measured.context("the release build of xtask cannot be started")?.success(),
         "the measurement failed"

@@ -10,6 +10,9 @@ mod stamp;
 
 use std::path::PathBuf;
 
+/// Provides the virtual environment alone.
+pub(crate) use python::provide as environment;
+
 use anyhow::Result;
 
 use crate::project::Project;

@@ -11,6 +11,9 @@ const NAMELESS: [&str; 2] = ["mcp", "workspace"];
 /// Words that can only mean a place.
 const WORDS: [&str; 2] = ["colab", "jupyter"];
 
+/// Names of the interface that existing prompts rely on, whatever the place.
+const INTERFACE: [&str; 1] = ["jupyter_cite"];
+
 /// An everyday word: a place only where it is a crate.
 const CRATE: &str = "local";
 
@@ -32,7 +35,10 @@ pub(crate) fn check(house: &House) -> Vec<Finding> {
         };
         for token in source.code.tokens() {
             if matches!(token.kind, TokenKind::Word | TokenKind::Literal) {
-                let text = token.text.to_lowercase();
+                let mut text = token.text.to_lowercase();
+                for name in INTERFACE {
+                    text = text.replace(name, "");
+                }
                 findings.extend(
                     WORDS.iter().filter(|word| text.contains(*word)).map(|word| finding(token.line, word)),
                 );
@@ -73,6 +79,15 @@ mod tests {
             "//! For Colab.\n/// As in Jupyter.\nfn f() { /* colab */ let local = 1; self::local::go(); }";
         assert_eq!(lines("mcp", good), [0; 0]);
         assert_eq!(lines("workspace", "#[cfg(test)]\nmod tests { const X: &str = \"colab\"; }"), [0; 0]);
+    }
+
+    #[test]
+    fn names_of_the_interface_are_fine_and_nothing_around_them() {
+        assert_eq!(
+            lines("mcp", "const A: &str = \"jupyter_cite\";\nconst B: &str = \"jupyter_cited in colab\";"),
+            [2]
+        );
+        assert_eq!(lines("mcp", "const A: &str = \"jupyter\";"), [1]);
     }
 
     #[test]

@@ -54,8 +54,13 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) async fn start(arguments: &[&str]) -> Result<Self> {
-        let fixed = ["colab", "--no-browser", "--transport", "streamable-http", "--port", "0"];
-        let mut program = Program::start(PROGRAM, &[&fixed, arguments].concat(), &[])?;
+        Self::start_with(&[&["colab", "--no-browser"], arguments].concat()).await
+    }
+
+    /// Starts the program with nothing but these arguments and those of the transport.
+    pub(crate) async fn start_with(arguments: &[&str]) -> Result<Self> {
+        let transport = ["--transport", "streamable-http", "--port", "0"];
+        let mut program = Program::start(PROGRAM, &[arguments, &transport].concat(), &[])?;
         let line = program.wait_stderr("MCP endpoint").await?;
         let url = line.strip_prefix("cellbridge: MCP endpoint ").map(str::to_owned);
         Ok(Self { program, url: url.ok_or_else(|| anyhow::anyhow!("no endpoint in {line:?}"))? })

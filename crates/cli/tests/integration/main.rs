@@ -2,12 +2,14 @@
 
 mod arguments;
 mod bridge;
+mod demo;
 mod forwarding;
 mod handshake;
 mod heartbeat;
 mod http;
 mod large;
 mod losing;
+mod notebooks;
 mod opening;
 mod pages;
 mod progress;

@@ -1,0 +1,44 @@
+//! The Colab tab beside the notebook tools: the two tools that lead to all of its others.
+//!
+//! The tab's own tools have names of their own for what the notebook tools do; listing both would make a model
+//! choose between twins.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::watch;
+use workspace::{Answer, Call, Error, Relay, Side, Tool};
+
+const LISTED: [&str; 2] = ["open_colab_browser_connection", "call_colab_tool"];
+
+pub(crate) struct Beside(Arc<dyn Relay>);
+
+impl Beside {
+    pub(crate) fn new(tab: Arc<dyn Relay>) -> Self {
+        Self(tab)
+    }
+}
+
+impl Relay for Beside {
+    fn instructions(&self) -> String {
+        "For a notebook in Google Colab: open_colab_browser_connection, then call_colab_tool.".to_owned()
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        let tools = self.0.tools().into_iter();
+        tools.filter(|tool| LISTED.contains(&tool.name.as_str())).collect()
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.0.changes()
+    }
+
+    fn call(&self, call: Call) -> BoxFuture<'_, Result<Answer, Error>> {
+        if LISTED.contains(&call.name.as_str()) {
+            return self.0.call(call);
+        }
+        let cause = format!("There is no tool {:?}.", call.name);
+        let hint = "tools/list names those that there are; call_colab_tool reaches those of a Colab tab.";
+        Box::pin(std::future::ready(Err(Error::new(Side::Agent, cause, hint))))
+    }
+}

@@ -1,0 +1,82 @@
+//! What the notebook of the demo holds, for a person to read afterwards.
+
+/// By this a later demo knows a notebook of an earlier one.
+pub(super) const MARK: &str = "<!-- made by `cellbridge demo`, which replaces this file -->";
+
+pub(super) const TITLE: &str = "\
+# How far does a random walk get?
+
+Every cell of this notebook came here by a tool call of the Model Context Protocol, the way an agent works, and was \
+executed in a real IPython kernel. `cellbridge demo` made it; running the demo again replaces it.
+
+<!-- made by `cellbridge demo`, which replaces this file -->";
+
+pub(super) const WALKS: &str = "\
+import numpy as np
+
+WALKS, STEPS = 500, 1_000
+random = np.random.default_rng(seed=1)
+
+moves = random.choice([-1, 1], size=(WALKS, STEPS))
+walks = moves.cumsum(axis=1)
+print(f\"{WALKS} walks of {STEPS} steps; the first one ends at {walks[0, -1]}\")";
+
+pub(super) const PLOT_TEXT: &str = "\
+## Forty of them
+
+Two out of three should stay between the dashed lines, at $\\pm\\sqrt{n}$ after $n$ steps.";
+
+pub(super) const PLOT: &str = "\
+import matplotlib.pyplot as plt
+
+time = np.arange(1, STEPS + 1)
+figure, axes = plt.subplots(figsize=(7, 4), layout=\"constrained\")
+axes.plot(time, walks[:40].T, linewidth=0.6, alpha=0.6)
+axes.plot(time, np.sqrt(time), \"k--\", label=\"square root of the steps\")
+axes.plot(time, -np.sqrt(time), \"k--\")
+axes.set(title=\"Random walks\", xlabel=\"steps\", ylabel=\"distance from the start\")
+axes.legend(loc=\"upper left\")
+plt.show()";
+
+pub(super) const DISTANCE_TEXT: &str = "## How far they are on average";
+
+/// Asks for a number of steps that nobody has walked.
+pub(super) const DISTANCE: &str = "\
+distance = {steps: np.abs(walks[:, steps - 1]).mean() for steps in (10, 100, 1_000)}
+
+for steps in (10, 100, 10_000):
+    print(f\"after {steps:>5} steps: {distance[steps]:5.2f} away\")";
+
+pub(super) const WRONG_LOOP: &str = "for steps in (10, 100, 10_000):";
+pub(super) const RIGHT_LOOP: &str = "for steps in distance:";
+/// Printed by the mended cell alone.
+pub(super) const MENDED_SAYS: &str = "after  1000 steps:";
+
+pub(super) const HOME_TEXT: &str = "\
+## How many come home
+
+Looked at slowly, so that there is something to watch.";
+
+pub(super) const HOME: &str = "\
+from time import sleep
+
+for part in range(1, 9):
+    some = walks[: WALKS * part // 8]
+    share = (some == 0).any(axis=1).mean()
+    print(f\"part {part} of 8: of {len(some):>3} walks {share:.0%} came home\", flush=True)
+    sleep(0.5)";
+pub(super) const HOME_PARTS: usize = 8;
+
+/// Shows variables, and enters no cell.
+pub(super) const LOOK: &str = "%whos ndarray dict int";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_title_bears_the_mark_and_the_mistake_is_where_it_is_mended() {
+        assert!(TITLE.contains(MARK));
+        assert_eq!(DISTANCE.matches(WRONG_LOOP).count(), 1);
+    }
+}

@@ -1,0 +1,218 @@
+//! What a person sees: calls, replies and a progress bar on a terminal; plain lines anywhere else.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
+
+use super::answer::Answer;
+
+/// The lines at the end of a long reply that are kept: they say how it went.
+const LAST_LINES: usize = 3;
+const LONGEST_LINE: usize = 160;
+/// Where nobody can be shown a bar, one line in this time has to do.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
+
+#[derive(Clone, Copy)]
+enum Style {
+    Bold = 1,
+    Faint = 2,
+    Red = 31,
+    Green = 32,
+    Yellow = 33,
+    Cyan = 36,
+}
+
+/// A transcript on standard output.
+pub(super) struct Transcript {
+    has_colours: bool,
+    /// Hidden where there is no terminal.
+    bar: ProgressBar,
+    /// When a line of progress was last printed.
+    last_told: Option<Instant>,
+}
+
+impl Transcript {
+    /// Begins a story of so many chapters.
+    pub(super) fn begin(chapters: usize) -> Self {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let is_terminal = std::io::stdout().is_terminal() && !is_dumb;
+        let bar = if is_terminal && std::io::stderr().is_terminal() {
+            visible(chapters)
+        } else {
+            ProgressBar::hidden()
+        };
+        Self { has_colours: is_terminal && !is_set("NO_COLOR"), bar, last_told: None }
+    }
+
+    /// Takes the bar away.
+    pub(super) fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    pub(super) fn chapter(&mut self, title: &str) -> anyhow::Result<()> {
+        self.bar.inc(1);
+        self.say(&format!("\n{}", self.painted(Style::Bold, title)))
+    }
+
+    /// A call that the agent makes. Long arguments are shown below it.
+    pub(super) fn calls(&mut self, name: &str, arguments: &Value) -> anyhow::Result<()> {
+        let (call, blocks) = call(name, arguments);
+        self.bar.set_message(clean(&call, 50));
+        self.last_told = None;
+        self.say(&format!(
+            "{} agent calls {}",
+            self.painted(Style::Cyan, "▸"),
+            self.painted(Style::Cyan, &call)
+        ))?;
+        for line in blocks.iter().flat_map(|block| block.lines()) {
+            self.say(&format!("  {} {}", self.painted(Style::Faint, "│"), clean(line, LONGEST_LINE)))?;
+        }
+        Ok(())
+    }
+
+    /// How far a call is.
+    pub(super) fn progress(&mut self, told: &str) -> anyhow::Result<()> {
+        let told = clean(told, LONGEST_LINE);
+        self.bar.set_message(told.clone());
+        if !self.bar.is_hidden() || self.last_told.is_some_and(|last| last.elapsed() < PLAIN_INTERVAL) {
+            return Ok(());
+        }
+        self.last_told = Some(Instant::now());
+        self.say(&format!("  … {told}"))
+    }
+
+    /// What a tool answered, in so many lines at most.
+    pub(super) fn answers(&mut self, answer: &Answer, most_lines: usize) -> anyhow::Result<()> {
+        if let Some(last) = answer.progress.last().filter(|_| answer.progress.len() > 1) {
+            let told =
+                format!("{} progress notifications, the last: {}", answer.progress.len(), clean(last, 80));
+            self.say(&format!("  {}", self.painted(Style::Faint, &told)))?;
+        }
+        if answer.is_error {
+            self.say(&format!("  {}", self.painted(Style::Red, "isError")))?;
+        }
+        self.replies(&answer.text, most_lines)?;
+        for image in &answer.images {
+            let line = format!("[an image for the model: {}, {} bytes]", image.mime, image.bytes);
+            self.say(&format!("  {}", self.painted(Style::Green, &line)))?;
+        }
+        Ok(())
+    }
+
+    /// The text of a reply, indented and shortened.
+    pub(super) fn replies(&mut self, text: &str, most_lines: usize) -> anyhow::Result<()> {
+        for line in shortened(text, most_lines) {
+            let style = match line.as_bytes() {
+                [b'+', ..] => Some(Style::Green),
+                [b'-', ..] => Some(Style::Red),
+                [b'[', ..] => Some(Style::Faint),
+                _ => None,
+            };
+            let line = style.map_or_else(|| line.clone(), |style| self.painted(style, &line));
+            self.say(format!("  {line}").trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// What the agent makes of it.
+    pub(super) fn thinks(&mut self, thought: &str) -> anyhow::Result<()> {
+        self.say(&format!("{} agent: {thought}", self.painted(Style::Yellow, "•")))
+    }
+
+    /// That all went well.
+    pub(super) fn success(&mut self, text: &str) -> anyhow::Result<()> {
+        self.say(&format!("\n{} {text}", self.painted(Style::Green, "✔")))
+    }
+
+    /// Prints lines as they are.
+    pub(super) fn say(&self, text: &str) -> anyhow::Result<()> {
+        Ok(self.bar.suspend(|| writeln!(std::io::stdout(), "{text}"))?)
+    }
+
+    fn painted(&self, style: Style, text: &str) -> String {
+        if self.has_colours { format!("\x1b[{}m{text}\x1b[0m", style as u8) } else { text.to_owned() }
+    }
+}
+
+fn visible(chapters: usize) -> ProgressBar {
+    let bar = ProgressBar::new(chapters as u64);
+    if let Ok(style) =
+        ProgressStyle::with_template("[{bar:14}] {pos}/{len} {elapsed:>4} {spinner} {wide_msg}")
+    {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar.enable_steady_tick(Duration::from_millis(120));
+    bar
+}
+
+/// A call in one line, and the arguments that are too long for it.
+fn call(name: &str, arguments: &Value) -> (String, Vec<String>) {
+    let mut blocks = Vec::new();
+    let mut shown = Vec::new();
+    for (argument, value) in arguments.as_object().into_iter().flatten() {
+        match value.as_str() {
+            Some(text) if text.contains('\n') || text.chars().count() > 60 => {
+                blocks.push(text.to_owned());
+                shown.push(format!("{argument}=↓"));
+            }
+            _ => shown.push(format!("{argument}={value}")),
+        }
+    }
+    let call = if shown.is_empty() { name.to_owned() } else { format!("{name}({})", shown.join(", ")) };
+    (call, blocks)
+}
+
+/// The beginning and the end of a text, without what would move a terminal's cursor.
+fn shortened(text: &str, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = text.trim_end().lines().map(|line| clean(line, LONGEST_LINE)).collect();
+    if lines.len() > most {
+        let last = if most > 2 * LAST_LINES { LAST_LINES } else { 0 };
+        let left_out = most - last..lines.len() - last;
+        let note = format!("… {} lines …", left_out.len());
+        lines.splice(left_out, [note]);
+    }
+    lines
+}
+
+fn clean(line: &str, longest: usize) -> String {
+    let line = line.replace('\t', "  ");
+    let mut shown: String = line.chars().filter(|it| !it.is_control()).take(longest).collect();
+    if line.chars().nth(longest).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_fits_a_line_and_sources_stand_below() {
+        let (line, blocks) = call("insert_cell", &json!({ "cell_type": "code", "cell_source": "a = 1\na" }));
+        assert_eq!(line, r#"insert_cell(cell_type="code", cell_source=↓)"#);
+        assert_eq!(blocks, ["a = 1\na"]);
+        assert_eq!(call("tools/list", &json!({})).0, "tools/list");
+    }
+
+    #[test]
+    fn long_replies_keep_their_beginning_and_their_end() {
+        let text = (1..=100).map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat();
+        let lines = shortened(&text, 10);
+        assert_eq!(lines[..1], ["line 1"]);
+        assert_eq!(lines[6..], ["line 7", "… 90 lines …", "line 98", "line 99", "line 100"]);
+        assert_eq!(shortened(&text, 1), ["line 1", "… 99 lines …"]);
+        assert_eq!(shortened("one\ntwo\n", 2), ["one", "two"]);
+    }
+
+    #[test]
+    fn nothing_that_a_kernel_prints_moves_the_cursor() {
+        assert_eq!(clean("a\x1b[2Jb\rc\td", 80), "a[2Jbc  d");
+        assert_eq!(clean("ééé", 2), "éé…");
+    }
+}

@@ -1,0 +1,206 @@
+//! The notebook tools without a kernel: files, references, refusals.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::{Agent, Session};
+
+use crate::bridge::{PROGRAM, Served};
+
+/// An agent on a folder of its own.
+struct Desk {
+    agent: Agent,
+    folder: TempDir,
+}
+
+impl Desk {
+    async fn start() -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let mut agent =
+            Agent::start(PROGRAM, &["--no-browser", "--root", &folder.path().display().to_string()])?;
+        agent.initialize("2025-11-25").await?;
+        Ok(Self { agent, folder })
+    }
+
+    /// A desk with the notebook `a.ipynb`, which has these cells.
+    async fn with_cells(sources: &[&str]) -> Result<Self> {
+        let mut desk = Self::start().await?;
+        desk.call("use_notebook", json!({ "notebook_path": "a.ipynb", "mode": "create" })).await?;
+        for source in sources {
+            let cell = json!({ "cell_index": -1, "cell_type": "code", "cell_source": source });
+            desk.call("insert_cell", cell).await?;
+        }
+        Ok(desk)
+    }
+
+    /// The text of an answer that is no failure.
+    async fn call(&mut self, tool: &str, arguments: Value) -> Result<String> {
+        let result = self.agent.call_tool(tool, &arguments).await?;
+        let text = result["content"][0]["text"].as_str().context("no text")?.to_owned();
+        anyhow::ensure!(result["isError"] == false, "{tool} {arguments}: {text}");
+        Ok(text)
+    }
+
+    async fn refused(&mut self, tool: &str, arguments: Value) -> Result<String> {
+        self.agent.call_tool_in_vain(tool, arguments).await
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("a.ipynb")
+    }
+
+    fn sources(&self) -> Result<Vec<String>> {
+        let notebook: Value = serde_json::from_slice(&fs::read(self.path())?)?;
+        let source = |cell: &Value| match &cell["source"] {
+            Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
+            text => text.as_str().unwrap_or_default().to_owned(),
+        };
+        Ok(notebook["cells"].as_array().context("no cells")?.iter().map(source).collect())
+    }
+
+    /// Replaces text in the file, as another program would.
+    fn meddle(&self, old: &str, new: &str) -> Result<()> {
+        let text = fs::read_to_string(self.path())?;
+        anyhow::ensure!(text.contains(old));
+        Ok(fs::write(self.path(), text.replace(old, new))?)
+    }
+}
+
+#[tokio::test]
+async fn each_change_is_on_disk_when_the_tool_answers() -> Result<()> {
+    let mut desk = Desk::with_cells(&["one", "two", "three"]).await?;
+    assert_eq!(desk.sources()?, ["one", "two", "three"]);
+    let diff =
+        desk.call("overwrite_cell_source", json!({ "cell_index": "1", "cell_source": "two\n2" })).await?;
+    assert!(diff.contains("+2") && diff.contains("a.ipynb"), "{diff}");
+    assert_eq!(desk.sources()?, ["one", "two\n2", "three"]);
+    let edit = json!({ "cell_index": 0, "old_string": "n", "new_string": "N" });
+    desk.call("edit_cell_source", edit).await?;
+    desk.call("move_cell", json!({ "source_index": 0, "target_index": -1 })).await?;
+    assert_eq!(desk.sources()?, ["two\n2", "three", "oNe"]);
+    let deleted = desk.call("delete_cell", json!({ "cell_indices": "[0, 1]" })).await?;
+    assert!(deleted.contains("two\n2") && deleted.contains("three"), "{deleted}");
+    assert_eq!(desk.sources()?, ["oNe"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_others_write_meanwhile_survives() -> Result<()> {
+    let mut desk = Desk::with_cells(&["mine", "theirs"]).await?;
+    desk.call("read_notebook", json!({ "response_format": "detailed" })).await?;
+    desk.meddle("theirs", "theirs, changed")?;
+    desk.call("overwrite_cell_source", json!({ "cell_index": 0, "cell_source": "mine, changed" })).await?;
+    assert_eq!(desk.sources()?, ["mine, changed", "theirs, changed"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_change_on_a_stale_view_is_refused_with_the_new_source() -> Result<()> {
+    let mut desk = Desk::with_cells(&["seen"]).await?;
+    desk.call("read_cell", json!({ "cell_index": 0 })).await?;
+    desk.meddle("seen", "changed by others")?;
+    let overwrite = json!({ "cell_index": 0, "cell_source": "blind" });
+    let refusal = desk.refused("overwrite_cell_source", overwrite.clone()).await?;
+    assert!(refusal.contains("changed by others"), "{refusal}");
+    assert_eq!(desk.sources()?, ["changed by others"]);
+    // The refusal has shown it.
+    desk.call("overwrite_cell_source", overwrite).await?;
+    assert_eq!(desk.sources()?, ["blind"]);
+    let claimed = json!({ "cell_index": 0, "cell_source": "x", "if_revision": "00000000" });
+    assert!(desk.refused("overwrite_cell_source", claimed).await?.contains("blind"));
+    desk.meddle("blind", "once more")?;
+    assert!(desk.refused("delete_cell", json!({ "cell_indices": [0] })).await?.contains("once more"));
+    assert_eq!(desk.sources()?, ["once more"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_failure_names_the_next_call() -> Result<()> {
+    let mut desk = Desk::with_cells(&["one"]).await?;
+    for (tool, arguments, expected) in [
+        ("read_cell", json!({ "cell_index": 7 }), "read_notebook"),
+        ("read_cell", json!({}), "cell_index or cell_id"),
+        ("read_cell", json!({ "cell_index": 0, "cell_id": "x" }), "not both"),
+        ("read_notebook", json!({ "notebook_name": "b" }), "a.ipynb"),
+        ("use_notebook", json!({ "notebook_path": "missing.ipynb" }), "create"),
+        ("use_notebook", json!({ "notebook_path": "a.ipynb", "mode": "create" }), "connect"),
+        ("use_notebook", json!({ "notebook_path": "../out.ipynb" }), "root"),
+        ("insert_cell", json!({ "cell_type": "code", "cell_source": "", "cell_index": 9 }), "[-1, 1]"),
+        ("edit_cell_source", json!({ "cell_index": 0, "old_string": "zzz", "new_string": "" }), "one"),
+        ("delete_cell", json!({ "cell_indices": [0, 9] }), "read_notebook"),
+        ("get_run", json!({ "run_id": "r1" }), "execute_cell"),
+        ("insert_cell", json!({ "cell_source": "" }), "cell_type"),
+    ] {
+        let text = desk.refused(tool, arguments.clone()).await?;
+        assert!(text.contains(expected), "{tool} {arguments}: {text}");
+    }
+    assert_eq!(desk.sources()?, ["one"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn reading_changes_no_byte() -> Result<()> {
+    let mut desk = Desk::start().await?;
+    let odd = "{\"nbformat\": 4,\r\n \"nbformat_minor\":5, \"x\": [1.0e5],\r\n \"cells\":[{\"cell_type\":\"raw\",\
+               \"id\":\"a\",\"source\":\"hi\",\"metadata\":{}}], \"metadata\":{}}";
+    fs::write(desk.path(), odd)?;
+    desk.call("use_notebook", json!({ "notebook_path": "/a.ipynb" })).await?;
+    for (tool, arguments) in [
+        ("read_notebook", json!({ "include_outputs": true })),
+        ("read_cell", json!({ "cell_id": "a" })),
+        ("search_notebook", json!({ "query": "hi" })),
+        ("list_notebooks", json!({})),
+        ("list_files", json!({})),
+        ("list_cells", json!({})),
+    ] {
+        desk.call(tool, arguments).await?;
+    }
+    assert_eq!(fs::read_to_string(desk.path())?, odd);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_agent_is_told_when_others_change_what_it_subscribed_to() -> Result<()> {
+    let mut desk = Desk::with_cells(&["old"]).await?;
+    let uri = json!({ "uri": "notebook://a.ipynb" });
+    desk.agent.request("resources/subscribe", &uri).await?;
+    desk.call("edit_cell_source", json!({ "cell_index": 0, "old_string": "old", "new_string": "ours" }))
+        .await?;
+    desk.agent.assert_quiet().await?;
+    desk.meddle("ours", "theirs")?;
+    let told = desk.agent.wait_notification("notifications/resources/updated").await?;
+    assert!(told.text.contains("notebook://a.ipynb"), "{}", told.text);
+    let missing = desk.agent.exchange("resources/subscribe", r#"{"uri":"notebook://none"}"#).await?;
+    assert!(missing.text.contains("error"), "{}", missing.text);
+    Ok(())
+}
+
+#[tokio::test]
+async fn two_agents_have_each_their_own_current_notebook() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let root = folder.path().display().to_string();
+    let served = Served::start_with(&["--no-browser", "--root", &root]).await?;
+    let one = Session::open(&served.endpoint(), "2025-11-25").await?;
+    let other = Session::open(&served.endpoint(), "2025-11-25").await?;
+    let call = async |session: &Session, tool: &str, arguments: Value| {
+        let params = json!({ "name": tool, "arguments": arguments }).to_string();
+        let result = session.call("1", "tools/call", &params).await?;
+        anyhow::ensure!(result["isError"] == false, "{result}");
+        Ok(())
+    };
+    for (session, path) in [(&one, "one.ipynb"), (&other, "other.ipynb")] {
+        call(session, "use_notebook", json!({ "notebook_path": path, "mode": "create" })).await?;
+    }
+    for (session, source) in [(&one, "of one"), (&other, "of other")] {
+        call(session, "insert_cell", json!({ "cell_index": 0, "cell_type": "code", "cell_source": source }))
+            .await?;
+    }
+    for name in ["one", "other"] {
+        let text = fs::read_to_string(folder.path().join(format!("{name}.ipynb")))?;
+        assert!(text.contains(&format!("\"of {name}\"")), "{name}: {text}");
+    }
+    Ok(())
+}

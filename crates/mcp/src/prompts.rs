@@ -1,0 +1,136 @@
+//! The prompt `jupyter_cite`: what a person wants, with the cells that it is about.
+
+use notebook::{CellRef, Notebook};
+use rmcp::model::{
+    ContentBlock, GetPromptResult, JsonObject, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role,
+};
+use workspace::{Error, Session, Side};
+
+use crate::tools::banner;
+
+const CITE: &str = "jupyter_cite";
+
+/// The prompts.
+pub(crate) fn list() -> ListPromptsResult {
+    let argument = |name: &str, description: &str, is_required| {
+        PromptArgument::new(name).with_description(description).with_required(is_required)
+    };
+    let arguments = vec![
+        argument("prompt", "What you want", true),
+        argument("cell_indices", "The cells it is about: 0-2,4 or 3- ", true),
+        argument("notebook_name", "Name or path; default: the current one", false),
+    ];
+    let prompt = Prompt::new(CITE, Some("Ask about cells of a notebook"), Some(arguments));
+    ListPromptsResult::with_all_items(vec![prompt])
+}
+
+/// A prompt filled in; `None` if there is none of that name.
+pub(crate) async fn get(
+    session: &Session,
+    name: &str,
+    arguments: Option<&JsonObject>,
+) -> Result<Option<GetPromptResult>, Error> {
+    if name != CITE {
+        return Ok(None);
+    }
+    let argument = |name: &str| match arguments?.get(name)? {
+        serde_json::Value::String(text) => Some(text.clone()),
+        serde_json::Value::Null => None,
+        other => Some(other.to_string()),
+    };
+    let missing = |name| Error::new(Side::Agent, format!("{CITE} needs {name}."), "");
+    let wanted = argument("prompt").ok_or_else(|| missing("prompt"))?;
+    let indices = argument("cell_indices").ok_or_else(|| missing("cell_indices"))?;
+    let opened = session.notebook(argument("notebook_name").as_deref()).await?;
+    let notebook = opened.document().snapshot().await?;
+    let cells = cited(&notebook, &indices)?;
+    let numbers: Vec<String> = cells.iter().map(usize::to_string).collect();
+    let mut text = format!(
+        "USER Cite cells [{}] from notebook {}, here are the cells:\n",
+        numbers.join(", "),
+        opened.path()
+    );
+    for index in &cells {
+        let cell = &notebook.cells()[*index];
+        text.push_str(&format!("{}\n{}\n\n", banner(*index, cell), cell.source()));
+    }
+    text.push_str(&format!("=====End of Cited Cells=====\nUSER's Instruction are follow: {wanted}"));
+    session.saw(opened.path(), &notebook, cells);
+    let message = PromptMessage::new(Role::User, ContentBlock::text(text));
+    Ok(Some(GetPromptResult::new(vec![message])))
+}
+
+/// The cells of `0-2,4` or `3-`, in that order, each once; ids and `In[n]` work as well.
+fn cited(notebook: &Notebook, indices: &str) -> Result<Vec<usize>, Error> {
+    let count = notebook.cells().len();
+    let wrong = |part: &str| {
+        Error::new(
+            Side::Agent,
+            format!("cell_indices cannot be {part:?}; the notebook has {count} cells."),
+            "Say, for example, 0-2,4 or 3-.",
+        )
+    };
+    let mut cells = Vec::new();
+    for part in indices.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let range = match part.split_once('-') {
+            Some((from, through)) if from.trim().parse::<usize>().is_ok() => {
+                let from = from.trim().parse().map_err(|_| wrong(part))?;
+                let last = count.checked_sub(1).ok_or_else(|| wrong(part))?;
+                let through = if through.trim().is_empty() {
+                    last
+                } else {
+                    through.trim().parse().map_err(|_| wrong(part))?
+                };
+                from..=through
+            }
+            _ => {
+                let reference = part.parse().map_or_else(|_| CellRef::parse(part), CellRef::Index);
+                let index = notebook.resolve(&reference)?;
+                index..=index
+            }
+        };
+        if range.is_empty() || *range.end() >= count {
+            return Err(wrong(part));
+        }
+        cells.extend(range.filter(|index| !cells.contains(index)).collect::<Vec<_>>());
+    }
+    if cells.is_empty() { Err(wrong(indices)) } else { Ok(cells) }
+}
+
+#[cfg(test)]
+mod tests {
+    use notebook::{CellKind, Edit, NewCell};
+
+    use super::*;
+
+    fn notebook() -> Notebook {
+        let mut notebook = Notebook::new();
+        for index in 0..5 {
+            let cell = NewCell::new(CellKind::Code, format!("{index}"));
+            notebook.apply(Edit::Insert { index, cell }).unwrap();
+        }
+        notebook
+    }
+
+    #[test]
+    fn ranges_and_single_cells_are_cited_once_each() {
+        let notebook = notebook();
+        for (indices, cells) in [
+            ("0-2,4", vec![0, 1, 2, 4]),
+            ("3-", vec![3, 4]),
+            (" 1 , 0 ", vec![1, 0]),
+            ("2,1-3", vec![2, 1, 3]),
+            (notebook.cells()[2].id(), vec![2]),
+        ] {
+            assert_eq!(cited(&notebook, indices).unwrap(), cells, "{indices}");
+        }
+    }
+
+    #[test]
+    fn what_names_no_cell_is_refused() {
+        for indices in ["", "5", "0-5", "3-1", "9-", "x-y"] {
+            assert!(cited(&notebook(), indices).is_err(), "{indices}");
+        }
+        assert!(cited(&Notebook::new(), "0-").is_err());
+    }
+}

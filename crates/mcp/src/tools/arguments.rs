@@ -1,0 +1,276 @@
+//! The arguments of a call, read the way that clients write them: some send strings for numbers, booleans and
+//! lists, or `null` for what they leave out.
+
+use notebook::CellRef;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use std::time::Duration;
+use workspace::{Error, Side};
+
+/// The longest wait that an agent may ask for.
+const LONGEST_WAIT: f64 = 24.0 * 3600.0;
+
+/// A call's `arguments`.
+pub(crate) struct Arguments {
+    tool: &'static str,
+    values: Map<String, Value>,
+}
+
+impl Arguments {
+    /// Reads the `arguments` member of a call's params. Missing ones are none.
+    pub(crate) fn read(tool: &'static str, params: &RawValue) -> Result<Self, Error> {
+        #[derive(serde::Deserialize)]
+        struct Params {
+            #[serde(default)]
+            arguments: Value,
+        }
+        let params: Params = serde_json::from_str(params.get())
+            .map_err(|error| refused(format!("The arguments of {tool} cannot be read: {error}.")))?;
+        let values = match params.arguments {
+            Value::Object(values) => values,
+            Value::Null => Map::new(),
+            // A client that encodes twice.
+            Value::String(text) => serde_json::from_str(&text)
+                .map_err(|_| refused(format!("The arguments of {tool} are no JSON object.")))?,
+            _ => return Err(refused(format!("The arguments of {tool} are no JSON object."))),
+        };
+        Ok(Self { tool, values })
+    }
+
+    /// Sets an argument, for an older name of a tool.
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.values.insert(name.to_owned(), value.into());
+    }
+
+    /// Gives an argument another name unless that is given too.
+    pub(crate) fn rename(&mut self, old: &str, new: &str) {
+        if let Some(value) = self.values.remove(old) {
+            self.values.entry(new).or_insert(value);
+        }
+    }
+
+    /// Whether the argument is given.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.value(name).is_some()
+    }
+
+    /// A text that must be given; it may be empty.
+    pub(crate) fn text(&self, name: &str) -> Result<String, Error> {
+        match self.value(name) {
+            None => Err(self.missing(name)),
+            Some(Value::String(text)) => Ok(text.clone()),
+            // Cell sources come as lists of lines from those who know nbformat.
+            Some(Value::Array(lines)) if lines.iter().all(Value::is_string) => {
+                Ok(lines.iter().filter_map(Value::as_str).collect())
+            }
+            Some(other @ (Value::Number(_) | Value::Bool(_))) => Ok(other.to_string()),
+            Some(other) => Err(self.unfit(name, "a string", other)),
+        }
+    }
+
+    /// A text; `None` if it is not given or empty.
+    pub(crate) fn optional_text(&self, name: &str) -> Result<Option<String>, Error> {
+        if self.has(name) { Ok(Some(self.text(name)?).filter(|text| !text.is_empty())) } else { Ok(None) }
+    }
+
+    /// A whole number.
+    pub(crate) fn integer(&self, name: &str) -> Result<Option<i64>, Error> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        let number = match value {
+            Value::Number(number) => number.as_i64().or_else(|| number.as_f64().and_then(whole)),
+            Value::String(text) if text.trim().is_empty() => return Ok(None),
+            Value::String(text) => {
+                text.trim().parse().ok().or_else(|| text.trim().parse().ok().and_then(whole))
+            }
+            _ => None,
+        };
+        number.map(Some).ok_or_else(|| self.unfit(name, "a whole number", value))
+    }
+
+    /// A whole number that is not negative.
+    pub(crate) fn count(&self, name: &str, default: usize) -> Result<usize, Error> {
+        match self.integer(name)? {
+            None => Ok(default),
+            Some(number) => usize::try_from(number)
+                .map_err(|_| refused(format!("{name} of {} cannot be negative.", self.tool))),
+        }
+    }
+
+    /// A boolean.
+    pub(crate) fn flag(&self, name: &str, default: bool) -> Result<bool, Error> {
+        match self.value(name) {
+            None => Ok(default),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(Value::Number(number)) => Ok(number.as_f64() != Some(0.0)),
+            Some(Value::String(text)) => match text.trim().to_lowercase().as_str() {
+                "true" | "1" | "yes" | "on" => Ok(true),
+                "false" | "0" | "no" | "off" | "" => Ok(false),
+                _ => Err(self.unfit(name, "true or false", &Value::from(text.as_str()))),
+            },
+            Some(other) => Err(self.unfit(name, "true or false", other)),
+        }
+    }
+
+    /// A number of seconds; 0 counts as not given.
+    pub(crate) fn seconds(&self, name: &str) -> Result<Option<Duration>, Error> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        let seconds = match value {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) if text.trim().is_empty() => return Ok(None),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        match seconds.filter(|seconds| seconds.is_finite() && *seconds >= 0.0) {
+            Some(seconds) => Ok(Some(seconds)
+                .filter(|seconds| *seconds > 0.0)
+                .map(|it| Duration::from_secs_f64(it.min(LONGEST_WAIT)))),
+            None => Err(self.unfit(name, "a number of seconds", value)),
+        }
+    }
+
+    /// One of a few words.
+    pub(crate) fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)], default: T) -> Result<T, Error> {
+        let Some(word) = self.optional_text(name)? else { return Ok(default) };
+        let found = choices.iter().find(|(choice, _)| choice.eq_ignore_ascii_case(word.trim()));
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let choices: Vec<&str> = choices.iter().map(|(choice, _)| *choice).collect();
+            self.unfit(name, &format!("one of {}", choices.join(", ")), &Value::from(word))
+        })
+    }
+
+    /// A list. A single value counts as a list of one; a string may hold a list as JSON, or be cut at commas.
+    pub(crate) fn list(&self, name: &str) -> Vec<Value> {
+        match self.value(name) {
+            None => Vec::new(),
+            Some(Value::Array(values)) => values.clone(),
+            Some(Value::String(text)) => match serde_json::from_str(text) {
+                Ok(Value::Array(values)) => values,
+                _ => text.split(',').map(str::trim).filter(|it| !it.is_empty()).map(Value::from).collect(),
+            },
+            Some(one) => vec![one.clone()],
+        }
+    }
+
+    /// The notebook that is meant; `None` for the current one.
+    pub(crate) fn notebook(&self) -> Result<Option<String>, Error> {
+        self.optional_text("notebook_name")
+    }
+
+    /// The cell that is meant by `<index>` or `<id>`, exactly one of which must be given.
+    pub(crate) fn cell(&self, index: &str, id: &str) -> Result<CellRef, Error> {
+        match (self.value(index), self.optional_text(id)?) {
+            (None, None) => Err(refused(format!("{} needs {index} or {id}.", self.tool))),
+            (None, Some(id)) => Ok(CellRef::parse(&id)),
+            (Some(_), None) => self.reference(index),
+            (Some(_), Some(_)) => Err(refused(format!("{} takes {index} or {id}, not both.", self.tool))),
+        }
+    }
+
+    fn reference(&self, name: &str) -> Result<CellRef, Error> {
+        if let Some(Value::String(text)) = self.value(name)
+            && text.trim().parse::<f64>().is_err()
+        {
+            return Ok(CellRef::parse(text));
+        }
+        let index = self.integer(name)?.unwrap_or_default();
+        usize::try_from(index)
+            .map(CellRef::Index)
+            .map_err(|_| refused(format!("{name} counts from 0; {index} is no cell.")))
+    }
+
+    fn value(&self, name: &str) -> Option<&Value> {
+        self.values.get(name).filter(|value| !value.is_null())
+    }
+
+    fn missing(&self, name: &str) -> Error {
+        let given: Vec<&str> = self.values.keys().map(String::as_str).collect();
+        let hint = if given.is_empty() {
+            "No argument was given.".to_owned()
+        } else {
+            format!("Given were: {}.", given.join(", "))
+        };
+        Error::new(Side::Agent, format!("{} needs {name}.", self.tool), hint)
+    }
+
+    fn unfit(&self, name: &str, wanted: &str, value: &Value) -> Error {
+        let mut value = value.to_string();
+        if value.len() > 80 {
+            value = value.chars().take(80).collect::<String>() + "…";
+        }
+        refused(format!("{name} of {} must be {wanted}, not {value}.", self.tool))
+    }
+}
+
+pub(crate) fn refused(cause: String) -> Error {
+    Error::new(Side::Agent, cause, "Nothing was done; call again.")
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
+fn whole(number: f64) -> Option<i64> {
+    (number.fract() == 0.0 && number.abs() < 1e15).then_some(number as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn arguments(values: &Value) -> Arguments {
+        let params = json!({ "name": "t", "arguments": values }).to_string();
+        Arguments::read("t", &RawValue::from_string(params).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn strings_stand_for_numbers_booleans_and_lists() {
+        let given = arguments(&json!({
+            "n": "3", "float": 4.0, "flag": "False", "list": "[1, 2]", "commas": "a, b", "one": 7, "lines": ["a\n", "b"],
+            "seconds": "1.5", "none": null, "empty": "",
+        }));
+        assert_eq!(given.integer("n").unwrap(), Some(3));
+        assert_eq!(given.integer("float").unwrap(), Some(4));
+        assert!(!given.flag("flag", true).unwrap());
+        assert_eq!(given.list("list"), [json!(1), json!(2)]);
+        assert_eq!(given.list("commas"), [json!("a"), json!("b")]);
+        assert_eq!(given.list("one"), [json!(7)]);
+        assert_eq!(given.text("lines").unwrap(), "a\nb");
+        assert_eq!(given.seconds("seconds").unwrap(), Some(Duration::from_millis(1500)));
+        assert!(!given.has("none"));
+        assert_eq!(given.integer("empty").unwrap(), None);
+        assert_eq!(given.optional_text("empty").unwrap(), None);
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused_by_name() {
+        let given = arguments(&json!({ "n": "three", "minus": -2, "flag": "perhaps", "o": {} }));
+        let errors = [
+            given.integer("n").unwrap_err(),
+            given.count("minus", 0).unwrap_err(),
+            given.flag("flag", true).unwrap_err(),
+            given.text("o").unwrap_err(),
+            given.text("missing").unwrap_err(),
+            given.seconds("minus").unwrap_err(),
+        ];
+        for (error, name) in errors.iter().zip(["n of", "minus", "flag", "o of", "missing", "minus"]) {
+            assert!(error.cause.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_cell_is_named_once() {
+        let cell = |values| arguments(&values).cell("cell_index", "cell_id");
+        assert_eq!(cell(json!({ "cell_index": "2" })).unwrap(), CellRef::Index(2));
+        assert_eq!(cell(json!({ "cell_index": "In[2]" })).unwrap(), CellRef::Execution(2));
+        assert_eq!(cell(json!({ "cell_id": "ab" })).unwrap(), CellRef::Id("ab".into()));
+        assert_eq!(cell(json!({ "cell_id": "", "cell_index": 0 })).unwrap(), CellRef::Index(0));
+        for wrong in [json!({}), json!({ "cell_index": 1, "cell_id": "a" }), json!({ "cell_index": -1 })] {
+            assert!(cell(wrong).is_err());
+        }
+    }
+
+    #[test]
+    fn arguments_that_are_encoded_twice_are_read() {
+        assert_eq!(arguments(&json!("{\"n\": 1}")).integer("n").unwrap(), Some(1));
+        assert!(!arguments(&Value::Null).has("n"));
+    }
+}

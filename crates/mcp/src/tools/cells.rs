@@ -1,0 +1,70 @@
+//! How cells are shown to agents: a line in a table, or a banner with the source.
+
+use notebook::{Cell, Notebook};
+use workspace::{Opened, Session};
+
+/// A table with a header: columns between tabs, a row a line.
+pub(crate) fn table<const N: usize>(
+    header: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> String {
+    let mut table = header.join("\t");
+    for row in rows {
+        table.push('\n');
+        table.push_str(&row.map(|value| value.replace(['\t', '\n', '\r'], " ")).join("\t"));
+    }
+    table
+}
+
+/// The cells of `range` as a table, remembered as shown.
+pub(crate) fn brief(
+    session: &Session,
+    opened: &Opened,
+    notebook: &Notebook,
+    range: std::ops::Range<usize>,
+) -> String {
+    session.saw(opened.path(), notebook, []);
+    let rows = notebook.cells()[range.clone()].iter().zip(range).map(|(cell, index)| {
+        let count = cell.execution_count().map_or_else(|| "N/A".to_owned(), |count| count.to_string());
+        let id = cell.id().to_owned();
+        [index.to_string(), cell.kind().to_string(), count, id, cell.revision().to_owned(), first_line(cell)]
+    });
+    table(["Index", "Type", "Count", "ID", "Revision", "First Line"], rows)
+}
+
+/// The cells around an index, for replies of tools that change something.
+pub(crate) fn surroundings(session: &Session, opened: &Opened, notebook: &Notebook, index: usize) -> String {
+    const EACH_SIDE: usize = 3;
+    let end = (index + EACH_SIDE + 1).min(notebook.cells().len());
+    brief(session, opened, notebook, index.saturating_sub(EACH_SIDE).min(end)..end)
+}
+
+/// The line before a cell's source.
+pub(crate) fn banner(index: usize, cell: &Cell) -> String {
+    let count = cell.execution_count().map_or_else(|| "N/A".to_owned(), |count| count.to_string());
+    let (kind, id, revision) = (cell.kind(), cell.id(), cell.revision());
+    format!(
+        "=====Cell {index} | type: {kind} | execution count: {count} | id: {id} | revision: {revision}====="
+    )
+}
+
+/// A cell in a sentence: index, id and execution count.
+pub(crate) fn label(index: usize, cell: &Cell) -> String {
+    let count = cell.execution_count().map(|count| format!(", In[{count}]")).unwrap_or_default();
+    format!("cell {index} (id {}{count})", cell.id())
+}
+
+fn first_line(cell: &Cell) -> String {
+    const LONGEST: usize = 100;
+    let source = cell.source();
+    let Some(first) = source.lines().find(|line| !line.trim().is_empty()) else { return String::new() };
+    let hidden = source.lines().count() - 1;
+    let mut line: String = first.chars().take(LONGEST).collect();
+    if line.len() < first.len() {
+        line.push('…');
+    }
+    if hidden > 0 {
+        line.push_str(&format!("...({hidden} lines hidden)"));
+    }
+    line
+}

@@ -1,0 +1,101 @@
+//! What a tool is given besides its arguments.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::future::BoxFuture;
+use render::{Budget, Part, Reply};
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use workspace::{Error, Opened, Progress, Report, Session, Side};
+
+use super::arguments::Arguments;
+
+/// One call of a tool.
+pub(crate) struct Context<'a> {
+    pub(crate) session: &'a Session,
+    /// Where progress goes; full means that it is dropped.
+    pub(crate) reports: mpsc::Sender<Report>,
+    pub(crate) wants_progress: bool,
+    /// Cancelled when the agent takes the call back in so many words, not when it merely goes away.
+    pub(crate) cancelled: CancellationToken,
+    /// Whether the session is this call alone: nothing of it is there for the next.
+    pub(crate) is_stateless: bool,
+    /// The person behind the agent, where the agent can ask.
+    pub(crate) person: Option<&'a dyn Person>,
+}
+
+/// Somebody who can be asked for a line.
+pub(crate) trait Person: Send + Sync {
+    /// Asks, and waits for the answer. `None` if the person declines or cannot be reached.
+    fn ask(&self, question: String) -> BoxFuture<'_, Option<String>>;
+}
+
+/// What a tool answers.
+pub(crate) struct Answer {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) is_error: bool,
+}
+
+impl From<Reply> for Answer {
+    fn from(reply: Reply) -> Self {
+        Self { parts: reply.into_parts(), is_error: false }
+    }
+}
+
+impl From<String> for Answer {
+    fn from(text: String) -> Self {
+        Self { parts: vec![Part::Text(text)], is_error: false }
+    }
+}
+
+impl Answer {
+    /// The `result` of the `tools/call`. Text is sent once, never again in structured form.
+    pub(crate) fn into_result(self) -> Result<workspace::Answer, Error> {
+        let content = self.parts.into_iter().map(|part| match part {
+            Part::Text(text) => json!({ "type": "text", "text": text }),
+            Part::Image { mime, data } => {
+                json!({ "type": "image", "data": STANDARD.encode(data), "mimeType": mime })
+            }
+        });
+        let content: Vec<Value> = content.collect();
+        let result = json!({ "content": content, "isError": self.is_error });
+        let result = to_raw_value(&result).map_err(|error| {
+            Error::new(
+                Side::Us,
+                format!("The answer could not be written: {error}."),
+                "This is a defect of ours.",
+            )
+        })?;
+        Ok(workspace::Answer::Result(result))
+    }
+}
+
+pub(crate) type Outcome = Result<Answer, Error>;
+
+impl Context<'_> {
+    /// The notebook that the arguments mean.
+    pub(crate) async fn notebook(&self, arguments: &Arguments) -> Result<std::sync::Arc<Opened>, Error> {
+        self.session.notebook(arguments.notebook()?.as_deref()).await
+    }
+
+    /// The budget that the arguments or else the server's settings give.
+    pub(crate) fn budget(&self, arguments: &Arguments) -> Result<Budget, Error> {
+        let settings = self.session.workspace().settings().budget;
+        let characters = arguments.count("max_characters", settings.characters)?;
+        let images = arguments.count("max_images", settings.images)?;
+        Ok(Budget { characters: characters.max(LEAST_CHARACTERS), images })
+    }
+
+    /// Tells the agent how far a call is. `seconds` grows.
+    pub(crate) fn progress(&self, seconds: f64, message: String) {
+        if self.wants_progress {
+            let progress = Progress { progress: seconds, total: None, message: Some(message) };
+            let _ = self.reports.try_send(Report::Progress(progress));
+        }
+    }
+}
+
+/// Below this no reply can name what was left out.
+const LEAST_CHARACTERS: usize = 500;

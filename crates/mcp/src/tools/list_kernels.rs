@@ -1,0 +1,72 @@
+//! `list_kernels`: the kernels that there are, and those that could be started.
+
+use workspace::KernelState;
+
+use super::arguments::Arguments;
+use super::cells::table;
+use super::context::{Context, Outcome};
+use super::list_files::time;
+use super::schema::Schema;
+use super::{Effect, Tool};
+
+pub(super) fn tool() -> Tool {
+    Tool {
+        name: "list_kernels",
+        description: "List running kernels, and the kernelspecs that could be started.",
+        schema: Schema::new().build(),
+        effect: Effect::Reads,
+    }
+}
+
+pub(super) async fn call(_: Arguments, context: &Context<'_>) -> Outcome {
+    let workspace = context.session.workspace();
+    let opened = workspace.opened();
+    let rows = workspace.place().kernels().into_iter().map(|kernel| {
+        let known = kernel.description();
+        let users =
+            opened.iter().filter(|it| it.kernel().is_some_and(|used| used.id() == kernel.id())).count();
+        let activity = known.last_activity.map(time).unwrap_or_default();
+        let (id, state) = (kernel.id().to_owned(), state(&known.state));
+        [
+            id,
+            known.name,
+            known.display_name,
+            known.language,
+            state,
+            users.to_string(),
+            activity,
+            known.environment,
+        ]
+    });
+    let rows: Vec<_> = rows.collect();
+    let kernels = if rows.is_empty() {
+        "No kernels are running; the first run of a notebook starts one.".to_owned()
+    } else {
+        let header = [
+            "ID",
+            "Name",
+            "Display_Name",
+            "Language",
+            "State",
+            "Connections",
+            "Last_Activity",
+            "Environment",
+        ];
+        table(header, rows)
+    };
+    let specs = workspace.place().kernelspecs().await?;
+    let specs = specs.into_iter().map(|spec| [spec.name, spec.display_name, spec.language, spec.environment]);
+    let specs = table(["Name", "Display_Name", "Language", "Environment"], specs);
+    Ok(format!("{kernels}\n\nKernelspecs (kernel_name of use_notebook):\n{specs}").into())
+}
+
+/// The state in a few words.
+pub(super) fn state(state: &KernelState) -> String {
+    match state {
+        KernelState::NotStarted => "not started".to_owned(),
+        KernelState::Starting => "starting".to_owned(),
+        KernelState::Idle => "idle".to_owned(),
+        KernelState::Busy => "busy".to_owned(),
+        KernelState::Dead(how) => format!("dead: {how}"),
+    }
+}

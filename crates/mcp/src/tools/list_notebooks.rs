@@ -1,0 +1,54 @@
+//! `list_notebooks`: those that are open, then those that lie in the place.
+
+use super::arguments::Arguments;
+use super::cells::table;
+use super::context::{Context, Outcome};
+use super::list_kernels::state;
+use super::schema::Schema;
+use super::{Effect, Tool};
+
+/// The notebooks found in the place that are shown.
+const MOST_FOUND: usize = 200;
+
+pub(super) fn tool() -> Tool {
+    Tool {
+        name: "list_notebooks",
+        description: "List notebooks: opened ones first, then those found.",
+        schema: Schema::new().build(),
+        effect: Effect::Reads,
+    }
+}
+
+pub(super) async fn call(_: Arguments, context: &Context<'_>) -> Outcome {
+    let (session, workspace) = (context.session, context.session.workspace());
+    let (names, current, opened) = (session.names(), session.current(), workspace.opened());
+    let mut rows = Vec::new();
+    for (name, path) in &names {
+        let kernel = opened.iter().find(|it| it.path() == path).and_then(|it| it.kernel());
+        let (id, status) = match kernel {
+            Some(kernel) => (kernel.id().to_owned(), state(&kernel.description().state)),
+            None => ("-".to_owned(), "-".to_owned()),
+        };
+        let is_current = if current.as_ref() == Some(name) { "✓" } else { "" };
+        rows.push([name.clone(), path.clone(), id, status, is_current.to_owned()]);
+    }
+    let found = workspace.place().notebooks(MOST_FOUND + 1).await?;
+    let is_cut = found.len() > MOST_FOUND;
+    for path in
+        found.into_iter().take(MOST_FOUND).filter(|path| !names.iter().any(|(_, known)| known == path))
+    {
+        rows.push(["-".to_owned(), path, "-".to_owned(), "not opened".to_owned(), String::new()]);
+    }
+    if rows.is_empty() {
+        let hint =
+            "No notebooks found. use_notebook(notebook_name=…, notebook_path=…, mode=\"create\") makes one.";
+        return Ok(hint.to_owned().into());
+    }
+    let mut list = table(["Name", "Path", "Kernel_ID", "Kernel_Status", "Activate"], rows);
+    if is_cut {
+        list.push_str(
+            "\n\nThere are more; list_files(pattern=\"**/*.ipynb\", max_depth=3, limit=0) finds them.",
+        );
+    }
+    Ok(list.into())
+}

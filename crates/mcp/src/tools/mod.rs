@@ -1,0 +1,229 @@
+//! The notebook tools, one file each: what a model reads of them, and what they do.
+
+mod arguments;
+mod cells;
+mod context;
+mod older_names;
+mod runs;
+mod schema;
+
+mod answer_input;
+mod clear_cell_output;
+mod delete_cell;
+mod edit_cell_source;
+mod execute_cell;
+mod execute_code;
+mod get_run;
+mod insert_cell;
+mod insert_execute_code_cell;
+mod interrupt_kernel;
+mod list_files;
+mod list_kernels;
+mod list_notebooks;
+mod move_cell;
+mod overwrite_cell_source;
+mod read_cell;
+mod read_notebook;
+mod restart_notebook;
+mod run_cells;
+mod search_notebook;
+mod unuse_notebook;
+mod use_notebook;
+
+use std::sync::{Arc, LazyLock};
+
+use futures_util::future::BoxFuture;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+use workspace::Error;
+
+use arguments::Arguments;
+pub(crate) use cells::banner;
+pub(crate) use context::{Answer, Context, Outcome, Person};
+
+/// What a tool does to the world, for its annotations.
+#[derive(Clone, Copy)]
+enum Effect {
+    /// Changes nothing.
+    Reads,
+    /// Adds something; loses nothing.
+    Adds,
+    /// Changes what is there; the same call again changes nothing more.
+    Edits,
+    /// Takes something away.
+    Destroys,
+    /// Runs code, which may do anything.
+    Runs,
+}
+
+/// A tool as models read it.
+struct Tool {
+    name: &'static str,
+    description: &'static str,
+    schema: Value,
+    effect: Effect,
+}
+
+impl Tool {
+    fn definition(self) -> Value {
+        let (reads, destroys, is_idempotent, is_open) = match self.effect {
+            Effect::Reads => (true, false, true, false),
+            Effect::Adds => (false, false, false, false),
+            Effect::Edits => (false, true, true, false),
+            Effect::Destroys => (false, true, false, false),
+            Effect::Runs => (false, true, false, true),
+        };
+        let annotations = json!({
+            "readOnlyHint": reads,
+            "destructiveHint": destroys,
+            "idempotentHint": is_idempotent,
+            "openWorldHint": is_open,
+        });
+        json!({
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.schema,
+            "annotations": annotations,
+        })
+    }
+}
+
+macro_rules! tools {
+    ($($name:ident),* $(,)?) => {
+        /// The tools in the order in which they are listed.
+        static TOOLS: LazyLock<Vec<workspace::Tool>> = LazyLock::new(|| vec![$(listed($name::tool())),*]);
+
+        /// The tool of that name, if there is one.
+        fn known(name: &str) -> Option<&'static str> {
+            match name {
+                $(stringify!($name) => Some(stringify!($name)),)*
+                _ => None,
+            }
+        }
+
+        fn dispatch<'a>(
+            name: &'static str,
+            arguments: Arguments,
+            context: &'a Context<'_>,
+        ) -> BoxFuture<'a, Outcome> {
+            match name {
+                $(stringify!($name) => Box::pin($name::call(arguments, context)),)*
+                // `known` gives no other.
+                _ => Box::pin(std::future::ready(Ok(String::new().into()))),
+            }
+        }
+    };
+}
+
+tools![
+    list_files,
+    list_notebooks,
+    list_kernels,
+    use_notebook,
+    unuse_notebook,
+    restart_notebook,
+    read_notebook,
+    search_notebook,
+    read_cell,
+    insert_cell,
+    overwrite_cell_source,
+    edit_cell_source,
+    move_cell,
+    delete_cell,
+    clear_cell_output,
+    execute_cell,
+    insert_execute_code_cell,
+    run_cells,
+    execute_code,
+    get_run,
+    interrupt_kernel,
+    answer_input,
+];
+
+fn listed(tool: Tool) -> workspace::Tool {
+    let name = tool.name.to_owned();
+    // Values that were made here are written without fail.
+    let definition = to_raw_value(&tool.definition()).unwrap_or_default();
+    workspace::Tool { name, definition: Arc::from(definition) }
+}
+
+/// The tools in the order in which they are listed.
+pub(crate) fn list() -> &'static [workspace::Tool] {
+    &TOOLS
+}
+
+/// Whether a call of that name is for these tools, by a name of today or an older one.
+pub(crate) fn serves(name: &str) -> bool {
+    known(name).is_some() || older_names::translate(name).is_some()
+}
+
+/// Runs a tool. `params` are those of the `tools/call`.
+pub(crate) async fn call(name: &str, params: &RawValue, context: &Context<'_>) -> Outcome {
+    let Some(today) = older_names::translate(name).or_else(|| known(name)) else {
+        return Err(arguments::refused(format!("There is no tool {name:?}.")));
+    };
+    let mut arguments = Arguments::read(today, params)?;
+    older_names::adapt(name, &mut arguments)?;
+    dispatch(today, arguments, context).await.map_err(as_sentence)
+}
+
+/// Begins the cause with a capital letter, wherever it comes from, unless it begins with an argument's name.
+fn as_sentence(mut error: Error) -> Error {
+    let is_name = error.cause.split(' ').next().is_some_and(|word| word.contains('_'));
+    if let Some(first) = error.cause.get_mut(..1).filter(|_| !is_name) {
+        first.make_ascii_uppercase();
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_tool_stands_in_its_snapshot() {
+        for tool in list() {
+            let definition: Value = serde_json::from_str(tool.definition.get()).unwrap();
+            assert_eq!(definition["name"], tool.name.as_str());
+            insta::assert_json_snapshot!(tool.name.as_str(), definition);
+        }
+    }
+
+    #[test]
+    fn the_whole_list_costs_a_model_at_most_5000_tokens() {
+        let bytes: usize = list()
+            .iter()
+            .map(|tool| {
+                let definition: Value = serde_json::from_str(tool.definition.get()).unwrap();
+                let text = |member: &str| definition[member].as_str().unwrap().len();
+                text("name") + text("description") + definition["inputSchema"].to_string().len()
+            })
+            .sum();
+        assert!(bytes / 4 <= 5000, "{} tokens", bytes / 4);
+    }
+
+    #[test]
+    fn every_older_name_leads_to_a_tool() {
+        let names = [
+            "list_notebook",
+            "list_cells",
+            "read_cells",
+            "read_all_cells",
+            "execute_ipython",
+            "list_all_files",
+            "execute_cell_simple_timeout",
+            "execute_cell_streaming",
+            "execute_cell_with_progress",
+            "append_markdown_cell",
+            "append_execute_code_cell",
+            "connect_notebook",
+            "switch_notebook",
+            "disconnect_notebook",
+            "assign_kernel_to_notebook",
+        ];
+        for name in names {
+            assert!(known(older_names::translate(name).unwrap()).is_some(), "{name}");
+            assert!(known(name).is_none(), "{name} is listed");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Names that published prompts still use. They are served, and not listed.
+
+use workspace::Error;
+
+use super::arguments::{Arguments, refused};
+
+/// The name of today for an older one, with its arguments in today's form. Others are left alone.
+pub(crate) fn translate(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "list_notebook" => "list_notebooks",
+        "list_cells" | "read_cells" | "read_all_cells" => "read_notebook",
+        "execute_ipython" => "execute_code",
+        "list_all_files" => "list_files",
+        "execute_cell_simple_timeout" | "execute_cell_streaming" | "execute_cell_with_progress" => {
+            "execute_cell"
+        }
+        "append_markdown_cell" => "insert_cell",
+        "append_execute_code_cell" => "insert_execute_code_cell",
+        "connect_notebook" | "switch_notebook" | "assign_kernel_to_notebook" => "use_notebook",
+        "disconnect_notebook" => "unuse_notebook",
+        _ => return None,
+    })
+}
+
+/// Puts the arguments of an older name in today's form.
+pub(crate) fn adapt(name: &str, arguments: &mut Arguments) -> Result<(), Error> {
+    match name {
+        "list_cells" => {
+            arguments.set("response_format", "brief");
+            arguments.set("limit", 0);
+        }
+        "read_cells" | "read_all_cells" => {
+            arguments.set("response_format", "detailed");
+            arguments.set("include_outputs", true);
+            arguments.set("limit", 0);
+        }
+        "list_all_files" if !arguments.has("max_depth") => arguments.set("max_depth", 3),
+        "execute_cell_simple_timeout" | "execute_cell_streaming" | "execute_cell_with_progress" => {
+            arguments.rename("timeout_seconds", "timeout");
+            if !arguments.has("timeout") {
+                arguments.set("timeout", 300);
+            }
+        }
+        "execute_ipython" if !arguments.has("timeout") => arguments.set("timeout", 60),
+        "append_markdown_cell" => {
+            arguments.set("cell_index", -1);
+            arguments.set("cell_type", "markdown");
+        }
+        "append_execute_code_cell" => arguments.set("cell_index", -1),
+        "assign_kernel_to_notebook" if !arguments.has("kernel_id") => {
+            return Err(refused("assign_kernel_to_notebook needs kernel_id.".to_owned()));
+        }
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! `restart_notebook`: a fresh kernel for a notebook.
+
+use workspace::KernelWish;
+
+use super::arguments::Arguments;
+use super::context::{Context, Outcome};
+use super::schema::Schema;
+use super::{Effect, Tool};
+
+pub(super) fn tool() -> Tool {
+    Tool {
+        name: "restart_notebook",
+        description: "Restart a notebook's kernel; all variables are lost, outputs stay.",
+        schema: Schema::new().notebook().build(),
+        effect: Effect::Destroys,
+    }
+}
+
+pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let opened = context.notebook(&arguments).await?;
+    let kernel = context.session.choose_kernel(&opened, &KernelWish::default(), None).await?;
+    context.session.workspace().restart(&*kernel).await?;
+    Ok(format!(
+        "The kernel of {} was restarted successfully and answers. Memory state and imported packages have been cleared. \
+         Kernel id {}.",
+        opened.path(),
+        kernel.id()
+    )
+    .into())
+}

@@ -1,0 +1,110 @@
+//! `run_cells`: several cells, one after the other.
+
+use std::time::Instant;
+
+use notebook::{CellKind, CellRef};
+use render::{Budget, Part};
+
+use super::arguments::{Arguments, refused};
+use super::cells::label;
+use super::context::{Answer, Context, Outcome};
+use super::execute_cell::{place, start, waiting};
+use super::runs::{Waiting, append, report};
+use super::schema::Schema;
+use super::{Effect, Tool};
+
+pub(super) fn tool() -> Tool {
+    Tool {
+        name: "run_cells",
+        description: "Run code cells in order: from..through, or all. from and through are an index, id or In[n].",
+        schema: waiting(Schema::new().text("from", "").text("through", "").flag("all", false, "").choice(
+            "on_error",
+            &["stop", "continue"],
+            Some("stop"),
+        ))
+        .notebook()
+        .build(),
+        effect: Effect::Runs,
+    }
+}
+
+pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let session = context.session;
+    let mut waiting = Waiting::read(&arguments, session.workspace().settings().patience)?;
+    let budget = context.budget(&arguments)?;
+    let stops = arguments.choice("on_error", &[("stop", true), ("continue", false)], true)?;
+    let opened = context.notebook(&arguments).await?;
+    let notebook = opened.document().snapshot().await?;
+    let count = notebook.cells().len();
+    let end = |name: &str, default: usize| match arguments.optional_text(name)? {
+        None => Ok(default),
+        Some(text) => {
+            let reference = text.trim().parse().map_or_else(|_| CellRef::parse(&text), CellRef::Index);
+            session.target(opened.path(), &notebook, &reference)
+        }
+    };
+    let is_bounded = arguments.has("from") || arguments.has("through");
+    if !is_bounded && !arguments.flag("all", false)? {
+        return Err(refused("run_cells needs from, through or all.".to_owned()));
+    }
+    let (from, through) = (end("from", 0)?, end("through", count.saturating_sub(1))?);
+    let cells: Vec<usize> = (from..=through)
+        .filter(|index| notebook.cells().get(*index).is_some_and(|cell| cell.kind() == CellKind::Code))
+        .collect();
+    if cells.is_empty() {
+        return Err(refused("There is no code cell to run there.".to_owned()));
+    }
+    let deadline = Instant::now() + waiting.patience;
+    let mut parts: Vec<Part> = Vec::new();
+    let mut left = budget;
+    let (mut is_error, mut done) = (false, 0);
+    for (position, index) in cells.iter().copied().enumerate() {
+        let run = start(context, &opened, &notebook, index)?;
+        waiting.patience = deadline.saturating_duration_since(Instant::now());
+        waiting.wait(&run, context).await?;
+        let heading = format!("=====Cell {index}=====");
+        // What is left is shared evenly by the cells to come.
+        let share = share_of(left, cells.len() - position);
+        let Answer { parts: shown, is_error: failed } =
+            report(&run, share, &heading, &place(index, &notebook, opened.path()));
+        left = spend(left, &shown);
+        for part in shown {
+            match part {
+                Part::Text(text) => append(&mut parts, &text),
+                image @ Part::Image { .. } => parts.push(image),
+            }
+        }
+        is_error |= failed;
+        done += 1;
+        if (failed && stops) || !run.state().is_over() {
+            break;
+        }
+    }
+    let summary = match cells.get(done) {
+        None => format!("[{done} cells run in {}]", opened.path()),
+        Some(next) => {
+            let next = label(*next, &notebook.cells()[*next]);
+            format!("[{done} of {} cells run in {}; not run: from {next} on]", cells.len(), opened.path())
+        }
+    };
+    append(&mut parts, &summary);
+    Ok(Answer { parts, is_error })
+}
+
+/// Below this a cell's share shows nothing.
+const LEAST_SHARE: usize = 400;
+
+fn share_of(left: Budget, cells: usize) -> Budget {
+    Budget { characters: (left.characters / cells.max(1)).max(LEAST_SHARE), images: left.images }
+}
+
+fn spend(left: Budget, shown: &[Part]) -> Budget {
+    let mut left = left;
+    for part in shown {
+        match part {
+            Part::Text(text) => left.characters = left.characters.saturating_sub(text.chars().count()),
+            Part::Image { .. } => left.images = left.images.saturating_sub(1),
+        }
+    }
+    left
+}

@@ -1,0 +1,129 @@
+//! Where the measurement of a folder takes place: the folder, its notebooks, and a home of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+/// The notebook in which code runs.
+pub(crate) const NOTEBOOK: &str = "runs.ipynb";
+const YARDSTICK: &str = include_str!("local.py");
+
+/// A folder below the target directory, made anew for each run.
+pub(crate) struct Ground {
+    program: String,
+    python: PathBuf,
+    home: PathBuf,
+    /// The name of a notebook of 200 cells.
+    pub(crate) read: String,
+    /// The name of a notebook of 1000 cells.
+    pub(crate) inserted: String,
+}
+
+impl Ground {
+    /// Lays everything out beside the program.
+    pub(crate) fn prepare(program: &str, python: &str) -> Result<Self> {
+        let home = Path::new(program).with_file_name("bench-local");
+        if home.exists() {
+            std::fs::remove_dir_all(&home)?;
+        }
+        let ground = Self {
+            program: program.to_owned(),
+            python: python.into(),
+            home,
+            read: "two_hundred.ipynb".to_owned(),
+            inserted: "thousand.ipynb".to_owned(),
+        };
+        std::fs::create_dir_all(ground.path(""))?;
+        std::fs::write(ground.path(&ground.read), notebook(200).to_string())?;
+        std::fs::write(ground.path(&ground.inserted), notebook(1000).to_string())?;
+        std::fs::write(ground.home.join("local.py"), YARDSTICK)?;
+        Ok(ground)
+    }
+
+    /// A file of the folder that is served.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.home.join("folder").join(name)
+    }
+
+    /// The server, with the environment of `python` as the project's.
+    pub(crate) fn server(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["--no-browser", "--root"]).arg(self.path(""));
+        self.in_own_home(&mut command);
+        command
+    }
+
+    /// Python's client on the kernel that runs.
+    pub(crate) fn yardstick(&self) -> Result<Command> {
+        let entries = std::fs::read_dir(self.home.join("runtime")).context("no kernel has been started")?;
+        let mut files = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let is_connection = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
+        let connection = files.find(is_connection).context("the kernel has no connection file")?;
+        let mut command = Command::new(&self.python);
+        command.arg(self.home.join("local.py")).arg(connection);
+        self.in_own_home(&mut command);
+        Ok(command)
+    }
+
+    /// What the person has set up for Jupyter plays no part.
+    fn in_own_home(&self, command: &mut Command) {
+        for (name, folder) in [
+            ("HOME", "home"),
+            ("IPYTHONDIR", "ipython"),
+            ("JUPYTER_CONFIG_DIR", "config"),
+            ("JUPYTER_DATA_DIR", "data"),
+            ("JUPYTER_RUNTIME_DIR", "runtime"),
+        ] {
+            command.env(name, self.home.join(folder));
+        }
+        command.env_remove("JUPYTER_PATH");
+        if let Some(environment) = self.python.ancestors().nth(2) {
+            command.env("VIRTUAL_ENV", environment);
+        }
+    }
+}
+
+/// A notebook as people have them: text, code, and a few lines of output.
+fn notebook(cells: usize) -> Value {
+    let cell = |index: usize| {
+        let id = format!("cell-{index}");
+        if index.is_multiple_of(4) {
+            let source =
+                format!("## Part {index}\n\nWhat the next cells are about, in a line or two of *text*.");
+            return json!({ "cell_type": "markdown", "id": id, "metadata": {}, "source": source });
+        }
+        let source = format!(
+            "values = [number ** 2 for number in range({index})]\nfor value in values[:5]:\n    print(value)"
+        );
+        let text = "0\n1\n4\n9\n16\n";
+        let output = json!({ "output_type": "stream", "name": "stdout", "text": text });
+        json!({
+            "cell_type": "code", "id": id, "metadata": {}, "source": source,
+            "execution_count": index, "outputs": [output],
+        })
+    };
+    let cells: Vec<Value> = (0..cells).map(cell).collect();
+    json!({ "nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells })
+}
+
+/// The number of cells on disk.
+pub(crate) fn cell_count(path: &Path) -> Result<usize> {
+    let notebook: Value = serde_json::from_slice(&std::fs::read(path)?)?;
+    Ok(notebook["cells"].as_array().context("no cells")?.len())
+}
+
+/// How many lines of the last cell's output are the numbers from 0 on, in order.
+pub(crate) fn printed_lines(path: &Path) -> Result<usize> {
+    let notebook: Value = serde_json::from_slice(&std::fs::read(path)?)?;
+    let cell = notebook["cells"].as_array().and_then(|cells| cells.last()).context("no cells")?;
+    let texts = cell["outputs"].as_array().into_iter().flatten().map(|output| &output["text"]);
+    let lines: String = texts
+        .flat_map(|text| match text {
+            Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
+            other => other.as_str().into_iter().collect::<Vec<_>>(),
+        })
+        .collect();
+    Ok(lines.lines().enumerate().take_while(|(number, line)| number.to_string() == *line).count())
+}

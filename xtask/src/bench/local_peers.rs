@@ -1,0 +1,116 @@
+//! The two that are measured: the program as an agent has it, and Python's client.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::lines::Lines;
+use super::local::text_of;
+use super::local_ground::Ground;
+use super::start::{INITIALIZED, start};
+
+/// An agent at a server of its own.
+pub(crate) struct Desk {
+    server: Lines,
+    requests: usize,
+}
+
+impl Desk {
+    pub(crate) fn open(ground: &Ground) -> Result<Self> {
+        let (mut server, _) = start(&mut ground.server())?;
+        server.send(INITIALIZED)?;
+        Ok(Self { server, requests: 1 })
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.server.id()
+    }
+
+    /// Calls a tool; gives the time until the answer was read, and its text.
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Result<(Duration, String)> {
+        self.requests += 1;
+        let params = json!({ "name": tool, "arguments": arguments });
+        let line = json!({ "jsonrpc": "2.0", "id": self.requests, "method": "tools/call", "params": params });
+        let line = line.to_string();
+        let begin = Instant::now();
+        self.server.send(&line)?;
+        let answer = self.server.answer(self.requests)?;
+        let taken = begin.elapsed();
+        Ok((taken, text_of(answer)?))
+    }
+}
+
+/// Python's blocking client, in a process of its own.
+pub(crate) struct Yardstick(Lines);
+
+impl Yardstick {
+    /// Joins the kernel that the server has started.
+    pub(crate) fn join(ground: &Ground) -> Result<Self> {
+        let mut client = Lines::start(&mut ground.yardstick()?)?;
+        ensure!(client.read()? == b"ready\n", "Python's client does not reach the kernel");
+        Ok(Self(client))
+    }
+
+    fn executions(&mut self, count: usize) -> Result<Vec<Duration>> {
+        self.0.send(&count.to_string())?;
+        let times = String::from_utf8(self.0.read()?.to_vec())?;
+        let times = times.split_whitespace().map(|time| Ok(Duration::from_nanos(time.parse()?)));
+        times.collect::<Result<_>>().context("Python's client answered in other words")
+    }
+}
+
+/// Runs `1+1` in rounds of `count`, by turns, and gives the sorted times of both. Whoever is not measured is
+/// stopped: the kernel publishes for all, and who reads along takes time from the other. The first round warms up.
+pub(crate) fn side_by_side(
+    yardstick: &mut Yardstick,
+    desk: &mut Desk,
+    rounds: usize,
+    count: usize,
+) -> Result<(Vec<Duration>, Vec<Duration>)> {
+    let (mut theirs, mut ours) = (Vec::new(), Vec::new());
+    for round in 0..=rounds {
+        let stopped = Stopped::stop(desk.id())?;
+        let times = yardstick.executions(count)?;
+        drop(stopped);
+        if round > 0 {
+            theirs.extend(times);
+        }
+        let _stopped = Stopped::stop(yardstick.0.id())?;
+        // Takes what was published meanwhile.
+        execution(desk)?;
+        for _ in 0..count {
+            let time = execution(desk)?;
+            if round > 0 {
+                ours.push(time);
+            }
+        }
+    }
+    theirs.sort_unstable();
+    ours.sort_unstable();
+    Ok((theirs, ours))
+}
+
+fn execution(desk: &mut Desk) -> Result<Duration> {
+    let (time, text) = desk.call("execute_code", &json!({ "code": "1+1" }))?;
+    ensure!(text.starts_with('2') && text.contains("COMPLETED"), "1+1 is {text:?}");
+    Ok(time)
+}
+
+/// A process that rests until this is dropped.
+struct Stopped(Pid);
+
+impl Stopped {
+    fn stop(id: u32) -> Result<Self> {
+        let id = Pid::from_raw(i32::try_from(id)?).context("no process")?;
+        kill_process(id, Signal::STOP)?;
+        Ok(Self(id))
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        let _ = kill_process(self.0, Signal::CONT);
+    }
+}
