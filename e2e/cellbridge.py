@@ -38,10 +38,12 @@ class Launch:
 
     options: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ("colab",)
+    folder: Path | None = None
 
     @property
     def arguments(self) -> list[str]:
-        return ["colab", *self.options]
+        return [*self.command, *self.options]
 
 
 @dataclass

@@ -1,9 +1,14 @@
 """What several test files share."""
 
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+from home import Home
+from notebook_server import NotebookServer, notebook_server
 from server import page_server
 
 
@@ -12,3 +17,31 @@ def page_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The port of the https server that has the stand-in page."""
     with page_server(tmp_path_factory.mktemp("page")) as port:
         yield port
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A person's home with kernels besides the environment's own: Bash, and others that do not come up."""
+    home = Home(tmp_path_factory.mktemp("home"))
+    prefix = home.folder / "jupyter-prefix"
+    subprocess.run([sys.executable, "-m", "bash_kernel.install", "--prefix", prefix], check=True, capture_output=True)
+    home.data.mkdir()
+    (prefix / "share/jupyter/kernels").rename(home.data / "kernels")
+    failing = "import sys; print('no licence for this kernel', file=sys.stderr); sys.exit(3)"
+    home.install("failing", [sys.executable, "-c", failing, "{connection_file}"])
+    home.install("silent", ["sleep", "1000"])
+    home.install("absent", ["/nowhere/kernel", "{connection_file}"])
+    return home
+
+
+@pytest.fixture(scope="module")
+def server(home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookServer]:
+    """A notebook server that the tests of one file share."""
+    with notebook_server(tmp_path_factory.mktemp("root"), home) as server:
+        yield server
+
+
+@pytest.fixture
+def path(request: pytest.FixtureRequest) -> str:
+    """A notebook's path of this test's own."""
+    return re.sub(r"\W+", "-", request.node.name).strip("-") + ".ipynb"

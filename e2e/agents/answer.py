@@ -7,6 +7,9 @@ from typing import Any
 
 from cellbridge import OPEN, TabAddress
 
+# How far, of how much, and a message.
+Progress = tuple[float, float | None, str | None]
+
 
 @dataclass
 class Answer:
@@ -16,11 +19,15 @@ class Answer:
     structured: Any = None
     is_error: bool = False
     meta: dict[str, Any] | None = None
-    progress: list[tuple[float, float | None, str | None]] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=list)
 
     @property
     def text(self) -> str:
         return "\n".join(block["text"] for block in self.content if block["type"] == "text")
+
+    @property
+    def images(self) -> list[dict[str, Any]]:
+        return [block for block in self.content if block["type"] == "image"]
 
 
 class Agent(ABC):
@@ -30,6 +37,8 @@ class Agent(ABC):
 
     def __init__(self) -> None:
         self.changes = 0
+        # The progress of the call that was made last, while it goes on.
+        self.told: list[Progress] = []
         self._changed = asyncio.Condition()
 
     @abstractmethod
@@ -37,6 +46,18 @@ class Agent(ABC):
 
     @abstractmethod
     async def call(self, name: str, arguments: dict[str, Any] | None = None) -> Answer: ...
+
+    @abstractmethod
+    async def resources(self) -> list[dict[str, Any]]: ...
+
+    @abstractmethod
+    async def resource_templates(self) -> list[str]: ...
+
+    @abstractmethod
+    async def read_resource(self, uri: str) -> dict[str, Any]: ...
+
+    @abstractmethod
+    async def prompt(self, name: str, arguments: dict[str, str]) -> str: ...
 
     async def tool_names(self) -> set[str]:
         return {tool["name"] for tool in await self.tools()}

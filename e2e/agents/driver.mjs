@@ -12,6 +12,11 @@ export const toolsChanged = () => say({ event: "tools-changed" });
 
 const verbs = {
   tools: (client) => client.listTools(),
+  resources: (client) => client.listResources(),
+  templates: (client) => client.listResourceTemplates(),
+  resource: (client, { uri }) => client.readResource({ uri }),
+  prompts: (client) => client.listPrompts(),
+  prompt: (client, { name, arguments: given }) => client.getPrompt({ name, arguments: given }),
   async call(client, { name, arguments: given }, callTool) {
     const progress = [];
     const result = await callTool(client, { name, arguments: given }, { onprogress: (each) => progress.push(each) });

@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import shutil
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -50,6 +51,26 @@ class NodeAgent(Agent):
             progress=[(each["progress"], each.get("total"), each.get("message")) for each in said["progress"]],
         )
 
+    async def resources(self) -> list[dict[str, Any]]:
+        return (await self._ask("resources"))["resources"]
+
+    async def resource_templates(self) -> list[str]:
+        return [each["uriTemplate"] for each in (await self._ask("templates"))["resourceTemplates"]]
+
+    async def read_resource(self, uri: str) -> dict[str, Any]:
+        [contents] = (await self._ask("resource", uri=uri))["contents"]
+        return contents
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> str:
+        assert name in {each["name"] for each in (await self._ask("prompts"))["prompts"]}
+        messages = (await self._ask("prompt", name=name, arguments=arguments))["messages"]
+        return "\n".join(each["content"]["text"] for each in messages)
+
+    def vanish(self) -> None:
+        """Ends the client without a word to the server."""
+        # The pinned `node` is a child of a script.
+        os.killpg(self._process.pid, signal.SIGKILL)
+
     async def _ask(self, verb: str, **given: Any) -> dict[str, Any]:
         number = next(self._numbers)
         self._waiting[number] = asyncio.get_running_loop().create_future()
@@ -81,7 +102,8 @@ async def node_agent(script: str, server: Launch | str, mode: str = "legacy") ->
     """Runs agents/`script` against a URL, or lets it start the program on stdio."""
     if isinstance(server, Launch):
         environment = {**os.environ, **server.environment}
-        target = {"command": program(), "args": server.arguments, "env": environment}
+        folder = str(server.folder) if server.folder else None
+        target = {"command": program(), "args": server.arguments, "env": environment, "cwd": folder}
     else:
         target = {"url": server}
     process = await asyncio.create_subprocess_exec(
@@ -89,6 +111,7 @@ async def node_agent(script: str, server: Launch | str, mode: str = "legacy") ->
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         limit=LARGEST_LINE,
+        start_new_session=True,
         env={**os.environ, "CELLBRIDGE_E2E_NODE_MODULES": str(node_modules())},
     )
     agent = NodeAgent(process)

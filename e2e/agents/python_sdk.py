@@ -1,31 +1,38 @@
 """Drives the official Python SDK."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from mcp import Client, StdioServerParameters
+from mcp.client.session import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import ToolListChangedNotification
+from mcp.types import ElicitRequestParams, ElicitResult, ResourceUpdatedNotification, ToolListChangedNotification
 
-from agents.answer import Agent, Answer
+from agents.answer import Agent, Answer, Progress
 from cellbridge import Launch, program
 
 MODERN = "2026-07-28"
+
+# The question, and what the person says to it; `None` declines.
+Answerer = Callable[[str], str | None]
 
 
 class PythonAgent(Agent):
     def __init__(self, client: Client) -> None:
         super().__init__()
         self._client = client
+        # The resources that changed, in order.
+        self.updated: asyncio.Queue[str] = asyncio.Queue()
 
     async def tools(self) -> list[dict[str, Any]]:
         listed = await self._client.list_tools()
         return [_plain(tool) for tool in listed.tools]
 
     async def call(self, name: str, arguments: dict[str, Any] | None = None) -> Answer:
-        noted: list[tuple[float, float | None, str | None]] = []
+        noted: list[Progress] = []
+        self.told = noted
 
         async def note(progress: float, total: float | None, message: str | None) -> None:
             noted.append((progress, total, message))
@@ -39,12 +46,38 @@ class PythonAgent(Agent):
             progress=noted,
         )
 
+    async def resources(self) -> list[dict[str, Any]]:
+        return [_plain(each) for each in (await self._client.list_resources(cache_mode="bypass")).resources]
+
+    async def resource_templates(self) -> list[str]:
+        return [each.uri_template for each in (await self._client.list_resource_templates()).resource_templates]
+
+    async def read_resource(self, uri: str) -> dict[str, Any]:
+        [contents] = (await self._client.read_resource(uri, cache_mode="bypass")).contents
+        return _plain(contents)
+
+    async def subscribe(self, uri: str) -> None:
+        """From now on `updated` is told when the resource changes; for the older era."""
+        await self._client.session.subscribe_resource(uri)
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> str:
+        assert name in {each.name for each in (await self._client.list_prompts()).prompts}
+        messages = (await self._client.get_prompt(name, arguments)).messages
+        return "\n".join(_plain(each)["content"]["text"] for each in messages)
+
 
 @asynccontextmanager
-async def python_agent(server: Launch | str, mode: str = "legacy") -> AsyncIterator[PythonAgent]:
-    """Connects to a URL, or starts the program on stdio; `mode` is the SDK's: legacy, auto or a revision."""
+async def python_agent(
+    server: Launch | str, mode: str = "legacy", answer: Answerer | None = None
+) -> AsyncIterator[PythonAgent]:
+    """Connects to a URL, or starts the program on stdio; `mode` is the SDK's: legacy, auto or a revision.
+
+    With `answer` there is a person behind the agent, who says a line when asked (by elicitation) for one.
+    """
     if isinstance(server, Launch):
-        target: Any = StdioServerParameters(command=program(), args=server.arguments, env=server.environment)
+        target: Any = StdioServerParameters(
+            command=program(), args=server.arguments, env=server.environment, cwd=server.folder
+        )
     else:
         # By default this client, not the program, refuses an event of more than 1 MiB.
         target = streamable_http_client(server, max_sse_event_size=None)
@@ -52,8 +85,16 @@ async def python_agent(server: Launch | str, mode: str = "legacy") -> AsyncItera
     async def received(message: Any) -> None:
         if isinstance(message, ToolListChangedNotification):
             await agent.note_change()
+        elif isinstance(message, ResourceUpdatedNotification):
+            agent.updated.put_nowait(str(message.params.uri))
 
-    client = Client(target, mode=mode, message_handler=received)
+    async def asked(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        assert answer
+        line = answer(params.message)
+        action = "decline" if line is None else "accept"
+        return ElicitResult(action=action, content=None if line is None else {"value": line})
+
+    client = Client(target, mode=mode, message_handler=received, elicitation_callback=asked if answer else None)
     agent = PythonAgent(client)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(client)

@@ -6,10 +6,10 @@ const { StdioClientTransport } = load("@modelcontextprotocol/sdk/client/stdio.js
 const { StreamableHTTPClientTransport } = load("@modelcontextprotocol/sdk/client/streamableHttp.js");
 const { ToolListChangedNotificationSchema } = load("@modelcontextprotocol/sdk/types.js");
 
-const { url, command, args, env } = JSON.parse(process.argv[2]);
+const { url, command, args, env, cwd } = JSON.parse(process.argv[2]);
 const transport = url
   ? new StreamableHTTPClientTransport(new URL(url))
-  : new StdioClientTransport({ command, args, env });
+  : new StdioClientTransport({ command, args, env, cwd: cwd ?? undefined });
 
 let revision;
 const setProtocolVersion = transport.setProtocolVersion?.bind(transport);

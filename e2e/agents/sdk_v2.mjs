@@ -4,10 +4,10 @@ import { drive, load, toolsChanged } from "./driver.mjs";
 const { Client, StreamableHTTPClientTransport } = load("@modelcontextprotocol/client");
 const { StdioClientTransport } = load("@modelcontextprotocol/client/stdio");
 
-const { url, command, args, env, mode } = JSON.parse(process.argv[2]);
+const { url, command, args, env, cwd, mode } = JSON.parse(process.argv[2]);
 const transport = url
   ? new StreamableHTTPClientTransport(new URL(url))
-  : new StdioClientTransport({ command, args, env });
+  : new StdioClientTransport({ command, args, env, cwd: cwd ?? undefined });
 
 const client = new Client(
   { name: "e2e-typescript-v2", version: "1.0.0" },

@@ -1,0 +1,62 @@
+"""A person's machine in a temporary folder: what the program sees when it is started from an activated environment."""
+
+import json
+import os
+import sys
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+# Every process below a server inherits this, however it was started; `processes.py` finds them by it.
+MARK = "CELLBRIDGE_E2E_MARK"
+
+
+@dataclass
+class Home:
+    """A home folder, with a data folder for kernelspecs."""
+
+    folder: Path
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "jupyter"
+
+    def environment(self, mark: str) -> dict[str, str]:
+        """Overrides everything that could lead out of this home."""
+        folders = {
+            "XDG_CACHE_HOME": "cache",
+            "XDG_CONFIG_HOME": "config",
+            "XDG_DATA_HOME": "data",
+            "XDG_STATE_HOME": "state",
+            "IPYTHONDIR": "ipython",
+            "JUPYTER_CONFIG_DIR": "jupyter-config",
+            "JUPYTER_DATA_DIR": "jupyter",
+            "JUPYTER_RUNTIME_DIR": "jupyter-runtime",
+            "MPLCONFIGDIR": "matplotlib",
+            "TMPDIR": "tmp",
+        }
+        (self.folder / "tmp").mkdir(exist_ok=True)
+        programs = Path(sys.prefix) / "bin"
+        return {
+            "HOME": str(self.folder),
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "VIRTUAL_ENV": sys.prefix,
+            "JUPYTER_PATH": "",
+            MARK: mark,
+            **{variable: str(self.folder / name) for variable, name in folders.items()},
+        }
+
+    def left_by_kernels(self) -> list[Path]:
+        """Connection files and sockets."""
+        return [*(self.folder / "jupyter-runtime").glob("*"), *(self.folder / "tmp").glob("*")]
+
+    def install(self, name: str, argv: list[str], **further: object) -> None:
+        """Installs a kernelspec."""
+        folder = self.data / "kernels" / name
+        folder.mkdir(parents=True)
+        spec = {"argv": argv, "display_name": name.title(), "language": name, **further}
+        (folder / "kernel.json").write_text(json.dumps(spec))
+
+
+def new_mark() -> str:
+    return uuid.uuid4().hex

@@ -1,0 +1,44 @@
+"""Notebook files as programs other than ours write and read them."""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+Json = dict[str, Any]
+
+
+def read_valid(path: Path) -> Json:
+    """The notebook in a file, which must be valid as it is, without repairs."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    with warnings.catch_warnings():
+        # Where nbformat would repair something, it warns.
+        warnings.simplefilter("error")
+        nbformat.validate(nbformat.from_dict(content))
+    return content
+
+
+def sources(notebook: Json) -> list[str]:
+    return ["".join(cell["source"]) for cell in notebook["cells"]]
+
+
+def cell(notebook: Json, reference: str | int) -> Json:
+    """The cell at an index, or with an id."""
+    if isinstance(reference, int):
+        return notebook["cells"][reference]
+    [found] = [each for each in notebook["cells"] if each.get("id") == reference]
+    return found
+
+
+def printed(cell: Json, name: str = "stdout") -> str:
+    streams = [each for each in cell["outputs"] if each["output_type"] == "stream" and each["name"] == name]
+    return "".join("".join(each["text"]) for each in streams)
+
+
+def write(path: Path, *sources: str) -> list[str]:
+    """Writes a notebook with code cells, as Jupyter does; the ids of the cells."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    nbformat.write(notebook, path)
+    return [each["id"] for each in notebook.cells]
