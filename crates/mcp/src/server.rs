@@ -269,9 +269,7 @@ impl ServerHandler for Session {
         capabilities.tools = Some(tools);
         if self.desk.is_some() {
             capabilities.prompts = Some(PromptsCapability::default());
-            let mut resources = ResourcesCapability::default();
-            resources.subscribe = Some(true);
-            capabilities.resources = Some(resources);
+            capabilities.resources = Some(ResourcesCapability::default());
         }
         ServerConfig::new(capabilities)
             .with_server_info(
@@ -287,8 +285,11 @@ impl ServerHandler for Session {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
-        // Only this era has the page's log pushed to agents.
+        // Only this era has the page's log and changes of resources pushed to agents.
         result.capabilities.logging = Some(JsonObject::default());
+        if let Some(resources) = &mut result.capabilities.resources {
+            resources.subscribe = Some(true);
+        }
         Ok(result)
     }
 

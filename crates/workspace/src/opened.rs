@@ -84,11 +84,18 @@ impl Opened {
         self.bound().users.insert(session);
     }
 
-    /// Lets a session go. Gives the kernel if that session brought it and no other uses the notebook.
-    pub(crate) fn leave(&self, session: u64) -> Option<Arc<dyn Kernel>> {
+    /// Lets a session go that has ended. Its kernel stays.
+    pub(crate) fn forget(&self, session: u64) {
+        self.bound().users.remove(&session);
+    }
+
+    /// Lets a session go. Gives the kernel if no other uses the notebook and that session brought it, or, with
+    /// `takes_orphans`, any session did.
+    pub(crate) fn leave(&self, session: u64, takes_orphans: bool) -> Option<Arc<dyn Kernel>> {
         let mut bound = self.bound();
         bound.users.remove(&session);
-        if bound.users.is_empty() && bound.brought_by == Some(session) { bound.kernel.take() } else { None }
+        let is_ours = bound.brought_by.is_some_and(|by| takes_orphans || by == session);
+        if bound.users.is_empty() && is_ours { bound.kernel.take() } else { None }
     }
 
     fn bound(&self) -> MutexGuard<'_, Bound> {

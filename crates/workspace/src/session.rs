@@ -61,11 +61,12 @@ impl Session {
         Ok(opened)
     }
 
-    /// Forgets a notebook, and ends its kernel if this session brought it and nobody else uses the notebook.
-    /// Gives the kernel that was ended.
+    /// Forgets a notebook, and ends its kernel if this session brought it and nobody else uses the notebook; with
+    /// `takes_orphans` also if a session did that has ended. Gives the kernel that was ended.
     pub async fn unuse_notebook(
         &self,
         name: Option<&str>,
+        takes_orphans: bool,
     ) -> Result<(Arc<Opened>, Option<Arc<dyn Kernel>>), Error> {
         let opened = self.notebook(name).await?;
         let is_used = {
@@ -83,7 +84,7 @@ impl Session {
             desk.seen.remove(path);
             desk.names.iter().any(|(_, of)| of == path)
         };
-        let kernel = if is_used { None } else { opened.leave(self.id) };
+        let kernel = if is_used { None } else { opened.leave(self.id, takes_orphans) };
         if let Some(kernel) = &kernel {
             kernel.shutdown().await?;
             self.workspace.close(opened.path());
@@ -222,6 +223,14 @@ impl Session {
 
     fn desk(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        for opened in self.workspace.opened() {
+            opened.forget(self.id);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::process::Command;
 use tokio::sync::watch;
@@ -98,7 +99,11 @@ impl Process {
         }
         // Nobody may have had the time yet to hear of it.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let status = waitid(WaitId::Pid(self.pid?), options).ok().flatten()?;
+        let status = match waitid(WaitId::Pid(self.pid?), options) {
+            Ok(status) => status?,
+            Err(Errno::CHILD) => return Some("it is gone".to_owned()),
+            Err(_) => return None,
+        };
         Some(match (status.exit_status(), status.terminating_signal()) {
             (Some(code), _) => format!("exit code {code}"),
             (None, Some(signal)) => killed_by(signal),

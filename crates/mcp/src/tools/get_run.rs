@@ -103,7 +103,7 @@ fn found(run: &Run, pattern: &str, output: Option<i64>, limit: usize) -> String 
 impl Waiting {
     /// Waits this long, and interrupts nothing.
     fn plain(patience: Duration) -> Self {
-        const INTERVAL: Duration = Duration::from_secs(5);
+        const INTERVAL: Duration = Duration::from_secs(1);
         Self { patience, interval: INTERVAL, interrupts_on_timeout: false, interrupts_on_cancel: false }
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn tool() -> Tool {
 
 pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let name = arguments.notebook()?;
-    let (opened, kernel) = context.session.unuse_notebook(name.as_deref()).await?;
+    let (opened, kernel) = context.session.unuse_notebook(name.as_deref(), context.is_stateless).await?;
     let kernel = match kernel {
         Some(kernel) => format!(" Its kernel {} was shut down.", kernel.id()),
         None => " No kernel was shut down.".to_owned(),

@@ -225,16 +225,29 @@ async fn letting_go_ends_only_a_kernel_that_this_session_brought() {
     let is_shut_down = |index: usize| *memory.kernels.lock().unwrap()[index].is_shut_down.lock().unwrap();
 
     // Somebody else uses it.
-    assert!(one.unuse_notebook(Some("a")).await.unwrap().1.is_none());
+    assert!(one.unuse_notebook(Some("a"), false).await.unwrap().1.is_none());
     // Somebody else brought it.
-    assert!(other.unuse_notebook(None).await.unwrap().1.is_none());
+    assert!(other.unuse_notebook(None, false).await.unwrap().1.is_none());
     assert!(!is_shut_down(0));
 
     let opened = one.use_notebook("b", "b.ipynb", Mode::Connect).await.unwrap();
     one.choose_kernel(&opened, &KernelWish::default(), None).await.unwrap();
-    assert!(one.unuse_notebook(None).await.unwrap().1.is_some());
+    assert!(one.unuse_notebook(None, false).await.unwrap().1.is_some());
     assert!(is_shut_down(1));
     assert_eq!(one.current(), None);
+}
+
+#[tokio::test]
+async fn what_a_session_that_has_ended_brought_is_an_orphan() {
+    let (memory, workspace) = memory();
+    let one = Session::new(workspace.clone());
+    let opened = one.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
+    one.choose_kernel(&opened, &KernelWish::default(), None).await.unwrap();
+    drop(one);
+    let other = Session::new(workspace.clone());
+    assert!(other.unuse_notebook(Some("a.ipynb"), false).await.unwrap().1.is_none());
+    assert!(other.unuse_notebook(Some("a.ipynb"), true).await.unwrap().1.is_some());
+    assert!(*memory.kernels.lock().unwrap()[0].is_shut_down.lock().unwrap());
 }
 
 #[tokio::test]
