@@ -1,12 +1,12 @@
 //! The prompt `jupyter_cite`: what a person wants, with the cells that it is about.
 
-use notebook::{CellRef, Notebook};
+use notebook::Notebook;
 use rmcp::model::{
     ContentBlock, GetPromptResult, JsonObject, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role,
 };
 use workspace::{Error, Session, Side};
 
-use crate::tools::banner;
+use crate::tools::{banner, index_or_id};
 
 const CITE: &str = "jupyter_cite";
 
@@ -84,8 +84,7 @@ fn cited(notebook: &Notebook, indices: &str) -> Result<Vec<usize>, Error> {
                 from..=through
             }
             _ => {
-                let reference = part.parse().map_or_else(|_| CellRef::parse(part), CellRef::Index);
-                let index = notebook.resolve(&reference)?;
+                let index = notebook.resolve(&index_or_id(notebook, part))?;
                 index..=index
             }
         };
@@ -106,7 +105,9 @@ mod tests {
     fn notebook() -> Notebook {
         let mut notebook = Notebook::new();
         for index in 0..5 {
-            let cell = NewCell::new(CellKind::Code, format!("{index}"));
+            let mut cell = NewCell::new(CellKind::Code, format!("{index}"));
+            // An id may look like an index.
+            cell.id = format!("1234567{index}");
             notebook.apply(Edit::Insert { index, cell }).unwrap();
         }
         notebook

@@ -46,6 +46,39 @@ pub(crate) async fn in_notebook(
     }
 }
 
+/// Runs cells one after the other, each when the one before has ended. The task ends with the last.
+pub(crate) async fn in_order(
+    workspace: Arc<Workspace>,
+    notebook: Arc<Opened>,
+    runs: Vec<Arc<Run>>,
+    stops_on_error: bool,
+    session: u64,
+) {
+    let mut has_failed = false;
+    for run in runs {
+        if has_failed && stops_on_error {
+            run.note("It did not run: a cell before it failed.");
+            run.end(RunState::Interrupted);
+            continue;
+        }
+        if let (Some(cell), Ok(now)) = (run.cell(), notebook.document().snapshot().await) {
+            match now.cell(&cell.id) {
+                None => {
+                    run.note("It did not run: the cell was deleted meanwhile.");
+                    run.end(RunState::Interrupted);
+                    continue;
+                }
+                Some((_, cell)) if cell.source() != run.source() => {
+                    run.note("The cell was changed after this was asked for; what ran is what it was then.");
+                }
+                Some(_) => {}
+            }
+        }
+        in_notebook(workspace.clone(), notebook.clone(), run.clone(), session).await;
+        has_failed |= run.state().is_failure();
+    }
+}
+
 /// Runs the code once it is its turn. The outputs go into the run, and into its cell if it has one.
 pub(crate) async fn in_kernel(
     workspace: &Arc<Workspace>,
@@ -88,9 +121,14 @@ pub(crate) async fn in_kernel(
 }
 
 /// Writes what came after the end.
-pub(crate) async fn late(notebook: Arc<Opened>, run: Arc<Run>) {
+pub(crate) async fn late(workspace: Arc<Workspace>, notebook: Arc<Opened>, run: Arc<Run>) {
     sleep(LATE).await;
     run.unclaim_late();
+    // A newer run of the cell owns its outputs.
+    let latest = run.cell().and_then(|cell| workspace.journal().latest_of(&cell.path, &cell.id));
+    if latest.is_none_or(|latest| latest.id() != run.id()) {
+        return;
+    }
     write(&notebook, &run, Vec::new()).await;
 }
 
@@ -166,7 +204,7 @@ fn has_language_info(metadata: &notebook::Json) -> bool {
 }
 
 async fn write(notebook: &Opened, run: &Run, mut edits: Vec<Edit>) {
-    let Some(cell) = run.cell() else { return };
+    let Some(cell) = run.cell().filter(|_| !run.is_superseded()) else { return };
     let view = run.view();
     edits.push(Edit::SetOutputs {
         id: cell.id.clone(),

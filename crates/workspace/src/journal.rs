@@ -72,7 +72,7 @@ impl Book {
             self.runs.pop_front();
         }
         let mut held = 0;
-        for run in self.runs.iter().rev().skip(1).filter(|run| run.state().is_over()) {
+        for run in self.runs.iter().rev().skip(1).filter(|run| run.is_closed()) {
             let size = run.output_size();
             held += size;
             if held > MOST_BYTES && size > 0 {
@@ -130,6 +130,7 @@ mod tests {
         for run in &runs {
             print(run, MOST_BYTES * 2 / 3);
             run.take(Event::Finished(Outcome::Done { execution_count: None, next_input: None }));
+            run.close();
         }
         journal.begin(None, String::new());
         assert_eq!(runs[2].view().outputs.len(), 1);

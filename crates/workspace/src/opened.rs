@@ -11,6 +11,8 @@ use crate::{Error, Side};
 /// An open notebook, shared by all sessions of the server.
 pub struct Opened {
     document: Arc<dyn Document>,
+    /// Held from a look at the cells to the change that relies on it, where an edit cannot say what it relies on.
+    arranging: tokio::sync::Mutex<()>,
     bound: Mutex<Bound>,
     /// Held while a kernel is being chosen.
     choosing: tokio::sync::Mutex<()>,
@@ -35,7 +37,12 @@ pub struct KernelWish {
 
 impl Opened {
     pub(crate) fn new(document: Arc<dyn Document>) -> Self {
-        Self { document, bound: Mutex::default(), choosing: tokio::sync::Mutex::default() }
+        Self {
+            document,
+            arranging: tokio::sync::Mutex::default(),
+            bound: Mutex::default(),
+            choosing: tokio::sync::Mutex::default(),
+        }
     }
 
     /// The notebook's path, as agents name it.
@@ -46,6 +53,11 @@ impl Opened {
     /// The document.
     pub fn document(&self) -> &Arc<dyn Document> {
         &self.document
+    }
+
+    /// Waits for the turn to insert cells; first come, first served.
+    pub async fn arrange(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.arranging.lock().await
     }
 
     /// The kernel, if one has been chosen.
@@ -63,7 +75,9 @@ impl Opened {
         progress: Option<mpsc::Sender<String>>,
     ) -> Result<Arc<dyn Kernel>, Error> {
         let _one_at_a_time = self.choosing.lock().await;
-        let present = self.kernel();
+        // One that was shut down under another notebook is no choice any more.
+        let kernels = place.kernels();
+        let present = self.kernel().filter(|kernel| kernels.iter().any(|known| known.id() == kernel.id()));
         let (kernel, is_new) = match (&wish.id, present) {
             (Some(id), _) if id != "NEW" => (known(place, id)?, false),
             (None, Some(kernel)) if fits(&*kernel, wish.name.as_deref()) => return Ok(kernel),
@@ -75,6 +89,9 @@ impl Opened {
             }
         };
         let mut bound = self.bound();
+        if bound.kernel.as_ref().is_some_and(|bound| bound.id() == kernel.id()) {
+            return Ok(kernel);
+        }
         bound.brought_by = is_new.then_some(session);
         bound.kernel = Some(kernel.clone());
         Ok(kernel)

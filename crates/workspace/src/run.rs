@@ -12,6 +12,11 @@ use tokio::sync::watch;
 use crate::Error;
 use crate::place::Kernel;
 
+/// The bytes that one run may print and show; streams beyond are not kept. A loop that prints without end must not
+/// take the machine's memory.
+const MOST_OUTPUT: usize = 256 * 1024 * 1024;
+const CUT: &str = "It put out more than 256 MiB; what it printed after that was not kept.";
+
 /// How far a run is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunState {
@@ -53,6 +58,15 @@ impl RunState {
     pub fn is_failure(&self) -> bool {
         self.is_over() && *self != Self::Done
     }
+}
+
+/// Whether somebody asked for the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    NotAsked,
+    Interrupt,
+    /// The kernel is started anew.
+    Restart,
 }
 
 /// The cell that a run belongs to.
@@ -101,7 +115,9 @@ struct Record {
     ended: Option<Instant>,
     /// Whether the end has been written down where it belongs.
     is_closed: bool,
-    is_interrupted: bool,
+    stop: Stop,
+    /// Whether nothing of it may be stored any more.
+    is_superseded: bool,
     /// What is being prepared while the run is queued.
     stage: String,
     execution: Option<(Client, ExecutionId)>,
@@ -117,7 +133,8 @@ impl Run {
             notes: Vec::new(),
             ended: None,
             is_closed: false,
-            is_interrupted: false,
+            stop: Stop::NotAsked,
+            is_superseded: false,
             stage: String::new(),
             execution: None,
             kernel: None,
@@ -248,7 +265,12 @@ impl Run {
 
     /// Says that whatever ends the run from now on was asked for.
     pub(crate) fn expect_interruption(&self) {
-        self.record().is_interrupted = true;
+        self.record().stop = Stop::Interrupt;
+    }
+
+    /// Says that the kernel is about to be started anew on request.
+    pub(crate) fn expect_restart(&self) {
+        self.record().stop = Stop::Restart;
     }
 
     pub(crate) fn note(&self, note: impl Into<String>) {
@@ -316,27 +338,38 @@ impl Run {
                 record.state = RunState::WaitingForInput { prompt, is_password: password };
             }
             Event::Finished(outcome) => {
-                let is_interrupted = record.is_interrupted;
-                record.state = match outcome {
-                    Outcome::Done { execution_count, next_input } => {
-                        record.execution_count = execution_count.or(record.execution_count);
-                        record.notes.extend(
-                            next_input.map(|code| {
+                let (is_interrupted, is_restarted) =
+                    (record.stop != Stop::NotAsked, record.stop == Stop::Restart);
+                record.state =
+                    match outcome {
+                        Outcome::Done { execution_count, next_input } => {
+                            record.execution_count = execution_count.or(record.execution_count);
+                            record.notes.extend(next_input.map(|code| {
                                 format!("The kernel proposes this code for the next cell:\n{code}")
-                            }),
-                        );
-                        RunState::Done
-                    }
-                    Outcome::Error { .. } | Outcome::KernelDied(_) if is_interrupted => RunState::Interrupted,
-                    Outcome::Error { execution_count, name, value } => {
-                        record.execution_count = execution_count.or(record.execution_count);
-                        RunState::Error { name, value }
-                    }
-                    Outcome::Aborted | Outcome::Restarted => RunState::Interrupted,
-                    Outcome::KernelDied(how) => RunState::KernelDied(how),
-                };
+                            }));
+                            RunState::Done
+                        }
+                        Outcome::Error { execution_count, name, .. }
+                            if is_interrupted && is_interruption(&name) =>
+                        {
+                            record.execution_count = execution_count.or(record.execution_count);
+                            RunState::Interrupted
+                        }
+                        Outcome::KernelDied(_) if is_restarted => RunState::Interrupted,
+                        Outcome::Error { execution_count, name, value } => {
+                            record.execution_count = execution_count.or(record.execution_count);
+                            RunState::Error { name, value }
+                        }
+                        Outcome::Aborted | Outcome::Restarted => RunState::Interrupted,
+                        Outcome::KernelDied(how) => RunState::KernelDied(how),
+                    };
                 record.ended = Some(Instant::now());
                 record.execution = None;
+            }
+            Event::Output { output: Output::Stream { .. }, .. } if record.area.size() > MOST_OUTPUT => {
+                if !record.notes.iter().any(|note| note == CUT) {
+                    record.notes.push(CUT.to_owned());
+                }
             }
             output => {
                 record.area.take(output);
@@ -346,9 +379,33 @@ impl Run {
         self.moved();
     }
 
-    /// Lets go of the outputs of a run that is over, and says so in its notes.
+    /// Says that what it puts out from now on belongs to no cell any more: the cell was cleared, or runs again.
+    pub fn supersede(&self) {
+        self.record().is_superseded = true;
+    }
+
+    pub(crate) fn is_superseded(&self) -> bool {
+        self.record().is_superseded
+    }
+
+    /// Whether the end is where it belongs.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.record().is_closed
+    }
+
+    /// Waits until it waits for no input, at the latest until it is over.
+    pub async fn answered(&self) {
+        let mut changes = self.changes();
+        while matches!(self.state(), RunState::WaitingForInput { .. }) {
+            // The sender lives in `self`.
+            let _ = changes.changed().await;
+        }
+    }
+
+    /// Lets go of the outputs of a run that is over, and says so in its notes. They are never stored again.
     pub(crate) fn forget_outputs(&self) {
         let mut record = self.record();
+        record.is_superseded = true;
         record.area = OutputArea::default();
         record.notes.push("Its outputs were left out of memory to make room.".to_owned());
     }
@@ -364,6 +421,11 @@ impl Run {
     fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether an error of this name is what an interrupt makes. Some kernels give none.
+fn is_interruption(name: &str) -> bool {
+    name.is_empty() || name.to_lowercase().contains("interrupt")
 }
 
 /// The SHA-256 of a text, in hexadecimal digits.

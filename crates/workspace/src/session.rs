@@ -1,6 +1,6 @@
 //! One agent: the names it has given to notebooks, its current notebook, and what it has seen of the cells.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -31,8 +31,8 @@ struct Desk {
 /// What the agent believes of a notebook.
 #[derive(Default)]
 struct Seen {
-    /// The ids of the cells in the order in which they were last shown.
-    order: Vec<String>,
+    /// The ids of the cells at the indices at which they were last shown.
+    order: BTreeMap<usize, String>,
     /// The revisions of the cells whose source was shown.
     revisions: HashMap<String, String>,
 }
@@ -74,6 +74,7 @@ impl Session {
             let path = opened.path();
             let name = name.map(str::to_owned).or_else(|| desk.current.clone()).unwrap_or_default();
             desk.names.retain(|(known, of)| *known != name && !(name == path && of == path));
+            self.workspace.forget_name(&name, path);
             if desk
                 .current
                 .as_ref()
@@ -85,9 +86,10 @@ impl Session {
             desk.names.iter().any(|(_, of)| of == path)
         };
         let kernel = if is_used { None } else { opened.leave(self.id, takes_orphans) };
+        let kernel = kernel.filter(|kernel| !self.workspace.is_shared(&**kernel, opened.path()));
         if let Some(kernel) = &kernel {
+            self.workspace.close(&opened);
             kernel.shutdown().await?;
-            self.workspace.close(opened.path());
         }
         Ok((opened, kernel))
     }
@@ -141,6 +143,21 @@ impl Session {
         self.workspace.run(notebook, cell, source, self.id)
     }
 
+    /// Runs cells, by id and source, in order; each has its run from the beginning. Never waits.
+    pub fn run_in_order(
+        &self,
+        notebook: &Arc<Opened>,
+        cells: Vec<(String, String)>,
+        stops_on_error: bool,
+    ) -> Vec<Arc<Run>> {
+        self.workspace.run_in_order(notebook, cells, stops_on_error, self.id)
+    }
+
+    /// Fails if there is no kernel with this id.
+    pub fn check_kernel(&self, id: &str) -> Result<(), Error> {
+        self.workspace.check_kernel(id)
+    }
+
     /// Runs code in the kernel with this id; without one in a kernel that belongs to no notebook. Never waits for the
     /// run.
     pub fn run_code(&self, kernel: Option<&str>, source: String) -> Result<Arc<Run>, Error> {
@@ -155,12 +172,13 @@ impl Session {
         let CellRef::Index(asked) = reference else { return Ok(index) };
         let mut desk = self.desk();
         let Some(seen) = desk.seen.get_mut(path) else { return Ok(index) };
-        let Some(believed) = seen.order.get(*asked).cloned() else { return Ok(index) };
+        let Some(believed) = seen.order.get(asked).cloned() else { return Ok(index) };
         let now = notebook.cells()[index].id().to_owned();
         if believed == now {
             return Ok(index);
         }
-        seen.order = notebook.cells().iter().map(|cell| cell.id().to_owned()).collect();
+        // The refusal tells this much.
+        seen.order.insert(*asked, now.clone());
         let cause = match notebook.cell(&believed) {
             Some((moved, _)) => format!(
                 "The notebook has changed: the cell that you saw at index {asked} ({believed}) is at index {moved} now, \
@@ -184,13 +202,40 @@ impl Session {
         Expected { id: id.to_owned(), revision: claimed.or_else(seen) }
     }
 
-    /// Remembers the order of the cells as the agent knows it now, and that it was shown the sources of `shown`.
-    pub fn saw(&self, path: &str, notebook: &Notebook, shown: impl IntoIterator<Item = usize>) {
+    /// Remembers that the agent was shown the sources of these cells, and where they stand.
+    pub fn saw(&self, path: &str, notebook: &Notebook, shown: impl IntoIterator<Item = usize> + Clone) {
+        self.listed(path, notebook, shown.clone());
         let mut desk = self.desk();
         let seen = desk.seen.entry(path.to_owned()).or_default();
-        seen.order = notebook.cells().iter().map(|cell| cell.id().to_owned()).collect();
         for cell in shown.into_iter().filter_map(|index| notebook.cells().get(index)) {
             seen.revisions.insert(cell.id().to_owned(), cell.revision().to_owned());
+        }
+    }
+
+    /// Remembers that the agent was told where these cells stand.
+    pub fn listed(&self, path: &str, notebook: &Notebook, listed: impl IntoIterator<Item = usize>) {
+        let mut desk = self.desk();
+        let seen = desk.seen.entry(path.to_owned()).or_default();
+        for index in listed {
+            if let Some(cell) = notebook.cells().get(index) {
+                seen.order.insert(index, cell.id().to_owned());
+            }
+        }
+    }
+
+    /// The agent put a cell in: what it saw from there on stands one further.
+    pub fn inserted(&self, path: &str, index: usize) {
+        if let Some(seen) = self.desk().seen.get_mut(path) {
+            let order = std::mem::take(&mut seen.order).into_iter();
+            seen.order = order.map(|(at, id)| (if at < index { at } else { at + 1 }, id)).collect();
+        }
+    }
+
+    /// The agent took a cell out: what it saw after it stands one before.
+    pub fn removed(&self, path: &str, index: usize) {
+        if let Some(seen) = self.desk().seen.get_mut(path) {
+            let order = std::mem::take(&mut seen.order).into_iter().filter(|(at, _)| *at != index);
+            seen.order = order.map(|(at, id)| (if at < index { at } else { at - 1 }, id)).collect();
         }
     }
 

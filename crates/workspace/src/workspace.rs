@@ -1,6 +1,6 @@
 //! What all sessions of one server share: the place, the open notebooks, the journal, the queues of the kernels.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -49,7 +49,7 @@ pub struct Workspace {
 struct Shared {
     opened: HashMap<String, Arc<Opened>>,
     /// Names given by any session, for agents that have no session of their own.
-    names: HashMap<String, String>,
+    names: HashMap<String, BTreeSet<String>>,
     lanes: HashMap<String, Arc<Lane>>,
     /// The kernel for code that belongs to no notebook.
     scratch: Option<Arc<dyn Kernel>>,
@@ -112,6 +112,23 @@ impl Workspace {
         run
     }
 
+    /// Runs cells of a notebook in order; each has its run from the beginning. Never waits.
+    pub(crate) fn run_in_order(
+        self: &Arc<Self>,
+        notebook: &Arc<Opened>,
+        cells: Vec<(String, String)>,
+        stops_on_error: bool,
+        session: u64,
+    ) -> Vec<Arc<Run>> {
+        let begin =
+            |(id, source)| self.journal.begin(Some(RunCell { path: notebook.path().to_owned(), id }), source);
+        let runs: Vec<_> = cells.into_iter().map(begin).collect();
+        let running =
+            execute::in_order(self.clone(), notebook.clone(), runs.clone(), stops_on_error, session);
+        self.tasks.spawn(running);
+        runs
+    }
+
     /// Runs code in a kernel, by its id; without one in a kernel that belongs to no notebook. Never waits.
     pub(crate) fn run_code(
         self: &Arc<Self>,
@@ -170,7 +187,7 @@ impl Workspace {
         let lane = self.lane(kernel.id());
         lane.restarted();
         if let Some(run) = lane.running() {
-            run.expect_interruption();
+            run.expect_restart();
             run.note("The kernel was started anew while this ran.");
         }
         kernel.restart().await
@@ -191,26 +208,48 @@ impl Workspace {
     }
 
     pub(crate) fn remember_name(&self, name: &str, path: &str) {
-        self.shared().names.insert(name.to_owned(), path.to_owned());
+        self.shared().names.entry(name.to_owned()).or_default().insert(path.to_owned());
     }
 
-    /// The notebook that some session has given this name.
+    pub(crate) fn forget_name(&self, name: &str, path: &str) {
+        if let Some(paths) = self.shared().names.get_mut(name) {
+            paths.remove(path);
+        }
+    }
+
+    /// The one notebook to which sessions have given this name; `None` if there is none or more than one.
     pub(crate) fn named(&self, name: &str) -> Option<Arc<Opened>> {
         let shared = self.shared();
-        shared.opened.get(shared.names.get(name)?).cloned()
+        let paths = shared.names.get(name).filter(|paths| paths.len() == 1)?;
+        shared.opened.get(paths.first()?).cloned()
+    }
+
+    /// Whether another open notebook runs on this kernel.
+    pub(crate) fn is_shared(&self, kernel: &dyn Kernel, path: &str) -> bool {
+        let is_same = |opened: &Arc<Opened>| opened.kernel().is_some_and(|used| used.id() == kernel.id());
+        self.opened().iter().any(|opened| opened.path() != path && is_same(opened))
+    }
+
+    /// Fails if there is no kernel with this id.
+    pub(crate) fn check_kernel(&self, id: &str) -> Result<(), Error> {
+        known(&*self.place, id).map(drop)
     }
 
     pub(crate) fn lane(&self, kernel: &str) -> Arc<Lane> {
         self.shared().lanes.entry(kernel.to_owned()).or_default().clone()
     }
 
-    pub(crate) fn close(&self, path: &str) {
-        self.shared().opened.remove(path);
+    /// Lets go of an open notebook, unless it has been opened anew.
+    pub(crate) fn close(&self, notebook: &Arc<Opened>) {
+        let mut shared = self.shared();
+        if shared.opened.get(notebook.path()).is_some_and(|open| Arc::ptr_eq(open, notebook)) {
+            shared.opened.remove(notebook.path());
+        }
     }
 
     /// Writes late output of a run that is over into its cell, once for all that comes within a moment.
     pub(crate) fn spawn_late(self: &Arc<Self>, notebook: Arc<Opened>, run: Arc<Run>) {
-        self.tasks.spawn(execute::late(notebook, run));
+        self.tasks.spawn(execute::late(self.clone(), notebook, run));
     }
 
     pub(crate) async fn choose(

@@ -1,6 +1,6 @@
 //! How cells are shown to agents: a line in a table, or a banner with the source.
 
-use notebook::{Cell, Notebook};
+use notebook::{Cell, CellRef, Notebook};
 use workspace::{Opened, Session};
 
 /// A table with a header: columns between tabs, a row a line.
@@ -23,7 +23,7 @@ pub(crate) fn brief(
     notebook: &Notebook,
     range: std::ops::Range<usize>,
 ) -> String {
-    session.saw(opened.path(), notebook, []);
+    session.listed(opened.path(), notebook, range.clone());
     let rows = notebook.cells()[range.clone()].iter().zip(range).map(|(cell, index)| {
         let count = cell.execution_count().map_or_else(|| "N/A".to_owned(), |count| count.to_string());
         let id = cell.id().to_owned();
@@ -46,6 +46,15 @@ pub(crate) fn banner(index: usize, cell: &Cell) -> String {
     format!(
         "=====Cell {index} | type: {kind} | execution count: {count} | id: {id} | revision: {revision}====="
     )
+}
+
+/// What a text means where an index, an id or `In[n]` may stand. An id may consist of digits alone.
+pub(crate) fn index_or_id(notebook: &Notebook, text: &str) -> CellRef {
+    let text = text.trim();
+    match text.parse() {
+        Ok(index) if notebook.cell(text).is_none() => CellRef::Index(index),
+        _ => CellRef::parse(text),
+    }
 }
 
 /// A cell in a sentence: index, id and execution count.

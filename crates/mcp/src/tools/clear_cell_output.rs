@@ -35,6 +35,12 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         ));
     }
     let id = cell.id().to_owned();
+    if let Some(run) = session.workspace().journal().latest_of(opened.path(), &id)
+        && run.state().is_over()
+    {
+        // What its threads still print does not come back.
+        run.supersede();
+    }
     let edit = Edit::SetOutputs { id: id.clone(), outputs: Arc::new([]), execution_count: None };
     opened.document().apply(vec![edit], vec![Expected { id: id.clone(), revision: None }]).await?;
     let count = cell.output_count();

@@ -70,7 +70,11 @@ pub(super) async fn call(mut arguments: Arguments, context: &Context<'_>) -> Out
         session.saw(opened.path(), &before, shown);
     }
     let after = applied?;
-    session.saw(opened.path(), &after, []);
+    let mut downwards = indices.clone();
+    downwards.sort_unstable_by(|one, other| other.cmp(one));
+    for index in downwards {
+        session.removed(opened.path(), index);
+    }
     let mut text = String::new();
     for index in indices {
         let cell = &before.cells()[index];

@@ -1,6 +1,6 @@
 //! `insert_cell`: a new cell.
 
-use notebook::{CellKind, Edit, NewCell, Notebook};
+use notebook::{CellKind, CellRef, Edit, NewCell, Notebook};
 use workspace::{Error, Opened, Side};
 
 use super::arguments::{Arguments, refused};
@@ -69,6 +69,7 @@ pub(super) async fn insert(
     kind: CellKind,
     source: String,
 ) -> Result<Inserted, Error> {
+    let _turn = opened.arrange().await;
     let before = opened.document().snapshot().await?;
     let count = before.cells().len();
     let after = arguments.optional_text("after_cell_id")?;
@@ -78,7 +79,7 @@ pub(super) async fn insert(
             return Err(refused("Give cell_index or after_cell_id, not both.".to_owned()));
         }
         (_, Some(after)) => {
-            let reference = notebook::CellRef::parse(&after);
+            let reference = CellRef::parse(&after);
             let index = before.resolve(&reference)?;
             expected.push(workspace::Expected { id: before.cells()[index].id().to_owned(), revision: None });
             index + 1
@@ -98,6 +99,7 @@ pub(super) async fn insert(
     let id = cell.id.clone();
     let notebook = opened.document().apply(vec![Edit::Insert { index, cell }], expected).await?;
     let index = notebook.cell(&id).map_or(index, |(index, _)| index);
+    context.session.inserted(opened.path(), index);
     context.session.saw(opened.path(), &notebook, [index]);
     Ok(Inserted { id, index, notebook })
 }

@@ -38,7 +38,7 @@ use serde_json::{Value, json};
 use workspace::Error;
 
 use arguments::Arguments;
-pub(crate) use cells::banner;
+pub(crate) use cells::{banner, index_or_id};
 pub(crate) use context::{Answer, Context, Outcome, Person};
 
 /// What a tool does to the world, for its annotations.

@@ -40,6 +40,8 @@ pub(super) async fn call(mut arguments: Arguments, context: &Context<'_>) -> Out
     let edit = Edit::Move { id: id.clone(), index: target };
     let after = opened.document().apply(vec![edit], vec![exists(source), exists(target)]).await?;
     let index = after.cell(&id).map_or(target, |(index, _)| index);
+    session.removed(opened.path(), source);
+    session.inserted(opened.path(), index);
     let order = surroundings(session, &opened, &after, index);
     Ok(format!("Cell {id} moved from index {source} to {index} in {}.\n\n{order}", opened.path()).into())
 }

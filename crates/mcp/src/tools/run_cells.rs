@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use notebook::{CellKind, CellRef};
+use notebook::CellKind;
 use render::{Budget, Part};
 
 use super::arguments::{Arguments, refused};
-use super::cells::label;
+use super::cells::{index_or_id, label};
 use super::context::{Answer, Context, Outcome};
-use super::execute_cell::{place, start, waiting};
+use super::execute_cell::{place, waiting};
 use super::runs::{Waiting, append, report};
 use super::schema::Schema;
 use super::{Effect, Tool};
@@ -38,10 +38,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let count = notebook.cells().len();
     let end = |name: &str, default: usize| match arguments.optional_text(name)? {
         None => Ok(default),
-        Some(text) => {
-            let reference = text.trim().parse().map_or_else(|_| CellRef::parse(&text), CellRef::Index);
-            session.target(opened.path(), &notebook, &reference)
-        }
+        Some(text) => session.target(opened.path(), &notebook, &index_or_id(&notebook, &text)),
     };
     let is_bounded = arguments.has("from") || arguments.has("through");
     if !is_bounded && !arguments.flag("all", false)? {
@@ -58,15 +55,22 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let mut parts: Vec<Part> = Vec::new();
     let mut left = budget;
     let (mut is_error, mut done) = (false, 0);
-    for (position, index) in cells.iter().copied().enumerate() {
-        let run = start(context, &opened, &notebook, index)?;
+    let source = |index: &usize| {
+        let cell = &notebook.cells()[*index];
+        (cell.id().to_owned(), cell.source().into_owned())
+    };
+    let runs = session.run_in_order(&opened, cells.iter().map(source).collect(), stops);
+    for (position, (index, run)) in cells.iter().copied().zip(&runs).enumerate() {
         waiting.patience = deadline.saturating_duration_since(Instant::now());
-        waiting.wait(&run, context).await?;
+        if let Err(error) = waiting.wait(run, context).await {
+            append(&mut parts, &error.to_string());
+            is_error = true;
+        }
         let heading = format!("=====Cell {index}=====");
         // What is left is shared evenly by the cells to come.
         let share = share_of(left, cells.len() - position);
         let Answer { parts: shown, is_error: failed } =
-            report(&run, share, &heading, &place(index, &notebook, opened.path()));
+            report(run, share, &heading, &place(index, &notebook, opened.path()));
         left = spend(left, &shown);
         for part in shown {
             match part {
@@ -84,7 +88,23 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         None => format!("[{done} cells run in {}]", opened.path()),
         Some(next) => {
             let next = label(*next, &notebook.cells()[*next]);
-            format!("[{done} of {} cells run in {}; not run: from {next} on]", cells.len(), opened.path())
+            let last = runs.get(done.saturating_sub(1)).filter(|run| !run.state().is_over());
+            match last {
+                // They are queued, and run whether somebody waits or not.
+                Some(_) => {
+                    let ids: Vec<&str> = runs[done..].iter().map(|run| run.id()).collect();
+                    let ids = ids.join(", ");
+                    format!(
+                        "[{done} of {} cells shown; {next} and the rest follow by themselves: runs {ids}]",
+                        cells.len()
+                    )
+                }
+                None => format!(
+                    "[{done} of {} cells run in {}; not run: from {next} on]",
+                    cells.len(),
+                    opened.path()
+                ),
+            }
         }
     };
     append(&mut parts, &summary);

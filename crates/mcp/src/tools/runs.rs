@@ -42,14 +42,21 @@ impl Waiting {
         if self.interrupts_on_cancel {
             interrupt_when_cancelled(run.clone(), context);
         }
-        let deadline = Instant::now() + self.patience;
+        let mut deadline = Instant::now() + self.patience;
         loop {
             let settled =
                 timeout(deadline.saturating_duration_since(Instant::now()), self.watch(run, context)).await;
             if settled.is_err() {
                 break;
             }
-            let Some(answer) = ask_person(run, context).await else { break };
+            let asked = Instant::now();
+            let answer = tokio::select! {
+                answer = ask_person(run, context) => answer,
+                // Somebody else has answered, or the run has ended.
+                () = run.answered() => continue,
+            };
+            let Some(answer) = answer else { break };
+            deadline += asked.elapsed();
             run.answer_input(answer);
         }
         if self.interrupts_on_timeout && !run.is_settled() {

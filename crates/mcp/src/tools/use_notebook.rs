@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::sleep;
-use workspace::{KernelState, KernelWish, Mode};
+use workspace::{Error, KernelState, KernelWish, Mode};
 
 use super::arguments::{Arguments, refused};
 use super::cells::brief;
@@ -50,6 +50,9 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         id: arguments.optional_text("kernel_id")?,
         name: arguments.optional_text("kernel_name")?,
     };
+    if let Some(id) = wish.id.as_deref().filter(|id| *id != "NEW") {
+        session.check_kernel(id)?;
+    }
     let name = name.unwrap_or_else(|| path.clone());
     let opened = session.use_notebook(&name, &path, mode).await?;
     let notebook = opened.document().snapshot().await?;
@@ -105,7 +108,10 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         Some(Err(error)) if !is_asked_for => {
             text.push_str(&format!("[WARNING] No kernel yet: {error}\n"));
         }
-        Some(Err(error)) => return Err(error),
+        Some(Err(error)) => {
+            let hint = format!("{} The notebook itself is open as {name:?}.", error.hint);
+            return Err(Error { hint, ..error });
+        }
     }
     let count = notebook.cells().len();
     text.push_str(&format!("Notebook {name} has {count} cells.\n"));
