@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use render::{Budget, Part, Reply};
-use tokio::time::{sleep_until, timeout};
+use tokio::time::{sleep, sleep_until, timeout};
 use workspace::{Error, Run, RunState, Side};
 
 use super::arguments::Arguments;
@@ -51,6 +51,7 @@ impl Waiting {
             }
             let asked = Instant::now();
             let answer = tokio::select! {
+                biased;
                 answer = ask_person(run, context) => answer,
                 // Somebody else has answered, or the run has ended.
                 () = run.answered() => continue,
@@ -58,6 +59,10 @@ impl Waiting {
             let Some(answer) = answer else { break };
             deadline += asked.elapsed();
             run.answer_input(answer);
+        }
+        if matches!(run.state(), RunState::WaitingForInput { .. }) {
+            // What was printed before the question travels on another channel, and may come after it.
+            sleep(BEFORE_THE_QUESTION).await;
         }
         if self.interrupts_on_timeout && !run.is_settled() {
             context.session.workspace().interrupt_run(run).await?;
@@ -88,6 +93,9 @@ impl Waiting {
 
 /// How long an interrupted run may take to end before the agent is told that it runs on.
 const AFTER_INTERRUPT: Duration = Duration::from_secs(5);
+
+/// How much later than the kernel's question the output before it may arrive.
+const BEFORE_THE_QUESTION: Duration = Duration::from_millis(100);
 
 async fn tick(at: Option<Instant>) {
     match at {
