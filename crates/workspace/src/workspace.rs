@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use render::Budget;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
@@ -42,6 +43,8 @@ pub struct Workspace {
     shared: Mutex<Shared>,
     /// Every run's task.
     tasks: TaskTracker,
+    /// Where tasks run that a kernel's connection begins: its own runtime ends with it.
+    runtime: Handle,
     sessions: AtomicU64,
 }
 
@@ -56,7 +59,7 @@ struct Shared {
 }
 
 impl Workspace {
-    /// Serves one place.
+    /// Serves one place. Needs to be called within the runtime that serves it.
     pub fn new(place: Arc<dyn Place>, settings: Settings) -> Arc<Self> {
         Arc::new(Self {
             place,
@@ -64,6 +67,7 @@ impl Workspace {
             journal: Journal::default(),
             shared: Mutex::default(),
             tasks: TaskTracker::new(),
+            runtime: Handle::current(),
             sessions: AtomicU64::new(0),
         })
     }
@@ -249,7 +253,7 @@ impl Workspace {
 
     /// Writes late output of a run that is over into its cell, once for all that comes within a moment.
     pub(crate) fn spawn_late(self: &Arc<Self>, notebook: Arc<Opened>, run: Arc<Run>) {
-        self.tasks.spawn(execute::late(self.clone(), notebook, run));
+        self.tasks.spawn_on(execute::late(self.clone(), notebook, run), &self.runtime);
     }
 
     pub(crate) async fn choose(
