@@ -4,7 +4,7 @@ use workspace::{Error, RunState, Side};
 
 use super::arguments::Arguments;
 use super::context::{Context, Outcome};
-use super::runs::{Waiting, report};
+use super::runs::{Waiting, place_of, report};
 use super::schema::Schema;
 use super::{Effect, Tool};
 
@@ -37,6 +37,5 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         ));
     }
     waiting.wait(&run, context).await?;
-    let place = run.cell().map(|cell| format!(" · cell {} in {}", cell.id, cell.path)).unwrap_or_default();
-    Ok(report(&run, budget, "", &place))
+    Ok(report(&run, budget, "", &place_of(&run)))
 }

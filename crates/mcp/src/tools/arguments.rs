@@ -129,10 +129,10 @@ impl Arguments {
     }
 
     /// One of a few words.
-    pub(crate) fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)], default: T) -> Result<T, Error> {
+    pub(crate) fn choice<T: Clone>(&self, name: &str, choices: &[(&str, T)], default: T) -> Result<T, Error> {
         let Some(word) = self.optional_text(name)? else { return Ok(default) };
         let found = choices.iter().find(|(choice, _)| choice.eq_ignore_ascii_case(word.trim()));
-        found.map(|(_, value)| *value).ok_or_else(|| {
+        found.map(|(_, value)| value.clone()).ok_or_else(|| {
             let choices: Vec<&str> = choices.iter().map(|(choice, _)| *choice).collect();
             self.unfit(name, &format!("one of {}", choices.join(", ")), &Value::from(word))
         })

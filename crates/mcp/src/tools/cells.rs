@@ -65,9 +65,11 @@ pub(crate) fn label(index: usize, cell: &Cell) -> String {
 
 fn first_line(cell: &Cell) -> String {
     const LONGEST: usize = 100;
-    let source = cell.source();
-    let Some(first) = source.lines().find(|line| !line.trim().is_empty()) else { return String::new() };
-    let hidden = source.lines().count() - 1;
+    let first = cell.first_line();
+    if first.is_empty() {
+        return first;
+    }
+    let hidden = cell.line_count() - 1;
     let mut line: String = first.chars().take(LONGEST).collect();
     if line.len() < first.len() {
         line.push('…');

@@ -8,7 +8,7 @@ use workspace::Run;
 use super::arguments::Arguments;
 use super::context::{Context, Outcome};
 use super::read_cell::paged;
-use super::runs::{Waiting, report};
+use super::runs::{Waiting, place_of, report};
 use super::schema::Schema;
 use super::{Effect, Tool};
 
@@ -48,8 +48,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         let more = |offset| format!("get_run(run_id=\"{id}\", output={output}, offset={offset})");
         return paged(&run.view().outputs, output, offset, budget.characters, &more);
     }
-    let place = run.cell().map(|cell| format!(" · cell {} in {}", cell.id, cell.path)).unwrap_or_default();
-    let mut answer = report(&run, budget, "", &place);
+    let mut answer = report(&run, budget, "", &place_of(&run));
     // That the run failed is what was asked for.
     answer.is_error = false;
     Ok(answer)

@@ -9,14 +9,8 @@ use super::context::{Context, Outcome};
 use super::schema::Schema;
 use super::{Effect, Tool};
 
-const KINDS: [(&str, Kind); 3] = [("code", Kind::Code), ("markdown", Kind::Markdown), ("raw", Kind::Raw)];
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Code,
-    Markdown,
-    Raw,
-}
+const KINDS: [(&str, CellKind); 3] =
+    [("code", CellKind::Code), ("markdown", CellKind::Markdown), ("raw", CellKind::Raw)];
 
 pub(super) fn tool() -> Tool {
     Tool {
@@ -36,17 +30,13 @@ pub(super) fn tool() -> Tool {
 
 pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     arguments.text("cell_type")?;
-    let (kind, name) = match arguments.choice("cell_type", &KINDS, Kind::Code)? {
-        Kind::Code => (CellKind::Code, "code"),
-        Kind::Markdown => (CellKind::Markdown, "markdown"),
-        Kind::Raw => (CellKind::Raw, "raw"),
-    };
+    let kind = arguments.choice("cell_type", &KINDS, CellKind::Code)?;
     let source = arguments.text("cell_source")?;
     let opened = context.notebook(&arguments).await?;
-    let inserted = insert(&arguments, context, &opened, kind, source).await?;
+    let inserted = insert(&arguments, context, &opened, kind.clone(), source).await?;
     let around = surroundings(context.session, &opened, &inserted.notebook, inserted.index);
     Ok(format!(
-        "Cell inserted successfully at index {} ({name})! id {} in {}\n\n{around}",
+        "Cell inserted successfully at index {} ({kind})! id {} in {}\n\n{around}",
         inserted.index,
         inserted.id,
         opened.path()

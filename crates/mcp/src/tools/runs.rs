@@ -155,6 +155,11 @@ pub(crate) fn report(run: &Run, budget: Budget, heading: &str, place: &str) -> A
     Answer { parts, is_error: view.state.is_failure() }
 }
 
+/// Where a run belongs, for its last line, by what the run itself knows.
+pub(crate) fn place_of(run: &Run) -> String {
+    run.cell().map(|cell| format!(" · cell {} in {}", cell.id, cell.path)).unwrap_or_default()
+}
+
 /// Adds a line at the end, to the last text if that ends the reply.
 pub(crate) fn append(parts: &mut Vec<Part>, line: &str) {
     match parts.last_mut() {
