@@ -10,7 +10,8 @@ use tokio::time::sleep;
 
 use crate::opened::{KernelWish, Opened};
 use crate::place::{Kernel, KernelState};
-use crate::run::{Run, RunState};
+use crate::run::Run;
+use crate::run_state::RunState;
 use crate::workspace::Workspace;
 
 /// The least time between two writes of the same run's outputs.
@@ -111,7 +112,7 @@ pub(crate) async fn in_kernel(
     let execution = client.execute(Execute::new(run.source()), sink(workspace, run, notebook));
     run.executing(client.clone(), execution);
     match notebook.filter(|_| run.cell().is_some()) {
-        None => over(run).await,
+        None => run.over().await,
         Some(notebook) => {
             write_while_running(notebook, run).await;
             write_end(notebook, run, &*kernel, &client).await;
@@ -153,20 +154,12 @@ fn sink(
     })
 }
 
-async fn over(run: &Run) {
-    let mut changes = run.changes();
-    while !run.state().is_over() {
-        // The sender lives in the run.
-        let _ = changes.changed().await;
-    }
-}
-
 async fn write_while_running(notebook: &Opened, run: &Run) {
     let mut changes = run.changes();
     let mut pause = WRITE_EVERY;
     loop {
         tokio::select! {
-            () = over(run) => return,
+            () = run.over() => return,
             () = sleep(pause) => {}
         }
         if !changes.has_changed().unwrap_or(false) {

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::run::{Run, RunCell};
+use crate::run::Run;
+use crate::run_state::RunCell;
 use crate::{Error, Side};
 
 /// The runs that are remembered; older ones that are over are forgotten.
@@ -89,7 +90,7 @@ mod tests {
     use notebook::Output;
 
     use super::*;
-    use crate::run::RunState;
+    use crate::run_state::RunState;
 
     fn print(run: &Run, size: usize) {
         let text = "x".repeat(size).as_str().into();

@@ -11,6 +11,7 @@ mod opened;
 mod place;
 mod relay;
 mod run;
+mod run_state;
 mod session;
 mod token;
 mod workspace;
@@ -23,7 +24,8 @@ pub use place::{
     KernelspecInfo, Mode, Place,
 };
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
-pub use run::{Run, RunCell, RunState, RunView};
+pub use run::Run;
+pub use run_state::{RunCell, RunState, RunView};
 pub use session::Session;
 pub use token::{NoRandomness, Token};
 pub use workspace::{Settings, Workspace};

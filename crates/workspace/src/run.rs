@@ -1,6 +1,5 @@
 //! One run: what was asked of a kernel, how far it is, and everything it has put out.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -9,56 +8,13 @@ use notebook::Output;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
-use crate::Error;
 use crate::place::Kernel;
+use crate::run_state::{RunCell, RunState, RunView};
 
 /// The bytes that one run may print and show; streams beyond are not kept. A loop that prints without end must not
 /// take the machine's memory.
 const MOST_OUTPUT: usize = 256 * 1024 * 1024;
 const CUT: &str = "It put out more than 256 MiB; what it printed after that was not kept.";
-
-/// How far a run is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RunState {
-    /// It waits for its kernel to start, or for other runs of that kernel.
-    Queued,
-    /// The kernel works on it.
-    Running,
-    /// The kernel waits for a line from a person.
-    WaitingForInput {
-        /// What the kernel asks.
-        prompt: String,
-        /// Whether the answer must not be shown.
-        is_password: bool,
-    },
-    /// It ended well.
-    Done,
-    /// It ended with an error of the code.
-    Error {
-        /// The exception's name.
-        name: String,
-        /// What it says.
-        value: String,
-    },
-    /// It was stopped on request.
-    Interrupted,
-    /// The kernel ended under it, and how.
-    KernelDied(String),
-    /// It could not be started.
-    Failed(Error),
-}
-
-impl RunState {
-    /// Whether nothing more will come, but for late output of threads.
-    pub fn is_over(&self) -> bool {
-        !matches!(self, Self::Queued | Self::Running | Self::WaitingForInput { .. })
-    }
-
-    /// Whether it is over and did not end well.
-    pub fn is_failure(&self) -> bool {
-        self.is_over() && *self != Self::Done
-    }
-}
 
 /// Whether somebody asked for the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,30 +23,6 @@ enum Stop {
     Interrupt,
     /// The kernel is started anew.
     Restart,
-}
-
-/// The cell that a run belongs to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunCell {
-    /// The notebook's path.
-    pub path: String,
-    /// The cell's id.
-    pub id: String,
-}
-
-/// A run as it stands at one moment.
-#[derive(Debug, Clone)]
-pub struct RunView {
-    /// How far it is.
-    pub state: RunState,
-    /// What it has put out so far. Large contents are shared, not copied.
-    pub outputs: Arc<[Output]>,
-    /// The number in `In[n]`, once the kernel has told it.
-    pub execution_count: Option<u64>,
-    /// What else an agent should know, a sentence each.
-    pub notes: Vec<String>,
-    /// From the request to the end, or to now.
-    pub elapsed: Duration,
 }
 
 /// One run, from the request on. A task of the journal owns its progress; whoever asked may come and go.
@@ -103,8 +35,6 @@ pub struct Run {
     asked: Instant,
     record: Mutex<Record>,
     version: watch::Sender<u64>,
-    /// Whether output that came after the end is about to be written.
-    is_late: AtomicBool,
 }
 
 struct Record {
@@ -116,12 +46,52 @@ struct Record {
     /// Whether the end has been written down where it belongs.
     is_closed: bool,
     stop: Stop,
+    /// Whether output that came after the end is about to be written.
+    is_late: bool,
     /// Whether nothing of it may be stored any more.
     is_superseded: bool,
     /// What is being prepared while the run is queued.
     stage: String,
     execution: Option<(Client, ExecutionId)>,
     kernel: Option<Arc<dyn Kernel>>,
+}
+
+impl Record {
+    fn is_waiting(&self) -> bool {
+        matches!(self.state, RunState::WaitingForInput { .. })
+    }
+
+    fn is_settled(&self) -> bool {
+        self.is_closed || self.is_waiting()
+    }
+
+    /// How an outcome leaves the run.
+    fn finish(&mut self, outcome: Outcome) {
+        let count = match &outcome {
+            Outcome::Done { execution_count, .. } | Outcome::Error { execution_count, .. } => {
+                *execution_count
+            }
+            _ => None,
+        };
+        self.execution_count = count.or(self.execution_count);
+        self.state = match (outcome, self.stop) {
+            (Outcome::Done { next_input, .. }, _) => {
+                let proposed = |code| format!("The kernel proposes this code for the next cell:\n{code}");
+                self.notes.extend(next_input.map(proposed));
+                RunState::Done
+            }
+            (Outcome::Error { name, .. }, Stop::Interrupt | Stop::Restart) if is_interruption(&name) => {
+                RunState::Interrupted
+            }
+            (Outcome::Error { name, value, .. }, _) => RunState::Error { name, value },
+            (Outcome::Aborted | Outcome::Restarted, _) | (Outcome::KernelDied(_), Stop::Restart) => {
+                RunState::Interrupted
+            }
+            (Outcome::KernelDied(how), _) => RunState::KernelDied(how),
+        };
+        self.ended = Some(Instant::now());
+        self.execution = None;
+    }
 }
 
 impl Run {
@@ -134,6 +104,7 @@ impl Run {
             ended: None,
             is_closed: false,
             stop: Stop::NotAsked,
+            is_late: false,
             is_superseded: false,
             stage: String::new(),
             execution: None,
@@ -148,7 +119,6 @@ impl Run {
             asked: Instant::now(),
             record: Mutex::new(record),
             version: watch::Sender::new(0),
-            is_late: AtomicBool::new(false),
         }
     }
 
@@ -224,32 +194,33 @@ impl Run {
 
     /// Waits until it is over and its outputs are stored, or until it waits for input.
     pub async fn settled(&self) {
-        let mut changes = self.changes();
-        while !self.is_settled() {
-            // The sender lives in `self`.
-            let _ = changes.changed().await;
-        }
+        self.until(Record::is_settled).await;
     }
 
     /// Waits until it is over and its outputs are stored.
     pub async fn ended(&self) {
-        let mut changes = self.changes();
-        while !self.record().is_closed {
-            // The sender lives in `self`.
-            let _ = changes.changed().await;
-        }
+        self.until(|record| record.is_closed).await;
+    }
+
+    /// Waits until it is over; its outputs may still have to be stored.
+    pub(crate) async fn over(&self) {
+        self.until(|record| record.state.is_over()).await;
+    }
+
+    /// Waits until it waits for no input, at the latest until it is over.
+    pub async fn answered(&self) {
+        self.until(|record| !record.is_waiting()).await;
     }
 
     /// Whether it is over and stored, or waits for input.
     pub fn is_settled(&self) -> bool {
-        let record = self.record();
-        record.is_closed || matches!(record.state, RunState::WaitingForInput { .. })
+        self.record().is_settled()
     }
 
     /// Gives the kernel the line that it waits for. `false` if it waits for none.
     pub fn answer_input(&self, line: String) -> bool {
         let mut record = self.record();
-        if !matches!(record.state, RunState::WaitingForInput { .. }) {
+        if !record.is_waiting() {
             return false;
         }
         record.state = RunState::Running;
@@ -292,12 +263,12 @@ impl Run {
 
     /// Claims the writing of late output. `false` if somebody has claimed it.
     pub(crate) fn claim_late(&self) -> bool {
-        !self.is_late.swap(true, Ordering::AcqRel)
+        !std::mem::replace(&mut self.record().is_late, true)
     }
 
     /// Gives the claim back, before the writing.
     pub(crate) fn unclaim_late(&self) {
-        self.is_late.store(false, Ordering::Release);
+        self.record().is_late = false;
     }
 
     pub(crate) fn executing(&self, client: Client, id: ExecutionId) {
@@ -337,35 +308,7 @@ impl Run {
             Event::InputWanted { prompt, password } => {
                 record.state = RunState::WaitingForInput { prompt, is_password: password };
             }
-            Event::Finished(outcome) => {
-                let (is_interrupted, is_restarted) =
-                    (record.stop != Stop::NotAsked, record.stop == Stop::Restart);
-                record.state =
-                    match outcome {
-                        Outcome::Done { execution_count, next_input } => {
-                            record.execution_count = execution_count.or(record.execution_count);
-                            record.notes.extend(next_input.map(|code| {
-                                format!("The kernel proposes this code for the next cell:\n{code}")
-                            }));
-                            RunState::Done
-                        }
-                        Outcome::Error { execution_count, name, .. }
-                            if is_interrupted && is_interruption(&name) =>
-                        {
-                            record.execution_count = execution_count.or(record.execution_count);
-                            RunState::Interrupted
-                        }
-                        Outcome::KernelDied(_) if is_restarted => RunState::Interrupted,
-                        Outcome::Error { execution_count, name, value } => {
-                            record.execution_count = execution_count.or(record.execution_count);
-                            RunState::Error { name, value }
-                        }
-                        Outcome::Aborted | Outcome::Restarted => RunState::Interrupted,
-                        Outcome::KernelDied(how) => RunState::KernelDied(how),
-                    };
-                record.ended = Some(Instant::now());
-                record.execution = None;
-            }
+            Event::Finished(outcome) => record.finish(outcome),
             Event::Output { output: Output::Stream { .. }, .. } if record.area.size() > MOST_OUTPUT => {
                 if !record.notes.iter().any(|note| note == CUT) {
                     record.notes.push(CUT.to_owned());
@@ -393,15 +336,6 @@ impl Run {
         self.record().is_closed
     }
 
-    /// Waits until it waits for no input, at the latest until it is over.
-    pub async fn answered(&self) {
-        let mut changes = self.changes();
-        while matches!(self.state(), RunState::WaitingForInput { .. }) {
-            // The sender lives in `self`.
-            let _ = changes.changed().await;
-        }
-    }
-
     /// Lets go of the outputs of a run that is over, and says so in its notes. They are never stored again.
     pub(crate) fn forget_outputs(&self) {
         let mut record = self.record();
@@ -412,6 +346,14 @@ impl Run {
 
     pub(crate) fn output_size(&self) -> usize {
         self.record().area.size()
+    }
+
+    async fn until(&self, is_so: impl Fn(&Record) -> bool) {
+        let mut changes = self.changes();
+        while !is_so(&self.record()) {
+            // The sender lives in `self`.
+            let _ = changes.changed().await;
+        }
     }
 
     fn moved(&self) {

@@ -14,7 +14,8 @@ use crate::journal::Journal;
 use crate::lane::Lane;
 use crate::opened::{KernelWish, Opened, known};
 use crate::place::{Kernel, KernelRequest, Mode, Place};
-use crate::run::{Run, RunCell, RunState};
+use crate::run::Run;
+use crate::run_state::{RunCell, RunState};
 use crate::{Error, execute};
 
 /// How long a run may still take to leave at the end, in all.
