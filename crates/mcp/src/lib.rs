@@ -19,6 +19,8 @@ mod resources;
 mod server;
 mod sse;
 mod stdio;
+mod subscriptions;
+mod tool_call;
 mod tools;
 
 pub use guard::Guard;

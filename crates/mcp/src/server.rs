@@ -1,34 +1,28 @@
 //! One agent's view of the server: what `rmcp` asks, answered from the relay.
 
-use std::collections::HashMap;
 use std::future::ready;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, ConstString as _, ContentBlock, ErrorCode, ErrorData, GetPromptRequestParams,
-    GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
-    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    LoggingLevel, PaginatedRequestParams, PromptsCapability, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, RequestId, ResourceUpdatedNotificationParam,
-    ResourcesCapability, ServerCapabilities, ServerConfig, ServerJsonRpcMessage, ServerResult,
-    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
+    ConstString as _, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    InitializeRequestParams, InitializeResult, JsonObject, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams, PromptsCapability,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ResourcesCapability, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
-use serde_json::value::{RawValue, to_raw_value};
-use tokio::sync::{mpsc, watch};
+use serde_json::value::RawValue;
+use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use workspace::{Answer, Call, Error, Relay, Side, Workspace};
+use workspace::{Error, Relay, Workspace};
 
-use crate::call::RawParams;
-use crate::elicit::Form;
-use crate::hangup::Hangup;
-use crate::reports::{Audience, WAITING_REPORTS};
-use crate::tools::{self, Person};
-use crate::{prompts, raw, resources};
+use crate::subscriptions::Subscriptions;
+use crate::{prompts, raw, resources, tools};
 
 /// What is served to agents, whatever the transport.
 #[derive(Clone)]
@@ -65,7 +59,7 @@ impl Server {
             _guard: over.drop_guard(),
             log_level,
             is_notified: AtomicBool::new(false),
-            subscriptions: Mutex::default(),
+            subscriptions: Subscriptions::default(),
             still: watch::Sender::new(0),
         }
     }
@@ -80,82 +74,22 @@ Edits are refused if the cell has changed since you read it; the refusal shows t
 /// One agent's session (in the 2026-07-28 era over HTTP: one request).
 pub(crate) struct Session {
     /// The agent's notebooks, where there is a workspace.
-    desk: Option<workspace::Session>,
-    relay: Option<Arc<dyn Relay>>,
+    pub(crate) desk: Option<workspace::Session>,
+    pub(crate) relay: Option<Arc<dyn Relay>>,
     /// Cancelled when the session is over, so that nothing that serves it outlives it.
-    over: CancellationToken,
+    pub(crate) over: CancellationToken,
     _guard: DropGuard,
     /// The least level of the page's log lines that this agent wants.
     log_level: Mutex<LoggingLevel>,
     /// Whether list changes are being told already.
     is_notified: AtomicBool,
     /// What the agent wants to be told of, by address.
-    subscriptions: Mutex<HashMap<String, CancellationToken>>,
+    subscriptions: Subscriptions,
     /// Never moves.
     still: watch::Sender<u64>,
 }
 
 impl Session {
-    async fn call(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let parts = context.extensions.get::<axum::http::request::Parts>();
-        let from_http = parts.and_then(|parts| parts.extensions.get::<RawParams>());
-        let params = match context.extensions.get::<RawParams>().or(from_http) {
-            Some(RawParams(params)) => params.clone(),
-            None => Arc::from(to_raw_value(&request).map_err(internal)?),
-        };
-        let hangup = parts.and_then(|parts| parts.extensions.get::<Hangup>()).cloned().unwrap_or_default();
-        let (id, name) = (context.id.clone(), request.name.into_owned());
-        if name.is_empty() {
-            return Err(ErrorData::invalid_params("tools/call needs params with a name", None));
-        }
-        let token = context.meta.get_progress_token();
-        let (reports, reported) = mpsc::channel(WAITING_REPORTS);
-        let is_new_era = is_new_era(&context);
-        // The 2026-07-28 era knows no requests of a server.
-        let person = if is_new_era { None } else { Form::of(&context.peer) };
-        let call = Call { name, params, reports, wants_progress: token.is_some() };
-        let asking = Asking {
-            cancelled: context.ct.clone(),
-            person: person.as_ref().map(|person| person as &dyn Person),
-            is_stateless: is_new_era && parts.is_some(),
-        };
-        let call = self.answer(call, asking);
-        let level = (!is_new_era).then(|| self.log_level());
-        let audience = Audience { peer: &context.peer, token, level };
-        // Dropping the call cancels it; an answer that is there already is worth more than any of the others.
-        let answer = tokio::select! {
-            biased;
-            answer = audience.follow(call, reported) => reply(answer),
-            () = self.over.cancelled() => Err(gone("the session is over")),
-            () = context.ct.cancelled() => Err(gone("the agent cancelled the call")),
-            () = hangup.token().cancelled_owned() => Err(gone("the agent closed the response stream")),
-        };
-        hangup.answered(|| as_message(id, &answer));
-        answer
-    }
-
-    async fn answer(&self, call: Call, asking: Asking<'_>) -> Result<Answer, Error> {
-        if let Some(session) = self.desk.as_ref().filter(|_| tools::serves(&call.name)) {
-            let Call { name, params, reports, wants_progress } = call;
-            let Asking { cancelled, person, is_stateless } = asking;
-            let context =
-                tools::Context { session, reports, wants_progress, cancelled, is_stateless, person };
-            return tools::call(&name, &params, &context).await.and_then(tools::Answer::into_result);
-        }
-        match &self.relay {
-            Some(relay) => relay.call(call).await,
-            None => Err(Error::new(
-                Side::Agent,
-                format!("There is no tool {:?}.", call.name),
-                "tools/list names those that there are.",
-            )),
-        }
-    }
-
     fn instructions(&self) -> String {
         let own = self
             .desk
@@ -177,11 +111,7 @@ impl Session {
         self.relay.as_ref().map_or_else(|| self.still.subscribe(), |relay| relay.changes())
     }
 
-    fn subscriptions(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
-        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn log_level(&self) -> LoggingLevel {
+    pub(crate) fn log_level(&self) -> LoggingLevel {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -202,48 +132,7 @@ impl Session {
     }
 }
 
-/// Who asks, as far as a notebook tool is concerned.
-struct Asking<'a> {
-    cancelled: CancellationToken,
-    person: Option<&'a dyn Person>,
-    is_stateless: bool,
-}
-
-/// A result for a model to read: failures are `isError` results with the next step in them, never protocol
-/// errors, which most clients hide from the model.
-fn reply(answer: Result<Answer, Error>) -> Result<CallToolResponse, ErrorData> {
-    match answer {
-        Ok(Answer::Result(result)) => {
-            let result: Box<str> = result.into();
-            Ok(raw::carry(result.into_string()).into())
-        }
-        Ok(Answer::Error(error)) => Err(raw::carry_error(&error)),
-        Err(error) => Ok(CallToolResult::error(vec![ContentBlock::text(error.to_string())]).into()),
-    }
-}
-
-/// The whole answer as an agent of the older era is sent it.
-fn as_message(id: RequestId, answer: &Result<CallToolResponse, ErrorData>) -> Option<String> {
-    let message = match answer {
-        Ok(response) => {
-            let mut result = ServerResult::from(response.clone());
-            result.strip_result_type_for_legacy_peer();
-            ServerJsonRpcMessage::response(result, id)
-        }
-        Err(error) => ServerJsonRpcMessage::error(error.clone(), Some(id)),
-    };
-    raw::write(message).ok()
-}
-
-fn gone(reason: &'static str) -> ErrorData {
-    ErrorData::internal_error(reason, None)
-}
-
-fn internal(error: impl std::fmt::Display) -> ErrorData {
-    ErrorData::internal_error(error.to_string(), None)
-}
-
-fn is_new_era(context: &RequestContext<RoleServer>) -> bool {
+pub(crate) fn is_new_era(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
@@ -440,20 +329,8 @@ impl ServerHandler for Session {
         let uri = request.uri;
         let Some(desk) = &self.desk else { return Err(no_resource(&uri)) };
         let changes = resources::changes(desk, &uri).await.map_err(|error| missing_resource(&uri, &error))?;
-        let mut changes = changes.ok_or_else(|| no_resource(&uri))?;
-        let watching = self.over.child_token();
-        if let Some(earlier) = self.subscriptions().insert(uri.clone(), watching.clone()) {
-            earlier.cancel();
-        }
-        // Ends with the subscription, at the latest with the session.
-        tokio::spawn(watching.run_until_cancelled_owned(async move {
-            while changes.changed().await.is_ok() {
-                let update = ResourceUpdatedNotificationParam::new(uri.clone());
-                if context.peer.notify_resource_updated(update).await.is_err() {
-                    return;
-                }
-            }
-        }));
+        let changes = changes.ok_or_else(|| no_resource(&uri))?;
+        self.subscriptions.begin(uri, changes, context.peer, self.over.child_token());
         Ok(())
     }
 
@@ -462,9 +339,7 @@ impl ServerHandler for Session {
         request: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if let Some(watching) = self.subscriptions().remove(&request.uri) {
-            watching.cancel();
-        }
+        self.subscriptions.end(&request.uri);
         Ok(())
     }
 }
