@@ -9,7 +9,7 @@ const RULE: &str = "confinement";
 const CONFINED: [(&str, &str); 2] = [("rmcp", "mcp"), ("pyo3", "python")];
 
 /// The members that are arithmetic on documents and nothing else.
-const PURE: [&str; 2] = ["notebook", "render"];
+const PURE: [&str; 3] = ["notebook", "render", "ydoc"];
 
 /// Checks dependencies and, in the pure crates, paths.
 pub(crate) fn check(house: &House) -> Vec<Finding> {

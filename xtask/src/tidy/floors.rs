@@ -6,7 +6,7 @@ const RULE: &str = "floors";
 
 const FLOORS: [(u8, &[&str]); 5] = [
     (1, &["notebook"]),
-    (2, &["kernel", "render"]),
+    (2, &["kernel", "render", "rest", "ydoc"]),
     (3, &["workspace"]),
     (4, &["mcp", "local", "jupyter", "colab"]),
     (5, &["cli", "python"]),

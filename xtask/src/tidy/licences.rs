@@ -6,7 +6,7 @@ use super::model::{Finding, House, Package};
 
 const RULE: &str = "licences";
 
-const ALLOWED: [&str; 11] = [
+const ALLOWED: [&str; 12] = [
     "0BSD",
     "Apache-2.0",
     "BSD-2-Clause",
@@ -16,6 +16,8 @@ const ALLOWED: [&str; 11] = [
     "MIT",
     "NCSA",
     "Unicode-3.0",
+    // For data: root certificates.
+    "CDLA-Permissive-2.0",
     "Unlicense",
     "Zlib",
 ];

@@ -1,0 +1,1 @@
+//! Jupyter servers as places.

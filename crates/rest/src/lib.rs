@@ -1,0 +1,1 @@
+//! A Jupyter server over HTTP.

@@ -1,0 +1,1 @@
+//! A notebook as the Y document that people edit together.
