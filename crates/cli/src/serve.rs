@@ -40,8 +40,10 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let folder = local::Folder::new(root, surroundings());
     let budget =
         render::Budget { characters: options.max_characters as usize, images: options.max_images as usize };
-    let workspace =
-        Workspace::new(folder, workspace::Settings { budget, patience: options.execution_timeout });
+    let workspace = Workspace::new(
+        folder,
+        workspace::Settings { budget, patience: options.execution_timeout, ..workspace::Settings::default() },
+    );
 
     let shutdown = CancellationToken::new();
     let tab_port = serving.port.filter(|_| serving.transport == Transport::Stdio).unwrap_or(0);

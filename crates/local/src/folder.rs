@@ -1,5 +1,6 @@
 //! A folder of this machine as a place.
 
+use std::future::ready;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use workspace::{
-    Document, Error, FileEntry, Future, Kernel, KernelRequest, KernelspecInfo, Mode, Place, Side,
+    Choice, Document, Error, FileEntry, Future, Kernel, KernelRequest, KernelspecInfo, Mode, Place, Side,
 };
 
 use crate::Surroundings;
@@ -51,7 +52,12 @@ impl Folder {
         kernels.clone()
     }
 
-    async fn choose(&self, request: KernelRequest) -> Result<Arc<dyn Kernel>, Error> {
+    async fn choose(&self, request: KernelRequest) -> Result<Choice, Error> {
+        if let Some(id) = &request.id {
+            let known = self.live_kernels().into_iter().find(|kernel| kernel.id() == id);
+            let kernel = known.ok_or_else(|| Error::no_kernel(id))?;
+            return Ok(Choice::Kernel { kernel, is_new: false });
+        }
         let notebook = request.notebook.as_deref().map(|path| self.root.resolve(path)).transpose()?;
         let folder = notebook.as_deref().and_then(std::path::Path::parent).unwrap_or(self.root.real());
         let wish = Wish {
@@ -78,7 +84,7 @@ impl Folder {
             ));
         };
         kernels.push(kernel.clone());
-        Ok(kernel)
+        Ok(Choice::Kernel { kernel, is_new: true })
     }
 }
 
@@ -106,11 +112,12 @@ impl Place for Folder {
         async { Ok(self.chooser.list(self.root.real()).await) }.boxed()
     }
 
-    fn kernels(&self) -> Vec<Arc<dyn Kernel>> {
-        self.live_kernels().into_iter().map(|kernel| kernel as Arc<dyn Kernel>).collect()
+    fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>> {
+        let kernels = self.live_kernels().into_iter().map(|kernel| kernel as Arc<dyn Kernel>);
+        ready(Ok(kernels.collect())).boxed()
     }
 
-    fn kernel(&self, request: KernelRequest) -> Future<'_, Arc<dyn Kernel>> {
+    fn kernel(&self, request: KernelRequest) -> Future<'_, Choice> {
         self.choose(request).boxed()
     }
 

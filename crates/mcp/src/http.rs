@@ -22,6 +22,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::call::{CallHead, RawParams, refusal};
+use crate::control;
 use crate::guard::Guard;
 use crate::hangup::{Deserted, Hangup, RETRY, Watch};
 use crate::raw;
@@ -62,14 +63,17 @@ pub async fn serve_http(
     let ended = shutdown.child_token();
     let face = Arc::new(Face { server: server.clone(), guard, deserted: Deserted::default() });
     let mcp = StreamableHttpService::new(move || Ok(server.session(&ended)), Arc::new(sessions), config);
-    let router = Router::new()
-        .route_service("/mcp", mcp)
-        .layer(from_fn_with_state(face.clone(), pass_raw))
-        .route(
+    let router =
+        Router::new().route_service("/mcp", mcp).layer(from_fn_with_state(face.clone(), pass_raw)).route(
             "/healthz",
             get(|| async { ([(header::CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#) }),
-        )
-        .layer(from_fn_with_state(face, check));
+        );
+    let operated = face.server.workspace().filter(|workspace| workspace.can_connect());
+    let router = match operated {
+        Some(workspace) => router.merge(control::routes(workspace.clone())),
+        None => router,
+    };
+    let router = router.layer(from_fn_with_state(face, check));
     // Without this, small event-stream replies wait 40 ms for the agent's delayed acknowledgement.
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
@@ -92,7 +96,7 @@ struct Face {
 async fn check(State(face): State<Arc<Face>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     // A health check tells nothing, so it needs no token.
-    let is_open = parts.uri.path() == "/healthz";
+    let is_open = matches!(parts.uri.path(), "/healthz" | control::HEALTH);
     let checked = face.guard.check_source(&parts).and_then(|()| match face.guard.check_token(&mut parts) {
         Err(_) if is_open => Ok(()),
         checked => checked,

@@ -48,6 +48,11 @@ impl Server {
         tools.iter().any(|known| known.name == tool && known.definition.get().contains("x-mcp-header"))
     }
 
+    /// The notebooks that are served.
+    pub(crate) fn workspace(&self) -> Option<&Arc<Workspace>> {
+        self.workspace.as_ref()
+    }
+
     /// The handler of one agent's session; `ended` tells it that the agent has gone.
     pub(crate) fn session(&self, ended: &CancellationToken) -> Session {
         let over = ended.child_token();
@@ -94,14 +99,15 @@ impl Session {
         let own = self
             .desk
             .as_ref()
-            .map(|desk| format!("Notebooks of {}.\n{INSTRUCTIONS}", desk.workspace().place().description()));
+            .map(|desk| format!("Notebooks of {}.\n{INSTRUCTIONS}", desk.place().description()));
         let relayed = self.relay.as_ref().map(|relay| relay.instructions());
         own.into_iter().chain(relayed).collect::<Vec<_>>().join("\n\n")
     }
 
     /// The tools as they stand at this moment.
     fn tools(&self) -> Vec<workspace::Tool> {
-        let mut tools = if self.desk.is_some() { tools::list().to_vec() } else { Vec::new() };
+        let own = self.desk.iter().flat_map(|desk| tools::list(desk.workspace().can_connect()));
+        let mut tools: Vec<_> = own.cloned().collect();
         tools.extend(self.relay.iter().flat_map(|relay| relay.tools()));
         tools
     }
@@ -173,6 +179,10 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
+        if let Some(desk) = &self.desk {
+            let client = &request.client_info;
+            desk.introduce(client.title.clone().unwrap_or_else(|| client.name.clone()));
+        }
         let mut result = self.negotiate_initialize(&request)?;
         // Only this era has the page's log and changes of resources pushed to agents.
         result.capabilities.logging = Some(JsonObject::default());

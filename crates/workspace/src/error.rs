@@ -31,6 +31,15 @@ impl Error {
     pub fn new(side: Side, cause: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { side, cause: cause.into(), hint: hint.into() }
     }
+
+    /// There is no kernel with this id.
+    pub fn no_kernel(id: &str) -> Self {
+        Self::new(
+            Side::Agent,
+            format!("There is no kernel with the id {id:?}."),
+            "list_kernels shows those that there are; leave kernel_id out to use the notebook's own, or say NEW.",
+        )
+    }
 }
 
 impl fmt::Display for Error {

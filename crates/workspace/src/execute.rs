@@ -9,13 +9,15 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use crate::opened::{KernelWish, Opened};
-use crate::place::{Kernel, KernelState};
+use crate::place::{Choice, Kernel, KernelState};
 use crate::run::Run;
 use crate::run_state::RunState;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, no_kernel_came};
 
 /// The least time between two writes of the same run's outputs.
 const WRITE_EVERY: Duration = Duration::from_secs(1);
+/// The same where people watch the notebook.
+const SHOW_EVERY: Duration = Duration::from_millis(100);
 /// A run that writes much spends at most one part in this many on writing.
 const WRITING_SHARE: u32 = 10;
 /// What comes within this time after the end is written at once.
@@ -32,17 +34,18 @@ pub(crate) async fn in_notebook(
 ) {
     let (progress, mut lines) = mpsc::channel(WAITING_LINES);
     let wish = KernelWish::default();
-    let choosing = workspace.choose(&notebook, &wish, session, Some(progress));
+    let choosing = notebook.choose(&wish, session, true, Some(progress));
     tokio::pin!(choosing);
-    let kernel = loop {
+    let choice = loop {
         tokio::select! {
             biased;
             Some(line) = lines.recv() => run.stage(line),
-            kernel = &mut choosing => break kernel,
+            choice = &mut choosing => break choice,
         }
     };
-    match kernel {
-        Ok(kernel) => in_kernel(&workspace, kernel, &run, Some(&notebook)).await,
+    match choice {
+        Ok(Choice::Kernel { kernel, .. }) => in_kernel(&workspace, kernel, &run, Some(&notebook)).await,
+        Ok(Choice::OnFirstRun(_)) => run.end(RunState::Failed(no_kernel_came())),
         Err(error) => run.end(RunState::Failed(error)),
     }
 }
@@ -111,11 +114,13 @@ pub(crate) async fn in_kernel(
     }
     let execution = client.execute(Execute::new(run.source()), sink(workspace, run, notebook));
     run.executing(client.clone(), execution);
-    match notebook.filter(|_| run.cell().is_some()) {
+    match notebook.zip(run.cell()) {
         None => run.over().await,
-        Some(notebook) => {
+        Some((notebook, cell)) => {
+            set_running(notebook, &cell.id, true).await;
             write_while_running(notebook, run).await;
             write_end(notebook, run, &*kernel, &client).await;
+            set_running(notebook, &cell.id, false).await;
         }
     }
     run.close();
@@ -156,7 +161,8 @@ fn sink(
 
 async fn write_while_running(notebook: &Opened, run: &Run) {
     let mut changes = run.changes();
-    let mut pause = WRITE_EVERY;
+    let shortest = if notebook.document().is_live() { SHOW_EVERY } else { WRITE_EVERY };
+    let mut pause = shortest;
     loop {
         tokio::select! {
             () = run.over() => return,
@@ -167,8 +173,12 @@ async fn write_while_running(notebook: &Opened, run: &Run) {
         }
         changes.mark_unchanged();
         let begun = Instant::now();
-        write(notebook, run, Vec::new()).await;
-        pause = WRITE_EVERY.max(begun.elapsed() * WRITING_SHARE);
+        if let Some(outputs) = outputs(run)
+            && let Err(error) = notebook.document().show(vec![outputs]).await
+        {
+            tracing::warn!(run = run.id(), %error, "outputs could not be shown");
+        }
+        pause = shortest.max(begun.elapsed() * WRITING_SHARE);
     }
 }
 
@@ -196,18 +206,33 @@ fn has_language_info(metadata: &notebook::Json) -> bool {
     notebook::members(metadata).iter().any(|(name, _)| name == "language_info")
 }
 
-async fn write(notebook: &Opened, run: &Run, mut edits: Vec<Edit>) {
-    let Some(cell) = run.cell().filter(|_| !run.is_superseded()) else { return };
+async fn set_running(notebook: &Opened, cell: &str, is_running: bool) {
+    if let Err(error) = notebook.document().set_running(cell, is_running).await {
+        tracing::debug!(cell, %error, "others do not see that the cell runs");
+    }
+}
+
+/// The outputs so far as an edit; `None` if they are no longer to be stored.
+fn outputs(run: &Run) -> Option<Edit> {
+    let cell = run.cell().filter(|_| !run.is_superseded())?;
     let view = run.view();
-    edits.push(Edit::SetOutputs {
+    Some(Edit::SetOutputs {
         id: cell.id.clone(),
         outputs: view.outputs,
         execution_count: view.execution_count,
-    });
-    if let Err(error) = notebook.document().apply(edits, Vec::new()).await {
-        tracing::warn!(run = run.id(), %error, "outputs could not be stored");
-        if run.state().is_over() {
-            run.note(format!("The outputs could not be stored in the notebook: {error}"));
+    })
+}
+
+async fn write(notebook: &Opened, run: &Run, mut edits: Vec<Edit>) {
+    let Some(outputs) = outputs(run) else { return };
+    edits.push(outputs);
+    match notebook.document().apply(edits, Vec::new()).await {
+        Ok(applied) => run.stored(applied.saved),
+        Err(error) => {
+            tracing::warn!(run = run.id(), %error, "outputs could not be stored");
+            if run.state().is_over() {
+                run.note(format!("The outputs could not be stored in the notebook: {error}"));
+            }
         }
     }
 }

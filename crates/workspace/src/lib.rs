@@ -20,8 +20,8 @@ pub use error::{Error, Side};
 pub use journal::Journal;
 pub use opened::{KernelWish, Opened};
 pub use place::{
-    Document, Expected, FileEntry, FileKind, Future, Kernel, KernelDescription, KernelRequest, KernelState,
-    KernelspecInfo, Mode, Place,
+    Applied, Choice, Connector, Document, Expected, FileEntry, FileKind, Future, Kernel, KernelDescription,
+    KernelRequest, KernelState, KernelspecInfo, Mode, Place, Presence, Saved, ServerWish,
 };
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use run::Run;

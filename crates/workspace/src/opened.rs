@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
 
-use crate::place::{Document, Kernel, KernelRequest, Place};
+use crate::place::{Choice, Document, Kernel, KernelRequest, Place, Presence};
 use crate::{Error, Side};
 
 /// An open notebook, shared by all sessions of the server.
 pub struct Opened {
+    place: Arc<dyn Place>,
     document: Arc<dyn Document>,
     /// Held from a look at the cells to the change that relies on it, where an edit cannot say what it relies on.
     arranging: tokio::sync::Mutex<()>,
@@ -36,8 +37,9 @@ pub struct KernelWish {
 }
 
 impl Opened {
-    pub(crate) fn new(document: Arc<dyn Document>) -> Self {
+    pub(crate) fn new(place: Arc<dyn Place>, document: Arc<dyn Document>) -> Self {
         Self {
+            place,
             document,
             arranging: tokio::sync::Mutex::default(),
             bound: Mutex::default(),
@@ -48,6 +50,11 @@ impl Opened {
     /// The notebook's path, as agents name it.
     pub fn path(&self) -> &str {
         self.document.path()
+    }
+
+    /// The place where it lives.
+    pub fn place(&self) -> &Arc<dyn Place> {
+        &self.place
     }
 
     /// The document.
@@ -65,36 +72,50 @@ impl Opened {
         self.bound().kernel.clone()
     }
 
-    /// Chooses the kernel for this notebook unless that has been done, or the wish asks for another. No process
-    /// is started.
+    /// Chooses the kernel for this notebook unless that has been done, or the wish asks for another.
     pub(crate) async fn choose(
         &self,
-        place: &dyn Place,
         wish: &KernelWish,
         session: u64,
+        is_for_run: bool,
         progress: Option<mpsc::Sender<String>>,
-    ) -> Result<Arc<dyn Kernel>, Error> {
+    ) -> Result<Choice, Error> {
         let _one_at_a_time = self.choosing.lock().await;
         // One that was shut down under another notebook is no choice any more.
-        let kernels = place.kernels();
-        let present = self.kernel().filter(|kernel| kernels.iter().any(|known| known.id() == kernel.id()));
-        let (kernel, is_new) = match (&wish.id, present) {
-            (Some(id), _) if id != "NEW" => (known(place, id)?, false),
-            (None, Some(kernel)) if fits(&*kernel, wish.name.as_deref()) => return Ok(kernel),
-            _ => {
-                let preferred = self.document.snapshot().await?.kernelspec();
-                let notebook = Some(self.path().to_owned());
-                let request = KernelRequest { notebook, name: wish.name.clone(), preferred, progress };
-                (place.kernel(request).await?, true)
-            }
-        };
-        let mut bound = self.bound();
-        if bound.kernel.as_ref().is_some_and(|bound| bound.id() == kernel.id()) {
-            return Ok(kernel);
+        let present = self.kernel().filter(|kernel| !kernel.is_gone());
+        if let (None, Some(kernel)) = (&wish.id, present)
+            && fits(&*kernel, wish.name.as_deref())
+        {
+            return Ok(Choice::Kernel { kernel, is_new: false });
         }
-        bound.brought_by = is_new.then_some(session);
-        bound.kernel = Some(kernel.clone());
-        Ok(kernel)
+        let is_new = wish.id.as_deref() == Some("NEW");
+        let id = match &wish.id {
+            Some(id) if !is_new => Some(find_kernel(&*self.place, id).await?.id().to_owned()),
+            _ => None,
+        };
+        let request = KernelRequest {
+            notebook: Some(self.path().to_owned()),
+            id,
+            is_new,
+            is_needed: is_for_run || wish.id.is_some() || wish.name.is_some(),
+            name: wish.name.clone(),
+            preferred: self.document.snapshot().await?.kernelspec(),
+            progress,
+        };
+        let choice = self.place.kernel(request).await?;
+        if let Choice::Kernel { kernel, is_new } = &choice {
+            let mut bound = self.bound();
+            if bound.kernel.as_ref().is_none_or(|bound| bound.id() != kernel.id()) {
+                bound.brought_by = is_new.then_some(session);
+                bound.kernel = Some(kernel.clone());
+            }
+        }
+        Ok(choice)
+    }
+
+    /// Shows others that an agent works here.
+    pub(crate) fn show_presence(&self, session: u64, name: String, cell: Option<String>) {
+        self.document.set_presence(session, Some(Presence { name, cell }));
     }
 
     pub(crate) fn enter(&self, session: u64) {
@@ -104,15 +125,22 @@ impl Opened {
     /// Lets a session go that has ended. Its kernel stays.
     pub(crate) fn forget(&self, session: u64) {
         self.bound().users.remove(&session);
+        self.document.set_presence(session, None);
     }
 
     /// Lets a session go. Gives the kernel if no other uses the notebook and that session brought it, or, with
     /// `takes_orphans`, any session did.
     pub(crate) fn leave(&self, session: u64, takes_orphans: bool) -> Option<Arc<dyn Kernel>> {
+        self.forget(session);
         let mut bound = self.bound();
-        bound.users.remove(&session);
         let is_ours = bound.brought_by.is_some_and(|by| takes_orphans || by == session);
         if bound.users.is_empty() && is_ours { bound.kernel.take() } else { None }
+    }
+
+    /// Gives the kernel if a session brought it, whoever uses the notebook.
+    pub(crate) fn give_up(&self) -> Option<Arc<dyn Kernel>> {
+        let mut bound = self.bound();
+        if bound.brought_by.is_some() { bound.kernel.take() } else { None }
     }
 
     fn bound(&self) -> MutexGuard<'_, Bound> {
@@ -124,9 +152,9 @@ fn fits(kernel: &dyn Kernel, name: Option<&str>) -> bool {
     name.is_none_or(|name| kernel.description().name == name)
 }
 
-/// The kernel of the place with this id.
-pub(crate) fn known(place: &dyn Place, id: &str) -> Result<Arc<dyn Kernel>, Error> {
-    let kernels = place.kernels();
+/// The kernel of the place with this id, or the only one whose id begins so.
+pub(crate) async fn find_kernel(place: &dyn Place, id: &str) -> Result<Arc<dyn Kernel>, Error> {
+    let kernels = place.kernels().await?;
     let mut found = kernels.iter().filter(|kernel| kernel.id().starts_with(id));
     match (found.next(), found.next()) {
         (Some(kernel), None) => Ok(kernel.clone()),
@@ -135,10 +163,6 @@ pub(crate) fn known(place: &dyn Place, id: &str) -> Result<Arc<dyn Kernel>, Erro
             format!("More than one kernel has an id that begins with {id:?}."),
             "Give more of the id; list_kernels shows it.",
         )),
-        (None, _) => Err(Error::new(
-            Side::Agent,
-            format!("There is no kernel with the id {id:?}."),
-            "list_kernels shows those that there are; leave kernel_id out to use the notebook's own, or say NEW.",
-        )),
+        (None, _) => Err(Error::no_kernel(id)),
     }
 }

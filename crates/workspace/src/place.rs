@@ -1,5 +1,7 @@
 //! What a place with documents and kernels can do. The tools know nothing but these traits.
 
+use std::fmt;
+use std::future::ready;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -7,7 +9,7 @@ use futures_util::future::BoxFuture;
 use notebook::{Edit, Kernelspec, Notebook};
 use tokio::sync::{mpsc, watch};
 
-use crate::Error;
+use crate::{Error, Side, Token};
 
 /// What every request to a place gives.
 pub type Future<'a, T> = BoxFuture<'a, Result<T, Error>>;
@@ -16,6 +18,12 @@ pub type Future<'a, T> = BoxFuture<'a, Result<T, Error>>;
 pub trait Place: Send + Sync + 'static {
     /// One line for agents: what the place is, for example `the folder /home/ada/work`.
     fn description(&self) -> String;
+
+    /// What its paths begin with where they are shown, so that they differ from those of other places of the same
+    /// server. Paths are taken with and without it.
+    fn prefix(&self) -> &str {
+        ""
+    }
 
     /// What lies below the folder `path` (empty: the root), sorted by path. `max_depth` 0 looks at the folder
     /// alone. A folder that cannot be read is an entry that says so.
@@ -31,10 +39,10 @@ pub trait Place: Send + Sync + 'static {
     fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>>;
 
     /// The kernels that there are, started or not.
-    fn kernels(&self) -> Vec<Arc<dyn Kernel>>;
+    fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>>;
 
-    /// Chooses a kernel, and prepares what it needs, without starting its process.
-    fn kernel(&self, request: KernelRequest) -> Future<'_, Arc<dyn Kernel>>;
+    /// Chooses a kernel and prepares what it needs.
+    fn kernel(&self, request: KernelRequest) -> Future<'_, Choice>;
 
     /// Stops the kernels that this place started. Bounded.
     fn shutdown(&self) -> BoxFuture<'_, ()>;
@@ -93,12 +101,32 @@ pub struct KernelspecInfo {
 pub struct KernelRequest {
     /// The path of the notebook that it is for.
     pub notebook: Option<String>,
+    /// The id of a kernel that is there, which the notebook is to run on.
+    pub id: Option<String>,
+    /// Whether it must be a new one, even if the notebook has one.
+    pub is_new: bool,
+    /// Whether it was asked for by name, or a run waits for it. Otherwise a place that cannot name a kernel before its
+    /// process runs starts none.
+    pub is_needed: bool,
     /// A kernelspec asked for by name.
     pub name: Option<String>,
     /// What the notebook says that it wants.
     pub preferred: Option<Kernelspec>,
     /// Lines for people while something is prepared. Those that find the channel full are dropped.
     pub progress: Option<mpsc::Sender<String>>,
+}
+
+/// The kernel that a place has chosen.
+pub enum Choice {
+    /// This one.
+    Kernel {
+        /// The kernel.
+        kernel: Arc<dyn Kernel>,
+        /// Whether it is there because of this request.
+        is_new: bool,
+    },
+    /// None yet; the first run starts one: which, for people.
+    OnFirstRun(String),
 }
 
 /// A notebook, however it is stored.
@@ -109,14 +137,74 @@ pub trait Document: Send + Sync + 'static {
     /// The notebook as it is now, with the changes of others.
     fn snapshot(&self) -> Future<'_, Notebook>;
 
-    /// Makes all of `edits` or none, on the newest state, one caller at a time. Answers when they are stored.
+    /// Makes all of `edits` or none, on the newest state, one caller at a time. Answers when they are stored, or when
+    /// it is clear that this takes longer.
     ///
     /// It fails, and stores nothing, if a cell of `expected` is gone or has another revision; the error's cause
     /// then holds the new source.
-    fn apply(&self, edits: Vec<Edit>, expected: Vec<Expected>) -> Future<'_, Notebook>;
+    fn apply(&self, edits: Vec<Edit>, expected: Vec<Expected>) -> Future<'_, Applied>;
 
     /// A counter that moves when somebody else has changed the notebook.
     fn changes(&self) -> watch::Receiver<u64>;
+
+    /// Whether people watch the notebook while it changes, so that outputs are worth showing as they come.
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    /// Makes edits that others should see and that a later [`Document::apply`] stores: outputs of a run that goes on.
+    fn show(&self, edits: Vec<Edit>) -> Future<'_, ()> {
+        Box::pin(async { self.apply(edits, Vec::new()).await.map(drop) })
+    }
+
+    /// Tells others that a cell runs, or does so no more.
+    fn set_running(&self, _cell: &str, _is_running: bool) -> Future<'_, ()> {
+        Box::pin(ready(Ok(())))
+    }
+
+    /// Shows others that the agent of a session is here, and at which cell; `None`: it has left.
+    fn set_presence(&self, _session: u64, _presence: Option<Presence>) {}
+
+    /// What an agent should know of the way in which this notebook is stored.
+    fn notice(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Where an agent is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Presence {
+    /// What the agent is called.
+    pub name: String,
+    /// The id of the cell that it works on.
+    pub cell: Option<String>,
+}
+
+/// A notebook after an edit.
+#[derive(Debug, Clone)]
+pub struct Applied {
+    /// With the edit.
+    pub notebook: Notebook,
+    /// Whether the edit is stored.
+    pub saved: Saved,
+}
+
+/// Whether a change is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Saved {
+    /// It is in the file.
+    OnDisk,
+    /// Others see it, but it is not known to be in the file; why.
+    NotYet(String),
+}
+
+impl fmt::Display for Saved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OnDisk => f.write_str("saved to disk"),
+            Self::NotYet(why) => write!(f, "NOT yet on disk: {why}"),
+        }
+    }
 }
 
 /// What a caller believes of a cell.
@@ -128,6 +216,35 @@ pub struct Expected {
     pub revision: Option<String>,
 }
 
+impl Expected {
+    /// Fails if the cell is gone or has another revision; the cause then holds its source.
+    pub fn check(&self, notebook: &Notebook) -> Result<(), Error> {
+        let Self { id, revision } = self;
+        let Some((_, cell)) = notebook.cell(id) else {
+            return Err(Error::new(
+                Side::Agent,
+                format!(
+                    "there is no cell {id} any more: it was deleted since you read it. Nothing was changed."
+                ),
+                "Call read_notebook to see the cells as they are now.",
+            ));
+        };
+        match revision {
+            Some(revision) if revision != cell.revision() => Err(Error::new(
+                Side::Agent,
+                format!(
+                    "cell {id} changed since you read it (revision {revision}); nothing was changed. It is now \
+                     (revision {}):\n{}",
+                    cell.revision(),
+                    cell.source()
+                ),
+                format!("Decide on the new source, then try again with if_revision {:?}.", cell.revision()),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A kernel, started or not.
 pub trait Kernel: Send + Sync + 'static {
     /// The id, unique within the place.
@@ -135,6 +252,9 @@ pub trait Kernel: Send + Sync + 'static {
 
     /// What is known of it now. Never waits.
     fn description(&self) -> KernelDescription;
+
+    /// Whether it was ended on purpose, or is known to be no more: nothing will run on it again. Never waits.
+    fn is_gone(&self) -> bool;
 
     /// A connection; starts the kernel if it does not run, and waits until it answers.
     fn client(&self) -> Future<'_, kernel::Client>;
@@ -164,6 +284,8 @@ pub struct KernelDescription {
     pub state: KernelState,
     /// When it was last used.
     pub last_activity: Option<SystemTime>,
+    /// How many clients are connected to it, where that is known.
+    pub connections: Option<u64>,
 }
 
 /// What a kernel does.
@@ -179,4 +301,21 @@ pub enum KernelState {
     Busy,
     /// It ended without being asked to; how.
     Dead(String),
+}
+
+/// What can reach servers while the program runs.
+pub trait Connector: Send + Sync + 'static {
+    /// Reaches a server, and gives the place that it is. The same server reached twice is the same place.
+    fn connect(&self, wish: ServerWish) -> Future<'_, Arc<dyn Place>>;
+}
+
+/// A server that is to be reached.
+#[derive(Debug, Clone)]
+pub struct ServerWish {
+    /// Its address, as people paste it.
+    pub url: String,
+    /// What it wants to know; `None` if the address holds it, or none is needed.
+    pub token: Option<Token>,
+    /// The address and the token of another server that runs the kernels.
+    pub kernels: Option<(String, Option<Token>)>,
 }

@@ -8,7 +8,7 @@ use notebook::Output;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
-use crate::place::Kernel;
+use crate::place::{Kernel, Saved};
 use crate::run_state::{RunCell, RunState, RunView};
 
 /// The bytes that one run may print and show; streams beyond are not kept. A loop that prints without end must not
@@ -46,6 +46,8 @@ struct Record {
     /// Whether the end has been written down where it belongs.
     is_closed: bool,
     stop: Stop,
+    /// How the last attempt to store the outputs ended.
+    saved: Option<Saved>,
     /// Whether output that came after the end is about to be written.
     is_late: bool,
     /// Whether nothing of it may be stored any more.
@@ -104,6 +106,7 @@ impl Run {
             ended: None,
             is_closed: false,
             stop: Stop::NotAsked,
+            saved: None,
             is_late: false,
             is_superseded: false,
             stage: String::new(),
@@ -166,6 +169,7 @@ impl Run {
             execution_count: record.execution_count,
             notes: record.notes.clone(),
             elapsed: record.ended.unwrap_or_else(Instant::now) - self.asked,
+            saved: record.saved.clone(),
         }
     }
 
@@ -242,6 +246,11 @@ impl Run {
     /// Says that the kernel is about to be started anew on request.
     pub(crate) fn expect_restart(&self) {
         self.record().stop = Stop::Restart;
+    }
+
+    /// Remembers how storing the outputs went.
+    pub(crate) fn stored(&self, saved: Saved) {
+        self.record().saved = Some(saved);
     }
 
     pub(crate) fn note(&self, note: impl Into<String>) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use notebook::Output;
 
-use crate::Error;
+use crate::{Error, Saved};
 
 /// How far a run is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,4 +72,6 @@ pub struct RunView {
     pub notes: Vec<String>,
     /// From the request to the end, or to now.
     pub elapsed: Duration,
+    /// Whether the outputs are stored in the cell, once that was tried.
+    pub saved: Option<Saved>,
 }

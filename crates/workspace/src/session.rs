@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use notebook::{CellRef, Notebook};
 use tokio::sync::mpsc;
 
-use crate::opened::{KernelWish, Opened};
-use crate::place::{Expected, Kernel, Mode};
+use crate::opened::{KernelWish, Opened, find_kernel};
+use crate::place::{Choice, Expected, Kernel, Mode, Place, ServerWish};
 use crate::run::Run;
 use crate::workspace::Workspace;
 use crate::{Error, Side};
@@ -22,6 +22,10 @@ pub struct Session {
 
 #[derive(Default)]
 struct Desk {
+    /// What the agent calls itself.
+    agent: Option<String>,
+    /// The place it has chosen.
+    place: Option<Arc<dyn Place>>,
     /// Name → path, in the order in which they were given.
     names: Vec<(String, String)>,
     current: Option<String>,
@@ -49,10 +53,37 @@ impl Session {
         &self.workspace
     }
 
+    /// What the agent calls itself, for those who work on the same notebooks.
+    pub fn introduce(&self, agent: String) {
+        self.desk().agent = Some(agent);
+    }
+
+    /// The place that this agent works in.
+    pub fn place(&self) -> Arc<dyn Place> {
+        let chosen = self.desk().place.clone();
+        chosen.unwrap_or_else(|| self.workspace.place())
+    }
+
+    /// Reaches a server and works there from now on. `for_all`: so do all that have not chosen another.
+    pub async fn connect(&self, wish: ServerWish, for_all: bool) -> Result<Arc<dyn Place>, Error> {
+        let place = self.workspace.connect(wish, for_all).await?;
+        self.desk().place = Some(place.clone());
+        Ok(place)
+    }
+
+    /// Shows others of a notebook that this agent works on one of its cells.
+    pub fn works_on(&self, path: &str, cell: Option<&str>) {
+        if let Some(opened) = self.workspace.find(path) {
+            let name = self.desk().agent.clone().unwrap_or_else(|| "AI agent".to_owned());
+            opened.show_presence(self.id, name, cell.map(str::to_owned));
+        }
+    }
+
     /// Opens a notebook under a name, and makes it the current one.
     pub async fn use_notebook(&self, name: &str, path: &str, mode: Mode) -> Result<Arc<Opened>, Error> {
-        let opened = self.workspace.open(path, mode).await?;
+        let opened = self.workspace.open(&self.place(), path, mode).await?;
         opened.enter(self.id);
+        self.works_on(opened.path(), None);
         self.workspace.remember_name(name, opened.path());
         let mut desk = self.desk();
         desk.names.retain(|(known, _)| known != name);
@@ -99,13 +130,13 @@ impl Session {
     pub async fn notebook(&self, name: Option<&str>) -> Result<Arc<Opened>, Error> {
         let Some(name) = name.filter(|name| !name.is_empty()) else { return self.current_notebook().await };
         if let Some(path) = self.path_of(name) {
-            return self.workspace.open(&path, Mode::Connect).await;
+            return self.reopen(&path).await;
         }
         if let Some(opened) = self.workspace.named(name) {
             return Ok(opened);
         }
         if Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
-            let opened = self.workspace.open(name, Mode::Connect).await?;
+            let opened = self.workspace.open(&self.place(), name, Mode::Connect).await?;
             opened.enter(self.id);
             return Ok(opened);
         }
@@ -128,14 +159,14 @@ impl Session {
         self.desk().current.clone()
     }
 
-    /// The kernel of a notebook, chosen if it has none yet; no process is started.
+    /// The kernel of a notebook, chosen if it has none yet.
     pub async fn choose_kernel(
         &self,
         notebook: &Opened,
         wish: &KernelWish,
         progress: Option<mpsc::Sender<String>>,
-    ) -> Result<Arc<dyn Kernel>, Error> {
-        self.workspace.choose(notebook, wish, self.id, progress).await
+    ) -> Result<Choice, Error> {
+        notebook.choose(wish, self.id, false, progress).await
     }
 
     /// Runs a cell, or code beside the cells, in a notebook's kernel. Never waits.
@@ -153,15 +184,15 @@ impl Session {
         self.workspace.run_in_order(notebook, cells, stops_on_error, self.id)
     }
 
-    /// Fails if there is no kernel with this id.
-    pub fn check_kernel(&self, id: &str) -> Result<(), Error> {
-        self.workspace.check_kernel(id)
+    /// The kernel with this id, or the only one whose id begins so.
+    pub async fn kernel(&self, id: &str) -> Result<Arc<dyn Kernel>, Error> {
+        find_kernel(&*self.place(), id).await
     }
 
     /// Runs code in the kernel with this id; without one in a kernel that belongs to no notebook. Never waits for the
     /// run.
-    pub fn run_code(&self, kernel: Option<&str>, source: String) -> Result<Arc<Run>, Error> {
-        self.workspace.run_code(kernel, source)
+    pub async fn run_code(&self, kernel: Option<&str>, source: String) -> Result<Arc<Run>, Error> {
+        self.workspace.run_code(self.place(), kernel, source).await
     }
 
     /// The cell that a reference means, for a tool that changes or runs it.
@@ -169,6 +200,7 @@ impl Session {
     /// An index means the cell that this agent was shown there: it fails if another cell stands there now.
     pub fn target(&self, path: &str, notebook: &Notebook, reference: &CellRef) -> Result<usize, Error> {
         let index = notebook.resolve(reference)?;
+        self.works_on(path, Some(notebook.cells()[index].id()));
         let CellRef::Index(asked) = reference else { return Ok(index) };
         let mut desk = self.desk();
         let Some(seen) = desk.seen.get_mut(path) else { return Ok(index) };
@@ -252,7 +284,7 @@ impl Session {
     async fn current_notebook(&self) -> Result<Arc<Opened>, Error> {
         let path = self.current().and_then(|name| self.path_of(&name));
         match path {
-            Some(path) => self.workspace.open(&path, Mode::Connect).await,
+            Some(path) => self.reopen(&path).await,
             None => Err(Error::new(
                 Side::Agent,
                 "No notebook is current.",
@@ -260,6 +292,15 @@ impl Session {
                  what there is.",
             )),
         }
+    }
+
+    /// A notebook that was opened before, by the path that its document gave.
+    async fn reopen(&self, path: &str) -> Result<Arc<Opened>, Error> {
+        let place = match self.workspace.find(path) {
+            Some(opened) => opened.place().clone(),
+            None => self.place(),
+        };
+        self.workspace.open(&place, path, Mode::Connect).await
     }
 
     fn path_of(&self, name: &str) -> Option<String> {

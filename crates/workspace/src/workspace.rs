@@ -5,21 +5,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use render::Budget;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
 use crate::journal::Journal;
 use crate::lane::Lane;
-use crate::opened::{KernelWish, Opened, known};
-use crate::place::{Kernel, KernelRequest, Mode, Place};
+use crate::opened::{Opened, find_kernel};
+use crate::place::{Choice, Connector, Kernel, KernelRequest, Mode, Place, ServerWish};
 use crate::run::Run;
 use crate::run_state::{RunCell, RunState};
-use crate::{Error, execute};
+use crate::{Error, Side, execute};
 
 /// How long a run may still take to leave at the end, in all.
 const CLOSING: Duration = Duration::from_secs(5);
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// What the operator of the server has set.
 #[derive(Debug, Clone, Copy)]
@@ -28,17 +29,19 @@ pub struct Settings {
     pub budget: Budget,
     /// How long `execute_cell` waits when the agent does not say.
     pub patience: Duration,
+    /// The longest that a call waits for a run, whatever the agent says.
+    pub most_patience: Duration,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { budget: Budget::default(), patience: Duration::from_secs(120) }
+        Self { budget: Budget::default(), patience: Duration::from_secs(120), most_patience: DAY }
     }
 }
 
 /// One server's notebooks, kernels and runs.
 pub struct Workspace {
-    place: Arc<dyn Place>,
+    connector: Option<Arc<dyn Connector>>,
     settings: Settings,
     journal: Journal,
     shared: Mutex<Shared>,
@@ -51,31 +54,68 @@ pub struct Workspace {
 
 #[derive(Default)]
 struct Shared {
+    /// The places that sessions have reached; the first is that of a session that has not chosen.
+    places: Vec<Arc<dyn Place>>,
     opened: HashMap<String, Arc<Opened>>,
     /// Names given by any session, for agents that have no session of their own.
     names: HashMap<String, BTreeSet<String>>,
     lanes: HashMap<String, Arc<Lane>>,
-    /// The kernel for code that belongs to no notebook.
-    scratch: Option<Arc<dyn Kernel>>,
+    /// The kernel for code that belongs to no notebook, by the place's prefix.
+    scratch: HashMap<String, Arc<dyn Kernel>>,
 }
 
 impl Workspace {
     /// Serves one place. Needs to be called within the runtime that serves it.
     pub fn new(place: Arc<dyn Place>, settings: Settings) -> Arc<Self> {
+        Self::with_connector(place, settings, None)
+    }
+
+    /// Serves one place, and those that agents reach through the connector.
+    pub fn with_connector(
+        place: Arc<dyn Place>,
+        settings: Settings,
+        connector: Option<Arc<dyn Connector>>,
+    ) -> Arc<Self> {
         Arc::new(Self {
-            place,
+            connector,
             settings,
             journal: Journal::default(),
-            shared: Mutex::default(),
+            shared: Mutex::new(Shared { places: vec![place], ..Shared::default() }),
             tasks: TaskTracker::new(),
             runtime: Handle::current(),
             sessions: AtomicU64::new(0),
         })
     }
 
-    /// The place.
-    pub fn place(&self) -> &dyn Place {
-        &*self.place
+    /// The place of sessions that have not chosen another.
+    pub fn place(&self) -> Arc<dyn Place> {
+        // It is made with one and loses none.
+        self.shared().places[0].clone()
+    }
+
+    /// Whether agents can reach other servers.
+    pub fn can_connect(&self) -> bool {
+        self.connector.is_some()
+    }
+
+    /// Reaches a server. With `for_all` it becomes the place of sessions that have not chosen another.
+    pub async fn connect(&self, wish: ServerWish, for_all: bool) -> Result<Arc<dyn Place>, Error> {
+        let Some(connector) = &self.connector else {
+            return Err(Error::new(
+                Side::Agent,
+                "Servers cannot be chosen here.",
+                "Start it as `cellbridge jupyter`.",
+            ));
+        };
+        let place = connector.connect(wish).await?;
+        let mut shared = self.shared();
+        if for_all {
+            shared.places.retain(|known| !Arc::ptr_eq(known, &place));
+            shared.places.insert(0, place.clone());
+        } else if !shared.places.iter().any(|known| Arc::ptr_eq(known, &place)) {
+            shared.places.push(place.clone());
+        }
+        Ok(place)
     }
 
     /// What the operator has set.
@@ -95,11 +135,25 @@ impl Workspace {
         opened
     }
 
-    /// Opens a notebook, or gives the one that is open.
-    pub async fn open(&self, path: &str, mode: Mode) -> Result<Arc<Opened>, Error> {
-        let document = self.place.open(path, mode).await?;
+    /// Opens a notebook of `place`, or, if the path tells, of another place; or gives the one that is open.
+    pub(crate) async fn open(
+        &self,
+        place: &Arc<dyn Place>,
+        path: &str,
+        mode: Mode,
+    ) -> Result<Arc<Opened>, Error> {
+        let is_theirs =
+            |place: &&Arc<dyn Place>| !place.prefix().is_empty() && path.starts_with(place.prefix());
+        let place = self.shared().places.iter().find(is_theirs).unwrap_or(place).clone();
+        let document = place.open(path, mode).await?;
         let path = document.path().to_owned();
-        Ok(self.shared().opened.entry(path).or_insert_with(|| Arc::new(Opened::new(document))).clone())
+        let mut shared = self.shared();
+        Ok(shared.opened.entry(path).or_insert_with(|| Arc::new(Opened::new(place, document))).clone())
+    }
+
+    /// The open notebook at `path`, as its document names it.
+    pub(crate) fn find(&self, path: &str) -> Option<Arc<Opened>> {
+        self.shared().opened.get(path).cloned()
     }
 
     /// Runs code in a notebook's kernel, which is chosen and started if need be. Never waits. The outputs go into
@@ -134,19 +188,24 @@ impl Workspace {
         runs
     }
 
-    /// Runs code in a kernel, by its id; without one in a kernel that belongs to no notebook. Never waits.
-    pub(crate) fn run_code(
+    /// Runs code in a kernel of `place`, by its id; without one in a kernel that belongs to no notebook. Never waits
+    /// for the run.
+    pub(crate) async fn run_code(
         self: &Arc<Self>,
+        place: Arc<dyn Place>,
         kernel: Option<&str>,
         source: String,
     ) -> Result<Arc<Run>, Error> {
-        let kernel = kernel.map(|id| known(&*self.place, id)).transpose()?;
+        let kernel = match kernel {
+            Some(id) => Some(find_kernel(&*place, id).await?),
+            None => None,
+        };
         let run = self.journal.begin(None, source);
         let (workspace, asked) = (self.clone(), run.clone());
         self.tasks.spawn(async move {
             let kernel = match kernel {
                 Some(kernel) => Ok(kernel),
-                None => workspace.scratch().await,
+                None => workspace.scratch(&*place).await,
             };
             match kernel {
                 Ok(kernel) => execute::in_kernel(&workspace, kernel, &asked, None).await,
@@ -164,11 +223,6 @@ impl Workspace {
             None => kernel.interrupt().await?,
         }
         Ok(running)
-    }
-
-    /// Interrupts a kernel by its id. Gives the run that was interrupted, if it is one of ours.
-    pub async fn interrupt_kernel(&self, id: &str) -> Result<Option<Arc<Run>>, Error> {
-        self.interrupt(&*known(&*self.place, id)?).await
     }
 
     /// Stops one run: interrupts the kernel if it works on it, else takes it out of the queue.
@@ -198,10 +252,22 @@ impl Workspace {
         kernel.restart().await
     }
 
+    /// Ends the kernels that sessions brought for notebooks, and lets go of those notebooks.
+    pub async fn stop(&self) -> Result<(), Error> {
+        for opened in self.opened() {
+            if let Some(kernel) = opened.give_up() {
+                self.close(&opened);
+                kernel.shutdown().await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Stops what was started, and lets the runs write down how they ended. Bounded.
     pub async fn shutdown(&self) {
         let ended = async {
-            self.place.shutdown().await;
+            let places = self.shared().places.clone();
+            join_all(places.iter().map(|place| place.shutdown())).await;
             self.tasks.close();
             self.tasks.wait().await;
         };
@@ -235,11 +301,6 @@ impl Workspace {
         self.opened().iter().any(|opened| opened.path() != path && is_same(opened))
     }
 
-    /// Fails if there is no kernel with this id.
-    pub(crate) fn check_kernel(&self, id: &str) -> Result<(), Error> {
-        known(&*self.place, id).map(drop)
-    }
-
     pub(crate) fn lane(&self, kernel: &str) -> Arc<Lane> {
         self.shared().lanes.entry(kernel.to_owned()).or_default().clone()
     }
@@ -257,22 +318,19 @@ impl Workspace {
         self.tasks.spawn_on(execute::late(self.clone(), notebook, run), &self.runtime);
     }
 
-    pub(crate) async fn choose(
-        &self,
-        notebook: &Opened,
-        wish: &KernelWish,
-        session: u64,
-        progress: Option<mpsc::Sender<String>>,
-    ) -> Result<Arc<dyn Kernel>, Error> {
-        notebook.choose(&*self.place, wish, session, progress).await
-    }
-
-    async fn scratch(&self) -> Result<Arc<dyn Kernel>, Error> {
-        if let Some(kernel) = self.shared().scratch.clone() {
+    async fn scratch(&self, place: &dyn Place) -> Result<Arc<dyn Kernel>, Error> {
+        let known = self.shared().scratch.get(place.prefix()).cloned();
+        if let Some(kernel) = known.filter(|kernel| !kernel.is_gone()) {
             return Ok(kernel);
         }
-        let kernel = self.place.kernel(KernelRequest::default()).await?;
-        Ok(self.shared().scratch.get_or_insert(kernel).clone())
+        let request = KernelRequest { is_needed: true, ..KernelRequest::default() };
+        match place.kernel(request).await? {
+            Choice::Kernel { kernel, .. } => {
+                self.shared().scratch.insert(place.prefix().to_owned(), kernel.clone());
+                Ok(kernel)
+            }
+            Choice::OnFirstRun(_) => Err(no_kernel_came()),
+        }
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
@@ -280,8 +338,13 @@ impl Workspace {
     }
 }
 
+/// A place must bring a kernel when a run needs one.
+pub(crate) fn no_kernel_came() -> Error {
+    Error::new(Side::Us, "The place started no kernel for the run.", "This is a defect of ours; try again.")
+}
+
 impl std::fmt::Debug for Workspace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Workspace").field("place", &self.place.description()).finish_non_exhaustive()
+        f.debug_struct("Workspace").field("place", &self.place().description()).finish_non_exhaustive()
     }
 }

@@ -197,7 +197,12 @@ impl Kernel for LocalKernel {
             environment: info.environment,
             state,
             last_activity: life.last_activity,
+            connections: None,
         }
+    }
+
+    fn is_gone(&self) -> bool {
+        self.is_closed()
     }
 
     fn client(&self) -> Future<'_, Client> {

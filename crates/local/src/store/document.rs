@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use notebook::{Edit, Notebook};
 use tokio::sync::{Mutex, watch};
-use workspace::{Document, Error, Expected, Future, Side};
+use workspace::{Applied, Document, Error, Expected, Future, Saved, Side};
 
 use super::failure;
 use super::file::{self, Replaced, Stamp};
@@ -122,12 +122,13 @@ impl Document for FileDocument {
         .boxed()
     }
 
-    fn apply(&self, edits: Vec<Edit>, expected: Vec<Expected>) -> Future<'_, Notebook> {
+    fn apply(&self, edits: Vec<Edit>, expected: Vec<Expected>) -> Future<'_, Applied> {
         async {
             // A task of its own: whoever asked may go away, and must not leave half of it.
             let this = self.this.upgrade().ok_or_else(|| failure::ours(&"the notebook was closed"))?;
             let task = tokio::spawn(async move { this.change(edits, expected).await });
-            task.await.unwrap_or_else(|error| Err(failure::ours(&error)))
+            let notebook = task.await.unwrap_or_else(|error| Err(failure::ours(&error)))?;
+            Ok(Applied { notebook, saved: Saved::OnDisk })
         }
         .boxed()
     }
@@ -202,7 +203,7 @@ fn write(
     let Some(_lock) = file::try_lock(file).map_err(failed)? else { return Ok(None) };
     let mut notebook = current.notebook.clone();
     for expected in expected {
-        check(&notebook, expected)?;
+        expected.check(&notebook)?;
     }
     for edit in edits {
         notebook.apply(edit.clone()).map_err(|error| {
@@ -218,29 +219,5 @@ fn write(
         Replaced::Written { stamp, digest } => Ok(Some(Known { notebook, stamp, digest, is_settled: true })),
         Replaced::Same => Ok(Some(Known { notebook, ..current.clone() })),
         Replaced::Changed => Ok(None),
-    }
-}
-
-fn check(notebook: &Notebook, expected: &Expected) -> Result<(), Error> {
-    let Expected { id, revision } = expected;
-    let Some((_, cell)) = notebook.cell(id) else {
-        return Err(Error::new(
-            Side::Agent,
-            format!("there is no cell {id} any more: it was deleted since you read it. Nothing was changed."),
-            "Call read_notebook to see the cells as they are now.",
-        ));
-    };
-    match revision {
-        Some(revision) if revision != cell.revision() => Err(Error::new(
-            Side::Agent,
-            format!(
-                "cell {id} changed since you read it (revision {revision}); nothing was changed. It is now \
-                 (revision {}):\n{}",
-                cell.revision(),
-                cell.source()
-            ),
-            format!("Decide on the new source, then try again with if_revision {:?}.", cell.revision()),
-        )),
-        _ => Ok(()),
     }
 }

@@ -58,7 +58,7 @@ async fn edits_of_others_to_other_cells_survive() {
     fs::write(&file, NOTEBOOK.replace("two", "two, by hand again")).unwrap();
     let expected = vec![Expected { id: "a".into(), revision: Some(revision) }];
     let after = document.apply(set("a", "three"), expected).await.unwrap();
-    assert_eq!(sources(&after), ["three", "two, by hand again"]);
+    assert_eq!(sources(&after.notebook), ["three", "two, by hand again"]);
     assert_eq!(on_disk(&file), ["three", "two, by hand again"]);
 }
 
@@ -204,7 +204,7 @@ async fn a_half_written_file_is_waited_for_and_never_overwritten() {
     }
     let finish = async { fs::write(&file, NOTEBOOK.replace("two", "whole")).unwrap() };
     let (after, ()) = tokio::join!(document.apply(set("a", "three"), vec![]), finish);
-    assert_eq!(sources(&after.unwrap()), ["three", "whole"]);
+    assert_eq!(sources(&after.unwrap().notebook), ["three", "whole"]);
 }
 
 #[tokio::test]

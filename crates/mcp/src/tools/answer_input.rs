@@ -26,7 +26,7 @@ pub(super) fn tool() -> Tool {
 pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let workspace = context.session.workspace();
     let (id, value) = (arguments.text("run_id")?, arguments.text("value")?);
-    let waiting = Waiting::read(&arguments, workspace.settings().patience)?;
+    let waiting = Waiting::read(&arguments, workspace.settings())?;
     let budget = context.budget(&arguments)?;
     let run = workspace.journal().run(&id)?;
     if !matches!(run.state(), RunState::WaitingForInput { .. }) || !run.answer_input(value) {

@@ -42,10 +42,11 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         run.supersede();
     }
     let edit = Edit::SetOutputs { id: id.clone(), outputs: Arc::new([]), execution_count: None };
-    opened.document().apply(vec![edit], vec![Expected { id: id.clone(), revision: None }]).await?;
+    let expected = vec![Expected { id: id.clone(), revision: None }];
+    let saved = opened.document().apply(vec![edit], expected).await?.saved;
     let count = cell.output_count();
     Ok(format!(
-        "Cell {index} output cleared successfully ({count} output(s) removed). id {id} in {}",
+        "Cell {index} output cleared successfully ({count} output(s) removed). id {id} in {}; {saved}",
         opened.path()
     )
     .into())

@@ -1,6 +1,7 @@
 //! `delete_cell`: takes cells out, all or none.
 
 use notebook::{CellRef, Edit};
+use workspace::Applied;
 
 use super::arguments::{Arguments, refused};
 use super::context::{Context, Outcome};
@@ -69,7 +70,7 @@ pub(super) async fn call(mut arguments: Arguments, context: &Context<'_>) -> Out
         let shown: Vec<usize> = indices.iter().filter(is_stale).take(1).copied().collect();
         session.saw(opened.path(), &before, shown);
     }
-    let after = applied?;
+    let Applied { notebook: after, saved } = applied?;
     let mut downwards = indices.clone();
     downwards.sort_unstable_by(|one, other| other.cmp(one));
     for index in downwards {
@@ -83,6 +84,6 @@ pub(super) async fn call(mut arguments: Arguments, context: &Context<'_>) -> Out
             text.push_str(&format!("deleted cell source:\n{}\n---\n", cell.source()));
         }
     }
-    text.push_str(&format!("{} has {} cells now.", opened.path(), after.cells().len()));
+    text.push_str(&format!("{} has {} cells now; {saved}.", opened.path(), after.cells().len()));
     Ok(text.into())
 }

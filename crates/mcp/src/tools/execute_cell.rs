@@ -24,7 +24,7 @@ pub(super) fn tool() -> Tool {
 pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let session = context.session;
     let reference = arguments.cell("cell_index", "cell_id")?;
-    let waiting = Waiting::read(&arguments, session.workspace().settings().patience)?;
+    let waiting = Waiting::read(&arguments, session.workspace().settings())?;
     let budget = context.budget(&arguments)?;
     let opened = context.notebook(&arguments).await?;
     let notebook = opened.document().snapshot().await?;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use workspace::Settings;
+
 use super::arguments::Arguments;
 use super::context::{Context, Outcome};
 use super::runs::{Waiting, report};
@@ -32,13 +34,14 @@ pub(super) fn tool() -> Tool {
 pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let session = context.session;
     let code = arguments.text("code")?;
-    let waiting = Waiting::read(&arguments, PATIENCE)?;
+    let settings = Settings { patience: PATIENCE, ..*session.workspace().settings() };
+    let waiting = Waiting::read(&arguments, &settings)?;
     let budget = context.budget(&arguments)?;
     let kernel = arguments.optional_text("kernel_id")?;
     let (run, place) = match (kernel, arguments.notebook()?) {
-        (Some(kernel), _) => (session.run_code(Some(&kernel), code)?, format!(" · kernel {kernel}")),
+        (Some(kernel), _) => (session.run_code(Some(&kernel), code).await?, format!(" · kernel {kernel}")),
         (None, None) if session.current().is_none() => {
-            (session.run_code(None, code)?, " · a kernel of no notebook".to_owned())
+            (session.run_code(None, code).await?, " · a kernel of no notebook".to_owned())
         }
         (None, name) => {
             let opened = session.notebook(name.as_deref()).await?;

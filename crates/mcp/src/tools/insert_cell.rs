@@ -1,7 +1,7 @@
 //! `insert_cell`: a new cell.
 
 use notebook::{CellKind, CellRef, Edit, NewCell, Notebook};
-use workspace::{Error, Opened, Side};
+use workspace::{Applied, Error, Opened, Saved, Side};
 
 use super::arguments::{Arguments, refused};
 use super::cells::surroundings;
@@ -36,10 +36,11 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let inserted = insert(&arguments, context, &opened, kind.clone(), source).await?;
     let around = surroundings(context.session, &opened, &inserted.notebook, inserted.index);
     Ok(format!(
-        "Cell inserted successfully at index {} ({kind})! id {} in {}\n\n{around}",
+        "Cell inserted successfully at index {} ({kind})! id {} in {}; {}\n\n{around}",
         inserted.index,
         inserted.id,
-        opened.path()
+        opened.path(),
+        inserted.saved
     )
     .into())
 }
@@ -49,6 +50,7 @@ pub(super) struct Inserted {
     pub(super) id: String,
     pub(super) index: usize,
     pub(super) notebook: Notebook,
+    pub(super) saved: Saved,
 }
 
 /// Inserts a cell where `cell_index` or `after_cell_id` say; without either at the end.
@@ -87,9 +89,11 @@ pub(super) async fn insert(
     };
     let cell = NewCell::new(kind, source);
     let id = cell.id.clone();
-    let notebook = opened.document().apply(vec![Edit::Insert { index, cell }], expected).await?;
+    let edit = Edit::Insert { index, cell };
+    let Applied { notebook, saved } = opened.document().apply(vec![edit], expected).await?;
     let index = notebook.cell(&id).map_or(index, |(index, _)| index);
     context.session.inserted(opened.path(), index);
     context.session.saw(opened.path(), &notebook, [index]);
-    Ok(Inserted { id, index, notebook })
+    context.session.works_on(opened.path(), Some(&id));
+    Ok(Inserted { id, index, notebook, saved })
 }

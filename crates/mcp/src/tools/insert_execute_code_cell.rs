@@ -26,7 +26,7 @@ pub(super) fn tool() -> Tool {
 
 pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let source = arguments.text("cell_source")?;
-    let waiting = Waiting::read(&arguments, context.session.workspace().settings().patience)?;
+    let waiting = Waiting::read(&arguments, context.session.workspace().settings())?;
     let budget = context.budget(&arguments)?;
     let opened = context.notebook(&arguments).await?;
     let inserted = insert(&arguments, context, &opened, CellKind::Code, source).await?;

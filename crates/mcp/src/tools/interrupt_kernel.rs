@@ -33,7 +33,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
             workspace.interrupt_run(&run).await?;
             Some(run)
         }
-        (None, Some(id)) => workspace.interrupt_kernel(&id).await?,
+        (None, Some(id)) => workspace.interrupt(&*context.session.kernel(&id).await?).await?,
         (None, None) => {
             let opened = context.notebook(&arguments).await?;
             let Some(kernel) = opened.kernel() else {

@@ -32,7 +32,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let depth = arguments.count("max_depth", 1)?.min(DEEPEST);
     let (start, limit) = (arguments.count("start_index", 0)?, arguments.count("limit", 25)?);
     let pattern = arguments.optional_text("pattern")?;
-    let mut entries = context.session.workspace().place().list_files(&path, depth).await?;
+    let mut entries = context.session.place().list_files(&path, depth).await?;
     if let Some(pattern) = pattern {
         let glob = GlobBuilder::new(&pattern).literal_separator(true).build().map_err(|error| {
             Error::new(

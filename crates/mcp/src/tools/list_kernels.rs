@@ -19,12 +19,13 @@ pub(super) fn tool() -> Tool {
 }
 
 pub(super) async fn call(_: Arguments, context: &Context<'_>) -> Outcome {
-    let workspace = context.session.workspace();
-    let opened = workspace.opened();
-    let rows = workspace.place().kernels().into_iter().map(|kernel| {
+    let place = context.session.place();
+    let opened = context.session.workspace().opened();
+    let (kernels, specs) = tokio::join!(place.kernels(), place.kernelspecs());
+    let rows = kernels?.into_iter().map(|kernel| {
         let known = kernel.description();
-        let users =
-            opened.iter().filter(|it| it.kernel().is_some_and(|used| used.id() == kernel.id())).count();
+        let users = opened.iter().filter(|it| it.kernel().is_some_and(|used| used.id() == kernel.id()));
+        let connections = known.connections.unwrap_or(users.count() as u64);
         let activity = known.last_activity.map(time).unwrap_or_default();
         let (id, state) = (kernel.id().to_owned(), state(&known.state));
         [
@@ -33,7 +34,7 @@ pub(super) async fn call(_: Arguments, context: &Context<'_>) -> Outcome {
             known.display_name,
             known.language,
             state,
-            users.to_string(),
+            connections.to_string(),
             activity,
             known.environment,
         ]
@@ -54,8 +55,8 @@ pub(super) async fn call(_: Arguments, context: &Context<'_>) -> Outcome {
         ];
         table(header, rows)
     };
-    let specs = workspace.place().kernelspecs().await?;
-    let specs = specs.into_iter().map(|spec| [spec.name, spec.display_name, spec.language, spec.environment]);
+    let specs =
+        specs?.into_iter().map(|spec| [spec.name, spec.display_name, spec.language, spec.environment]);
     let specs = table(["Name", "Display_Name", "Language", "Environment"], specs);
     Ok(format!("{kernels}\n\nKernelspecs (kernel_name of use_notebook):\n{specs}").into())
 }

@@ -32,7 +32,7 @@ pub(super) async fn call(_: Arguments, context: &Context<'_>) -> Outcome {
         let is_current = if current.as_ref() == Some(name) { "✓" } else { "" };
         rows.push([name.clone(), path.clone(), id, status, is_current.to_owned()]);
     }
-    let found = workspace.place().notebooks(MOST_FOUND + 1).await?;
+    let found = session.place().notebooks(MOST_FOUND + 1).await?;
     let is_cut = found.len() > MOST_FOUND;
     for path in
         found.into_iter().take(MOST_FOUND).filter(|path| !names.iter().any(|(_, known)| known == path))

@@ -1,7 +1,7 @@
 //! `move_cell`: a cell to another place.
 
 use notebook::Edit;
-use workspace::Expected;
+use workspace::{Applied, Expected};
 
 use super::arguments::Arguments;
 use super::cells::surroundings;
@@ -38,10 +38,12 @@ pub(super) async fn call(mut arguments: Arguments, context: &Context<'_>) -> Out
     let exists = |index: usize| Expected { id: before.cells()[index].id().to_owned(), revision: None };
     let id = before.cells()[source].id().to_owned();
     let edit = Edit::Move { id: id.clone(), index: target };
-    let after = opened.document().apply(vec![edit], vec![exists(source), exists(target)]).await?;
+    let expected = vec![exists(source), exists(target)];
+    let Applied { notebook: after, saved } = opened.document().apply(vec![edit], expected).await?;
     let index = after.cell(&id).map_or(target, |(index, _)| index);
     session.removed(opened.path(), source);
     session.inserted(opened.path(), index);
     let order = surroundings(session, &opened, &after, index);
-    Ok(format!("Cell {id} moved from index {source} to {index} in {}.\n\n{order}", opened.path()).into())
+    Ok(format!("Cell {id} moved from index {source} to {index} in {}; {saved}.\n\n{order}", opened.path())
+        .into())
 }

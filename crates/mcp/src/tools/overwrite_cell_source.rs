@@ -1,7 +1,7 @@
 //! `overwrite_cell_source`: a cell's whole source anew.
 
 use notebook::{Edit, diff};
-use workspace::{Error, Opened};
+use workspace::{Applied, Error, Opened};
 
 use super::arguments::Arguments;
 use super::cells::label;
@@ -57,7 +57,7 @@ pub(super) async fn replace(
     let is_stale = expected.revision.as_deref() != Some(cell.revision());
     let new = if is_stale { old.clone() } else { change(&old)? };
     let edit = Edit::SetSource { id: cell.id().to_owned(), source: new.clone() };
-    let after = opened.document().apply(vec![edit], vec![expected]).await?;
+    let Applied { notebook: after, saved } = opened.document().apply(vec![edit], vec![expected]).await?;
     let Some((index, cell)) = after.cell(cell.id()) else {
         return Ok(Answer::from(format!("The cell is gone from {}.", opened.path())));
     };
@@ -72,7 +72,7 @@ pub(super) async fn replace(
         );
     }
     Ok(format!(
-        "Cell {index} {verb} successfully! {what} in {path}, revision {revision}\n\n```diff\n{}\n```",
+        "Cell {index} {verb} successfully! {what} in {path}, revision {revision}; {saved}\n\n```diff\n{}\n```",
         diff.trim_end_matches('\n')
     )
     .into())

@@ -1,6 +1,6 @@
 //! `restart_notebook`: a fresh kernel for a notebook.
 
-use workspace::KernelWish;
+use workspace::{Choice, Error, KernelWish, Side};
 
 use super::arguments::Arguments;
 use super::context::{Context, Outcome};
@@ -18,7 +18,14 @@ pub(super) fn tool() -> Tool {
 
 pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.notebook(&arguments).await?;
-    let kernel = context.session.choose_kernel(&opened, &KernelWish::default(), None).await?;
+    let choice = context.session.choose_kernel(&opened, &KernelWish::default(), None).await?;
+    let Choice::Kernel { kernel, .. } = choice else {
+        return Err(Error::new(
+            Side::Agent,
+            format!("{} has no kernel yet, so there is nothing to restart.", opened.path()),
+            "Run a cell; that starts one.",
+        ));
+    };
     context.session.workspace().restart(&*kernel).await?;
     Ok(format!(
         "The kernel of {} was restarted successfully and answers. Memory state and imported packages have been cleared. \

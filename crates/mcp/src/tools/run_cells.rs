@@ -30,7 +30,7 @@ pub(super) fn tool() -> Tool {
 
 pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let session = context.session;
-    let mut waiting = Waiting::read(&arguments, session.workspace().settings().patience)?;
+    let mut waiting = Waiting::read(&arguments, session.workspace().settings())?;
     let budget = context.budget(&arguments)?;
     let stops = arguments.choice("on_error", &[("stop", true), ("continue", false)], true)?;
     let opened = context.notebook(&arguments).await?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use render::{Budget, Part, Reply};
 use tokio::time::{sleep, sleep_until, timeout};
-use workspace::{Error, Run, RunState, Side};
+use workspace::{Error, Run, RunState, Settings, Side};
 
 use super::arguments::Arguments;
 use super::context::{Answer, Context};
@@ -23,13 +23,13 @@ pub(crate) struct Waiting {
 
 impl Waiting {
     /// Reads `timeout`, `progress_interval` and the two ways of giving up.
-    pub(crate) fn read(arguments: &Arguments, default: Duration) -> Result<Self, Error> {
+    pub(crate) fn read(arguments: &Arguments, settings: &Settings) -> Result<Self, Error> {
         const INTERVAL: Duration = Duration::from_secs(5);
         const LEAST_INTERVAL: Duration = Duration::from_millis(100);
         let is_quiet = !arguments.flag("stream", true)?;
         let interval = arguments.seconds("progress_interval")?.unwrap_or(INTERVAL).max(LEAST_INTERVAL);
         Ok(Self {
-            patience: arguments.seconds("timeout")?.unwrap_or(default),
+            patience: arguments.seconds("timeout")?.unwrap_or(settings.patience).min(settings.most_patience),
             interval: if is_quiet { Duration::MAX } else { interval },
             interrupts_on_timeout: arguments.flag("interrupt_on_timeout", false)?,
             interrupts_on_cancel: arguments.flag("interrupt_on_cancel", false)?,
@@ -139,6 +139,9 @@ pub(crate) fn report(run: &Run, budget: Budget, heading: &str, place: &str) -> A
         closing.push('\n');
     }
     closing.push_str(&end_line(id, &view.state, view.elapsed, view.execution_count, place));
+    if let Some(saved) = view.saved.as_ref().filter(|_| view.state.is_over()) {
+        closing.push_str(&format!(" · outputs {saved}"));
+    }
     let characters = budget.characters.saturating_sub(closing.chars().count());
     let mut reply = Reply::new(Budget { characters, ..budget });
     if !heading.is_empty() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::sleep;
-use workspace::{Error, KernelState, KernelWish, Mode};
+use workspace::{Choice, Error, Kernel, KernelState, KernelWish, Mode};
 
 use super::arguments::{Arguments, refused};
 use super::cells::brief;
@@ -51,7 +51,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         name: arguments.optional_text("kernel_name")?,
     };
     if let Some(id) = wish.id.as_deref().filter(|id| *id != "NEW") {
-        session.check_kernel(id)?;
+        session.kernel(id).await?;
     }
     let name = name.unwrap_or_else(|| path.clone());
     let opened = session.use_notebook(&name, &path, mode).await?;
@@ -77,7 +77,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         }
     };
     let verb = if mode == Mode::Create { "Created" } else { "Opened" };
-    let place = session.workspace().place().description();
+    let place = opened.place().description();
     let standing = if context.is_stateless {
         "this connection keeps no current notebook: give notebook_name in every call"
     } else {
@@ -88,21 +88,9 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         None => text.push_str(
             "[INFO] No Python kernel was found, so one is being installed; this goes on, and the first run waits for it.\n",
         ),
-        Some(Ok(kernel)) => {
-            let known = kernel.description();
-            let state = match known.state {
-                KernelState::NotStarted => "it starts with the first run".to_owned(),
-                KernelState::Dead(how) => format!("it had died ({how}) and starts anew with the next run"),
-                _ => "it is running".to_owned(),
-            };
-            text.push_str(&format!(
-                "[INFO] Kernel {} ({}, {}), environment {}: {state}. Kernel id {}.\n",
-                known.name,
-                known.display_name,
-                known.language,
-                known.environment,
-                kernel.id()
-            ));
+        Some(Ok(Choice::Kernel { kernel, .. })) => text.push_str(&describe(&*kernel)),
+        Some(Ok(Choice::OnFirstRun(what))) => {
+            text.push_str(&format!("[INFO] No kernel runs for it; the first run starts {what}.\n"));
         }
         // The notebook can be read and edited all the same.
         Some(Err(error)) if !is_asked_for => {
@@ -112,6 +100,9 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
             let hint = format!("{} The notebook itself is open as {name:?}.", error.hint);
             return Err(Error { hint, ..error });
         }
+    }
+    if let Some(notice) = opened.document().notice() {
+        text.push_str(&format!("[NOTICE] {notice}\n"));
     }
     let count = notebook.cells().len();
     text.push_str(&format!("Notebook {name} has {count} cells.\n"));
@@ -123,4 +114,25 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         text.push_str(&format!("\n\nread_notebook(start_index={FIRST_CELLS}) shows more."));
     }
     Ok(text.into())
+}
+
+fn describe(kernel: &dyn Kernel) -> String {
+    let known = kernel.description();
+    let state = match known.state {
+        KernelState::NotStarted => "it starts with the first run".to_owned(),
+        KernelState::Dead(how) => format!("it had died ({how}) and starts anew with the next run"),
+        _ => "it is running".to_owned(),
+    };
+    let environment = if known.environment.is_empty() {
+        String::new()
+    } else {
+        format!(", environment {}", known.environment)
+    };
+    format!(
+        "[INFO] Kernel {} ({}, {}){environment}: {state}. Kernel id {}.\n",
+        known.name,
+        known.display_name,
+        known.language,
+        kernel.id()
+    )
 }

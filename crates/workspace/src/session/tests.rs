@@ -10,7 +10,8 @@ use tokio::sync::watch;
 
 use super::*;
 use crate::place::{
-    Document, FileEntry, Future, Kernel, KernelDescription, KernelRequest, KernelState, KernelspecInfo, Place,
+    Applied, Document, FileEntry, Future, Kernel, KernelDescription, KernelRequest, KernelState,
+    KernelspecInfo, Place, Saved,
 };
 use crate::workspace::Settings;
 
@@ -31,13 +32,13 @@ impl Document for Page {
         async { Ok(notebook) }.boxed()
     }
 
-    fn apply(&self, edits: Vec<Edit>, _: Vec<Expected>) -> Future<'_, Notebook> {
+    fn apply(&self, edits: Vec<Edit>, _: Vec<Expected>) -> Future<'_, Applied> {
         let mut notebook = self.notebook.lock().unwrap();
         for edit in edits {
             notebook.apply(edit).unwrap();
         }
         let notebook = notebook.clone();
-        async { Ok(notebook) }.boxed()
+        async { Ok(Applied { notebook, saved: Saved::OnDisk }) }.boxed()
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
@@ -64,7 +65,12 @@ impl Kernel for Idle {
             environment: "/bin/false".into(),
             state: KernelState::NotStarted,
             last_activity: None,
+            connections: None,
         }
+    }
+
+    fn is_gone(&self) -> bool {
+        *self.is_shut_down.lock().unwrap()
     }
 
     fn client(&self) -> Future<'_, kernel::Client> {
@@ -120,15 +126,21 @@ impl Place for Memory {
         async { Ok(Vec::new()) }.boxed()
     }
 
-    fn kernels(&self) -> Vec<Arc<dyn Kernel>> {
-        self.kernels.lock().unwrap().iter().map(|kernel| kernel.clone() as Arc<dyn Kernel>).collect()
+    fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>> {
+        let kernels = self.kernels.lock().unwrap();
+        let kernels = kernels.iter().map(|kernel| kernel.clone() as Arc<dyn Kernel>).collect();
+        async { Ok(kernels) }.boxed()
     }
 
-    fn kernel(&self, _: KernelRequest) -> Future<'_, Arc<dyn Kernel>> {
+    fn kernel(&self, request: KernelRequest) -> Future<'_, Choice> {
         let mut kernels = self.kernels.lock().unwrap();
+        if let Some(known) = kernels.iter().find(|kernel| request.id.as_ref() == Some(&kernel.id)) {
+            let kernel = known.clone();
+            return async { Ok(Choice::Kernel { kernel, is_new: false }) }.boxed();
+        }
         let kernel = Arc::new(Idle { id: format!("k{}", kernels.len()), is_shut_down: Mutex::new(false) });
         kernels.push(kernel.clone());
-        async { Ok(kernel as Arc<dyn Kernel>) }.boxed()
+        async { Ok(Choice::Kernel { kernel, is_new: true }) }.boxed()
     }
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {
@@ -147,8 +159,8 @@ async fn with_cells(session: &Session, path: &str, count: usize) -> (Arc<Opened>
         let cell = NewCell::new(CellKind::Code, format!("{index}"));
         Edit::Insert { index, cell }
     });
-    let notebook = opened.document().apply(edits.collect(), Vec::new()).await.unwrap();
-    (opened, notebook)
+    let applied = opened.document().apply(edits.collect(), Vec::new()).await.unwrap();
+    (opened, applied.notebook)
 }
 
 #[tokio::test]
@@ -185,7 +197,8 @@ async fn an_index_means_the_cell_that_the_agent_was_shown_there() {
     assert_eq!(session.target("a.ipynb", &before, &CellRef::Index(1)).unwrap(), 1);
 
     let cell = NewCell::new(CellKind::Code, "new".to_owned());
-    let after = opened.document().apply(vec![Edit::Insert { index: 0, cell }], Vec::new()).await.unwrap();
+    let applied = opened.document().apply(vec![Edit::Insert { index: 0, cell }], Vec::new()).await.unwrap();
+    let after = applied.notebook;
     let error = session.target("a.ipynb", &after, &CellRef::Index(1)).err().unwrap();
     assert!(error.cause.contains("at index 2 now"), "{error}");
     let id = before.cells()[1].id().to_owned();
@@ -209,7 +222,7 @@ async fn what_the_agent_was_shown_is_what_it_expects() {
     assert_eq!(session.expected("a.ipynb", &id, Some("r".into())).revision.as_deref(), Some("r"));
 
     let edit = Edit::SetSource { id: id.clone(), source: "changed".into() };
-    let after = opened.document().apply(vec![edit], Vec::new()).await.unwrap();
+    let after = opened.document().apply(vec![edit], Vec::new()).await.unwrap().notebook;
     assert_eq!(session.changed_by_others("a.ipynb", &after), [0]);
     session.saw("a.ipynb", &after, [0]);
     assert_eq!(session.changed_by_others("a.ipynb", &after), [0; 0]);
@@ -259,7 +272,12 @@ async fn a_wish_joins_a_kernel_or_forces_a_new_one() {
     let choose = |opened: Arc<Opened>, id: Option<&str>| {
         let wish = KernelWish { id: id.map(str::to_owned), name: None };
         let session = &session;
-        async move { session.choose_kernel(&opened, &wish, None).await.map(|kernel| kernel.id().to_owned()) }
+        async move {
+            session.choose_kernel(&opened, &wish, None).await.map(|choice| match choice {
+                Choice::Kernel { kernel, .. } => kernel.id().to_owned(),
+                Choice::OnFirstRun(what) => what,
+            })
+        }
     };
     assert_eq!(choose(a.clone(), None).await.unwrap(), "k0");
     assert_eq!(choose(a.clone(), None).await.unwrap(), "k0");
