@@ -76,22 +76,19 @@ async fn connect(
 }
 
 async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Error> {
-    if let Some(provider) = said(body.document_provider).filter(|it| !it.eq_ignore_ascii_case("jupyter")) {
-        return Err(Error::new(
-            Side::Agent,
-            format!("The document provider {provider:?} exists only in a vendor's cloud."),
-            "Say \"jupyter\".",
-        ));
-    }
+    let provider = said(body.document_provider);
     let token = |text: Option<String>| said(text).and_then(Token::chosen);
     let (documents, kernels) = (said(body.document_url), said(body.code_sandbox_url));
     let (document_token, kernel_token) = (token(body.document_token), token(body.code_sandbox_token));
     let wish = match (documents, kernels) {
-        (Some(documents), Some(kernels)) if documents != kernels => {
-            ServerWish { url: documents, token: document_token, kernels: Some((kernels, kernel_token)) }
-        }
+        (Some(documents), Some(kernels)) if documents != kernels => ServerWish {
+            url: documents,
+            token: document_token,
+            provider,
+            kernels: Some((kernels, kernel_token)),
+        },
         (Some(url), _) | (None, Some(url)) => {
-            ServerWish { url, token: document_token.or(kernel_token), kernels: None }
+            ServerWish { url, token: document_token.or(kernel_token), provider, kernels: None }
         }
         (None, None) => {
             return Err(Error::new(

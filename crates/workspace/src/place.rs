@@ -21,8 +21,14 @@ pub trait Place: Send + Sync + 'static {
 
     /// What its paths begin with where they are shown, so that they differ from those of other places of the same
     /// server. Paths are taken with and without it.
+    #[expect(clippy::unnecessary_literal_bound, reason = "other places give what they own")]
     fn prefix(&self) -> &str {
         ""
+    }
+
+    /// The notebook that is meant where an agent names none and has opened none.
+    fn first_notebook(&self) -> Option<String> {
+        None
     }
 
     /// What lies below the folder `path` (empty: the root), sorted by path. `max_depth` 0 looks at the folder
@@ -316,6 +322,8 @@ pub struct ServerWish {
     pub url: String,
     /// What it wants to know; `None` if the address holds it, or none is needed.
     pub token: Option<Token>,
+    /// The kind of server, where the caller names one; each connector knows its own.
+    pub provider: Option<String>,
     /// The address and the token of another server that runs the kernels.
     pub kernels: Option<(String, Option<Token>)>,
 }

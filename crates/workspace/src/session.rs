@@ -283,9 +283,10 @@ impl Session {
 
     async fn current_notebook(&self) -> Result<Arc<Opened>, Error> {
         let path = self.current().and_then(|name| self.path_of(&name));
-        match path {
-            Some(path) => self.reopen(&path).await,
-            None => Err(Error::new(
+        match (path, self.place().first_notebook()) {
+            (Some(path), _) => self.reopen(&path).await,
+            (None, Some(first)) => self.use_notebook("default", &first, Mode::Connect).await,
+            (None, None) => Err(Error::new(
                 Side::Agent,
                 "No notebook is current.",
                 "Say which one with notebook_name (its path works), or open one with use_notebook; list_notebooks shows \

@@ -104,7 +104,7 @@ impl Workspace {
             return Err(Error::new(
                 Side::Agent,
                 "Servers cannot be chosen here.",
-                "Start it as `cellbridge jupyter`.",
+                "The places of this server are fixed when it starts.",
             ));
         };
         let place = connector.connect(wish).await?;

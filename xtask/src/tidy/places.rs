@@ -12,7 +12,8 @@ const NAMELESS: [&str; 2] = ["mcp", "workspace"];
 const WORDS: [&str; 2] = ["colab", "jupyter"];
 
 /// Names of the interface that existing prompts rely on, whatever the place.
-const INTERFACE: [&str; 1] = ["jupyter_cite"];
+const INTERFACE: [&str; 5] =
+    ["jupyter_cite", "connect_to_jupyter", "jupyter_url", "jupyter_token", "jupyter-mcp-server"];
 
 /// An everyday word: a place only where it is a crate.
 const CRATE: &str = "local";

@@ -1,23 +1,20 @@
 //! `connect_to_jupyter`: another server to work on.
 
-use workspace::{Error, ServerWish, Side, Token};
+use workspace::{ServerWish, Token};
 
 use super::arguments::Arguments;
 use super::context::{Context, Outcome};
 use super::schema::Schema;
 use super::{Effect, Tool};
 
-/// The one provider of documents that there is.
-const PROVIDER: &str = "jupyter";
-
 pub(super) fn tool() -> Tool {
     Tool {
         name: "connect_to_jupyter",
-        description: "Work on another Jupyter server. Notebooks that are open stay open.",
+        description: "Work on another notebook server. Notebooks that are open stay open.",
         schema: Schema::new()
             .text("jupyter_url", "As pasted from a browser")
             .text("jupyter_token", "")
-            .text_or("document_provider", PROVIDER, "")
+            .text("document_provider", "")
             .require(&["jupyter_url"])
             .build(),
         effect: Effect::Edits,
@@ -27,16 +24,8 @@ pub(super) fn tool() -> Tool {
 pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let url = arguments.text("jupyter_url")?;
     let token = arguments.optional_text("jupyter_token")?.and_then(Token::chosen);
-    if let Some(provider) = arguments.optional_text("document_provider")?
-        && !provider.eq_ignore_ascii_case(PROVIDER)
-    {
-        return Err(Error::new(
-            Side::Agent,
-            format!("document_provider {provider:?} exists only in a vendor's cloud."),
-            "Leave it out.",
-        ));
-    }
-    let wish = ServerWish { url, token, kernels: None };
+    let provider = arguments.optional_text("document_provider")?;
+    let wish = ServerWish { url, token, provider, kernels: None };
     let place = context.session.connect(wish, context.is_stateless).await?;
     Ok(format!(
         "Successfully connected to {}. list_notebooks shows its notebooks; notebooks of other servers stay open under \
