@@ -1,0 +1,119 @@
+//! The HTTP client of one server: certificates, proxies, bounds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::cookie::Jar;
+use reqwest::{Certificate, Client, NoProxy, Proxy, redirect};
+use url::{Host, Url};
+
+use crate::{Kind, Options, Proxies, RestError, Result};
+
+/// How long a connection may take, with TLS and the proxy's part.
+pub(crate) const CONNECT: Duration = Duration::from_secs(5);
+
+/// How long an unused connection is kept.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// How long a silent connection is trusted before the system asks whether the other side is still there.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// Makes a client for `base` that keeps up to `idle` connections for later. Contacts nothing.
+pub(crate) fn build(base: &Url, jar: &Arc<Jar>, options: &Options, idle: usize) -> Result<Client> {
+    let proxies = if is_loopback(base) { Vec::new() } else { proxies(&options.proxies)? };
+    let mut client = Client::builder()
+        .user_agent(options.agent.as_str())
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .cookie_provider(Arc::clone(jar))
+        .tcp_nodelay(true)
+        .tcp_keepalive(KEEPALIVE)
+        .connect_timeout(CONNECT)
+        .pool_idle_timeout(IDLE)
+        .pool_max_idle_per_host(idle)
+        .http1_only()
+        // Without this, the client would read the environment.
+        .no_proxy();
+    for proxy in proxies {
+        client = client.proxy(proxy);
+    }
+    // The process's choice, if another part has made one, is as good: all that reqwest needs is that there is one.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    client = match &options.ca_file {
+        Some(_) if base.scheme() != "https" => client,
+        Some(file) => client.tls_certs_merge(certificates(file)?),
+        None => client,
+    };
+    if is_plain(base, &options.proxies) {
+        // Reading the system's certificates takes milliseconds, and fails where there are none.
+        client = client.tls_certs_only([]);
+    }
+    client.build().map_err(|error| {
+        RestError::new(
+            Kind::Tls,
+            format!(
+                "The certificates of this system cannot be used: {}.",
+                crate::diagnosis::innermost(&error)
+            ),
+            "Give the certificates to trust with --ca-file.",
+        )
+    })
+}
+
+fn is_loopback(base: &Url) -> bool {
+    match base.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
+}
+
+/// Whether no connection to `base` can need TLS.
+fn is_plain(base: &Url, proxies: &Proxies) -> bool {
+    let is_secure =
+        |proxy: &Option<String>| proxy.as_deref().is_some_and(|proxy| proxy.starts_with("https:"));
+    base.scheme() == "http"
+        && (is_loopback(base) || ![&proxies.http, &proxies.https, &proxies.all].into_iter().any(is_secure))
+}
+
+fn certificates(file: &std::path::Path) -> Result<Vec<Certificate>> {
+    let unusable = |why: String| {
+        RestError::new(
+            Kind::Tls,
+            format!("The certificates in {} cannot be used: {why}.", file.display()),
+            "Give a file of certificates in PEM form with --ca-file.",
+        )
+    };
+    let text = std::fs::read(file).map_err(|error| unusable(error.to_string()))?;
+    let certificates =
+        Certificate::from_pem_bundle(&text).map_err(|_| unusable("it is not PEM".to_owned()))?;
+    if certificates.is_empty() {
+        return Err(unusable("there is none in it".to_owned()));
+    }
+    Ok(certificates)
+}
+
+fn proxies(proxies: &Proxies) -> Result<Vec<Proxy>> {
+    // The addresses of proxies hold passwords: they are not repeated.
+    let unusable = |name: &str| {
+        RestError::new(
+            Kind::Address,
+            format!("The address of the proxy for {name} connections cannot be used."),
+            "Give it as http://host:port.",
+        )
+    };
+    let no_proxy = proxies.no_proxy.as_deref().and_then(NoProxy::from_string);
+    let mut list = Vec::new();
+    let given = [("http", &proxies.http), ("https", &proxies.https), ("all", &proxies.all)];
+    for (name, address) in given {
+        let Some(address) = address.as_deref().filter(|address| !address.is_empty()) else { continue };
+        let proxy = match name {
+            "http" => Proxy::http(address),
+            "https" => Proxy::https(address),
+            _ => Proxy::all(address),
+        };
+        list.push(proxy.map_err(|_| unusable(name))?.no_proxy(no_proxy.clone()));
+    }
+    Ok(list)
+}

@@ -1,0 +1,64 @@
+use super::*;
+use crate::{Address, Credentials, Options};
+
+fn server() -> Server {
+    Server::new(&Address::parse("http://h:1/").unwrap(), Credentials::None, &Options::default()).unwrap()
+}
+
+fn entry(text: &str) -> Result<Entry> {
+    server().entry(&Bytes::from(text.to_owned()), "\"x\"")
+}
+
+#[test]
+fn a_notebook_s_content_is_a_part_of_the_answer() {
+    let body = Bytes::from_static(
+        br#"{"name":"x.ipynb","path":"a/x.ipynb","type":"notebook","writable":false,"last_modified":"2026-01-01T00:00:00Z",
+            "content": {"cells": [], "n": 1.50, "deep": 12345678901234567890123},"hash":"ab","hash_algorithm":"sha256","size":7,"new":[1]}"#,
+    );
+    let entry = server().entry(&body, "\"x\"").unwrap();
+    let content = entry.content.clone().unwrap();
+    assert_eq!(content, &br#"{"cells": [], "n": 1.50, "deep": 12345678901234567890123}"#[..]);
+    assert!(body.as_ptr_range().contains(&content.as_ptr()), "it was copied");
+    assert_eq!((entry.kind, entry.is_writable, entry.size), (EntryKind::Notebook, false, Some(7)));
+    assert_eq!(entry.hash.as_deref(), Some("sha256:ab"));
+}
+
+#[test]
+fn listings_hold_entries() {
+    let entry = entry(
+        r#"{"name":"","path":"","type":"directory","content":[
+            {"name":"d","path":"d","type":"directory","content":null,"size":null},
+            {"name":"ü.txt","path":"/ü.txt","type":"file","mimetype":"text/plain"},
+            {"name":"link","path":"link","type":"something new"}]}"#,
+    );
+    let entries = entry.unwrap().entries;
+    let seen: Vec<_> = entries.iter().map(|entry| (entry.path.as_str(), entry.kind, entry.size)).collect();
+    let (directory, file) = (EntryKind::Directory, EntryKind::File);
+    assert_eq!(seen, [("d", directory, None), ("ü.txt", file, None), ("link", file, None)]);
+}
+
+#[test]
+fn an_entry_without_content_has_none() {
+    for content in ["", r#","content":null"#] {
+        let entry = entry(&format!(r#"{{"type":"notebook","path":"x.ipynb"{content}}}"#)).unwrap();
+        assert_eq!((entry.content, entry.hash, entry.is_writable), (None, None, true));
+    }
+}
+
+#[test]
+fn other_answers_are_refused() {
+    assert_eq!(entry("<html>").unwrap_err().kind, Kind::NotJupyter);
+    for text in
+        ["", "[]", "{", r#"{"type":"directory","content":{}}"#, r#"{"type":"directory","content":[3]}"#]
+    {
+        assert_eq!(entry(text).unwrap_err().kind, Kind::Malformed, "{text}");
+    }
+}
+
+#[test]
+fn a_passing_name_stands_beside_the_wanted_one() {
+    let one = beside("/a/b.ipynb").unwrap();
+    let random = one.strip_prefix("a/b-").and_then(|rest| rest.strip_suffix(".ipynb")).unwrap();
+    assert!(random.len() == 8 && random.bytes().all(|digit| digit.is_ascii_hexdigit()), "{one}");
+    assert_ne!(one, beside("a/b.ipynb").unwrap());
+}

@@ -1,0 +1,116 @@
+use super::*;
+
+/// A folder of its own for each test, removed with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let mut name = [0; 8];
+        getrandom::fill(&mut name).unwrap();
+        let path = std::env::temp_dir().join(format!("rest-discover-{:016x}", u64::from_be_bytes(name)));
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    /// Writes a server's file, `age` seconds old.
+    fn server(&self, name: &str, pid: u32, age: u64, more: &str) {
+        let text = format!(
+            r#"{{"base_url": "/", "hostname": "localhost", "password": false, "pid": {pid}, "root_dir": "/work",
+                "secure": false, "token": "hush", "version": "2.21.1", {more}}}"#
+        );
+        let path = self.0.join(name);
+        fs::write(&path, text).unwrap();
+        let then = SystemTime::now() - std::time::Duration::from_secs(age);
+        fs::File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+fn me() -> u32 {
+    std::process::id()
+}
+
+/// The id of a process that has ended.
+fn nobody() -> u32 {
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    child.id()
+}
+
+#[test]
+fn running_servers_are_found_the_newest_first() {
+    let folder = Folder::new();
+    folder.server("jpserver-1.json", me(), 50, r#""sock": "", "url": "http://localhost:8888/""#);
+    folder.server("jpserver-2.json", me(), 10, r#""url": "http://0.0.0.0:8889/base/""#);
+    folder.server("nbserver-3.json", me(), 30, r#""url": "http://localhost:8890/", "notebook_dir": "/old""#);
+    let found = running(&folder.0);
+    let bases: Vec<&str> = found.iter().map(|server| server.address.base.as_str()).collect();
+    assert_eq!(bases, ["http://127.0.0.1:8889/base/", "http://localhost:8890/", "http://localhost:8888/"]);
+    assert_eq!(found[0].address.token.as_ref().map(crate::Secret::expose), Some("hush"));
+    assert_eq!(found[0].root, Path::new("/work"));
+    assert!(!format!("{found:?}").contains("hush"));
+}
+
+#[test]
+fn what_is_not_a_running_server_is_left_out() {
+    let folder = Folder::new();
+    folder.server("jpserver-1.json", nobody(), 1, r#""url": "http://localhost:1/""#);
+    folder.server(
+        "jpserver-2.json",
+        me(),
+        1,
+        r#""sock": "/run/x.sock", "url": "http+unix://%2Frun%2Fx.sock/""#,
+    );
+    folder.server("kernel-3.json", me(), 1, r#""url": "http://localhost:3/""#);
+    folder.server("jpserver-4-open.html", me(), 1, r#""url": "http://localhost:4/""#);
+    folder.server("jpserver-5.json", 0, 1, r#""url": "http://localhost:5/""#);
+    folder.server("jpserver-6.json", u32::MAX, 1, r#""url": "http://localhost:6/""#);
+    fs::write(folder.0.join("jpserver-7.json"), "{").unwrap();
+    fs::create_dir(folder.0.join("jpserver-8.json")).unwrap();
+    fs::write(folder.0.join("jpserver-9.json"), vec![b' '; 100_000]).unwrap();
+    assert_eq!(running(&folder.0), []);
+    assert_eq!(running(&folder.0.join("nowhere")), []);
+}
+
+#[test]
+fn two_files_of_one_server_are_one_server() {
+    let folder = Folder::new();
+    folder.server("jpserver-1.json", me(), 1, r#""url": "http://localhost:8888/""#);
+    folder.server("nbserver-1.json", me(), 1, r#""url": "http://localhost:8888/""#);
+    assert_eq!(running(&folder.0).len(), 1);
+}
+
+#[test]
+fn a_server_with_a_password_is_known_by_it() {
+    let folder = Folder::new();
+    let text =
+        format!(r#"{{"pid": {}, "url": "http://localhost:8888/", "token": "", "password": true}}"#, me());
+    fs::write(folder.0.join("jpserver-1.json"), text).unwrap();
+    let found = running(&folder.0);
+    assert_eq!((found[0].has_password, found[0].address.token.is_some()), (true, false));
+}
+
+#[cfg(all(unix, not(target_os = "macos")))]
+#[test]
+fn the_runtime_folder_is_where_jupyter_has_it() {
+    let home = Path::new("/home/ada");
+    let table: [(&[(&str, &str)], &str); 5] = [
+        (&[], "/home/ada/.local/share/jupyter/runtime"),
+        (&[("XDG_DATA_HOME", "/x")], "/x/jupyter/runtime"),
+        (&[("XDG_DATA_HOME", "/x"), ("JUPYTER_DATA_DIR", "/d")], "/d/runtime"),
+        (&[("JUPYTER_DATA_DIR", "/d"), ("JUPYTER_RUNTIME_DIR", "/r")], "/r"),
+        (&[("JUPYTER_RUNTIME_DIR", "")], "/home/ada/.local/share/jupyter/runtime"),
+    ];
+    for (variables, expected) in table {
+        let variable = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+        };
+        assert_eq!(runtime_dir(variable, Some(home)).as_deref(), Some(Path::new(expected)), "{variables:?}");
+    }
+    assert_eq!(runtime_dir(|_| None, None), None);
+}

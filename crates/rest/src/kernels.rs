@@ -1,0 +1,86 @@
+//! The kernels that run on a server.
+
+use reqwest::{Method, StatusCode};
+use serde::Deserialize;
+
+use crate::server::{KERNEL, Request};
+use crate::{Result, Server, lenient, path};
+
+/// A kernel that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct KernelModel {
+    /// Its id on this server.
+    pub id: String,
+    /// The name of its kernelspec.
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub name: String,
+    /// When it was last active (ISO 8601).
+    #[serde(default)]
+    pub last_activity: Option<String>,
+    /// `idle`, `busy`, `starting`, `restarting`, `dead`, …
+    #[serde(default)]
+    pub execution_state: Option<String>,
+    /// How many clients are connected to it.
+    #[serde(default)]
+    pub connections: Option<u64>,
+}
+
+impl Server {
+    /// All kernels that run.
+    pub async fn kernels(&self) -> Result<Vec<KernelModel>> {
+        self.fetch(&Request::get("api/kernels", "list of kernels")).await
+    }
+
+    /// One kernel; `None` if the server does not know it (any more).
+    pub async fn kernel(&self, id: &str) -> Result<Option<KernelModel>> {
+        let subject = subject(id);
+        let body = self.ask_for(&Request::get(at(id, "")?, &subject)).await?;
+        body.map(|body| self.understand(&body, &subject)).transpose()
+    }
+
+    /// Starts a kernel that no session shows. `name` is a kernelspec's, else the server's default; `folder` is where it
+    /// starts, relative to the server's root.
+    pub async fn start_kernel(&self, name: Option<&str>, folder: Option<&str>) -> Result<KernelModel> {
+        let mut body = serde_json::Map::new();
+        body.extend(name.map(|name| ("name".to_owned(), name.into())));
+        body.extend(folder.map(|folder| ("path".to_owned(), folder.into())));
+        let request = Request::new(Method::POST, "api/kernels", "new kernel").json(&body)?;
+        self.fetch(&request.patience(KERNEL)).await
+    }
+
+    /// Interrupts what a kernel executes.
+    pub async fn interrupt_kernel(&self, id: &str) -> Result<()> {
+        let subject = subject(id);
+        self.ask(&Request::new(Method::POST, at(id, "/interrupt")?, &subject).repeatable()).await.map(drop)
+    }
+
+    /// Restarts a kernel; answers when it is up again.
+    pub async fn restart_kernel(&self, id: &str) -> Result<KernelModel> {
+        let subject = subject(id);
+        self.fetch(&Request::new(Method::POST, at(id, "/restart")?, &subject).patience(KERNEL)).await
+    }
+
+    /// Ends a kernel. One that is not there counts as ended.
+    pub async fn delete_kernel(&self, id: &str) -> Result<()> {
+        let subject = subject(id);
+        let request = Request::new(Method::DELETE, at(id, "")?, &subject);
+        let response = self.send(&request).await?;
+        if response.status() == StatusCode::NOT_FOUND {
+            return Ok(());
+        }
+        self.finish(&request, response).await.map(drop)
+    }
+}
+
+/// The path of a kernel's channels, for [`Server::websocket`]. `session_id` is what a reconnect must repeat to get what it missed.
+pub fn channels_path(kernel_id: &str, session_id: &str) -> Result<String> {
+    Ok(format!("{}?session_id={}", at(kernel_id, "/channels")?, path::part(session_id)?))
+}
+
+fn subject(id: &str) -> String {
+    format!("kernel {id:?}")
+}
+
+fn at(id: &str, action: &str) -> Result<String> {
+    Ok(format!("api/kernels/{}{action}", path::part(id)?))
+}

@@ -1,0 +1,109 @@
+//! The login page: a password for cookies, and the token against forged requests (XSRF) that goes with them.
+//!
+//! Jupyter's login form is a GET that sets the cookie `_xsrf`, and a POST of it with the password, answered with a
+//! redirect (`jupyter_server/auth/identity.py`). From then on every request repeats the cookie's value in a header.
+
+use bytes::Bytes;
+use reqwest::cookie::CookieStore as _;
+use reqwest::{Method, StatusCode};
+use tokio::sync::Mutex;
+
+use crate::body::Payload;
+use crate::diagnosis;
+use crate::server::Request;
+use crate::{Credentials, Kind, RestError, Result, Secret, Server};
+
+/// How often we have logged in: a request that was refused looks whether another has logged in meanwhile.
+#[derive(Default)]
+pub(crate) struct Login {
+    count: Mutex<u64>,
+}
+
+/// The login that a request was sent with.
+pub(crate) struct Seen(u64);
+
+impl Server {
+    /// Logs in if there is a password and nobody has.
+    pub(crate) async fn ensure_login(&self) -> Result<Seen> {
+        let Credentials::Password(password) = &self.inner.credentials else { return Ok(Seen(0)) };
+        let mut count = self.inner.login.count.lock().await;
+        if *count == 0 {
+            self.log_in(password).await?;
+            *count = 1;
+        }
+        Ok(Seen(*count))
+    }
+
+    /// After a refusal: makes what was missing. Returns whether trying again is worth it.
+    pub(crate) async fn login_again(&self, seen: &Seen, method: &Method) -> Result<bool> {
+        match &self.inner.credentials {
+            Credentials::Password(password) => {
+                let mut count = self.inner.login.count.lock().await;
+                if *count == seen.0 {
+                    self.log_in(password).await?;
+                    *count += 1;
+                }
+                Ok(true)
+            }
+            // A server without any login still wants the cookie's value with each change.
+            Credentials::None if *method != Method::GET && self.xsrf().is_none() => {
+                self.visit_login().await?;
+                Ok(self.xsrf().is_some())
+            }
+            Credentials::None | Credentials::Token(_) => Ok(false),
+        }
+    }
+
+    /// The value of the cookie `_xsrf`.
+    pub(crate) fn xsrf(&self) -> Option<String> {
+        let cookies = self.inner.jar.cookies(&self.inner.base)?;
+        let cookies = cookies.to_str().ok()?;
+        cookies.split("; ").find_map(|cookie| cookie.strip_prefix("_xsrf=")).map(str::to_owned)
+    }
+
+    async fn visit_login(&self) -> Result<reqwest::Response> {
+        let request = Request::get("login", "login page");
+        self.attempt(&request, self.url("login")?).await
+    }
+
+    async fn log_in(&self, password: &Secret) -> Result<()> {
+        let page = self.visit_login().await?;
+        let xsrf = match (self.xsrf(), self.hub()) {
+            (Some(xsrf), _) if !page.status().is_client_error() && !page.status().is_server_error() => xsrf,
+            // Behind a Hub it is the Hub that asks for passwords, and they are not for us.
+            (_, Some(hub)) if !page.status().is_server_error() => {
+                return Err(RestError::new(
+                    Kind::Unauthorized,
+                    format!("{} has no login with a password.", hub.title()),
+                    format!(
+                        "Make a token with the scope access:servers!user={} at {}.",
+                        hub.user,
+                        hub.tokens()
+                    ),
+                ));
+            }
+            (None, None) if page.status().is_success() || page.status() == StatusCode::NOT_FOUND => {
+                return Err(diagnosis::not_jupyter(&self.inner.base));
+            }
+            _ => return Err(self.explain("login page", page).await),
+        };
+        let fields = [("_xsrf", &*xsrf), ("password", password.expose())];
+        let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let mut request = Request::new(Method::POST, "login", "login page");
+        request.payload = Payload { pieces: vec![Bytes::from(form)], is_form: true };
+        let answer = self.attempt(&request, self.url("login")?).await?;
+        // A wrong password is answered with the page again (401), a right one with a redirect to the front page.
+        match answer.status() {
+            status if status.is_redirection() || status.is_success() => Ok(()),
+            status if status.as_u16() == 401 || status.as_u16() == 403 => Err(RestError::new(
+                Kind::Unauthorized,
+                format!("{} does not accept the password.", diagnosis::place(&self.inner.base)),
+                "Correct it, or give a token instead.",
+            )),
+            _ => Err(self.explain("login page", answer).await),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

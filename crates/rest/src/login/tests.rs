@@ -1,0 +1,123 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::response::Response;
+use futures_util::future::join_all;
+
+use super::*;
+use crate::testing::{Fake, Seen, client, reply};
+
+/// A server with a login page. `epoch` is what makes a cookie valid: raising it forgets everybody.
+fn answer(seen: &Seen, epoch: &AtomicUsize) -> Response {
+    let cookies = seen.header("cookie");
+    let valid = format!("session={}", epoch.load(Ordering::SeqCst));
+    match (seen.method.as_str(), seen.uri.path()) {
+        ("GET", "/base/login") => reply(200, &[("set-cookie", "_xsrf=2|ab; Path=/base/")], "<html>"),
+        ("POST", "/base/login") => {
+            let form: Vec<(String, String)> = form_urlencoded::parse(&seen.body).into_owned().collect();
+            let is = |name: &str, value: &str| form.contains(&(name.to_owned(), value.to_owned()));
+            if !is("_xsrf", "2|ab") || !cookies.contains("_xsrf=2|ab") {
+                return reply(403, &[], "'_xsrf' argument missing from POST");
+            }
+            if !is("password", "p&ü +") {
+                return reply(401, &[], "<html>Invalid credentials");
+            }
+            let cookie = format!("{valid}; Path=/base/; HttpOnly");
+            reply(302, &[("set-cookie", &cookie), ("location", "/base/")], "")
+        }
+        _ if !cookies.contains(&valid) => reply(403, &[], r#"{"message":"Forbidden"}"#),
+        _ if seen.header("x-xsrftoken") != "2|ab" => {
+            reply(403, &[], r#"{"message":"'_xsrf' argument missing"}"#)
+        }
+        _ => reply(200, &[], "[]"),
+    }
+}
+
+async fn server() -> (Fake, Arc<AtomicUsize>) {
+    let epoch = Arc::new(AtomicUsize::new(1));
+    let shared = Arc::clone(&epoch);
+    (Fake::new(move |seen| answer(seen, &shared)).await, epoch)
+}
+
+fn with_password(fake: &Fake, password: &str) -> Server {
+    client(&format!("{}base/lab", fake.base), Credentials::Password(Secret::new(password).unwrap()))
+}
+
+fn logins(fake: &Fake) -> usize {
+    fake.lines().iter().filter(|line| *line == "POST /base/login").count()
+}
+
+#[tokio::test]
+async fn a_password_logs_in_once_for_everybody() {
+    let (fake, _) = server().await;
+    let server = with_password(&fake, "p&ü +");
+    let answers = join_all((0..10).map(|_| server.kernels())).await;
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    assert_eq!(logins(&fake), 1);
+    assert!(fake.seen().iter().all(|seen| seen.header("authorization").is_empty()));
+}
+
+#[tokio::test]
+async fn a_forgotten_login_is_made_again_once_for_everybody() {
+    let (fake, epoch) = server().await;
+    let server = with_password(&fake, "p&ü +");
+    server.kernels().await.unwrap();
+    epoch.store(2, Ordering::SeqCst);
+    let answers = join_all((0..10).map(|_| server.kernels())).await;
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    assert_eq!(logins(&fake), 2);
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_tried_once_a_call() {
+    let (fake, _) = server().await;
+    let server = with_password(&fake, "hush");
+    for call in 1..=2 {
+        let error = server.kernels().await.unwrap_err();
+        assert_eq!(error.kind, Kind::Unauthorized);
+        assert!(error.cause.contains("password") && !error.to_string().contains("hush"), "{error}");
+        assert_eq!(logins(&fake), call);
+    }
+}
+
+#[tokio::test]
+async fn a_login_that_does_not_help_ends() {
+    let fake = Fake::new(|seen| match seen.uri.path() {
+        "/base/login" => answer(seen, &AtomicUsize::new(1)),
+        _ => reply(403, &[], r#"{"message":"Forbidden"}"#),
+    })
+    .await;
+    let error = with_password(&fake, "p&ü +").kernels().await.unwrap_err();
+    assert_eq!(error.kind, Kind::Unauthorized, "{error}");
+    assert_eq!(logins(&fake), 2);
+}
+
+#[tokio::test]
+async fn an_open_server_gets_its_cookie_s_value_with_changes() {
+    let fake = Fake::new(|seen| match (seen.method.as_str(), seen.uri.path()) {
+        (_, "/base/login") => answer(seen, &AtomicUsize::new(1)),
+        ("POST", _) if seen.header("x-xsrftoken") != "2|ab" => {
+            reply(403, &[], r#"{"message":"'_xsrf' missing"}"#)
+        }
+        _ => reply(201, &[], r#"{"id":"k"}"#),
+    })
+    .await;
+    let server = client(&format!("{}base/", fake.base), Credentials::None);
+    assert_eq!(server.start_kernel(None, None).await.unwrap().id, "k");
+}
+
+#[tokio::test]
+async fn a_server_of_a_hub_has_no_use_for_a_password() {
+    let fake = Fake::new(|_| reply(404, &[], "<html>")).await;
+    let server =
+        client(&format!("{}user/ada/", fake.base), Credentials::Password(Secret::new("hush").unwrap()));
+    let error = server.kernels().await.unwrap_err();
+    assert_eq!(error.kind, Kind::Unauthorized);
+    assert!(error.hint.contains("access:servers!user=ada"), "{error}");
+}
+
+#[tokio::test]
+async fn something_without_a_login_page_is_not_jupyter() {
+    let fake = Fake::new(|_| reply(200, &[], "hello")).await;
+    assert_eq!(with_password(&fake, "hush").kernels().await.unwrap_err().kind, Kind::NotJupyter);
+}

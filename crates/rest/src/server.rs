@@ -1,0 +1,337 @@
+//! One server: where it is, how we show who we are, and a request to it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::cookie::Jar;
+use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION};
+use reqwest::{Client, Method, Response, StatusCode};
+use serde::de::DeserializeOwned;
+use tokio::sync::OnceCell;
+use url::Url;
+
+use crate::body::{self, Payload};
+use crate::diagnosis::{self, Answer, Asked, Shown};
+use crate::hub::HubServer;
+use crate::login::Login;
+use crate::{Address, Credentials, Kind, Options, RestError, Result, client};
+
+/// How long an ordinary answer may take. A listing of a slow disk takes seconds.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a kernel may take to be started or restarted, on a cluster for example.
+pub(crate) const KERNEL: Duration = Duration::from_secs(120);
+
+/// A Jupyter server. Clones are the same server, with the same connections and cookies.
+#[derive(Clone)]
+pub struct Server {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) base: Url,
+    pub(crate) credentials: Credentials,
+    pub(crate) jar: Arc<Jar>,
+    pub(crate) login: Login,
+    /// Made for the first request: reading the system's certificates takes 15 ms.
+    client: OnceCell<Client>,
+    /// The client for upgrades, which keeps no connection: proxies close one whose upgrade was refused, and the next
+    /// request on it would fail.
+    sockets: OnceCell<Client>,
+    options: Options,
+}
+
+/// One request. It can be sent again: after a login, or when a kept connection turns out to be dead.
+pub(crate) struct Request<'a> {
+    pub(crate) method: Method,
+    /// Behind the base URL, encoded, with its query.
+    pub(crate) path: String,
+    pub(crate) payload: Payload,
+    pub(crate) patience: Duration,
+    /// The most that is read of the answer.
+    pub(crate) limit: usize,
+    /// What it is about, to stand in a sentence.
+    pub(crate) subject: &'a str,
+    /// Further headers.
+    pub(crate) headers: Vec<(&'static str, String)>,
+    /// Whether sending it twice does what sending it once does.
+    pub(crate) is_repeatable: bool,
+    /// Whether it asks for a WebSocket.
+    pub(crate) is_upgrade: bool,
+}
+
+impl<'a> Request<'a> {
+    pub(crate) fn new(method: Method, path: impl Into<String>, subject: &'a str) -> Self {
+        Self {
+            is_repeatable: matches!(method, Method::GET | Method::PUT | Method::DELETE),
+            is_upgrade: false,
+            method,
+            path: path.into(),
+            payload: Payload::default(),
+            patience: PATIENCE,
+            limit: body::SMALL,
+            subject,
+            headers: Vec::new(),
+        }
+    }
+
+    pub(crate) fn get(path: impl Into<String>, subject: &'a str) -> Self {
+        Self::new(Method::GET, path, subject)
+    }
+
+    pub(crate) fn json(mut self, value: &impl serde::Serialize) -> Result<Self> {
+        self.payload = Payload::json(value)?;
+        Ok(self)
+    }
+
+    pub(crate) fn repeatable(mut self) -> Self {
+        self.is_repeatable = true;
+        self
+    }
+
+    pub(crate) fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    pub(crate) fn limit(mut self, limit: usize) -> Self {
+        self.limit = limit;
+        self
+    }
+}
+
+impl Server {
+    /// Prepares to speak to the server at `address`. Contacts nothing and reads nothing: certificates and proxies that
+    /// cannot be used are told by the first request.
+    pub fn new(address: &Address, credentials: Credentials, options: &Options) -> Result<Self> {
+        let credentials = match (credentials, &address.token) {
+            (Credentials::None, Some(token)) => Credentials::Token(token.clone()),
+            (given, _) => given,
+        };
+        if let Credentials::Token(token) = &credentials {
+            authorization(token.expose())?;
+        }
+        let jar = Arc::new(Jar::default());
+        let inner = Inner {
+            base: address.base.clone(),
+            credentials,
+            jar,
+            login: Login::default(),
+            client: OnceCell::new(),
+            sockets: OnceCell::new(),
+            options: options.clone(),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The server's base URL, which ends with `/`.
+    pub fn base(&self) -> &Url {
+        &self.inner.base
+    }
+
+    /// What is shown to the server of who we are.
+    pub(crate) fn shown(&self) -> Shown {
+        match self.inner.credentials {
+            Credentials::None => Shown::Nothing,
+            Credentials::Token(_) => Shown::Token,
+            Credentials::Password(_) => Shown::Password,
+        }
+    }
+
+    /// The URL of `path`, which is relative to the base and encoded.
+    pub(crate) fn url(&self, path: &str) -> Result<Url> {
+        let url = self.inner.base.join(&format!("./{path}")).ok();
+        url.filter(|url| url.path().starts_with(self.inner.base.path())).ok_or_else(|| {
+            RestError::new(
+                Kind::Address,
+                "The request would leave the server's base URL.",
+                "This is a defect of ours.",
+            )
+        })
+    }
+
+    /// Sends a request and returns the answer's beginning, whatever its status. Logs in first, and once more if the
+    /// server has forgotten us.
+    pub(crate) async fn send(&self, request: &Request<'_>) -> Result<Response> {
+        let url = self.url(&request.path)?;
+        let login = self.ensure_login().await?;
+        let response = self.attempt(request, url.clone()).await?;
+        if is_refusal(&response) && self.login_again(&login, &request.method).await? {
+            return self.attempt(request, url).await;
+        }
+        Ok(response)
+    }
+
+    /// Sends a request once, or twice if that does no harm and the connection broke.
+    pub(crate) async fn attempt(&self, request: &Request<'_>, url: Url) -> Result<Response> {
+        let first = self.once(request, url.clone()).await;
+        match first {
+            // A server that restarts closes the connections we kept; the first request after that finds out.
+            Err(Failure { error, broke: true }) if request.is_repeatable => {
+                tracing::debug!(cause = error.cause, "trying once more");
+                self.once(request, url).await.map_err(|failure| failure.error)
+            }
+            other => other.map_err(|failure| failure.error),
+        }
+    }
+
+    async fn once(&self, request: &Request<'_>, url: Url) -> Result<Response, Failure> {
+        let Inner { base, jar, options, client, sockets, .. } = &*self.inner;
+        let client = if request.is_upgrade {
+            sockets.get_or_try_init(|| async { client::build(base, jar, options, 0) }).await?
+        } else {
+            client.get_or_try_init(|| async { client::build(base, jar, options, usize::MAX) }).await?
+        };
+        let mut builder = client.request(request.method.clone(), url);
+        if let Credentials::Token(token) = &self.inner.credentials {
+            builder = builder.header(AUTHORIZATION, authorization(token.expose())?);
+        } else if let Some(xsrf) = self.xsrf() {
+            builder = builder.header("X-XSRFToken", xsrf);
+        }
+        if !request.payload.pieces.is_empty() {
+            let form = request.payload.is_form;
+            let kind = if form { "application/x-www-form-urlencoded" } else { "application/json" };
+            builder = builder
+                .header(CONTENT_TYPE, kind)
+                .header(CONTENT_LENGTH, request.payload.len())
+                .body(request.payload.clone().into_body());
+        }
+        for (name, value) in &request.headers {
+            builder = builder.header(*name, value);
+        }
+        match tokio::time::timeout(request.patience, builder.send()).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => {
+                let broke = error.is_request() && !error.is_connect() && !error.is_timeout();
+                Err(Failure { error: diagnosis::of_transport(&error, &self.inner.base), broke })
+            }
+            Err(_) => Err(diagnosis::too_slow(&self.inner.base, request.patience).into()),
+        }
+    }
+
+    /// Sends a request and reads its answer, which must be a success.
+    pub(crate) async fn ask(&self, request: &Request<'_>) -> Result<Bytes> {
+        let response = self.send(request).await?;
+        self.finish(request, response).await
+    }
+
+    /// Like `ask`; `None` if there is no such thing.
+    pub(crate) async fn ask_for(&self, request: &Request<'_>) -> Result<Option<Bytes>> {
+        let response = self.send(request).await?;
+        if response.status() == StatusCode::NOT_FOUND {
+            return self.check_hub(response.status()).await.map(|()| None);
+        }
+        self.finish(request, response).await.map(Some)
+    }
+
+    /// Reads an answer that must be a success.
+    pub(crate) async fn finish(&self, request: &Request<'_>, response: Response) -> Result<Bytes> {
+        let status = response.status();
+        if status.is_success() {
+            return body::read(response, &self.inner.base, request.limit).await;
+        }
+        self.check_hub(status).await?;
+        Err(self.explain(request.subject, response).await)
+    }
+
+    /// Fails if a refusal came from the Hub, or from another server of the same person, because this one is stopped.
+    ///
+    /// The proxy then sends requests to the Hub, which redirects a GET but answers 403 to a change; those for a named
+    /// server go to the person's default server if that runs, which answers 404.
+    pub(crate) async fn check_hub(&self, status: StatusCode) -> Result<()> {
+        let is_doubtful = match self.hub() {
+            Some(HubServer { name: Some(_), .. }) => matches!(status.as_u16(), 403..=405),
+            Some(_) => matches!(status.as_u16(), 403 | 405),
+            None => false,
+        };
+        if !is_doubtful {
+            return Ok(());
+        }
+        match self.version().await {
+            Err(error) if matches!(error.kind, Kind::Stopped | Kind::Starting) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Says what an answer means that is not a success.
+    pub(crate) async fn explain(&self, subject: &str, response: Response) -> RestError {
+        let status = response.status();
+        let location =
+            response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let body = body::read(response, &self.inner.base, body::REFUSAL).await.unwrap_or_default();
+        let asked = Asked { base: &self.inner.base, shown: self.shown(), subject };
+        let error =
+            diagnosis::of_answer(&asked, &Answer { status, location: location.as_deref(), body: &body });
+        if error.kind == Kind::Unauthorized { self.explain_refusal(error).await } else { error }
+    }
+
+    /// Sends a request and reads its answer as JSON.
+    pub(crate) async fn fetch<T: DeserializeOwned>(&self, request: &Request<'_>) -> Result<T> {
+        let body = self.ask(request).await?;
+        self.understand(&body, request.subject)
+    }
+
+    /// Reads JSON. A page for browsers in its place means that the address is wrong.
+    pub(crate) fn understand<T: DeserializeOwned>(&self, body: &[u8], subject: &str) -> Result<T> {
+        serde_json::from_slice(body).map_err(|error| self.misunderstood(body, subject, &error))
+    }
+
+    pub(crate) fn misunderstood(&self, body: &[u8], subject: &str, error: &serde_json::Error) -> RestError {
+        if diagnosis::is_page(body) {
+            return diagnosis::not_jupyter(&self.inner.base);
+        }
+        let place = diagnosis::place(&self.inner.base);
+        RestError::new(
+            Kind::Malformed,
+            format!("{place} answers for {subject} with something else than Jupyter does: {error}."),
+            "Check that the address is the base URL of a Jupyter server, and that the server is a current one.",
+        )
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("base", &self.inner.base.as_str()).finish_non_exhaustive()
+    }
+}
+
+/// A request without an answer.
+struct Failure {
+    error: RestError,
+    /// The connection was there and broke.
+    broke: bool,
+}
+
+impl From<RestError> for Failure {
+    fn from(error: RestError) -> Self {
+        Self { error, broke: false }
+    }
+}
+
+fn authorization(token: &str) -> Result<HeaderValue> {
+    let mut value = HeaderValue::from_str(&format!("token {token}")).map_err(|_| {
+        RestError::new(
+            Kind::Unauthorized,
+            "The token holds characters that no token has.",
+            "Copy it again; it is one word of letters and digits.",
+        )
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Whether an answer says that the server does not know who we are.
+fn is_refusal(response: &Response) -> bool {
+    let to_login = || {
+        let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+        location.is_some_and(|location| location.contains("/login"))
+    };
+    match response.status() {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => true,
+        status => status.is_redirection() && to_login(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! Sessions: which kernel belongs to which notebook, as front ends show it.
+
+use reqwest::{Method, StatusCode};
+use serde::{Deserialize, Serialize};
+
+use crate::server::{KERNEL, Request};
+use crate::{KernelModel, Kind, RestError, Result, Server, diagnosis, lenient, path};
+
+/// A session.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct SessionModel {
+    /// Its id on this server.
+    pub id: String,
+    /// The notebook's path.
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub path: String,
+    /// The notebook's file name, or what was given as name.
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub name: String,
+    /// `notebook`, `console`, `file`.
+    #[serde(rename = "type", default, deserialize_with = "lenient::text")]
+    pub kind: String,
+    /// Its kernel. None if it has died and was not replaced.
+    #[serde(default)]
+    pub kernel: Option<KernelModel>,
+}
+
+/// A session to be made.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// The notebook's path.
+    pub path: String,
+    /// Its kernel.
+    pub kernel: SessionKernel,
+}
+
+/// The kernel of a new session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionKernel {
+    /// A new one of the server's default kernelspec.
+    Default,
+    /// A new one of this kernelspec.
+    Named(String),
+    /// One that runs.
+    Running(String),
+}
+
+/// What to change of a session.
+#[derive(Debug, Clone, Default)]
+pub struct SessionChange {
+    /// The notebook's new path.
+    pub path: Option<String>,
+    /// The kernel to have from now on. The one before it is ended by the server.
+    pub kernel: Option<SessionKernel>,
+}
+
+#[derive(Serialize, Default)]
+struct Body {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel: Option<BodyKernel>,
+}
+
+#[derive(Serialize)]
+struct BodyKernel {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+}
+
+impl From<SessionKernel> for BodyKernel {
+    fn from(kernel: SessionKernel) -> Self {
+        match kernel {
+            SessionKernel::Default => Self { id: None, name: None },
+            SessionKernel::Named(name) => Self { id: None, name: Some(name) },
+            SessionKernel::Running(id) => Self { id: Some(id), name: None },
+        }
+    }
+}
+
+fn body(path: Option<String>, kernel: Option<SessionKernel>) -> Body {
+    let path = path.map(|path| path.trim_matches('/').to_owned());
+    // jupyter-server-documents binds a room to a kernel by the session whose name is the file's.
+    let name = path.as_deref().map(|path| path.rsplit('/').next().unwrap_or(path).to_owned());
+    Body { path, name, kind: "notebook", kernel: kernel.map(BodyKernel::from) }
+}
+
+impl Server {
+    /// All sessions.
+    pub async fn sessions(&self) -> Result<Vec<SessionModel>> {
+        self.fetch(&Request::get("api/sessions", "list of sessions")).await
+    }
+
+    /// Makes a session for a notebook, with a kernel. Where the notebook has one, the server answers with that and
+    /// starts nothing.
+    pub async fn create_session(&self, new: NewSession) -> Result<SessionModel> {
+        if let SessionKernel::Running(id) = &new.kernel {
+            self.must_run(id).await?;
+        }
+        let subject = format!("session of {:?}", new.path);
+        let body = body(Some(new.path), Some(new.kernel));
+        let request = Request::new(Method::POST, "api/sessions", &subject).json(&body)?;
+        // The server has one session for each path.
+        self.fetch(&request.patience(KERNEL).repeatable()).await
+    }
+
+    /// Changes a session: gives it another path or another kernel.
+    pub async fn change_session(&self, id: &str, change: SessionChange) -> Result<SessionModel> {
+        if let Some(SessionKernel::Running(id)) = &change.kernel {
+            self.must_run(id).await?;
+        }
+        let subject = subject(id);
+        let body = body(change.path, change.kernel);
+        let request = Request::new(Method::PATCH, at(id)?, &subject).json(&body)?;
+        self.fetch(&request.patience(KERNEL)).await
+    }
+
+    /// A session with an id of a kernel that does not run would not be refused: the server starts a kernel with that id.
+    async fn must_run(&self, kernel: &str) -> Result<()> {
+        self.kernel(kernel).await?.map(drop).ok_or_else(|| {
+            RestError::new(
+                Kind::NotFound,
+                format!("{} has no kernel {kernel:?} any more.", diagnosis::place(self.base())),
+                "Take one of those that run, or start a new one.",
+            )
+        })
+    }
+
+    /// Ends a session and its kernel. One that is not there counts as ended.
+    pub async fn delete_session(&self, id: &str) -> Result<()> {
+        let subject = subject(id);
+        let request = Request::new(Method::DELETE, at(id)?, &subject);
+        let response = self.send(&request).await?;
+        // 410: the kernel was gone before the session.
+        if matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::GONE) {
+            return Ok(());
+        }
+        self.finish(&request, response).await.map(drop)
+    }
+}
+
+fn subject(id: &str) -> String {
+    format!("session {id:?}")
+}
+
+fn at(id: &str) -> Result<String> {
+    Ok(format!("api/sessions/{}", path::part(id)?))
+}

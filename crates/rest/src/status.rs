@@ -1,0 +1,72 @@
+//! Whether a server is there and knows us.
+
+use serde::Deserialize;
+
+use crate::hub::HubServer;
+use crate::server::Request;
+use crate::{Kind, RestError, Result, Server, body, diagnosis};
+
+/// What a server says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Status {
+    /// The version of Jupyter Server.
+    pub version: String,
+    /// When it was started (ISO 8601).
+    pub started: Option<String>,
+    /// When something last happened on it (ISO 8601).
+    pub last_activity: Option<String>,
+    /// How many clients are connected to its kernels.
+    pub connections: Option<u64>,
+    /// How many kernels run.
+    pub kernels: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: String,
+}
+
+#[derive(Deserialize)]
+struct Figures {
+    started: Option<String>,
+    last_activity: Option<String>,
+    connections: Option<u64>,
+    kernels: Option<u64>,
+}
+
+impl Server {
+    /// Asks the server for its version, then for something that it tells only to those it knows.
+    pub async fn status(&self) -> Result<Status> {
+        let version = self.version().await?;
+        let subject = "status";
+        let known = self.ask_for(&Request::get("api/status", subject)).await?;
+        // Kernel Gateway has no status of its own.
+        let Some(known) = known else {
+            let kernels = self.kernels().await?;
+            return Ok(Status { version, kernels: Some(kernels.len() as u64), ..Status::default() });
+        };
+        let Figures { started, last_activity, connections, kernels } = self.understand(&known, subject)?;
+        Ok(Status { version, started, last_activity, connections, kernels })
+    }
+
+    /// The server's version, which it tells anybody.
+    pub(crate) async fn version(&self) -> Result<String> {
+        let request = Request::get("api", "API");
+        let response = self.send(&request).await?;
+        if !response.status().is_success() {
+            return match (self.explain(request.subject, response).await, self.hub()) {
+                // A named server that is stopped: the request went to the person's default server.
+                (RestError { kind: Kind::NotFound, .. }, Some(HubServer { name: Some(_), .. })) => {
+                    Err(diagnosis::stopped(self.base()))
+                }
+                (RestError { kind: Kind::NotFound | Kind::Unsupported, .. }, _) => {
+                    Err(diagnosis::not_jupyter(self.base()))
+                }
+                (error, _) => Err(error),
+            };
+        }
+        let body = body::read(response, self.base(), request.limit).await?;
+        let version: Result<Version, _> = serde_json::from_slice(&body);
+        version.map(|Version { version }| version).map_err(|_| diagnosis::not_jupyter(self.base()))
+    }
+}
