@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 use sha2::{Digest, Sha256};
 
 use crate::print::canonical;
-use crate::{Json, Output, string};
+use crate::read_cell::read_cell;
+use crate::{Json, Output, ParseError, ids, string};
 
 /// One cell of a notebook; cheap to clone.
 #[derive(Clone)]
@@ -96,6 +97,17 @@ impl Inner {
 }
 
 impl Cell {
+    /// Reads a cell object of nbformat 4.5 that stands in no file. It is written as Jupyter writes cells.
+    pub fn from_json(text: Json) -> Result<Self, ParseError> {
+        if !text.is_object() {
+            return Err(ParseError::unexpected("a cell", &text, "an object"));
+        }
+        let mut cell = [Inner { slot: None, is_touched: true, ..read_cell(text, 0, true) }];
+        ids::make_up(&mut cell, true);
+        let [cell] = cell;
+        Ok(Self(Arc::new(cell)))
+    }
+
     /// The id. Where the file has none, no usable one, or that of an earlier cell: one made up when it was read.
     pub fn id(&self) -> &str {
         &self.0.id

@@ -222,8 +222,7 @@ impl Notebook {
     }
 
     fn set_kernelspec(&mut self, spec: Kernelspec) {
-        let display_name = Some(spec.display_name.unwrap_or_else(|| spec.name.clone()));
-        let spec = Kernelspec { display_name, ..spec };
+        let spec = Kernelspec { display_name: Some(display_name(&spec).to_owned()), ..spec };
         if self.kernelspec().as_ref() != Some(&spec) {
             self.metadata = Some(with_kernelspec(&self.metadata(), &spec));
             self.is_touched = true;
@@ -263,11 +262,15 @@ impl Notebook {
     }
 }
 
+/// The name for people, or else the name.
+pub(crate) fn display_name(spec: &Kernelspec) -> &str {
+    spec.display_name.as_deref().unwrap_or(&spec.name)
+}
+
 /// The metadata with this kernelspec, whose display name nbformat demands.
 pub(crate) fn with_kernelspec(metadata: &Json, spec: &Kernelspec) -> Json {
     let mut object = serde_json::Map::new();
-    object
-        .insert("display_name".to_owned(), spec.display_name.as_ref().unwrap_or(&spec.name).as_str().into());
+    object.insert("display_name".to_owned(), display_name(spec).into());
     object.insert("language".to_owned(), spec.language.as_deref().into());
     object.insert("name".to_owned(), spec.name.as_str().into());
     object.retain(|_, value| !value.is_null());

@@ -1,10 +1,12 @@
 //! A notebook: a file as it was read, and what has been changed since.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::cell::Inner;
 use crate::file::File;
 use crate::read_cell::{count, read_cell};
 use crate::{Cell, Json, ParseError, ids, upgrade};
@@ -26,6 +28,8 @@ pub struct Notebook {
     /// The metadata, if it was changed.
     pub(crate) metadata: Option<Json>,
     pub(crate) is_touched: bool,
+    /// Whether it never was a file: all of it is written as Jupyter writes it.
+    pub(crate) is_assembled: bool,
 }
 
 /// A file that changes its form as a whole when it is touched.
@@ -93,6 +97,33 @@ impl Notebook {
             cells: Arc::new(cells),
             metadata: None,
             is_touched: false,
+            is_assembled: false,
+        }
+    }
+
+    /// A notebook of nbformat 4 made of cells: the state of a live document. Nothing in it counts as changed.
+    ///
+    /// A cell whose id an earlier one has gets one made up. Metadata that is no object reads as none.
+    pub fn of_cells(metadata: Json, minor: u64, mut cells: Vec<Cell>) -> Self {
+        let mut used = HashSet::with_capacity(cells.len());
+        if !cells.iter().all(|cell| used.insert(cell.id())) {
+            let mut inner: Vec<_> = cells.iter().map(|cell| Inner::clone(&cell.0)).collect();
+            ids::make_up(&mut inner, true);
+            for (cell, inner) in cells.iter_mut().zip(inner).filter(|(cell, inner)| cell.0.id != inner.id) {
+                *cell = Cell(Arc::new(inner));
+            }
+        }
+        let head = format!(
+            "{{\n \"cells\": [],\n \"metadata\": {{}},\n \"nbformat\": 4,\n \"nbformat_minor\": {minor}\n}}\n"
+        );
+        Self {
+            file: Arc::new(File::new(head.into())),
+            original: None,
+            minor,
+            cells: Arc::new(cells),
+            metadata: Some(metadata),
+            is_touched: false,
+            is_assembled: true,
         }
     }
 

@@ -22,6 +22,10 @@ impl Printer<'_> {
         let kind = cell.kind.name();
         members.extend((!kind.is_empty()).then(|| ("cell_type".into(), Json::string(kind))));
         members.extend(has_ids.then(|| ("id".into(), Json::string(&cell.id))));
+        // What a file of an older format held stays; a cell from elsewhere must not bring what it does not know.
+        if !has_ids && cell.slot.is_none() {
+            members.remove("id");
+        }
         self.open("{")?;
         for (name, value) in &members {
             self.key(name)?;

@@ -14,7 +14,7 @@ impl Notebook {
     /// them. Large outputs are streamed. Fails only if `out` does.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         match &self.original {
-            _ if self.is_touched => {
+            _ if self.is_touched || self.is_assembled => {
                 let mut out = BufWriter::new(out);
                 self.write_touched(&mut out)?;
                 out.flush()

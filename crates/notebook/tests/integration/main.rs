@@ -1,6 +1,7 @@
 //! The notebook model as its users see it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails here has said enough")]
 
+mod assembled;
 mod corpus;
 mod edits;
 mod files;

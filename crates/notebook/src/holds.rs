@@ -1,0 +1,38 @@
+//! Whether a notebook shows what an edit was to bring about.
+
+use crate::edit::display_name;
+use crate::{Edit, Kernelspec, Notebook};
+
+impl Edit {
+    /// Whether the notebook shows the edit's effect, however it came about.
+    ///
+    /// A cell that was inserted counts as there whatever others made of it since.
+    pub fn holds(&self, notebook: &Notebook) -> bool {
+        match self {
+            Self::Insert { cell, .. } => notebook.cell(&cell.id).is_some(),
+            Self::SetSource { id, source } => {
+                notebook.cell(id).is_some_and(|(_, cell)| cell.source() == *source)
+            }
+            Self::Move { id, index } => notebook.cell(id).is_some_and(|(place, _)| place == *index),
+            Self::Delete { ids } => ids.iter().all(|id| notebook.cell(id).is_none()),
+            Self::SetOutputs { id, outputs, execution_count } => {
+                notebook.cell(id).is_some_and(|(_, cell)| {
+                    let read = cell.outputs();
+                    cell.execution_count() == *execution_count
+                        && read.len() == outputs.len()
+                        && read.iter().zip(&**outputs).all(|(read, wanted)| read.is_same(wanted))
+                })
+            }
+            Self::SetKernelspec(spec) => {
+                let spec = Kernelspec { display_name: Some(display_name(spec).to_owned()), ..spec.clone() };
+                notebook.kernelspec() == Some(spec)
+            }
+            Self::SetLanguageInfo(info) => {
+                notebook.metadata().member("language_info").is_some_and(|read| read.is_same(info))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

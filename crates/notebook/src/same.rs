@@ -1,0 +1,132 @@
+//! Whether two texts of JSON say the same.
+
+use std::borrow::Cow;
+
+use crate::{Bundle, Json, Output, scan, string};
+
+/// Values nested deeper than this are compared as text.
+const DEEPEST: usize = 128;
+
+impl Json {
+    /// Whether the other text says the same: whitespace, the order of members, escapes and the way a number is
+    /// written (`1` and `1.0`) do not matter.
+    pub fn is_same(&self, other: &Self) -> bool {
+        is_same(self.as_str(), other.as_str(), 0)
+    }
+}
+
+impl Output {
+    /// Whether the other output says the same; see [`Json::is_same`].
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Display(own), Self::Display(other)) => own.is_same(other),
+            (
+                Self::Result { execution_count: own_count, bundle: own },
+                Self::Result { execution_count: other_count, bundle: other },
+            ) => own_count == other_count && own.is_same(other),
+            (Self::Other(own), Self::Other(other)) => own.is_same(other),
+            _ => self == other,
+        }
+    }
+}
+
+impl Bundle {
+    fn is_same(&self, other: &Self) -> bool {
+        self.data.is_same(&other.data) && self.metadata.is_same(&other.metadata)
+    }
+}
+
+fn is_same(own: &str, other: &str, depth: usize) -> bool {
+    if own == other || depth > DEEPEST {
+        return own == other;
+    }
+    match (own.as_bytes().first(), other.as_bytes().first()) {
+        (Some(b'{'), Some(b'{')) => {
+            let (own, other) = (members(own), members(other));
+            let is_same_member = |((own_name, own), (other_name, other)): (&(_, &str), &(_, &str))| {
+                own_name == other_name && is_same(own, other, depth + 1)
+            };
+            own.len() == other.len() && own.iter().zip(&other).all(is_same_member)
+        }
+        (Some(b'['), Some(b'[')) => {
+            let mut others = scan::items(other.as_bytes(), 0);
+            scan::items(own.as_bytes(), 0).all(|item| {
+                let pair = others.next();
+                pair.is_some_and(|pair| is_same(&own[item.value], &other[pair.value], depth + 1))
+            }) && others.next().is_none()
+        }
+        // Where neither has an escape, equal texts were found above.
+        (Some(b'"'), Some(b'"')) => string::decode(own) == string::decode(other),
+        _ => is_same_number(own, other),
+    }
+}
+
+fn is_same_number(own: &str, other: &str) -> bool {
+    match (own.parse::<i128>(), other.parse::<i128>()) {
+        (Ok(own), Ok(other)) => own == other,
+        _ => {
+            matches!((own.parse::<f64>(), other.parse::<f64>()), (Ok(own), Ok(other)) if own.total_cmp(&other).is_eq())
+        }
+    }
+}
+
+/// The members by name, the last of each name.
+fn members(text: &str) -> Vec<(Cow<'_, str>, &str)> {
+    let items = scan::items(text.as_bytes(), 0);
+    let mut members: Vec<_> =
+        items.map(|item| (string::decode(&text[item.key]), &text[item.value])).collect();
+    members.reverse();
+    members.sort_by(|(a, _), (b, _)| a.cmp(b));
+    members.dedup_by(|(next, _), (kept, _)| next == kept);
+    members
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn json(text: &str) -> Json {
+        Json::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn the_way_it_is_written_does_not_matter() {
+        let pairs = [
+            (r#"{"a": 1, "b": [true, null]}"#, r#"{"b":[true,null],"a":1.0}"#),
+            (r#""\u00e9\/""#, "\"é/\""),
+            (r#"{"a": 1, "a": 2}"#, r#"{"a": 2}"#),
+            ("1e2", "100"),
+            ("[]", "[ ]"),
+        ];
+        for (a, b) in pairs {
+            assert!(json(a).is_same(&json(b)), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn what_differs_is_not_the_same() {
+        let pairs = [
+            ("1", "2"),
+            ("9007199254740993", "9007199254740992"),
+            ("1", "\"1\""),
+            ("[1]", "[1, 2]"),
+            ("[1, 2]", "[1]"),
+            ("[]", "{}"),
+            (r#"{"a": 1}"#, r#"{"b": 1}"#),
+            (r#"{"a": 1}"#, r#"{"a": 1, "b": 1}"#),
+            ("null", "false"),
+        ];
+        for (a, b) in pairs {
+            assert!(!json(a).is_same(&json(b)), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_does_no_harm() {
+        let deep = |inner: &str| json(&format!("{}{inner}{}", "[".repeat(50_000), "]".repeat(50_000)));
+        assert!(deep("1").is_same(&deep("1")));
+        assert!(!deep("1").is_same(&deep("2")));
+    }
+}

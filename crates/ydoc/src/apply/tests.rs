@@ -1,0 +1,109 @@
+use notebook::{CellKind, Edit, EditError, Json, Kernelspec, NewCell, Output};
+use serde_json::json;
+
+use crate::{ApplyError, LiveNotebook};
+
+fn live(sources: &[&str]) -> (LiveNotebook, Vec<String>) {
+    let mut live = LiveNotebook::new();
+    let cells: Vec<_> = sources.iter().map(|source| NewCell::new(CellKind::Code, *source)).collect();
+    let ids = cells.iter().map(|cell| cell.id.clone()).collect();
+    let edits: Vec<_> =
+        cells.into_iter().enumerate().map(|(index, cell)| Edit::Insert { index, cell }).collect();
+    live.apply(&edits).unwrap();
+    (live, ids)
+}
+
+#[test]
+fn all_edits_are_made_or_none() {
+    let (mut live, ids) = live(&["a", "b"]);
+    let before = (live.state_vector(), live.snapshot().unwrap().to_bytes());
+    let edits = [
+        Edit::SetSource { id: ids[0].clone(), source: "x".to_owned() },
+        Edit::Delete { ids: vec!["gone".to_owned()] },
+    ];
+    let error = EditError::UnknownCell { id: "gone".to_owned() };
+    assert_eq!(live.apply(&edits), Err(ApplyError::Edit(error)));
+    assert_eq!((live.state_vector(), live.snapshot().unwrap().to_bytes()), before);
+}
+
+#[test]
+fn later_edits_see_earlier_ones() {
+    let (mut live, ids) = live(&["a", "b", "c"]);
+    let new = NewCell::new(CellKind::Markdown, "new");
+    let edits = [
+        Edit::Insert { index: 1, cell: new.clone() },
+        Edit::Move { id: ids[2].clone(), index: 0 },
+        Edit::SetSource { id: new.id.clone(), source: "newer".to_owned() },
+        Edit::Delete { ids: vec![ids[1].clone(), ids[0].clone()] },
+        Edit::Move { id: new.id.clone(), index: 0 },
+    ];
+    live.apply(&edits).unwrap();
+    let notebook = live.snapshot().unwrap();
+    let sources: Vec<_> = notebook.cells().iter().map(notebook::Cell::source).collect();
+    assert_eq!(sources, ["newer", "c"]);
+}
+
+#[test]
+fn what_is_so_already_is_no_change() {
+    let (mut live, ids) = live(&["a", "b"]);
+    let spec = Kernelspec { name: "python3".to_owned(), display_name: None, language: None };
+    let info = Json::from_value(&json!({ "name": "python", "n": 1 }));
+    live.apply(&[Edit::SetKernelspec(spec.clone()), Edit::SetLanguageInfo(info)]).unwrap();
+    let info = Json::from_value(&json!({ "n": 1.0, "name": "python" }));
+    let edits = [
+        Edit::SetSource { id: ids[0].clone(), source: "a".to_owned() },
+        Edit::Move { id: ids[1].clone(), index: 1 },
+        Edit::Delete { ids: Vec::new() },
+        Edit::SetOutputs { id: ids[0].clone(), outputs: [].into(), execution_count: None },
+        Edit::SetKernelspec(spec),
+        Edit::SetLanguageInfo(info),
+    ];
+    assert_eq!(live.apply(&edits), Ok(Vec::new()));
+}
+
+#[test]
+fn a_cell_moves_with_all_that_it_holds() {
+    let (mut live, ids) = live(&["a \u{1f600}", "b"]);
+    let text = notebook::Text::from("out \u{1d518}");
+    let outputs = [Output::Stream { name: "stdout".to_owned(), text }].into();
+    live.apply(&[Edit::SetOutputs { id: ids[0].clone(), outputs, execution_count: Some(3) }]).unwrap();
+    let cell = |live: &mut LiveNotebook, index: usize| {
+        let notebook = live.snapshot().unwrap();
+        let cell = &notebook.cells()[index];
+        (cell.id().to_owned(), cell.source().into_owned(), cell.outputs(), cell.execution_count())
+    };
+    let before = cell(&mut live, 0);
+    live.apply(&[Edit::Move { id: ids[0].clone(), index: 1 }]).unwrap();
+    assert_eq!(cell(&mut live, 1), before);
+    // The outputs are shared text still.
+    let text = notebook::Text::from("out \u{1d518} more");
+    let outputs = [Output::Stream { name: "stdout".to_owned(), text }].into();
+    let update =
+        live.apply(&[Edit::SetOutputs { id: ids[0].clone(), outputs, execution_count: Some(3) }]).unwrap();
+    assert!(update.len() < 60, "{}", update.len());
+}
+
+/// Numbers that JavaScript has no number for would arrive as what it cannot write.
+#[test]
+fn large_whole_numbers_are_no_big_integers() {
+    let (mut live, _) = live(&[]);
+    let mut cell = NewCell::new(CellKind::Code, "");
+    cell.metadata = Some(Json::from_value(&json!({ "a": u64::MAX, "b": i64::MAX, "c": 1_i64 << 40 })));
+    let update = live.apply(&[Edit::Insert { index: 0, cell }]).unwrap();
+    assert!(!update.contains(&122), "122 is the tag of a BigInt");
+    assert_eq!(live.snapshot().unwrap().cells()[0].metadata().to_value()["c"], 1_i64 << 40);
+}
+
+/// Deeper than serde reads: kept as text rather than lost.
+#[test]
+fn deep_json_is_kept_as_text() {
+    let (mut live, ids) = live(&["a"]);
+    let deep = format!("{{\"application/json\":{}1{}}}", "[".repeat(500), "]".repeat(500));
+    let data = Json::parse(deep.clone().into()).unwrap();
+    let bundle = notebook::Bundle { data, metadata: Json::empty_object() };
+    let outputs = [Output::Display(bundle)].into();
+    live.apply(&[Edit::SetOutputs { id: ids[0].clone(), outputs, execution_count: None }]).unwrap();
+    let notebook = live.snapshot().unwrap();
+    assert_eq!(notebook.cells()[0].output_count(), 1);
+    assert!(String::from_utf8(notebook.to_bytes()).unwrap().contains(&"[".repeat(400)));
+}

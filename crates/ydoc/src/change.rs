@@ -1,0 +1,178 @@
+//! The least change from one text to another, so that what others type elsewhere in it survives.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use similar::DiffOp;
+use similar::algorithms::{Capture, myers};
+use yrs::{Text, TextRef, TransactionMut};
+
+/// What differs is compared no closer if it is longer than this, in bytes of both texts.
+const LONGEST: usize = 256 * 1024;
+/// Changed lines are compared by characters up to this many bytes of both texts.
+const LONGEST_LINES: usize = 8 * 1024;
+/// After this long the comparison may be coarser.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// What is equal between two changes of a line is not worth keeping up to this many bytes.
+const SHORTEST: usize = 2;
+
+/// Bytes of the old text that bytes of the new one replace. Both ranges are of whole characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) old: Range<usize>,
+    pub(crate) new: Range<usize>,
+}
+
+/// One change: everything between what both texts begin with and what both end with.
+pub(crate) fn around(old: &str, new: &str) -> Vec<Change> {
+    let mut prefix = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
+    while !old.is_char_boundary(prefix) || !new.is_char_boundary(prefix) {
+        prefix -= 1;
+    }
+    let (old_rest, new_rest) = (&old[prefix..], &new[prefix..]);
+    let mut suffix = old_rest.bytes().rev().zip(new_rest.bytes().rev()).take_while(|(a, b)| a == b).count();
+    while !old.is_char_boundary(old.len() - suffix) || !new.is_char_boundary(new.len() - suffix) {
+        suffix -= 1;
+    }
+    let change = Change { old: prefix..old.len() - suffix, new: prefix..new.len() - suffix };
+    if change.old.is_empty() && change.new.is_empty() { Vec::new() } else { vec![change] }
+}
+
+/// The changes in order: lines first, then characters within the lines that changed.
+pub(crate) fn between(old: &str, new: &str) -> Vec<Change> {
+    let around = around(old, new);
+    let Some(Change { old: old_range, new: new_range }) = around.first() else { return around };
+    // Whole lines, so that a line that was inserted is seen as one.
+    let start = old[..old_range.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = old[old_range.end..].find('\n').map_or(old.len(), |at| old_range.end + at + 1);
+    let (old_part, new_part) = (&old[start..end], &new[start..new_range.end + (end - old_range.end)]);
+    if old_range.is_empty() || new_range.is_empty() || old_part.len() + new_part.len() > LONGEST {
+        return around;
+    }
+    let deadline = Instant::now() + PATIENCE;
+    let (old_lines, new_lines) = (lines(old_part), lines(new_part));
+    let mut changes = Vec::new();
+    for replaced in compare(&old_lines, &new_lines, deadline) {
+        let (old_text, new_text) = (&old_part[replaced.old.clone()], &new_part[replaced.new.clone()]);
+        let is_close = old_text.len() + new_text.len() <= LONGEST_LINES;
+        let within = if is_close && !old_text.is_empty() && !new_text.is_empty() {
+            let (old, new) = (characters(old_text), characters(new_text));
+            join(compare(&old, &new, deadline))
+        } else {
+            self::around(old_text, new_text)
+        };
+        let offset = (start + replaced.old.start, start + replaced.new.start);
+        changes.extend(within.into_iter().map(|change| change.moved(offset)));
+    }
+    changes
+}
+
+impl Change {
+    fn moved(self, (old, new): (usize, usize)) -> Self {
+        Self { old: self.old.start + old..self.old.end + old, new: self.new.start + new..self.new.end + new }
+    }
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+fn characters(text: &str) -> Vec<&str> {
+    let starts = text.char_indices().map(|(at, character)| (at, at + character.len_utf8()));
+    starts.map(|(start, end)| &text[start..end]).collect()
+}
+
+/// What differs between two lists of adjacent pieces, in bytes from the first.
+fn compare(old: &[&str], new: &[&str], deadline: Instant) -> Vec<Change> {
+    let (old_ends, new_ends) = (ends(old), ends(new));
+    let mut equal = Capture::new();
+    // A capture does not fail.
+    let _ = myers::diff_deadline(&mut equal, old, 0..old.len(), new, 0..new.len(), Some(deadline));
+    let mut changes = Vec::new();
+    let (mut old_at, mut new_at) = (0, 0);
+    // What is equal is all that counts: the places that the other steps give need not be in order.
+    let equal = equal.into_ops().into_iter().filter(|step| matches!(step, DiffOp::Equal { .. }));
+    let equal = equal.map(|step| (step.old_range(), step.new_range()));
+    for (old_equal, new_equal) in equal.chain([(old.len()..old.len(), new.len()..new.len())]) {
+        if old_at < old_equal.start || new_at < new_equal.start {
+            changes.push(Change {
+                old: old_ends[old_at]..old_ends[old_equal.start],
+                new: new_ends[new_at]..new_ends[new_equal.start],
+            });
+        }
+        (old_at, new_at) = (old_equal.end, new_equal.end);
+    }
+    changes
+}
+
+/// Where each piece begins, and where the last ends.
+fn ends(pieces: &[&str]) -> Vec<usize> {
+    let mut end = 0;
+    let ends = pieces.iter().map(|piece| {
+        end += piece.len();
+        end
+    });
+    std::iter::once(0).chain(ends).collect()
+}
+
+/// Joins changes with next to nothing between them: letters that two words have in common by accident.
+fn join(changes: Vec<Change>) -> Vec<Change> {
+    let mut joined: Vec<Change> = Vec::with_capacity(changes.len());
+    for change in changes {
+        match joined.last_mut() {
+            Some(last) if change.old.start - last.old.end <= SHORTEST => {
+                last.old.end = change.old.end;
+                last.new.end = change.new.end;
+            }
+            _ => joined.push(change),
+        }
+    }
+    joined
+}
+
+/// Makes the changes from `old` to `new`. A text that is not `old` after all is replaced as a whole.
+pub(crate) fn make(text: &TextRef, old: &str, new: &str, changes: &[Change], txn: &mut TransactionMut<'_>) {
+    if !is_length(text, std::iter::once(old), txn) {
+        let length = text.len(txn);
+        text.remove_range(txn, 0, length);
+        text.insert(txn, 0, new);
+        return;
+    }
+    let mut units = 0;
+    let mut counted = 0;
+    let mut offsets = Vec::with_capacity(changes.len());
+    for change in changes {
+        units += utf16(&old[counted..change.old.start]);
+        let removed = utf16(&old[change.old.clone()]);
+        offsets.push((units, removed));
+        units += removed;
+        counted = change.old.end;
+    }
+    // From the end, so that the offsets before stay as they are.
+    for (change, (at, removed)) in changes.iter().zip(offsets).rev() {
+        if removed > 0 {
+            text.remove_range(txn, at, removed);
+        }
+        if !change.new.is_empty() {
+            text.insert(txn, at, &new[change.new.clone()]);
+        }
+    }
+}
+
+/// Whether the shared text is as long as `pieces`; one with embedded objects is not.
+pub(crate) fn is_length<'a>(
+    text: &TextRef,
+    pieces: impl Iterator<Item = &'a str>,
+    txn: &TransactionMut<'_>,
+) -> bool {
+    text.len(txn) == pieces.map(utf16).sum::<u32>()
+}
+
+/// The length as JavaScript counts it.
+fn utf16(text: &str) -> u32 {
+    let units = if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() };
+    u32::try_from(units).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+use serde_json::Value;
+
+use super::*;
+use crate::frame::Message;
+
+/// Client, clock and state of each entry of a frame.
+fn read(frame: &[u8]) -> Vec<(u64, u64, Value)> {
+    let Some(Message::Awareness(states)) = Reader(frame).message() else { panic!() };
+    let mut reader = Reader(states);
+    let count = reader.number().unwrap();
+    let states = (0..count).map(|_| {
+        let (client, clock) = (reader.number().unwrap(), reader.number().unwrap());
+        (client, clock, serde_json::from_str(reader.text().unwrap()).unwrap())
+    });
+    states.collect()
+}
+
+fn told(states: &[(u64, u64, &str)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_number(states.len() as u64, &mut out);
+    for (client, clock, state) in states {
+        write_number(*client, &mut out);
+        write_number(*clock, &mut out);
+        write_bytes(state.as_bytes(), &mut out);
+    }
+    out
+}
+
+fn agent(agent: u64, name: &str) -> Presence {
+    Presence { agent, name: name.to_owned(), cursor: Some(json!({ "anchor": 1 })) }
+}
+
+#[test]
+fn each_agent_is_a_client_with_a_rising_clock() {
+    let mut awareness = Awareness::default();
+    let now = Instant::now();
+    let first = read(&awareness.set(&agent(1, "Ada Lovelace King"), now));
+    let second = read(&awareness.set(&agent(2, "b"), now));
+    let (client, clock, state) = &first[0];
+    assert_eq!((first.len(), second.len()), (1, 1));
+    assert_ne!(*client, second[0].0);
+    assert_eq!(state["user"]["initials"], "AL");
+    assert_eq!(state["user"]["name"], "Ada Lovelace King");
+    assert!(state["user"]["color"].as_str().unwrap().starts_with("var(--jp-collaborator-color"));
+    assert_eq!(state["cursors"], json!([{ "anchor": 1 }]));
+    let again = read(&awareness.set(&agent(1, "Ada"), now));
+    assert_eq!((again[0].0, again[0].1), (*client, clock + 1));
+    assert_eq!(read(&awareness.tell(now).unwrap()).len(), 2);
+    let left = read(&awareness.leave(1).unwrap());
+    assert_eq!(left, [(*client, clock + 3, Value::Null)]);
+    assert_eq!(read(&awareness.leave_all().unwrap()).len(), 1);
+    assert_eq!(awareness.leave_all(), None);
+}
+
+#[test]
+fn people_come_and_go() {
+    let mut awareness = Awareness::default();
+    let now = Instant::now();
+    let mut receive = |states: &[(u64, u64, &str)], seconds| {
+        let now = now + Duration::from_secs(seconds);
+        assert_eq!(awareness.receive(&told(states), now), Some(false));
+        awareness.renew(now);
+        awareness.people()
+    };
+    let ada = r#"{"user": {"username": "a", "name": "Ada"}}"#;
+    let bob = r#"{"user": {"name": " ", "username": "bob\n"}}"#;
+    assert_eq!(
+        receive(&[(1, 1, ada), (2, 1, bob), (3, 1, ada), (4, 1, "7"), (5, 1, "{")], 0),
+        ["Ada", "bob"]
+    );
+    // An older state is not news.
+    assert_eq!(receive(&[(2, 0, "null")], 1), ["Ada", "bob"]);
+    assert_eq!(receive(&[(2, 1, "null")], 1), ["Ada"]);
+    assert_eq!(receive(&[(1, 2, ada)], 20), ["Ada"]);
+    assert_eq!(receive(&[], 40), ["Ada"]);
+    assert!(receive(&[], 51).is_empty());
+}
+
+#[test]
+fn an_agent_that_is_called_gone_says_otherwise() {
+    let mut awareness = Awareness::default();
+    let now = Instant::now();
+    let shown = read(&awareness.set(&agent(1, "a"), now));
+    let (client, clock) = (shown[0].0, shown[0].1);
+    assert_eq!(awareness.receive(&told(&[(client, clock, "{}")]), now), Some(false));
+    assert_eq!(awareness.receive(&told(&[(client, clock + 5, "null")]), now), Some(true));
+    assert!(read(&awareness.tell(now).unwrap())[0].1 > clock + 5);
+}
+
+#[test]
+fn what_is_no_state_is_refused() {
+    let mut awareness = Awareness::default();
+    for states in [&b""[..], b"\x02\x01\x01\x02{}", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01"] {
+        assert_eq!(awareness.receive(states, Instant::now()), None, "{states:?}");
+    }
+    let state = r#"{"user": {"name": "x"}}"#;
+    for client in 0..3_000 {
+        awareness.receive(&told(&[(client, 1, state)]), Instant::now());
+    }
+    assert_eq!(awareness.others.len(), MOST);
+}

@@ -1,0 +1,126 @@
+//! Y values as JSON text, the way Jupyter would write them into a file.
+
+use std::collections::BTreeMap;
+
+use yrs::{Any, Array, GetString, Map, Number, Out, ReadTxn};
+
+/// Values nested deeper than this are left out: serde reads no deeper ones either.
+pub(crate) const DEEPEST: usize = 100;
+
+/// The largest whole number that every reader of JSON takes exactly.
+const SAFE: f64 = 9_007_199_254_740_991.0;
+
+/// Appends a value. What JSON does not know is `null`.
+pub(crate) fn value<T: ReadTxn>(value: &Out, txn: &T, depth: usize, out: &mut Vec<u8>) {
+    match value {
+        Out::Any(value) => any(value, depth, out),
+        Out::YText(text) => string(&text.get_string(txn), out),
+        Out::YArray(array) if depth < DEEPEST => {
+            out.push(b'[');
+            for (index, element) in array.iter(txn).enumerate() {
+                comma(index, out);
+                self::value(&element, txn, depth + 1, out);
+            }
+            out.push(b']');
+        }
+        Out::YMap(map) if depth < DEEPEST => {
+            let members: BTreeMap<_, _> = map.iter(txn).collect();
+            let members = members.into_iter().filter(|(_, value)| !is_undefined(value));
+            out.push(b'{');
+            for (index, (name, member)) in members.enumerate() {
+                comma(index, out);
+                key(name, out);
+                value_of_member(&member, txn, depth, out);
+            }
+            out.push(b'}');
+        }
+        _ => out.extend_from_slice(b"null"),
+    }
+}
+
+fn value_of_member<T: ReadTxn>(member: &Out, txn: &T, depth: usize, out: &mut Vec<u8>) {
+    value(member, txn, depth + 1, out);
+}
+
+pub(crate) fn is_undefined(value: &Out) -> bool {
+    matches!(value, Out::Any(Any::Undefined))
+}
+
+/// Appends a plain value.
+pub(crate) fn any(value: &Any, depth: usize, out: &mut Vec<u8>) {
+    match value {
+        Any::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
+        Any::Number(value) => number(*value, out),
+        Any::String(text) => string(text, out),
+        Any::Array(elements) if depth < DEEPEST => {
+            out.push(b'[');
+            for (index, element) in elements.iter().enumerate() {
+                comma(index, out);
+                any(element, depth + 1, out);
+            }
+            out.push(b']');
+        }
+        Any::Map(members) if depth < DEEPEST => {
+            let members: BTreeMap<_, _> =
+                members.iter().filter(|(_, value)| !matches!(value, Any::Undefined)).collect();
+            out.push(b'{');
+            for (index, (name, member)) in members.into_iter().enumerate() {
+                comma(index, out);
+                key(name, out);
+                any(member, depth + 1, out);
+            }
+            out.push(b'}');
+        }
+        _ => out.extend_from_slice(b"null"),
+    }
+}
+
+pub(crate) fn comma(index: usize, out: &mut Vec<u8>) {
+    if index > 0 {
+        out.push(b',');
+    }
+}
+
+pub(crate) fn key(name: &str, out: &mut Vec<u8>) {
+    string(name, out);
+    out.push(b':');
+}
+
+pub(crate) fn string(text: &str, out: &mut Vec<u8>) {
+    // Writing a string to a vector does not fail.
+    let _ = serde_json::to_writer(out, text);
+}
+
+/// A number; whole ones arrive as floats from JavaScript.
+fn number(number: Number, out: &mut Vec<u8>) {
+    let text = match whole(number) {
+        Some(whole) => whole.to_string(),
+        None => match number {
+            Number::Int(number) => number.to_string(),
+            Number::Float(number) => serde_json::Value::from(number).to_string(),
+        },
+    };
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// A number without a fraction.
+#[expect(clippy::cast_possible_truncation, reason = "it is whole and within the range")]
+pub(crate) fn whole(number: Number) -> Option<i64> {
+    match number {
+        Number::Int(number) => Some(number),
+        Number::Float(number) if number.fract() == 0.0 && number.abs() <= SAFE => Some(number as i64),
+        Number::Float(_) => None,
+    }
+}
+
+/// The text of a string, shared or plain.
+pub(crate) fn text<T: ReadTxn>(value: &Out, txn: &T) -> Option<String> {
+    match value {
+        Out::Any(Any::String(text)) => Some(text.to_string()),
+        Out::YText(text) => Some(text.get_string(txn)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

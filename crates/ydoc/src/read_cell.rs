@@ -1,0 +1,148 @@
+//! A cell of the document as a cell object of nbformat 4.5.
+
+use std::collections::BTreeMap;
+
+use notebook::Json;
+use yrs::branch::Branch;
+use yrs::{Any, Array, BranchID, ID, Map, MapRef, Out, ReadTxn};
+
+use crate::read::{self, comma, key, string};
+
+/// The identity of a shared type below the roots: where and when it was inserted.
+pub(crate) fn identity(branch: &Branch) -> Option<ID> {
+    match branch.id() {
+        BranchID::Nested(id) => Some(id),
+        BranchID::Root(_) => None,
+    }
+}
+
+/// The id that a cell shows itself under: its own, or one that depends on its identity alone, the same for everybody.
+pub(crate) fn cell_id<T: ReadTxn>(cell: &MapRef, txn: &T) -> String {
+    let own = cell.get(txn, "id").and_then(|id| read::text(&id, txn)).filter(|id| is_valid(id));
+    own.unwrap_or_else(|| made_up_id(cell))
+}
+
+/// What an id is made up from does not change while the cell exists.
+pub(crate) fn made_up_id(cell: &MapRef) -> String {
+    identity(cell.as_ref())
+        .map_or_else(|| "cell".to_owned(), |id| format!("y{:x}-{:x}", id.client.get(), id.clock))
+}
+
+/// What nbformat allows.
+fn is_valid(id: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    (1..=64).contains(&id.len()) && id.bytes().all(is_allowed)
+}
+
+/// The text of a cell; whatever is not as it should be is mended or left out.
+pub(crate) fn cell<T: ReadTxn>(cell: &MapRef, txn: &T) -> Option<Json> {
+    let mut members: BTreeMap<&str, Out> = cell.iter(txn).collect();
+    members.retain(|_, value| !read::is_undefined(value));
+    // It tells who runs what now, and is no part of the notebook.
+    members.remove("execution_state");
+    let kind = members.get("cell_type").and_then(|kind| read::text(kind, txn)).unwrap_or_else(|| {
+        // Text that nobody runs by accident, unless it has been run.
+        if members.contains_key("outputs") { "code" } else { "raw" }.to_owned()
+    });
+    let is_code = kind == "code";
+    if !is_code && members.get("attachments").is_some_and(|files| is_empty_map(files, txn)) {
+        members.remove("attachments");
+    }
+    for name in ["cell_type", "id", "metadata", "source"] {
+        members.insert(name, Out::Any(Any::Null));
+    }
+    if is_code {
+        for name in ["execution_count", "outputs"] {
+            members.entry(name).or_insert(Out::Any(Any::Null));
+        }
+    }
+    let mut out = Vec::with_capacity(1024);
+    out.push(b'{');
+    for (index, (name, value)) in members.iter().enumerate() {
+        comma(index, &mut out);
+        key(name, &mut out);
+        match *name {
+            "cell_type" => string(&kind, &mut out),
+            "id" => string(&cell_id(cell, txn), &mut out),
+            "metadata" => metadata(cell.get(txn, name).as_ref(), txn, &mut out),
+            "source" => source(cell.get(txn, name), txn, &mut out),
+            "execution_count" if is_code => count(value, &mut out),
+            "outputs" if is_code => outputs(value, txn, &mut out),
+            _ => read::value(value, txn, 1, &mut out),
+        }
+    }
+    out.push(b'}');
+    Json::parse(out.into()).ok()
+}
+
+fn is_empty_map<T: ReadTxn>(value: &Out, txn: &T) -> bool {
+    match value {
+        Out::Any(Any::Map(members)) => members.is_empty(),
+        Out::YMap(map) => map.len(txn) == 0,
+        value => matches!(value, Out::Any(Any::Null)),
+    }
+}
+
+/// An object without `trusted`, which the server puts there for its own use.
+fn metadata<T: ReadTxn>(value: Option<&Out>, txn: &T, out: &mut Vec<u8>) {
+    let members: BTreeMap<String, Out> = match value {
+        Some(Out::YMap(map)) => map.iter(txn).map(|(name, value)| (name.to_owned(), value)).collect(),
+        Some(Out::Any(Any::Map(map))) => {
+            map.iter().map(|(name, value)| (name.clone(), Out::Any(value.clone()))).collect()
+        }
+        _ => BTreeMap::new(),
+    };
+    let members = members.iter().filter(|(name, value)| *name != "trusted" && !read::is_undefined(value));
+    out.push(b'{');
+    for (index, (name, value)) in members.enumerate() {
+        comma(index, out);
+        key(name, out);
+        read::value(value, txn, 2, out);
+    }
+    out.push(b'}');
+}
+
+/// A string, or a list of strings.
+fn source<T: ReadTxn>(value: Option<Out>, txn: &T, out: &mut Vec<u8>) {
+    let value = value.unwrap_or_default();
+    match read::text(&value, txn) {
+        Some(text) => string(&text, out),
+        None if is_list_of_strings(&value, txn) => read::value(&value, txn, 1, out),
+        None => string("", out),
+    }
+}
+
+fn is_list_of_strings<T: ReadTxn>(value: &Out, txn: &T) -> bool {
+    match value {
+        Out::Any(Any::Array(lines)) => lines.iter().all(|line| matches!(line, Any::String(_))),
+        Out::YArray(lines) => {
+            lines.iter(txn).all(|line| matches!(line, Out::Any(Any::String(_)) | Out::YText(_)))
+        }
+        _ => false,
+    }
+}
+
+fn count(value: &Out, out: &mut Vec<u8>) {
+    let count = match value {
+        Out::Any(Any::Number(number)) => read::whole(*number).filter(|count| *count >= 0),
+        _ => None,
+    };
+    let text = count.map_or_else(|| "null".to_owned(), |count| count.to_string());
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// The outputs that are objects.
+fn outputs<T: ReadTxn>(value: &Out, txn: &T, out: &mut Vec<u8>) {
+    let outputs: Vec<Out> = match value {
+        Out::YArray(outputs) => outputs.iter(txn).collect(),
+        Out::Any(Any::Array(outputs)) => outputs.iter().cloned().map(Out::Any).collect(),
+        _ => Vec::new(),
+    };
+    let objects = outputs.iter().filter(|output| matches!(output, Out::YMap(_) | Out::Any(Any::Map(_))));
+    out.push(b'[');
+    for (index, output) in objects.enumerate() {
+        comma(index, out);
+        read::value(output, txn, 2, out);
+    }
+    out.push(b']');
+}

@@ -1,0 +1,189 @@
+use std::time::{Duration, Instant};
+
+use notebook::{CellKind, Edit, NewCell};
+use serde_json::{Value, json};
+use yrs::{Map, Transact};
+
+use super::*;
+use crate::{RENEWAL, frame};
+
+/// What a server does, as far as the tests need it.
+struct Server {
+    live: LiveNotebook,
+}
+
+impl Server {
+    fn new() -> Self {
+        let mut live = LiveNotebook::new();
+        live.apply(&[Edit::Insert { index: 0, cell: NewCell::new(CellKind::Code, "1") }]).unwrap();
+        Self { live }
+    }
+
+    /// Its step 1, as `jupyter-collaboration` sends it at once.
+    fn greet(&self) -> Vec<u8> {
+        frame::step1(&self.live.state_vector())
+    }
+
+    fn answer(&mut self, frame: &[u8]) -> Option<Vec<u8>> {
+        match Reader(frame).message() {
+            Some(Message::Step1(known)) => Some(frame::step2(&self.live.update_since(known).unwrap())),
+            Some(Message::Step2(update) | Message::Update(update)) => {
+                self.live.integrate(update).unwrap();
+                None
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn set_state(&self, name: &str, value: yrs::Any) -> Vec<u8> {
+        let mut txn = self.live.doc.transact_mut();
+        self.live.state.insert(&mut txn, name, value);
+        frame::update(&txn.encode_update_v1())
+    }
+}
+
+fn synced(dialect: Dialect) -> (Server, Room, LiveNotebook) {
+    let (mut server, mut live) = (Server::new(), LiveNotebook::new());
+    let (mut room, frames) = Room::open(dialect, &live);
+    let now = Instant::now();
+    let answer = server.answer(&frames[0]).unwrap();
+    let happenings = room.receive(&answer, now, &mut live);
+    assert_eq!(happenings, [Happening::Changed, Happening::Synced]);
+    (server, room, live)
+}
+
+#[test]
+fn whoever_speaks_first_both_know_the_same_in_the_end() {
+    for speaks_first in [true, false] {
+        let (mut server, mut live) = (Server::new(), LiveNotebook::new());
+        let (mut room, frames) = Room::open(Dialect::Collaboration, &live);
+        let now = Instant::now();
+        let answer = server.answer(&frames[0]).unwrap();
+        let mut incoming = vec![answer];
+        incoming.insert(usize::from(!speaks_first), server.greet());
+        for frame in incoming {
+            for happening in room.receive(&frame, now, &mut live) {
+                if let Happening::Send(frame) = happening {
+                    assert_eq!(server.answer(&frame), None);
+                }
+            }
+        }
+        assert!(room.is_synced());
+        assert_eq!(live.state_vector(), server.live.state_vector());
+        let update =
+            live.apply(&[Edit::Insert { index: 1, cell: NewCell::new(CellKind::Raw, "2") }]).unwrap();
+        server.answer(&room.update(&update));
+        assert_eq!(server.live.snapshot().unwrap().cells().len(), 2);
+    }
+}
+
+#[test]
+fn a_new_connection_brings_what_was_done_without_one() {
+    let (mut server, mut room, mut live) = synced(Dialect::ServerDocuments);
+    let now = Instant::now();
+    room.presence(&Presence { agent: 1, name: "Agent".to_owned(), cursor: None }, now);
+    live.apply(&[Edit::Insert { index: 0, cell: NewCell::new(CellKind::Code, "offline") }]).unwrap();
+    let frames = room.reopen(&live, now);
+    assert!(!room.is_synced());
+    assert_eq!(frames.len(), 2, "the agents are shown again");
+    let answer = server.answer(&frames[0]).unwrap();
+    assert_eq!(room.receive(&answer, now, &mut live), [Happening::Synced]);
+    let greeting = server.greet();
+    let [Happening::Send(step2)] = &*room.receive(&greeting, now, &mut live) else { panic!() };
+    server.answer(step2);
+    assert_eq!(server.live.snapshot().unwrap().cells()[0].source(), "offline");
+}
+
+#[test]
+fn what_came_too_early_is_asked_for() {
+    let (mut server, mut room, mut live) = synced(Dialect::Collaboration);
+    let insert = |index| Edit::Insert { index, cell: NewCell::new(CellKind::Code, "x") };
+    server.live.apply(&[insert(0)]).unwrap();
+    let second = server.live.apply(&[insert(0)]).unwrap();
+    let happenings = room.receive(&frame::update(&second), Instant::now(), &mut live);
+    let [Happening::Send(step1)] = &*happenings else { panic!("{happenings:?}") };
+    let answer = server.answer(step1).unwrap();
+    assert_eq!(room.receive(&answer, Instant::now(), &mut live), [Happening::Changed]);
+    assert_eq!(live.snapshot().unwrap().cells().len(), 3);
+}
+
+#[test]
+fn a_save_is_asked_for_and_answered() {
+    let (_, mut room, mut live) = synced(Dialect::Collaboration);
+    let Save::Asked { request, frame } = room.save(&live) else { panic!() };
+    assert_eq!(frame, [&b"\x02\x04save"[..], &[u8::try_from(request).unwrap()]].concat());
+    let mut reply = |reply: Value| {
+        let mut frame = vec![2];
+        frame::write_bytes(reply.to_string().as_bytes(), &mut frame);
+        room.receive(&frame, Instant::now(), &mut live)
+    };
+    for (status, outcome) in
+        [("success", SaveOutcome::Saved), ("skipped", SaveOutcome::Skipped), ("failed", SaveOutcome::Failed)]
+    {
+        let happenings = reply(json!({ "type": "save", "responseTo": request, "status": status }));
+        assert_eq!(happenings, [Happening::Saved { request, outcome }]);
+    }
+    assert_eq!(reply(json!({ "type": "other", "responseTo": 1, "status": "x" })), []);
+    assert_eq!(reply(json!("text")), []);
+}
+
+#[test]
+fn a_save_without_an_answer_is_seen_in_the_document() {
+    let (server, mut room, mut live) = synced(Dialect::ServerDocuments);
+    assert_eq!(room.save(&live), Save::Untold);
+    let now = Instant::now();
+    room.receive(&server.set_state("dirty", false.into()), now, &mut live);
+    let Save::Watched { request: first } = room.save(&live) else { panic!() };
+    assert_eq!(room.receive(&server.set_state("dirty", true.into()), now, &mut live), []);
+    let Save::Watched { request: second } = room.save(&live) else { panic!() };
+    room.give_up(second);
+    let outcome = SaveOutcome::Saved;
+    let saved = Happening::Saved { request: first, outcome };
+    assert_eq!(room.receive(&server.set_state("dirty", false.into()), now, &mut live), [saved]);
+    let Save::Watched { request } = room.save(&live) else { panic!() };
+    let saved = Happening::Saved { request, outcome };
+    assert_eq!(room.receive(&server.set_state("hash", "abc".into()), now, &mut live), [saved]);
+    assert_eq!(room.receive(&server.set_state("hash", "def".into()), now, &mut live), []);
+}
+
+#[test]
+fn a_rename_is_told() {
+    let (server, mut room, mut live) = synced(Dialect::Collaboration);
+    let mut path = |path: &str| {
+        let frame = server.set_state("path", path.into());
+        room.receive(&frame, Instant::now(), &mut live)
+    };
+    assert_eq!(path("a.ipynb"), [Happening::PathChanged("a.ipynb".to_owned())]);
+    assert_eq!(path("a.ipynb"), []);
+    assert_eq!(path("b.ipynb"), [Happening::PathChanged("b.ipynb".to_owned())]);
+}
+
+#[test]
+fn agents_are_kept_alive() {
+    let (_, mut room, mut live) = synced(Dialect::Collaboration);
+    let now = Instant::now();
+    assert_eq!(room.renewal(), None);
+    let shown = room.presence(&Presence { agent: 1, name: "Agent".to_owned(), cursor: None }, now);
+    let due = room.renewal().unwrap();
+    assert_eq!(due, now + RENEWAL);
+    assert_eq!(room.renew(due - Duration::from_millis(1)), None);
+    assert!(room.renew(due).is_some_and(|frame| frame != shown));
+    assert_eq!(room.renewal(), Some(due + RENEWAL));
+    let happenings = room.receive(b"\x03", due, &mut live);
+    assert!(matches!(&*happenings, [Happening::Send(_)]));
+    assert!(room.leave(1).is_some());
+    assert_eq!(room.leave(1), None);
+    assert_eq!(room.renewal(), None);
+}
+
+#[test]
+fn the_room_goes_on_after_what_makes_no_sense() {
+    let (server, mut room, mut live) = synced(Dialect::Collaboration);
+    for frame in [&b""[..], b"\x00\x02\x01\xff", b"\x00", b"\x01\x01\x05", b"\x00\x00\x01\xff"] {
+        let happenings = room.receive(frame, Instant::now(), &mut live);
+        assert!(matches!(&*happenings, [Happening::Malformed(_)]), "{frame:?} {happenings:?}");
+    }
+    assert_eq!(room.receive(b"\x09whatever", Instant::now(), &mut live), []);
+    let frame = server.set_state("path", "a.ipynb".into());
+    assert_eq!(room.receive(&frame, Instant::now(), &mut live).len(), 1);
+}

@@ -1,0 +1,117 @@
+//! What is put into the document, in the shapes that `JupyterLab` can go on with.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use notebook::{Bundle, CellKind, Json, Kernelspec, NewCell, Output};
+use serde_json::Value;
+use yrs::{Any, ArrayPrelim, In, MapPrelim, Number, TextPrelim};
+
+/// A new cell.
+pub(crate) fn cell(cell: &NewCell) -> MapPrelim {
+    let metadata = cell.metadata.as_ref().map(members).unwrap_or_default();
+    let mut members: Vec<(&str, In)> = vec![
+        ("id", cell.id.as_str().into()),
+        ("cell_type", cell.kind.name().into()),
+        ("source", TextPrelim::new(cell.source.as_str()).into()),
+        ("metadata", metadata.into()),
+    ];
+    if cell.kind == CellKind::Code {
+        members.push(("outputs", ArrayPrelim::default().into()));
+        members.push(("execution_count", Any::Null.into()));
+        members.push(("execution_state", "idle".into()));
+    }
+    members.into_iter().collect()
+}
+
+/// An output. Streams hold their text as shared text, so that whoever prints more can append.
+pub(crate) fn output(output: &Output) -> MapPrelim {
+    let of = |output_type: &str| ("output_type", In::from(output_type));
+    let bundle = |bundle: &Bundle| {
+        [("data", In::Any(any(&bundle.data))), ("metadata", In::Any(any(&bundle.metadata)))]
+    };
+    match output {
+        Output::Stream { name, text } => stream(name, &text.as_str()),
+        Output::Display(content) => [of("display_data")].into_iter().chain(bundle(content)).collect(),
+        Output::Result { execution_count, bundle: content } => {
+            let count = ("execution_count", In::Any(count(*execution_count)));
+            [of("execute_result"), count].into_iter().chain(bundle(content)).collect()
+        }
+        Output::Error { name, value, traceback } => {
+            let traceback: Arc<[Any]> = traceback.iter().map(|line| Any::from(line.as_str())).collect();
+            [
+                of("error"),
+                ("ename", name.as_str().into()),
+                ("evalue", value.as_str().into()),
+                ("traceback", In::Any(Any::Array(traceback))),
+            ]
+            .into_iter()
+            .collect()
+        }
+        Output::Other(json) => match json.to_value() {
+            Value::Object(_) => members(json),
+            // Nobody could show it as an output; as text it is at least not lost.
+            _ => stream("stdout", json.as_str()),
+        },
+    }
+}
+
+fn stream(name: &str, text: &str) -> MapPrelim {
+    let members: [(&str, In); 3] =
+        [("output_type", "stream".into()), ("name", name.into()), ("text", TextPrelim::new(text).into())];
+    members.into_iter().collect()
+}
+
+/// A kernelspec as it stands in a notebook's metadata. The display name is demanded by nbformat.
+pub(crate) fn kernelspec(spec: &Kernelspec) -> Any {
+    let mut members = HashMap::new();
+    let mut insert = |name: &str, value: &str| members.insert(name.to_owned(), Any::from(value));
+    insert("name", &spec.name);
+    insert("display_name", spec.display_name.as_ref().unwrap_or(&spec.name));
+    if let Some(language) = &spec.language {
+        insert("language", language);
+    }
+    Any::Map(Arc::new(members))
+}
+
+/// An execution count.
+pub(crate) fn count(count: Option<u64>) -> Any {
+    count.and_then(|count| i64::try_from(count).ok()).map_or(Any::Null, int)
+}
+
+/// The members of an object, each a plain value.
+pub(crate) fn members(object: &Json) -> MapPrelim {
+    notebook::members(object).iter().map(|(name, value)| (name.as_str(), In::Any(any(value)))).collect()
+}
+
+/// JSON as a plain value. What is nested too deep for a reader becomes its own text.
+pub(crate) fn any(json: &Json) -> Any {
+    match json.decode() {
+        Ok(value) => of_value(value),
+        Err(_) => Any::from(json.as_str()),
+    }
+}
+
+fn of_value(value: Value) -> Any {
+    match value {
+        Value::Null => Any::Null,
+        Value::Bool(value) => Any::Bool(value),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => int(number),
+            None => number.as_f64().map_or(Any::Null, |number| Any::Number(Number::Float(number))),
+        },
+        Value::String(text) => Any::String(text.into()),
+        Value::Array(elements) => Any::Array(elements.into_iter().map(of_value).collect()),
+        Value::Object(members) => {
+            let members = members.into_iter().map(|(name, value)| (name, of_value(value))).collect();
+            Any::Map(Arc::new(members))
+        }
+    }
+}
+
+/// A whole number. One that JavaScript cannot hold must not arrive there as a `BigInt`, which no JSON takes.
+#[expect(clippy::cast_precision_loss, reason = "JavaScript loses it too")]
+fn int(number: i64) -> Any {
+    let is_safe = (Number::I64_MIN_SAFE_INTEGER..=Number::I64_MAX_SAFE_INTEGER).contains(&number);
+    Any::Number(if is_safe { Number::Int(number) } else { Number::Float(number as f64) })
+}

@@ -1,0 +1,166 @@
+//! The document as a notebook, read again only where it changed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use notebook::{Cell, Json, Notebook};
+use yrs::{Any, Array, ArrayRef, DeepObservable, ID, Map, MapRef, Observable, Out, ReadTxn};
+
+use crate::{read, read_cell};
+
+/// The key of our observers: each shared type has at most one.
+const OBSERVER: &str = "snapshot";
+
+/// What changed since somebody looked. The observers of the document set it, within a transaction.
+pub(crate) struct Changes {
+    /// Cells were inserted or removed.
+    order: AtomicBool,
+    /// The notebook's metadata or version.
+    meta: AtomicBool,
+    /// The content of any cell.
+    cells: AtomicBool,
+}
+
+impl Changes {
+    /// Observes the roots of a new document, of which nothing is known.
+    pub(crate) fn observe(cells: &ArrayRef, meta: &MapRef) -> Arc<Self> {
+        let set = || AtomicBool::new(true);
+        let changes = Arc::new(Self { order: set(), meta: set(), cells: set() });
+        let seen = Arc::clone(&changes);
+        cells.observe(OBSERVER, move |_, _| seen.order.store(true, Ordering::Relaxed));
+        let seen = Arc::clone(&changes);
+        meta.observe_deep(OBSERVER, move |_, _| seen.meta.store(true, Ordering::Relaxed));
+        changes
+    }
+
+    /// What is set; none of it is afterwards.
+    pub(crate) fn take(&self) -> Seen {
+        let take = |flag: &AtomicBool| flag.swap(false, Ordering::Relaxed);
+        Seen { order: take(&self.order), meta: take(&self.meta), cells: take(&self.cells) }
+    }
+
+    /// Sets what was taken before, besides what is set now.
+    pub(crate) fn add(&self, seen: &Seen) {
+        self.order.fetch_or(seen.order, Ordering::Relaxed);
+        self.meta.fetch_or(seen.meta, Ordering::Relaxed);
+        self.cells.fetch_or(seen.cells, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_any(&self) -> bool {
+        [&self.order, &self.meta, &self.cells].into_iter().any(|flag| flag.load(Ordering::Relaxed))
+    }
+}
+
+/// What [`Changes`] held.
+pub(crate) struct Seen {
+    order: bool,
+    meta: bool,
+    cells: bool,
+}
+
+impl Seen {
+    fn is_any(&self) -> bool {
+        self.order || self.meta || self.cells
+    }
+}
+
+/// What was read last.
+#[derive(Default)]
+pub(crate) struct Cache {
+    cells: HashMap<ID, Cached>,
+    order: Vec<ID>,
+    metadata: Option<(Json, u64)>,
+    notebook: Option<Notebook>,
+}
+
+struct Cached {
+    map: MapRef,
+    /// Set by the observer of the cell.
+    is_stale: Arc<AtomicBool>,
+    cell: Option<Cell>,
+}
+
+impl Cache {
+    /// The notebook as it is now.
+    pub(crate) fn notebook<T: ReadTxn>(
+        &mut self,
+        cells: &ArrayRef,
+        meta: &MapRef,
+        changes: &Arc<Changes>,
+        txn: &T,
+    ) -> Notebook {
+        let seen = changes.take();
+        if let Some(notebook) = self.notebook.as_ref().filter(|_| !seen.is_any()) {
+            return notebook.clone();
+        }
+        if seen.order {
+            self.read_order(cells, changes, txn);
+        }
+        if seen.meta || self.metadata.is_none() {
+            self.metadata = Some(metadata(meta, txn));
+        }
+        let mut read = Vec::with_capacity(self.order.len());
+        for id in &self.order {
+            read.extend(self.cells.get_mut(id).and_then(|cached| cached.cell(txn)));
+        }
+        let (metadata, minor) = self.metadata.clone().unwrap_or((Json::empty_object(), 5));
+        let notebook = Notebook::of_cells(metadata, minor, read);
+        self.notebook = Some(notebook.clone());
+        notebook
+    }
+
+    /// Observes cells that came since the last look, so that changes in them are noticed.
+    pub(crate) fn observe_new<T: ReadTxn>(&mut self, cells: &ArrayRef, changes: &Arc<Changes>, txn: &T) {
+        if changes.order.swap(false, Ordering::Relaxed) {
+            self.read_order(cells, changes, txn);
+            changes.cells.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Finds the cells; those that were known keep what was read of them.
+    fn read_order<T: ReadTxn>(&mut self, cells: &ArrayRef, changes: &Arc<Changes>, txn: &T) {
+        let mut known = std::mem::take(&mut self.cells);
+        self.order.clear();
+        for cell in cells.iter(txn) {
+            let Out::YMap(map) = cell else { continue };
+            let Some(id) = read_cell::identity(map.as_ref()) else { continue };
+            let cached = known.remove(&id).unwrap_or_else(|| Cached::new(map, changes));
+            self.cells.insert(id, cached);
+            self.order.push(id);
+        }
+    }
+}
+
+impl Cached {
+    fn new(map: MapRef, changes: &Arc<Changes>) -> Self {
+        let is_stale = Arc::new(AtomicBool::new(true));
+        let (stale, changes) = (Arc::clone(&is_stale), Arc::clone(changes));
+        map.observe_deep(OBSERVER, move |_, _| {
+            stale.store(true, Ordering::Relaxed);
+            changes.cells.store(true, Ordering::Relaxed);
+        });
+        Self { map, is_stale, cell: None }
+    }
+
+    fn cell<T: ReadTxn>(&mut self, txn: &T) -> Option<Cell> {
+        if self.is_stale.swap(false, Ordering::Relaxed) {
+            self.cell = read_cell::cell(&self.map, txn).and_then(|json| Cell::from_json(json).ok());
+        }
+        self.cell.clone()
+    }
+}
+
+/// The notebook's metadata and the minor version of nbformat.
+fn metadata<T: ReadTxn>(meta: &MapRef, txn: &T) -> (Json, u64) {
+    let mut out = Vec::new();
+    let metadata = meta.get(txn, "metadata").unwrap_or_default();
+    read::value(&metadata, txn, 1, &mut out);
+    let is_object = out.first() == Some(&b'{');
+    let json = Json::parse(out.into()).ok().filter(|_| is_object).unwrap_or(Json::empty_object());
+    let minor = match meta.get(txn, "nbformat_minor") {
+        Some(Out::Any(Any::Number(number))) => read::whole(number).and_then(|minor| minor.try_into().ok()),
+        _ => None,
+    };
+    (json, minor.unwrap_or(5))
+}

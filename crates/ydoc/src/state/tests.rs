@@ -1,0 +1,68 @@
+use notebook::{CellKind, Edit, NewCell};
+use yrs::{Any, Map, Out, StickyIndex, Transact};
+
+use crate::LiveNotebook;
+
+fn live() -> (LiveNotebook, String) {
+    let mut live = LiveNotebook::new();
+    let mut cell = NewCell::new(CellKind::Code, "a\u{1f600}b");
+    cell.id = "cell".to_owned();
+    live.apply(&[Edit::Insert { index: 0, cell }]).unwrap();
+    (live, "cell".to_owned())
+}
+
+#[test]
+fn the_state_is_what_the_server_tells() {
+    let (live, _) = live();
+    assert_eq!((live.path(), live.is_dirty(), live.hash()), (None, None, None));
+    let mut txn = live.doc.transact_mut();
+    live.state.insert(&mut txn, "path", "a/b.ipynb");
+    live.state.insert(&mut txn, "dirty", true);
+    live.state.insert(&mut txn, "hash", "0f");
+    drop(txn);
+    let found = (live.path(), live.is_dirty(), live.hash());
+    assert_eq!(found, (Some("a/b.ipynb".to_owned()), Some(true), Some("0f".to_owned())));
+    live.state.insert(&mut live.doc.transact_mut(), "dirty", Any::Null);
+    assert_eq!(live.is_dirty(), None);
+}
+
+#[test]
+fn running_is_told_once_and_is_no_part_of_the_notebook() {
+    let (mut live, id) = live();
+    let before = live.snapshot().unwrap().to_bytes();
+    let update = live.set_running(&id, true).unwrap();
+    assert_eq!(live.set_running(&id, true), None);
+    assert_eq!(live.snapshot().unwrap().to_bytes(), before);
+    let mut other = LiveNotebook::new();
+    other.integrate(&live.update_since(&other.state_vector()).unwrap()).unwrap();
+    other.integrate(&update).unwrap();
+    let txn = other.doc.transact();
+    let (_, cell) = other.find(&id, &txn).unwrap();
+    assert_eq!(cell.get(&txn, "execution_state"), Some(Out::from("running")));
+    drop(txn);
+    assert!(live.set_running(&id, false).is_some());
+    assert_eq!(live.set_running("gone", true), None);
+}
+
+/// The library reads what it would have written itself, and it leads to the start of the source.
+#[test]
+fn a_cursor_is_a_relative_position() {
+    let (mut live, id) = live();
+    let cursor = live.cursor(&id).unwrap();
+    let text = cursor["anchor"]["type"].clone();
+    assert_eq!(text["client"], live.client_id());
+    assert!(text["clock"].is_u64());
+    assert_eq!(cursor["anchor"], cursor["head"]);
+    let item = &cursor["anchor"]["item"];
+    let position = serde_json::json!({ "item": item, "assoc": 0 });
+    let position: StickyIndex = serde_json::from_value(position).unwrap();
+    let txn = live.doc.transact();
+    let offset = position.get_offset(&txn).unwrap();
+    assert_eq!(offset.index, 0);
+    drop(txn);
+    live.apply(&[Edit::SetSource { id: id.clone(), source: String::new() }]).unwrap();
+    let cursor = live.cursor(&id).unwrap();
+    assert!(cursor["anchor"]["item"].is_null());
+    assert_eq!(cursor["anchor"]["type"], text);
+    assert_eq!(live.cursor("gone"), None);
+}

@@ -1,0 +1,228 @@
+//! Documents and frames that nobody should send.
+
+use std::time::Instant;
+
+use notebook::{CellKind, Edit, NewCell, Notebook, Output};
+use proptest::prelude::*;
+use ydoc::{Dialect, Happening, LiveNotebook, Room, YError};
+use yrs::{
+    Any, Array, ArrayPrelim, Doc, In, Map, MapPrelim, ReadTxn, StateVector, Text, TextPrelim, Transact,
+};
+
+fn update_of(doc: &Doc) -> Vec<u8> {
+    doc.transact().encode_state_as_update_v1(&StateVector::default())
+}
+
+/// A document with whatever `cells` are, plain or shared.
+fn live(cells: Vec<In>) -> LiveNotebook {
+    let doc = Doc::new();
+    let array = doc.get_or_insert_array("cells");
+    let mut txn = doc.transact_mut();
+    for cell in cells {
+        array.push_back(&mut txn, cell);
+    }
+    drop(txn);
+    let mut live = LiveNotebook::new();
+    live.integrate(&update_of(&doc)).unwrap();
+    live
+}
+
+fn map<const N: usize>(members: [(&str, In); N]) -> In {
+    In::Map(members.into_iter().collect::<MapPrelim>())
+}
+
+/// It can be written and read, has as many cells as that, and an edit of each cell works.
+fn check(live: &mut LiveNotebook, count: usize) -> Notebook {
+    let notebook = live.snapshot().unwrap();
+    assert_eq!(notebook.cells().len(), count);
+    let parsed = Notebook::parse(notebook.to_bytes().into()).unwrap();
+    let ids = |notebook: &Notebook| -> Vec<_> {
+        notebook.cells().iter().map(|cell| cell.id().to_owned()).collect()
+    };
+    assert_eq!(ids(&parsed), ids(&notebook));
+    for id in ids(&notebook) {
+        live.apply(&[Edit::SetSource { id: id.clone(), source: "set".to_owned() }]).unwrap();
+        assert_eq!(live.snapshot().unwrap().cell(&id).unwrap().1.source(), "set");
+        live.cursor(&id).unwrap();
+        live.set_running(&id, true);
+    }
+    notebook
+}
+
+#[test]
+fn what_is_no_cell_is_left_out() {
+    let cells = vec![
+        In::Any(Any::Null),
+        In::Any(Any::from("text")),
+        map([("cell_type", "code".into()), ("id", "a".into()), ("source", TextPrelim::new("1").into())]),
+        In::Array(ArrayPrelim::from(["x"])),
+        In::from(TextPrelim::new("x")),
+        map([("cell_type", "code".into()), ("id", "b".into()), ("source", TextPrelim::new("2").into())]),
+    ];
+    let mut live = live(cells);
+    check(&mut live, 2);
+    // Places in the notebook are not those in the document.
+    let cell = NewCell::new(CellKind::Code, "between");
+    live.apply(&[Edit::Insert { index: 1, cell }, Edit::Move { id: "b".to_owned(), index: 0 }]).unwrap();
+    let sources: Vec<_> =
+        live.snapshot().unwrap().cells().iter().map(|cell| cell.source().into_owned()).collect();
+    assert_eq!(sources, ["set", "set", "between"]);
+    let id = live.snapshot().unwrap().cells()[0].id().to_owned();
+    assert_eq!(id, "b");
+    live.apply(&[Edit::Delete { ids: vec!["a".to_owned(), "b".to_owned()] }]).unwrap();
+    assert_eq!(live.snapshot().unwrap().cells().len(), 1);
+}
+
+#[test]
+fn odd_members_are_mended() {
+    let cells = vec![
+        map([]),
+        map([("id", 1.into()), ("cell_type", 2.into()), ("source", 3.into()), ("metadata", "x".into())]),
+        map([("id", "not valid!".into()), ("cell_type", "code".into()), ("outputs", "x".into())]),
+        map([("id", "a".into()), ("outputs", ArrayPrelim::from([Any::Null, Any::from("x")]).into())]),
+        map([("id", "list".into()), ("source", In::Any(Any::from(vec![Any::from("a\n"), Any::from("b")])))]),
+        map([("cell_type", "code".into()), ("execution_count", (-1).into()), ("source", Any::Null.into())]),
+        map([("cell_type", "code".into()), ("execution_count", 2.5.into()), ("unknown", f64::NAN.into())]),
+    ];
+    let notebook = check(&mut live(cells), 7);
+    assert_eq!(notebook.cells()[4].source(), "a\nb");
+    assert!(notebook.cells()[3].is_code());
+    assert_eq!(notebook.cells()[3].output_count(), 0);
+    assert_eq!(notebook.cells()[6].execution_count(), None);
+}
+
+#[test]
+fn an_id_that_is_made_up_stays() {
+    let cell = || map([("cell_type", "code".into()), ("source", TextPrelim::new("same").into())]);
+    let mut live = live(vec![cell(), cell()]);
+    let ids = |live: &mut LiveNotebook| -> Vec<_> {
+        live.snapshot().unwrap().cells().iter().map(|cell| cell.id().to_owned()).collect()
+    };
+    let before = ids(&mut live);
+    assert_ne!(before[0], before[1]);
+    live.apply(&[Edit::SetSource { id: before[0].clone(), source: "other".to_owned() }]).unwrap();
+    assert_eq!(ids(&mut live), before);
+    live.apply(&[Edit::Move { id: before[0].clone(), index: 1 }]).unwrap();
+    assert_eq!(ids(&mut live), [before[1].clone(), before[0].clone()]);
+}
+
+#[test]
+fn of_cells_with_one_id_the_first_is_meant() {
+    let cell = |source: &str| {
+        map([("cell_type", "code".into()), ("id", "a".into()), ("source", TextPrelim::new(source).into())])
+    };
+    let mut live = live(vec![cell("one"), cell("two")]);
+    live.apply(&[Edit::SetSource { id: "a".to_owned(), source: "first".to_owned() }]).unwrap();
+    let notebook = live.snapshot().unwrap();
+    assert_eq!((notebook.cells()[0].source(), notebook.cells()[1].source()), ("first".into(), "two".into()));
+    let second = notebook.cells()[1].id().to_owned();
+    live.apply(&[Edit::SetSource { id: second, source: "second".to_owned() }]).unwrap();
+    assert_eq!(live.snapshot().unwrap().cells()[1].source(), "second");
+    // Moving one is no reason to remove the other.
+    live.apply(&[Edit::Move { id: "a".to_owned(), index: 1 }]).unwrap();
+    assert_eq!(live.mend(), None);
+    assert_eq!(live.snapshot().unwrap().cells().len(), 2);
+}
+
+#[test]
+fn a_source_with_embedded_objects_is_replaced() {
+    let doc = Doc::new();
+    let cells = doc.get_or_insert_array("cells");
+    let mut txn = doc.transact_mut();
+    let cell = cells.push_back(&mut txn, MapPrelim::from([("id", "a"), ("cell_type", "code")]));
+    let source = cell.insert(&mut txn, "source", TextPrelim::new("abc"));
+    source.insert_embed(&mut txn, 1, Any::from("embedded"));
+    drop(txn);
+    let mut live = LiveNotebook::new();
+    live.integrate(&update_of(&doc)).unwrap();
+    assert_eq!(check(&mut live, 1).cells()[0].source(), "abc");
+}
+
+#[test]
+fn values_that_are_nested_too_deep_are_refused() {
+    let mut value = Any::Null;
+    for _ in 0..300 {
+        value = Any::Array([value].into());
+    }
+    let doc = Doc::new();
+    doc.get_or_insert_map("meta").insert(&mut doc.transact_mut(), "metadata", value);
+    let mut live = LiveNotebook::new();
+    assert!(matches!(live.integrate(&update_of(&doc)), Err(YError::TooDeep(_))));
+    // The same by hand, as deep as the stack is not.
+    let mut update = vec![1, 1, 1, 0, 0x28, 1, 4];
+    update.extend_from_slice(b"meta");
+    update.extend_from_slice(&[1, b'k', 1]);
+    update.extend([117, 1].repeat(5_000_000));
+    update.extend_from_slice(&[126, 0]);
+    assert!(matches!(live.integrate(&update), Err(YError::TooDeep(_))));
+    assert_eq!(live.snapshot().unwrap().cells().len(), 0);
+}
+
+#[test]
+fn shared_types_may_be_nested_deep() {
+    let doc = Doc::new();
+    let cells = doc.get_or_insert_array("cells");
+    let mut txn = doc.transact_mut();
+    let cell = cells.push_back(&mut txn, MapPrelim::from([("id", "a"), ("cell_type", "code")]));
+    let mut inner = cell;
+    for _ in 0..2_000 {
+        inner = inner.insert(&mut txn, "metadata", MapPrelim::default());
+    }
+    drop(txn);
+    let mut live = LiveNotebook::new();
+    live.integrate(&update_of(&doc)).unwrap();
+    check(&mut live, 1);
+    live.apply(&[Edit::Delete { ids: vec!["a".to_owned()] }]).unwrap();
+}
+
+/// A few bytes that announce billions of things.
+#[test]
+fn announcements_make_no_room() {
+    let huge = [0xff, 0xff, 0xff, 0xff, 0x0f];
+    let mut live = LiveNotebook::new();
+    for prefix in [&[][..], &[1], &[1, 1, 1, 0, 0x28, 1, 1, b'm', 1, b'k'], &[1, 1, 1, 0, 8, 1, 1, b'm']] {
+        let update = [prefix, &huge, &[0]].concat();
+        assert!(matches!(live.integrate(&update), Err(YError::Malformed(_))), "{prefix:?}");
+        assert!(live.update_since(&huge).is_err());
+    }
+}
+
+/// Frames that begin as real ones do.
+fn frames() -> impl Strategy<Value = Vec<u8>> {
+    let update = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/history.update")).unwrap();
+    let mutated = (any::<prop::sample::Index>(), proptest::collection::vec(any::<u8>(), 1..4)).prop_map(
+        move |(at, bytes)| {
+            let mut update = update.clone();
+            let at = at.index(update.len());
+            let end = (at + bytes.len()).min(update.len());
+            update.splice(at..end, bytes);
+            Room::open(Dialect::Collaboration, &LiveNotebook::new()).0.update(&update)
+        },
+    );
+    let random = proptest::collection::vec(any::<u8>(), 0..60);
+    let tagged =
+        (0..4u8, 0..4u8, random.clone()).prop_map(|(tag, step, rest)| [vec![tag, step], rest].concat());
+    prop_oneof![1 => random, 2 => tagged, 3 => mutated]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Nothing that arrives ends the program, and what can be read afterwards can be written.
+    #[test]
+    fn no_frame_does_harm(frames in proptest::collection::vec(frames(), 1..4)) {
+        let mut live = LiveNotebook::new();
+        let (mut room, _) = Room::open(Dialect::ServerDocuments, &live);
+        for frame in frames {
+            let happenings = room.receive(&frame, Instant::now(), &mut live);
+            if happenings.contains(&Happening::Broken) {
+                prop_assert_eq!(live.snapshot().unwrap_err(), YError::Broken);
+                return Ok(());
+            }
+            let notebook = live.snapshot().unwrap();
+            let outputs: Vec<Vec<Output>> = notebook.cells().iter().map(notebook::Cell::outputs).collect();
+            prop_assert_eq!(outputs.len(), notebook.cells().len());
+            Notebook::parse(notebook.to_bytes().into()).unwrap();
+        }
+    }
+}

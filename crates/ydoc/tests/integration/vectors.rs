@@ -1,0 +1,125 @@
+//! Documents that `jupyter_ydoc` wrote; see `tests/data/generate.py`.
+
+use std::path::{Path, PathBuf};
+
+use notebook::{CellKind, Edit, Json, Kernelspec, NewCell, Notebook, Output, Text};
+use serde_json::json;
+use ydoc::LiveNotebook;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
+}
+
+fn read(name: &str) -> LiveNotebook {
+    let mut live = LiveNotebook::new();
+    let update = std::fs::read(folder().join(name).with_extension("update")).unwrap();
+    assert!(live.integrate(&update).unwrap());
+    assert!(!live.is_incomplete());
+    live
+}
+
+fn written(notebook: &Notebook) -> String {
+    String::from_utf8(notebook.to_bytes()).unwrap()
+}
+
+/// What we would write into the file is what the server writes.
+#[test]
+fn documents_are_read_as_jupyter_saves_them() {
+    for name in ["standard", "plain_outputs", "text_as_list", "history", "version_4_4"] {
+        let saved = std::fs::read_to_string(folder().join(name).with_extension("ipynb")).unwrap();
+        let notebook = read(name).snapshot().unwrap();
+        assert!(!notebook.is_touched());
+        assert_eq!(written(&notebook), saved, "{name}");
+    }
+}
+
+/// However an output is stored, it reads the same.
+#[test]
+fn outputs_of_all_shapes_are_alike() {
+    let outputs = |name| read(name).snapshot().unwrap().cells()[1].outputs();
+    assert_eq!(outputs("standard"), outputs("plain_outputs"));
+}
+
+/// Edits every document in every way, and checks that what we wrote is what the server would read.
+///
+/// With `YDOC_EXPORT` set to a folder, the documents are left there for `generate.py check`.
+#[test]
+fn edited_documents_are_what_was_planned() {
+    let export = std::env::var_os("YDOC_EXPORT").map(PathBuf::from);
+    for name in ["standard", "plain_outputs", "text_as_list", "history", "version_4_4"] {
+        let mut live = read(name);
+        let mut planned = live.snapshot().unwrap();
+        for edits in edits(&planned) {
+            for edit in &edits {
+                planned.apply(edit.clone()).unwrap();
+            }
+            let update = live.apply(&edits).unwrap();
+            assert!(!update.is_empty());
+        }
+        let now = live.snapshot().unwrap();
+        assert_eq!(written(&now), written(&planned), "{name}");
+        let mut other = LiveNotebook::new();
+        other.integrate(&live.update_since(&other.state_vector()).unwrap()).unwrap();
+        assert_eq!(written(&other.snapshot().unwrap()), written(&planned), "{name}");
+        if let Some(folder) = &export {
+            let update = live.update_since(&LiveNotebook::new().state_vector()).unwrap();
+            std::fs::write(folder.join(name).with_extension("update"), update).unwrap();
+            std::fs::write(folder.join(name).with_extension("ipynb"), written(&now)).unwrap();
+        }
+    }
+}
+
+fn edits(notebook: &Notebook) -> Vec<Vec<Edit>> {
+    let json = |value| Json::from_value(&value);
+    let code = notebook.cells().iter().find(|cell| cell.is_code()).unwrap().id().to_owned();
+    let last = notebook.cells().last().unwrap().id().to_owned();
+    let mut cell = NewCell::new(CellKind::Code, "new \u{1f600}");
+    cell.metadata = Some(json(json!({ "tags": ["a"], "m": [{ "b": 1.5 }], "n": 12_345_678_901_u64 })));
+    let id = cell.id.clone();
+    let stream = |name: &str, text: &str| Output::Stream { name: name.to_owned(), text: Text::from(text) };
+    let bundle = || notebook::Bundle {
+        data: json(json!({ "text/plain": "x", "application/json": { "z": [1, -2, 2.5e-7], "a": null } })),
+        metadata: json(json!({})),
+    };
+    let set = |outputs: Vec<Output>, execution_count| Edit::SetOutputs {
+        id: code.clone(),
+        outputs: outputs.into(),
+        execution_count,
+    };
+    vec![
+        vec![
+            Edit::Insert { index: 0, cell },
+            Edit::SetSource { id: id.clone(), source: "newer \u{1d518}".to_owned() },
+        ],
+        vec![Edit::Insert { index: 1, cell: NewCell::new(CellKind::Markdown, "# text") }],
+        vec![Edit::SetSource { id: code.clone(), source: "a = 1\n\u{1f469}\u{200d}\u{1f52c}\nb".to_owned() }],
+        vec![set(vec![stream("stdout", "one\n")], None)],
+        vec![set(vec![stream("stdout", "one\ntwo\n"), Output::Display(bundle())], None)],
+        vec![set(
+            vec![
+                stream("stdout", "one\rtwo\n"),
+                Output::Display(bundle()),
+                stream("stderr", ""),
+                Output::Result { execution_count: Some(7), bundle: bundle() },
+                Output::Error {
+                    name: "E".to_owned(),
+                    value: "v".to_owned(),
+                    traceback: vec!["t".to_owned()],
+                },
+            ],
+            Some(7),
+        )],
+        vec![Edit::Move { id: code.clone(), index: 0 }],
+        vec![Edit::Move { id: code.clone(), index: notebook.cells().len() }],
+        vec![Edit::Delete { ids: vec![last, id] }]
+            .into_iter()
+            .filter(|_| notebook.cells().len() > 1)
+            .chain([Edit::SetLanguageInfo(json(json!({ "name": "julia", "version": "1.0" })))])
+            .collect(),
+        vec![Edit::SetKernelspec(Kernelspec {
+            name: "julia".to_owned(),
+            display_name: None,
+            language: Some("julia".to_owned()),
+        })],
+    ]
+}
