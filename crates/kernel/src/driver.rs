@@ -12,7 +12,7 @@ use tokio::time::{sleep_until, timeout};
 use crate::execution::Executions;
 use crate::inputs::Inputs;
 use crate::message::{Channel, Message, Outgoing};
-use crate::transport::Transport;
+use crate::transport::{Received, Transport};
 use crate::{Client, ExecutionId, KernelInfo, Outcome, Sink, Status};
 
 /// How long a dead kernel's connection may be silent before nothing more is expected of it.
@@ -88,8 +88,13 @@ impl<T: Transport> Driver<T> {
             }
             End::Lost => {
                 self.drain().await;
-                let seen_dead = timeout(OBITUARY, gone).await;
-                seen_dead.unwrap_or_else(|_| "it closed its connections".to_owned())
+                match self.transport.how_it_ended() {
+                    Some(how) => how,
+                    None => {
+                        let seen_dead = timeout(OBITUARY, gone).await;
+                        seen_dead.unwrap_or_else(|_| "it closed its connections".to_owned())
+                    }
+                }
             }
             End::Unwanted => "nobody holds the connection any more".to_owned(),
         };
@@ -104,11 +109,8 @@ impl<T: Transport> Driver<T> {
                 Some(command) => self.obey(command).await.map(End::Told),
                 None => Some(End::Unwanted),
             },
-            message = self.transport.receive() => match message {
-                Some(message) => {
-                    self.handle(message);
-                    None
-                }
+            received = self.transport.receive() => match received {
+                Some(received) => self.take(received).await,
                 None => Some(End::Lost),
             },
             how = gone => Some(End::Told(how)),
@@ -141,6 +143,26 @@ impl<T: Transport> Driver<T> {
         None
     }
 
+    async fn take(&mut self, received: Received) -> Option<End> {
+        match received {
+            Received::Message(message) => self.handle(message),
+            Received::Reconnected => {
+                let question = self.executions.doubt();
+                self.transport.send(question).await;
+            }
+            Received::Replaced => {
+                self.executions.replace();
+                // What was on its way may have reached either process, or none.
+                let question = self.executions.doubt();
+                self.transport.send(question).await;
+            }
+        }
+        match self.executions.status() {
+            Status::Dead(how) => Some(End::Told(how)),
+            _ => None,
+        }
+    }
+
     fn handle(&mut self, message: Message) {
         if message.channel == Channel::Control {
             if let Some(waiting) = self.asked.remove(&message.parent) {
@@ -157,8 +179,8 @@ impl<T: Transport> Driver<T> {
         let everything = async {
             while !self.transport.is_closed() {
                 match timeout(SILENCE, self.transport.receive()).await {
-                    Ok(Some(message)) => self.handle(message),
-                    Ok(None) => {}
+                    Ok(Some(Received::Message(message))) => self.handle(message),
+                    Ok(Some(Received::Reconnected | Received::Replaced) | None) => {}
                     Err(_) => return,
                 }
                 consume_budget().await;

@@ -32,10 +32,21 @@ pub(crate) struct Executions {
     /// The last question whether `idle` was lost, and its number.
     probe: Option<(String, u64)>,
     probe_at: Option<Instant>,
+    doubt: Option<Doubt>,
     /// What the kernel last said of itself.
     state: Status,
     orphans: Option<Sink>,
     inputs: Inputs,
+}
+
+/// What is asked after the connection was lost. The kernel answers in the order in which it is asked, so with this
+/// answer it is known of everything before whether an answer will come.
+struct Doubt {
+    question: String,
+    number: u64,
+    is_idle: bool,
+    /// When the answer came; its `idle` may be lost for good.
+    answered: Option<Instant>,
 }
 
 struct Execution {
@@ -69,6 +80,7 @@ impl Executions {
             requests: 0,
             probe: None,
             probe_at: None,
+            doubt: None,
             state: Status::Idle,
             orphans: None,
             inputs,
@@ -104,17 +116,25 @@ impl Executions {
 
     /// When [`Executions::tick`] wants to be called.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.probe_at
+        let settled = self.doubt.as_ref().and_then(Doubt::settled_at);
+        [self.probe_at, settled].into_iter().flatten().min()
     }
 
     /// Takes a message of the kernel. Messages that are none of ours, or senseless, change nothing.
     pub(crate) fn handle(&mut self, message: &Message, now: Instant) {
         let result = match (message.channel, message.kind.as_str()) {
-            (Channel::Iopub, "status") => self.on_status(message),
+            (Channel::Iopub, "status") => self.on_status(message, now),
             (Channel::Iopub, "execute_input") => self.on_input(message),
             (Channel::Iopub, _) => self.on_output(message),
             (Channel::Shell, "execute_reply") => {
                 self.on_reply(message, now);
+                Ok(())
+            }
+            (Channel::Shell, "kernel_info_reply") => {
+                if let Some(doubt) = self.doubt.as_mut().filter(|doubt| doubt.question == message.parent) {
+                    doubt.answered = Some(now);
+                }
+                self.settle_doubt(now);
                 Ok(())
             }
             (Channel::Stdin, "input_request") => self.on_input_request(message),
@@ -125,8 +145,30 @@ impl Executions {
         }
     }
 
+    /// Learns that the connection was lost and made anew. Gives a question to be sent: what ran before and of which the
+    /// end was not heard when the kernel answers it was lost.
+    pub(crate) fn doubt(&mut self) -> Outgoing {
+        self.requests += 1;
+        let question = JupyterMessage::new(KernelInfoRequest {}, None);
+        self.doubt = Some(Doubt {
+            question: question.header.msg_id.clone(),
+            number: self.requests,
+            is_idle: false,
+            answered: None,
+        });
+        (Channel::Shell, question)
+    }
+
+    /// Learns that the kernel is a new process: what was running ran on the one before.
+    pub(crate) fn replace(&mut self) {
+        for id in self.unfinished(|execution| execution.stage == Stage::Started) {
+            self.finish(&id, |_| (Vec::new(), Outcome::Restarted));
+        }
+    }
+
     /// Looks at the time. Gives a question to be sent if `idle` seems to be lost.
     pub(crate) fn tick(&mut self, now: Instant) -> Option<Outgoing> {
+        self.settle_doubt(now);
         self.probe_at = self.probe_at.filter(|&at| at > now);
         let is_waiting = self.known.values().any(Execution::waits_for_idle);
         if self.probe_at.is_some() || !is_waiting {
@@ -146,7 +188,7 @@ impl Executions {
         }
     }
 
-    fn on_status(&mut self, message: &Message) -> serde_json::Result<()> {
+    fn on_status(&mut self, message: &Message, now: Instant) -> serde_json::Result<()> {
         let status: content::Status = message.content.decode()?;
         match status.execution_state.0.as_str() {
             "busy" => {
@@ -166,11 +208,28 @@ impl Executions {
                     execution.is_idle = true;
                 }
                 self.settle(&message.parent);
+                if let Some(doubt) = self.doubt.as_mut().filter(|doubt| doubt.question == message.parent) {
+                    doubt.is_idle = true;
+                }
+                self.settle_doubt(now);
             }
             // It lost what it was asked for before.
-            "starting" | "restarting" => {
+            "starting" => {
                 self.state = Status::Starting;
                 self.end(&Outcome::Restarted);
+            }
+            // The last two are what a Jupyter server says in the name of a kernel that cannot:
+            // https://jupyter-client.readthedocs.io/en/stable/messaging.html#kernel-status
+            "restarting" => {
+                self.state = Status::Starting;
+                self.end(&Outcome::KernelDied(
+                    "it ended by itself, and its server starts it anew".to_owned(),
+                ));
+            }
+            "dead" => {
+                let how = "it ended by itself, and its server could not start it anew".to_owned();
+                self.state = Status::Dead(how.clone());
+                self.end(&Outcome::KernelDied(how));
             }
             other => tracing::debug!(state = other, "unknown state of a kernel"),
         }
@@ -271,6 +330,17 @@ impl Executions {
         }
     }
 
+    /// Ends what was lost with a connection, if that is known by now.
+    fn settle_doubt(&mut self, now: Instant) {
+        let Some(doubt) = self.doubt.take_if(|doubt| doubt.is_settled(now)) else { return };
+        for id in self.unfinished(|execution| execution.number < doubt.number) {
+            self.finish(&id, |execution| match &execution.reply {
+                Some(_) => execution.conclude(),
+                None => execution.lose(),
+            });
+        }
+    }
+
     /// The ids of unfinished executions, in their order.
     fn unfinished(&self, is_wanted: impl Fn(&Execution) -> bool) -> Vec<ExecutionId> {
         if self.running == 0 {
@@ -300,6 +370,16 @@ impl Executions {
         {
             self.known.remove(&oldest);
         }
+    }
+}
+
+impl Doubt {
+    fn settled_at(&self) -> Option<Instant> {
+        self.answered.map(|answered| answered + IDLE_PATIENCE)
+    }
+
+    fn is_settled(&self, now: Instant) -> bool {
+        (self.answered.is_some() && self.is_idle) || self.settled_at().is_some_and(|at| at <= now)
     }
 }
 
@@ -338,6 +418,25 @@ impl Execution {
         let may_show_error = !self.has_error && !self.is_silent;
         let (outputs, outcome) = reply.into_end(may_show_error);
         (outputs.into_iter().map(|shown| output(shown, None)).collect(), outcome)
+    }
+
+    /// It is over, and how it ended was lost with the connection.
+    fn lose(&mut self) -> (Vec<Event>, Outcome) {
+        let (name, value) = ("ConnectionLost".to_owned(), match self.stage {
+            Stage::Queued => {
+                "The connection to the kernel was lost when this was about to run, and the kernel says nothing of it. \
+                 It is not known whether it ran."
+            }
+            _ => {
+                "The connection to the kernel was lost while this ran. It is over; how it ended is not known, and \
+                 outputs may be missing."
+            }
+        }
+        .to_owned());
+        let shown =
+            Output::Error { name: name.clone(), value: value.clone(), traceback: vec![value.clone()] };
+        let shown = if self.stage == Stage::Queued { Vec::new() } else { vec![output(shown, None)] };
+        (shown, Outcome::Error { execution_count: None, name, value })
     }
 }
 

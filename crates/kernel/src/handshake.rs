@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::KernelInfo;
 use crate::content;
-use crate::message::{Channel, Message, Outgoing};
+use crate::message::{Channel, Message};
 use crate::text::Short;
 
 /// How long to wait for a reply before asking again. A kernel that starts answers all questions in the end.
@@ -34,19 +34,24 @@ impl Handshake {
         self.ask_at
     }
 
-    /// Looks at the time. Gives a question to be sent; always at the first call.
-    pub(crate) fn tick(&mut self, now: Instant) -> Option<Outgoing> {
+    /// Looks at the time. Tells whether to ask; always at the first call.
+    pub(crate) fn tick(&mut self, now: Instant) -> bool {
         if self.ask_at.is_some_and(|at| now < at) {
-            return None;
+            return false;
         }
         self.ask_at = Some(now + if self.info.is_some() { STATUS_PATIENCE } else { REPLY_PATIENCE });
-        Some((Channel::Shell, JupyterMessage::new(KernelInfoRequest {}, None)))
+        true
+    }
+
+    /// What to ask.
+    pub(crate) fn question() -> JupyterMessage {
+        JupyterMessage::new(KernelInfoRequest {}, None)
     }
 
     /// Takes a message of the kernel. Gives what the kernel said of itself once it is ready.
     pub(crate) fn handle(&mut self, message: &Message, now: Instant) -> Option<KernelInfo> {
         match (message.channel, message.kind.as_str()) {
-            (Channel::Shell, "kernel_info_reply") => match read_info(&message.content) {
+            (Channel::Shell | Channel::Control, "kernel_info_reply") => match read_info(&message.content) {
                 Ok(info) => {
                     self.info = Some(info);
                     self.ask_at = Some(now + STATUS_PATIENCE);
@@ -139,15 +144,15 @@ mod tests {
     fn it_asks_again_sooner_once_there_was_a_reply() {
         let start = Instant::now();
         let mut handshake = Handshake::default();
-        assert!(handshake.tick(start).is_some());
-        assert!(handshake.tick(start + STATUS_PATIENCE).is_none());
-        assert!(handshake.tick(start + REPLY_PATIENCE).is_some());
+        assert!(handshake.tick(start));
+        assert!(!handshake.tick(start + STATUS_PATIENCE));
+        assert!(handshake.tick(start + REPLY_PATIENCE));
         let later = start + REPLY_PATIENCE;
         assert!(handshake.missing().contains("does not reply"));
         assert!(handshake.handle(&message(Channel::Shell, "kernel_info_reply", REPLY), later).is_none());
         assert!(handshake.missing().contains("does not arrive"));
-        assert!(handshake.tick(later).is_none());
-        assert!(handshake.tick(later + STATUS_PATIENCE).is_some());
+        assert!(!handshake.tick(later));
+        assert!(handshake.tick(later + STATUS_PATIENCE));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use jupyter_protocol::JupyterMessage;
 use notebook::Json;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The connections over which messages travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub(crate) struct Message {
     pub(crate) content: Json,
     /// The header, to be named in an answer.
     pub(crate) header: Json,
+    /// The header of the request that it belongs to.
+    request: Json,
 }
 
 #[derive(Deserialize, Default)]
@@ -56,11 +58,33 @@ impl Message {
         let header = Json::parse(header)?;
         let kind = header.decode::<Head<'_>>()?.msg_type.map(Cow::into_owned);
         let kind = kind.ok_or_else(|| serde::de::Error::missing_field("msg_type"))?;
-        let parent = Json::parse(parent)?;
+        let request = Json::parse(parent)?;
         let parent =
-            parent.decode::<Option<Head<'_>>>()?.unwrap_or_default().msg_id.unwrap_or_default().into_owned();
-        Ok(Self { channel, kind, parent, content: parse_content(content)?, header })
+            request.decode::<Option<Head<'_>>>()?.unwrap_or_default().msg_id.unwrap_or_default().into_owned();
+        Ok(Self { channel, kind, parent, content: parse_content(content)?, header, request })
     }
+
+    /// The `msg_type` of the request that it belongs to; empty if there is none.
+    pub(crate) fn parent_kind(&self) -> Cow<'_, str> {
+        let head: Option<Head<'_>> = self.request.decode().ok().flatten();
+        head.and_then(|head| head.msg_type).unwrap_or_default()
+    }
+
+    /// How long its parts are.
+    pub(crate) fn size(&self) -> usize {
+        [&self.content, &self.header, &self.request].into_iter().map(|part| part.bytes().len()).sum()
+    }
+}
+
+/// The parts of a message to the kernel: header, header of the parent, metadata, content.
+pub(crate) fn write(mut message: JupyterMessage, session: &str) -> serde_json::Result<[Bytes; 4]> {
+    session.clone_into(&mut message.header.session);
+    let parent = message.parent_header.as_ref().map_or_else(|| Ok(Bytes::from_static(b"{}")), json)?;
+    Ok([json(&message.header)?, parent, json(&message.metadata)?, json(&message.content)?])
+}
+
+fn json(part: &impl Serialize) -> serde_json::Result<Bytes> {
+    serde_json::to_vec(part).map(Bytes::from)
 }
 
 /// Python writes file names that are not UTF-8 as the bytes that they are; they must not cost the whole output.

@@ -9,16 +9,15 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use jupyter_protocol::{ConnectionInfo, JupyterMessage};
 use ring::hmac;
-use serde::Serialize;
 use zeromq::util::PeerIdentity;
 use zeromq::{
     DealerSocket, Socket, SocketEvent, SocketOptions, SocketRecv, SocketSend, SubSocket, ZmqMessage,
     ZmqResult,
 };
 
-use crate::message::{Channel, Message, Outgoing};
+use crate::message::{self, Channel, Message, Outgoing};
 use crate::signature::{is_genuine, sign};
-use crate::transport::Transport;
+use crate::transport::{Received, Transport};
 
 /// Stands before the signature in every message.
 const DELIMITER: &[u8] = b"<IDS|MSG>";
@@ -77,10 +76,8 @@ impl Sockets {
         }
     }
 
-    fn write(&self, mut message: JupyterMessage) -> serde_json::Result<ZmqMessage> {
-        message.header.session.clone_from(&self.session);
-        let parent = message.parent_header.as_ref().map_or_else(|| Ok(Bytes::from_static(b"{}")), json)?;
-        let parts = [json(&message.header)?, parent, json(&message.metadata)?, json(&message.content)?];
+    fn write(&self, message: JupyterMessage) -> serde_json::Result<ZmqMessage> {
+        let parts = message::write(message, &self.session)?;
         let mut frames = ZmqMessage::from(Bytes::from_static(DELIMITER));
         frames.push_back(sign(self.key.as_ref(), &parts).into());
         for part in parts {
@@ -90,12 +87,8 @@ impl Sockets {
     }
 }
 
-fn json(part: &impl Serialize) -> serde_json::Result<Bytes> {
-    serde_json::to_vec(part).map(Bytes::from)
-}
-
 impl Transport for Sockets {
-    async fn receive(&mut self) -> Option<Message> {
+    async fn receive(&mut self) -> Option<Received> {
         loop {
             let (channel, frames) = tokio::select! {
                 frames = self.iopub.receive() => (Channel::Iopub, frames?),
@@ -104,7 +97,7 @@ impl Transport for Sockets {
                 frames = self.control.receive() => (Channel::Control, frames?),
             };
             if let Some(message) = self.read(channel, frames) {
-                return Some(message);
+                return Some(Received::Message(message));
             }
         }
     }

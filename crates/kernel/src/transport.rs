@@ -2,17 +2,34 @@
 
 use crate::message::{Message, Outgoing};
 
+/// What comes from a kernel's connections.
+#[derive(Debug)]
+pub(crate) enum Received {
+    /// A message.
+    Message(Message),
+    /// The connection was lost and made anew. Messages that were on their way, in either direction, may be lost; those
+    /// that the other side kept follow.
+    Reconnected,
+    /// The kernel is another process from here on. What the last one had begun is over.
+    Replaced,
+}
+
 /// The connections to one kernel.
 pub(crate) trait Transport: Send + 'static {
-    /// The next message, of whatever channel. Nothing is lost when the future is dropped.
+    /// What comes next, over whatever channel. Nothing is lost when the future is dropped.
     ///
     /// `None`: one of the connections has ended, and all that came over it was given out; then
     /// [`Transport::is_closed`] tells whether any is left.
-    fn receive(&mut self) -> impl Future<Output = Option<Message>> + Send;
+    fn receive(&mut self) -> impl Future<Output = Option<Received>> + Send;
 
     /// Whether nothing can come any more.
     fn is_closed(&self) -> bool;
 
     /// Hands a message over for sending. A connection that has ended takes it and loses it.
     fn send(&mut self, message: Outgoing) -> impl Future<Output = ()> + Send;
+
+    /// How the connection ended, if the transport was told.
+    fn how_it_ended(&self) -> Option<String> {
+        None
+    }
 }

@@ -17,10 +17,10 @@ struct Script {
 }
 
 impl Transport for Script {
-    async fn receive(&mut self) -> Option<Message> {
+    async fn receive(&mut self) -> Option<Received> {
         let Some(request) = &self.request else { return pending().await };
         match self.lines.pop_front() {
-            Some(line) => Some(printed(request, line)),
+            Some(line) => Some(Received::Message(printed(request, line))),
             None if self.is_held => pending().await,
             None => None,
         }

@@ -2,7 +2,8 @@
 //!
 //! A transcript has a line for each thing that happens:
 //! `run a` and `run a silently` ask for an execution; `CHANNEL PARENT KIND CONTENT` is a message of the kernel;
-//! `answer a TEXT` answers a request for input; `wait 3` lets seconds pass; `die HOW` ends the kernel.
+//! `answer a TEXT` answers a request for input; `wait 3` lets seconds pass; `reconnect` and `replace` make the
+//! connection or the kernel anew; `die HOW` ends the kernel.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
@@ -31,6 +32,15 @@ fn story(transcript: &str) -> String {
                 let request = inputs.remove(&ExecutionId::new(name));
                 let request = request.map(|header| header.to_value()["msg_id"].to_string());
                 writeln!(log.lock().unwrap(), "    answers {request:?}").unwrap();
+            }
+            ["reconnect"] | ["replace"] => {
+                if line == "replace" {
+                    executions.replace();
+                }
+                let (channel, question) = executions.doubt();
+                probe.clone_from(&question.header.msg_id);
+                writeln!(log.lock().unwrap(), "    asks on {channel:?}: {}", question.message_type())
+                    .unwrap();
             }
             ["die", ..] => executions.end(&Outcome::KernelDied(line[4..].to_owned())),
             _ => executions.handle(&message(line, &probe), now),
@@ -343,6 +353,88 @@ fn a_lost_idle_is_asked_for_when_nothing_comes_next() {
         iopub probe status {"execution_state": "busy"}
         iopub probe status {"execution_state": "idle"}
         wait 9
+        "#
+    );
+}
+
+#[test]
+fn what_went_on_over_a_new_connection_is_not_lost() {
+    told!(
+        r#"
+        run a
+        iopub a execute_input {"execution_count": 1}
+        run b
+        reconnect
+        iopub a stream {"name": "stdout", "text": "replayed"}
+        shell a execute_reply {"status": "ok", "execution_count": 1}
+        iopub a status {"execution_state": "idle"}
+        iopub b execute_input {"execution_count": 2}
+        shell b execute_reply {"status": "ok", "execution_count": 2}
+        iopub b status {"execution_state": "idle"}
+        iopub probe status {"execution_state": "busy"}
+        shell probe kernel_info_reply {}
+        iopub probe status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
+fn what_went_with_a_connection_ends_when_the_kernel_answers() {
+    told!(
+        r#"
+        run a
+        iopub a execute_input {"execution_count": 1}
+        run b
+        reconnect
+        iopub probe status {"execution_state": "busy"}
+        shell probe kernel_info_reply {}
+        run c
+        iopub probe status {"execution_state": "idle"}
+        shell c execute_reply {"status": "ok", "execution_count": 2}
+        iopub c status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
+fn a_question_about_what_is_lost_needs_no_idle() {
+    told!(
+        r#"
+        run a
+        reconnect
+        shell probe kernel_info_reply {}
+        wait 1
+        wait 1
+        "#
+    );
+}
+
+#[test]
+fn a_new_kernel_knows_nothing_of_what_ran_on_the_last() {
+    told!(
+        r#"
+        run a
+        iopub a execute_input {"execution_count": 1}
+        run b
+        replace
+        iopub b execute_input {"execution_count": 1}
+        shell b execute_reply {"status": "ok", "execution_count": 1}
+        iopub b status {"execution_state": "idle"}
+        shell probe kernel_info_reply {}
+        iopub probe status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
+fn a_server_tells_of_a_kernel_that_ended_by_itself() {
+    told!(
+        r#"
+        run a
+        iopub a execute_input {"execution_count": 1}
+        iopub server status {"execution_state": "restarting"}
+        run b
+        iopub server status {"execution_state": "dead"}
         "#
     );
 }

@@ -12,4 +12,8 @@ mod fake;
 #[cfg(test)]
 mod running;
 #[cfg(test)]
+mod server;
+#[cfg(test)]
 mod starting;
+#[cfg(test)]
+mod websocket;

@@ -1,0 +1,174 @@
+//! One socket: frames out, messages in, and signs of life.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Sink, Stream};
+use tokio::time::{Instant, Sleep, sleep_until};
+use tokio_tungstenite::tungstenite;
+use tungstenite::Message as Frame;
+
+use super::Socket;
+use super::frame::Dialect;
+use crate::message::{Channel, Message};
+
+/// How long nothing may come before a ping asks whether the server is there. Less than the half minute after which many
+/// proxies forget a silent connection.
+const PING: Duration = Duration::from_secs(20);
+/// How long nothing may come at all.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// A message for the kernel: its channel and its parts.
+pub(super) type Parts = (Channel, [Bytes; 4]);
+
+/// One open socket.
+///
+/// To each frame it answers with a pong that nobody asked for. Jupyter Server leaves Nagle's algorithm on, which holds a
+/// small frame back until the one before is acknowledged, and the client's system delays that by 40 ms; a pong
+/// carries the acknowledgement at once, and proxies pass the effect on.
+pub(super) struct Link {
+    socket: Box<dyn Socket>,
+    dialect: Dialect,
+    /// Pongs that are owed.
+    pongs: usize,
+    needs_flush: bool,
+    needs_ping: bool,
+    heard: Instant,
+    pinged: Instant,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl Link {
+    pub(super) fn new(socket: Box<dyn Socket>, dialect: Dialect) -> Self {
+        let now = Instant::now();
+        let timer = Box::pin(sleep_until(now + PING));
+        Self {
+            socket,
+            dialect,
+            pongs: 0,
+            needs_flush: false,
+            needs_ping: false,
+            heard: now,
+            pinged: now,
+            timer,
+        }
+    }
+
+    /// The next message; `None` if the connection is lost. What `outbox` holds is sent meanwhile; what is left in it
+    /// never left us.
+    pub(super) async fn receive(&mut self, outbox: &mut VecDeque<Parts>) -> Option<Message> {
+        poll_fn(|context| {
+            let received = self.poll(outbox, context);
+            received.map(|received| match received {
+                Ok(message) => Some(message),
+                Err(cause) => {
+                    tracing::info!(cause, "the connection to the kernel's server is lost");
+                    None
+                }
+            })
+        })
+        .await
+    }
+
+    /// Sends what can be sent without waiting. Failures show in [`Link::receive`].
+    pub(super) async fn send(&mut self, outbox: &mut VecDeque<Parts>) {
+        poll_fn(|context| {
+            let _ = self.poll_write(outbox, context);
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    fn poll(
+        &mut self,
+        outbox: &mut VecDeque<Parts>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Message, String>> {
+        loop {
+            self.poll_timer(context)?;
+            self.poll_write(outbox, context).map_err(|error| error.to_string())?;
+            let frame = match Pin::new(&mut self.socket).poll_next(context) {
+                Poll::Ready(Some(Ok(frame))) => frame,
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(error.to_string())),
+                Poll::Ready(None) => return Poll::Ready(Err("the server closed it".to_owned())),
+                Poll::Pending => return Poll::Pending,
+            };
+            self.heard = Instant::now();
+            let (frame, is_text) = match frame {
+                Frame::Text(text) => (Bytes::from(text), true),
+                Frame::Binary(bytes) => (bytes, false),
+                Frame::Close(close) => {
+                    tracing::debug!(?close, "the server closes the kernel's channels");
+                    continue;
+                }
+                Frame::Ping(_) | Frame::Pong(_) | Frame::Frame(_) => continue,
+            };
+            self.pongs += 1;
+            let _ = self.poll_write(outbox, context);
+            match self.dialect.read(frame, is_text) {
+                Ok(message) => return Poll::Ready(Ok(message)),
+                Err(error) => tracing::warn!(%error, "a frame that is no kernel message was dropped"),
+            }
+        }
+    }
+
+    /// Looks at the time.
+    fn poll_timer(&mut self, context: &mut Context<'_>) -> Result<(), String> {
+        while self.timer.as_mut().poll(context).is_ready() {
+            let now = Instant::now();
+            if now >= self.heard + SILENCE {
+                return Err(format!("nothing was heard for {} s", SILENCE.as_secs()));
+            }
+            if now >= self.heard.max(self.pinged) + PING {
+                self.needs_ping = true;
+                self.pinged = now;
+            }
+            let next = (self.heard.max(self.pinged) + PING).min(self.heard + SILENCE);
+            self.timer.as_mut().reset(next);
+        }
+        Ok(())
+    }
+
+    /// Hands over to the socket what it takes.
+    fn poll_write(
+        &mut self,
+        outbox: &mut VecDeque<Parts>,
+        context: &mut Context<'_>,
+    ) -> Result<(), tungstenite::Error> {
+        while self.pongs > 0 || self.needs_ping || !outbox.is_empty() {
+            match Pin::new(&mut self.socket).poll_ready(context) {
+                Poll::Ready(ready) => ready?,
+                Poll::Pending => return Ok(()),
+            }
+            let frame = if self.pongs > 0 {
+                self.pongs -= 1;
+                Frame::Pong(Bytes::new())
+            } else if std::mem::take(&mut self.needs_ping) {
+                Frame::Ping(Bytes::new())
+            } else if let Some((channel, parts)) = outbox.pop_front() {
+                self.dialect.write(channel, &parts)
+            } else {
+                break;
+            };
+            self.needs_flush = true;
+            Pin::new(&mut self.socket).start_send(frame)?;
+        }
+        if self.needs_flush {
+            match Pin::new(&mut self.socket).poll_flush(context) {
+                Poll::Ready(flushed) => {
+                    flushed?;
+                    self.needs_flush = false;
+                }
+                Poll::Pending => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! One socket in memory, with time that passes when nothing else happens.
+
+use futures_util::{SinkExt, StreamExt};
+use tokio::io::DuplexStream;
+use tokio_tungstenite::WebSocketStream;
+use tungstenite::protocol::Role;
+
+use super::*;
+
+type End = WebSocketStream<DuplexStream>;
+
+async fn link() -> (Link, End) {
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let ours = WebSocketStream::from_raw_socket(ours, Role::Client, None).await;
+    let theirs = WebSocketStream::from_raw_socket(theirs, Role::Server, None).await;
+    (Link::new(Box::new(ours), Dialect::Legacy), theirs)
+}
+
+fn text() -> Frame {
+    Frame::text(r#"{"channel": "iopub", "header": {"msg_type": "stream"}, "content": {}}"#)
+}
+
+/// Answers `answers` pings, and then nothing more.
+async fn alive(mut server: End, answers: usize) {
+    let mut pings = 0;
+    while pings < answers {
+        if server.next().await.unwrap().unwrap().is_ping() {
+            // The answer goes out with the next thing that is read or flushed.
+            server.flush().await.unwrap();
+            pings += 1;
+        }
+    }
+    std::future::pending().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_falls_silent_is_lost_after_a_minute() {
+    let (mut link, server) = link().await;
+    let start = Instant::now();
+    let mut outbox = VecDeque::new();
+    // Nobody reads, so that no ping is answered.
+    assert!(link.receive(&mut outbox).await.is_none());
+    assert_eq!(start.elapsed().as_secs(), 60);
+    drop(server);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_answers_pings_is_not_lost() {
+    let (mut link, server) = link().await;
+    let start = Instant::now();
+    let mut outbox = VecDeque::new();
+    tokio::select! {
+        message = link.receive(&mut outbox) => assert!(message.is_none()),
+        () = alive(server, 5) => {}
+    }
+    // A ping every 20 s, and a minute after the last answer.
+    assert_eq!(start.elapsed().as_secs(), 5 * 20 + 60);
+}
+
+#[tokio::test]
+async fn each_frame_is_answered_with_a_pong() {
+    let (mut link, mut server) = link().await;
+    let mut outbox = VecDeque::new();
+    for _ in 0..3 {
+        server.send(text()).await.unwrap();
+        assert!(link.receive(&mut outbox).await.is_some());
+        assert!(server.next().await.unwrap().unwrap().is_pong());
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_passed_over() {
+    let (mut link, mut server) = link().await;
+    let mut outbox = VecDeque::new();
+    for frame in [Frame::text("{"), Frame::binary(vec![0; 9]), Frame::Ping(Bytes::new()), text()] {
+        server.send(frame).await.unwrap();
+    }
+    assert_eq!(link.receive(&mut outbox).await.unwrap().kind, "stream");
+    server.close(None).await.unwrap();
+    assert!(link.receive(&mut outbox).await.is_none());
+}

@@ -1,0 +1,234 @@
+//! Kernels behind a Jupyter server.
+
+use std::future::pending;
+use std::sync::atomic::Ordering;
+
+use kernel::{DialError, Event, Execute, KernelError, Outcome, Status};
+use notebook::Output;
+use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::events::{Events, done, stdout};
+use crate::fake::PATIENCE;
+use crate::server::Server;
+
+fn died(how: &str) -> Outcome {
+    Outcome::KernelDied(how.to_owned())
+}
+
+async fn runs(is_v1: bool) {
+    let mut server = Server::start(is_v1).await;
+    let (client, mut socket) = server.client().await;
+    assert_eq!(client.info().language, "fake");
+    let (asked, mut events, id) = server.execute(&mut socket, &client).await;
+    assert_eq!((asked.channel.as_str(), &asked.content["code"]), ("shell", &json!("code")));
+    assert_eq!(asked.header["session"], socket.session.as_str());
+    server.print(&mut socket, &asked, "a line\n").await;
+    socket.send_frame(Message::binary(vec![0xff; 30])).await;
+    server.say(&mut socket, "stdin", &asked, "input_request", json!({ "prompt": "?" })).await;
+    while !matches!(events.next().await, Event::InputWanted { .. }) {}
+    assert!(client.answer_input(&id, "Ada".to_owned()));
+    let answer = server.asked(&mut socket).await;
+    assert_eq!((answer.channel.as_str(), &answer.content["value"]), ("stdin", &json!("Ada")));
+    server.finish(&mut socket, &asked).await;
+    assert_eq!(events.collect().await.1, done(1));
+}
+
+#[tokio::test]
+async fn code_runs_over_the_newer_protocol() {
+    runs(true).await;
+}
+
+#[tokio::test]
+async fn code_runs_over_the_older_protocol() {
+    runs(false).await;
+}
+
+#[tokio::test]
+async fn each_message_is_answered_with_a_pong() {
+    let mut server = Server::start(true).await;
+    let (client, mut socket) = server.client().await;
+    let (asked, mut events, _) = server.execute(&mut socket, &client).await;
+    server.print(&mut socket, &asked, "a line\n").await;
+    server.finish(&mut socket, &asked).await;
+    events.collect().await;
+    // All that was said before the request of this was answered.
+    client.orphans(Box::new(drop));
+    let (_, sink) = Events::new();
+    client.execute(Execute::new("next"), sink);
+    server.asked(&mut socket).await;
+    assert_eq!(socket.pongs as u64, server.number);
+}
+
+#[tokio::test]
+async fn what_was_said_while_the_connection_was_lost_comes_once() {
+    let mut server = Server::start(true).await;
+    let (client, mut socket) = server.client().await;
+    let (asked, mut events, _) = server.execute(&mut socket, &client).await;
+    server.print(&mut socket, &asked, "one\n").await;
+    while !matches!(events.next().await, Event::Output { .. }) {}
+    let session = socket.session.clone();
+    drop(socket);
+    let mut socket = server.accept_again(&session).await;
+    // The server sends again what it does not know to have arrived, and what came since.
+    server.number -= 1;
+    server.print(&mut socket, &asked, "one\n").await;
+    server.print(&mut socket, &asked, "two\n").await;
+    server.finish(&mut socket, &asked).await;
+    let (area, outcome) = events.collect().await;
+    assert_eq!((stdout(&area).as_str(), outcome), ("two\n", done(1)));
+}
+
+#[tokio::test]
+async fn what_is_asked_while_the_connection_is_lost_runs_once() {
+    let mut server = Server::start(false).await;
+    let (client, socket) = server.client().await;
+    let session = socket.session.clone();
+    let unreachable = || DialError::Unreachable("not now".to_owned());
+    server.door.refusals.lock().unwrap().extend([unreachable(), unreachable()]);
+    drop(socket);
+    let (mut events, sink) = Events::new();
+    client.execute(Execute::new("code"), sink);
+    let mut socket = server.accept_again(&session).await;
+    let asked = server.asked(&mut socket).await;
+    assert_eq!(asked.kind(), "execute_request");
+    server.finish(&mut socket, &asked).await;
+    assert_eq!(events.collect().await.1, done(1));
+}
+
+#[tokio::test]
+async fn a_request_that_went_with_the_connection_is_not_sent_again() {
+    let mut server = Server::start(true).await;
+    let (client, mut socket) = server.client().await;
+    let (mut events, sink) = Events::new();
+    client.execute(Execute::new("code"), sink);
+    assert_eq!(server.asked(&mut socket).await.kind(), "execute_request");
+    let session = socket.session.clone();
+    drop(socket);
+    let mut socket = server.accept_again(&session).await;
+    let asked = socket.asked().await.unwrap();
+    assert_eq!((asked.kind(), asked.channel.as_str()), ("kernel_info_request", "shell"));
+    server.introduce(&mut socket, &asked).await;
+    let (_, outcome) = events.collect().await;
+    assert!(matches!(&outcome, Outcome::Error { name, .. } if name == "ConnectionLost"), "{outcome:?}");
+    let (_, mut events, _) = {
+        let (asked, events, id) = server.execute(&mut socket, &client).await;
+        server.finish(&mut socket, &asked).await;
+        (asked, events, id)
+    };
+    assert_eq!(events.collect().await.1, done(1));
+}
+
+#[tokio::test]
+async fn a_kernel_that_is_gone_after_a_loss_is_dead() {
+    let mut server = Server::start(true).await;
+    let (client, mut socket) = server.client().await;
+    let (_, mut events, _) = server.execute(&mut socket, &client).await;
+    server.door.refusals.lock().unwrap().push_back(DialError::Gone("the server does not know it".to_owned()));
+    drop(socket);
+    assert_eq!(events.collect().await.1, died("the server does not know it"));
+    assert_eq!(*client.status().borrow(), Status::Dead("the server does not know it".to_owned()));
+}
+
+#[tokio::test]
+async fn a_refusal_after_a_loss_ends_the_connection() {
+    let mut server = Server::start(true).await;
+    let (client, mut socket) = server.client().await;
+    let (_, mut events, _) = server.execute(&mut socket, &client).await;
+    server.door.refusals.lock().unwrap().push_back(DialError::Refused("403 Forbidden".to_owned()));
+    drop(socket);
+    let how = "the connection was lost, and the server refuses another: 403 Forbidden";
+    assert_eq!(events.collect().await.1, died(how));
+}
+
+#[tokio::test]
+async fn a_first_refusal_is_told_at_once() {
+    let server = Server::start(true).await;
+    for (refusal, expected) in [
+        (DialError::Gone("no kernel".to_owned()), KernelError::Died { how: "no kernel".to_owned() }),
+        (DialError::Refused("no entry".to_owned()), KernelError::Unusable { cause: "no entry".to_owned() }),
+    ] {
+        server.door.refusals.lock().unwrap().push_back(refusal);
+        let error = kernel::connect_websocket(server.door.clone(), PATIENCE, pending::<String>()).await;
+        assert_eq!(error.unwrap_err(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_kernel_that_the_server_starts_anew_ends_what_ran() {
+    let mut server = Server::start(true).await;
+    let (client, mut socket) = server.client().await;
+    let (_, mut events, _) = server.execute(&mut socket, &client).await;
+    socket.send_own(&json!({}), "status", json!({ "execution_state": "restarting" })).await;
+    assert_eq!(events.collect().await.1, died("it ended by itself, and its server starts it anew"));
+    let (_, mut events, _) = server.execute(&mut socket, &client).await;
+    socket.send_own(&json!({}), "status", json!({ "execution_state": "dead" })).await;
+    let how = "it ended by itself, and its server could not start it anew";
+    assert_eq!(events.collect().await.1, died(how));
+    client.status().wait_for(|status| *status == Status::Dead(how.to_owned())).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_the_server_dropped_is_told_exactly() {
+    let mut server = Server::start(true).await;
+    let (client, mut socket) = server.client().await;
+    let (asked, mut events, _) = server.execute(&mut socket, &client).await;
+    let mut expected = String::new();
+    for number in 0..3000 {
+        let line = format!("{number}\n");
+        server.print(&mut socket, &asked, &line).await;
+        expected.push_str(&line);
+    }
+    let notice = json!({ "name": "stderr", "text": "IOPub message rate exceeded.\n…" });
+    socket.send_own(&asked.header, "stream", notice).await;
+    server.number += 2000;
+    server.finish(&mut socket, &asked).await;
+    let (area, outcome) = events.collect().await;
+    assert_eq!(outcome, done(1));
+    let [Output::Stream { text: printed, .. }, Output::Stream { name, text }] = area.outputs() else {
+        panic!("unexpected: {area:?}");
+    };
+    assert!(printed.as_str() == expected);
+    assert_eq!(name, "stderr");
+    assert!(
+        text.as_str().starts_with("[2000 messages of the kernel are missing here: "),
+        "{}",
+        text.as_str()
+    );
+    assert!(text.as_str().contains("iopub_msg_rate_limit"));
+}
+
+#[tokio::test]
+async fn outputs_go_on_over_another_socket_before_the_limit() {
+    let mut server = Server::start(true).await;
+    server.door.is_narrow.store(false, Ordering::SeqCst);
+    let (client, mut main) = server.client().await;
+    let (asked, mut events, _) = server.execute(&mut main, &client).await;
+    let start = server.number;
+    for number in 0..100 {
+        server.print(&mut main, &asked, &format!("{number}\n")).await;
+    }
+    let mut further = server.accept().await;
+    assert_ne!(further.session, main.session);
+    // The further socket hears what is said from now on; the main one is told it first, up to where it is cut short.
+    for number in 100..200 {
+        server.number = start + number;
+        server.print(&mut main, &asked, &format!("{number}\n")).await;
+    }
+    for number in 150..300 {
+        server.number = start + number;
+        server.print(&mut further, &asked, &format!("{number}\n")).await;
+    }
+    let content = json!({ "status": "ok", "execution_count": 1 });
+    server.say(&mut main, "shell", &asked, "execute_reply", content).await;
+    let idle = server.number;
+    for socket in [&mut main, &mut further] {
+        server.number = idle;
+        server.publish(socket, &asked, "status", json!({ "execution_state": "idle" })).await;
+    }
+    let (area, outcome) = events.collect().await;
+    assert_eq!(outcome, done(1));
+    assert_eq!(stdout(&area), (0..300).map(|number| format!("{number}\n")).collect::<String>());
+    // It is of no use any more.
+    while further.asked().await.is_some() {}
+}
