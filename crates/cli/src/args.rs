@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::jupyter_args::Jupyter;
+
 /// Gives any AI agent a notebook, over the Model Context Protocol
 ///
 /// Without a subcommand: an MCP server for the notebooks of the folder it runs in, with kernels of this machine, and
@@ -33,6 +35,13 @@ pub(crate) enum Command {
     /// `open_colab_browser_connection`, the person accepts in the browser, and the agent reads, edits and runs
     /// the notebook in the tab.
     Colab(Box<Colab>),
+
+    /// Serve the notebooks and kernels of a Jupyter server
+    ///
+    /// A drop-in for jupyter-mcp-server: the same tools, options and environment variables. Agents edit the notebooks
+    /// that people have open, and both see each other's changes. Without an address, a server that this user has
+    /// running is taken.
+    Jupyter(Box<Jupyter>),
 }
 
 /// The server with every place.
@@ -141,7 +150,7 @@ pub(crate) struct Serving {
     pub(crate) logging: Logging,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Logging {
     /// Write a log file into this folder
     #[arg(short = 'l', long, value_name = "DIR", conflicts_with = "log_file")]
@@ -171,7 +180,7 @@ pub(crate) enum Level {
     Trace,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..=1e9).contains(seconds));
     seconds.map(Duration::from_secs_f64).ok_or_else(|| "expected a number of seconds, 0 or more".to_owned())
 }

@@ -5,6 +5,8 @@
 mod args;
 mod beside;
 mod demo;
+mod jupyter;
+mod jupyter_args;
 mod logging;
 mod serve;
 
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         match cli.command {
             None => serve::every_place(cli.every).await,
             Some(Command::Colab(options)) => serve::colab(*options).await,
+            Some(Command::Jupyter(options)) => jupyter::serve(*options).await,
             Some(Command::Demo(options)) => demo::run(options).await,
         }
     });

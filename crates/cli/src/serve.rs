@@ -5,6 +5,7 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::jupyter::Dialer;
 use anyhow::{Context as _, bail};
 use colab::{Browser, Listener, Settings};
 use local::Surroundings;
@@ -15,7 +16,7 @@ use workspace::{Token, Workspace};
 
 use crate::args::{self, Serving, Transport};
 use crate::beside::Beside;
-use crate::logging;
+use crate::{jupyter, logging};
 
 const DEFAULT_HTTP_PORT: u16 = 4040;
 /// How long the last frames may take to leave at the end.
@@ -40,10 +41,10 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let folder = local::Folder::new(root, surroundings());
     let budget =
         render::Budget { characters: options.max_characters as usize, images: options.max_images as usize };
-    let workspace = Workspace::new(
-        folder,
-        workspace::Settings { budget, patience: options.execution_timeout, ..workspace::Settings::default() },
-    );
+    let settings =
+        workspace::Settings { budget, patience: options.execution_timeout, ..workspace::Settings::default() };
+    let workspace =
+        Workspace::with_connector(folder, settings, Some(Dialer::new(jupyter::reach(None), None)));
 
     let shutdown = CancellationToken::new();
     let tab_port = serving.port.filter(|_| serving.transport == Transport::Stdio).unwrap_or(0);
@@ -95,7 +96,7 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
 }
 
 /// Serves agents until they, the person or the system end it, and cancels `shutdown` then.
-async fn until_the_end(
+pub(crate) async fn until_the_end(
     server: Server,
     door: Option<Door>,
     registration: &str,
@@ -149,17 +150,17 @@ fn introduce(registration: &str) {
 }
 
 /// The way in for agents over HTTP.
-struct Door {
+pub(crate) struct Door {
     listener: TcpListener,
     guard: Guard,
-    token: Option<Token>,
+    pub(crate) token: Option<Token>,
     /// Where agents connect; with the token, if it was made just now and nobody knows it yet.
     endpoint: String,
 }
 
 impl Door {
     /// The door that the transport needs; stdio needs none.
-    async fn for_transport(options: &Serving) -> anyhow::Result<Option<Self>> {
+    pub(crate) async fn for_transport(options: &Serving) -> anyhow::Result<Option<Self>> {
         match options.transport {
             Transport::Stdio => Ok(None),
             Transport::StreamableHttp => Self::open(options).await.map(Some),

@@ -1,1 +1,25 @@
-//! Jupyter servers as places.
+//! Jupyter servers as places: live documents, files, kernels, over HTTP and WebSocket.
+
+mod channels;
+mod connect;
+mod document;
+mod documents;
+mod failure;
+mod kernel;
+mod kernels;
+mod kernelspecs;
+mod link;
+mod listing;
+mod paths;
+mod room;
+mod server;
+mod settings;
+mod stored;
+mod time;
+
+pub use connect::Dialer;
+pub use server::Jupyter;
+pub use settings::{Settings, Source};
+
+/// Lines for people while something is prepared.
+type Lines = tokio::sync::mpsc::Sender<String>;

@@ -1,0 +1,189 @@
+//! `cellbridge jupyter`: which servers are meant, and how they are reached.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ::jupyter::{Dialer, Jupyter, Settings, Source};
+use anyhow::{Context as _, bail};
+use mcp::Server;
+use rest::{Address, Credentials, Options, Proxies, Secret, discover};
+use tokio_util::sync::CancellationToken;
+use workspace::{Connector, Token, Workspace};
+
+use crate::args::Serving;
+use crate::jupyter_args::{self, given};
+use crate::logging;
+use crate::serve::{Door, until_the_end};
+
+/// Serves a Jupyter server's notebooks until the end.
+pub(crate) async fn serve(options: jupyter_args::Jupyter) -> anyhow::Result<()> {
+    if let Some(reason) = options.refused() {
+        bail!("{reason}");
+    }
+    let (documents, kernels) = sources(&options)?;
+    let secrets = [Some(&documents), kernels.as_ref()].into_iter().flatten().flat_map(secrets_of);
+    let serving = Serving {
+        transport: options.transport,
+        host: options.host.clone(),
+        port: Some(options.port),
+        token: given(options.mcp_token.as_deref()).map(str::to_owned),
+        no_token: options.insecure_mcp_noauth,
+        allowed_host: options.allowed_host.clone(),
+        logging: options.logging.clone(),
+    };
+    let door = Door::for_transport(&serving).await?;
+    let secrets = secrets.chain(door.iter().filter_map(|door| door.token.clone())).collect();
+    let _log = logging::start(&serving.logging, secrets)?;
+
+    let reach = reach(options.ca_file.clone());
+    let url = match (&documents, &kernels) {
+        (Source::Given { url, .. }, None) => Some(url.clone()),
+        _ => None,
+    };
+    let place = Jupyter::new(Settings {
+        documents,
+        kernels,
+        options: reach.clone(),
+        prefix: String::new(),
+        notebook: given(options.document_id.as_deref()).map(str::to_owned),
+        kernel: either(options.code_sandbox_id.as_deref(), "RUNTIME_ID"),
+    });
+    let dialer: Arc<dyn Connector> = Dialer::new(reach, url.as_deref().map(|url| (url, place.clone())));
+    let images = if options.allow_img_output { options.max_images as usize } else { 0 };
+    let settings = workspace::Settings {
+        budget: render::Budget { characters: options.max_characters as usize, images },
+        patience: options.execution_timeout.min(options.max_execution_timeout),
+        most_patience: options.max_execution_timeout,
+    };
+    let workspace = Workspace::with_connector(place, settings, Some(dialer));
+    let shutdown = CancellationToken::new();
+    let server = Server::with_workspace(workspace.clone(), None);
+    let served = until_the_end(server, door, "jupyter -- cellbridge jupyter", &shutdown).await;
+    workspace.shutdown().await;
+    served
+}
+
+/// The server of the notebooks, and that of the kernels if it is another.
+fn sources(options: &jupyter_args::Jupyter) -> anyhow::Result<(Source, Option<Source>)> {
+    let common = Login {
+        url: given(options.jupyter_url.as_deref()).map(str::to_owned),
+        token: given(options.jupyter_token.as_deref()).map(str::to_owned),
+        password: given(options.jupyter_password.as_deref()).map(str::to_owned),
+    };
+    let documents = Login {
+        url: given(options.document_url.as_deref()).map(str::to_owned),
+        token: given(options.document_token.as_deref()).map(str::to_owned),
+        password: given(options.document_password.as_deref()).map(str::to_owned),
+    };
+    let kernels = Login {
+        url: either(options.code_sandbox_url.as_deref(), "RUNTIME_URL"),
+        token: either(options.code_sandbox_token.as_deref(), "RUNTIME_TOKEN"),
+        password: given(options.code_sandbox_password.as_deref()).map(str::to_owned),
+    };
+    let [documents, kernels] = [documents, kernels].map(|login| login.or(&common));
+    match (documents.url.is_some(), kernels.url.is_some()) {
+        (true, true) if !documents.is_at(&kernels) => Ok((documents.source()?, Some(kernels.source()?))),
+        (true, _) => Ok((documents.with_login_of(kernels).source()?, None)),
+        (false, true) => Ok((kernels.with_login_of(documents).source()?, None)),
+        (false, false) => {
+            let home = std::env::home_dir();
+            let folder = discover::runtime_dir(|name| std::env::var_os(name), home.as_deref());
+            let folder = folder.context(
+                "there is no home folder to look for a running Jupyter server; name one with --jupyter-url",
+            )?;
+            Ok((Source::Discover(folder), None))
+        }
+    }
+}
+
+/// What was said of one server.
+struct Login {
+    url: Option<String>,
+    token: Option<String>,
+    password: Option<String>,
+}
+
+impl Login {
+    /// Takes from `common` what is missing. Its secrets belong to its address, and go nowhere else.
+    fn or(self, common: &Self) -> Self {
+        let url = self.url.or_else(|| common.url.clone());
+        let is_alike = match (&url, &common.url) {
+            (Some(url), Some(common)) => same_server(url, common),
+            _ => true,
+        };
+        if !is_alike || self.token.is_some() || self.password.is_some() {
+            return Self { url, ..self };
+        }
+        Self { url, token: common.token.clone(), password: common.password.clone() }
+    }
+
+    fn is_at(&self, other: &Self) -> bool {
+        matches!((&self.url, &other.url), (Some(one), Some(other)) if same_server(one, other))
+    }
+
+    /// Takes the secrets of another that was said of the same server, if it has none.
+    fn with_login_of(self, other: Self) -> Self {
+        if self.token.is_some() || self.password.is_some() || (other.url.is_some() && !self.is_at(&other)) {
+            return self;
+        }
+        Self { url: self.url, token: other.token, password: other.password }
+    }
+
+    fn source(self) -> anyhow::Result<Source> {
+        // A password wins over a token, as with the original.
+        let credentials = match (self.password.and_then(Secret::new), self.token.and_then(Secret::new)) {
+            (Some(password), _) => Credentials::Password(password),
+            (None, Some(token)) => Credentials::Token(token),
+            (None, None) => Credentials::None,
+        };
+        let url = self.url.context("no address")?;
+        Ok(Source::Given { url, credentials })
+    }
+}
+
+fn same_server(one: &str, other: &str) -> bool {
+    match (Address::parse(one), Address::parse(other)) {
+        (Ok(one), Ok(other)) => one.base == other.base,
+        _ => one == other,
+    }
+}
+
+/// What must not reach the log.
+fn secrets_of(source: &Source) -> Vec<Token> {
+    let Source::Given { url, credentials } = source else { return Vec::new() };
+    let in_address = Address::parse(url).ok().and_then(|address| address.token);
+    let given = match credentials {
+        Credentials::Token(secret) | Credentials::Password(secret) => Some(secret.clone()),
+        Credentials::None => None,
+    };
+    let secrets = in_address.into_iter().chain(given);
+    secrets.filter_map(|secret| Token::chosen(secret.expose())).collect()
+}
+
+/// An option, or the variable by which older configurations say the same.
+fn either(option: Option<&str>, variable: &str) -> Option<String> {
+    let older = std::env::var(variable).ok();
+    given(option).or(given(older.as_deref())).map(str::to_owned)
+}
+
+/// How servers are reached: certificates beside the system's, and what the environment says.
+pub(crate) fn reach(ca_file: Option<PathBuf>) -> Options {
+    let agent = concat!("cellbridge/", env!("CARGO_PKG_VERSION")).to_owned();
+    Options { ca_file, proxies: proxies(), agent }
+}
+
+/// The proxies that the environment names, in either case; `HTTP_PROXY` is not heeded where a web server's visitors
+/// could have set it (<https://httpoxy.org>).
+fn proxies() -> Proxies {
+    let variable = |name: &str| {
+        let read = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+        read(&name.to_ascii_lowercase()).or_else(|| read(name))
+    };
+    let is_script = std::env::var_os("REQUEST_METHOD").is_some();
+    Proxies {
+        http: if is_script { None } else { variable("HTTP_PROXY") },
+        https: variable("HTTPS_PROXY"),
+        all: variable("ALL_PROXY"),
+        no_proxy: variable("NO_PROXY"),
+    }
+}

@@ -1,0 +1,43 @@
+//! The way to a kernel's channels: the server's WebSocket, through the same client as every other request.
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use kernel::{Dial, DialError, Dialed};
+use rest::{Kind, RestError, Server};
+
+/// Opens the channels of one kernel of a server.
+pub(crate) struct Channels {
+    pub(crate) server: Server,
+    pub(crate) kernel: String,
+}
+
+impl Channels {
+    async fn open(&self, session: &str, protocols: &[&str]) -> Result<Dialed, RestError> {
+        let path = rest::channels_path(&self.kernel, session)?;
+        let socket = self.server.websocket(&path, protocols).await?;
+        let protocol = socket.protocol.clone();
+        Ok(Dialed::new(socket.into_stream().await, protocol))
+    }
+}
+
+impl Dial for Channels {
+    fn dial<'a>(
+        &'a self,
+        session_id: &'a str,
+        protocols: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Dialed, DialError>> {
+        self.open(session_id, protocols).map(|dialed| dialed.map_err(failure)).boxed()
+    }
+}
+
+fn failure(error: RestError) -> DialError {
+    match error.kind {
+        Kind::NotFound => DialError::Gone("the server has shut it down".to_owned()),
+        // The server behind a Hub was stopped, and its kernels with it.
+        Kind::Stopped => DialError::Gone("its server was stopped".to_owned()),
+        Kind::Unreachable | Kind::TooSlow | Kind::Starting | Kind::Server => {
+            DialError::Unreachable(error.cause)
+        }
+        _ => DialError::Refused(error.to_string()),
+    }
+}

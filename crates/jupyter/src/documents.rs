@@ -1,0 +1,101 @@
+//! The notebooks of a server that are open: one document for each, however often and under whatever path it is opened.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use notebook::Notebook;
+use rest::{EntryKind, Kind, Want};
+use tokio::sync::OnceCell;
+use workspace::{Error, Mode, Side};
+
+use crate::document::ServerDocument;
+use crate::failure;
+use crate::link::Link;
+use crate::paths::Prefix;
+
+pub(crate) struct Documents {
+    link: Arc<Link>,
+    prefix: Prefix,
+    opened: Mutex<HashMap<String, Slot>>,
+}
+
+/// A document, once it is open.
+type Slot = Arc<OnceCell<Arc<ServerDocument>>>;
+
+impl Documents {
+    pub(crate) fn new(link: Arc<Link>, prefix: Prefix) -> Self {
+        Self { link, prefix, opened: Mutex::default() }
+    }
+
+    /// Opens a notebook. One that is open costs no request.
+    pub(crate) async fn open(&self, path: &str, mode: Mode) -> Result<Arc<ServerDocument>, Error> {
+        let path = self.prefix.strip_notebook(path)?;
+        if mode == Mode::Create {
+            self.create(&path).await?;
+        }
+        let slot = self.opened().entry(path.clone()).or_default().clone();
+        let opened = slot.get_or_try_init(|| async {
+            self.check(&path).await?;
+            let shown = self.prefix.shown(&path);
+            let document = ServerDocument::new(self.link.clone(), path.clone(), shown);
+            document.open().await?;
+            Ok(document)
+        });
+        opened.await.cloned()
+    }
+
+    /// What is there must be a notebook.
+    async fn check(&self, path: &str) -> Result<(), Error> {
+        let shown = self.prefix.shown(path);
+        let asked = self.link.attempt(None, |server| {
+            let path = path.to_owned();
+            async move { server.contents(&path, Want::Meta).await }
+        });
+        match asked.await {
+            Ok(entry) if entry.kind == EntryKind::Directory => {
+                Err(failure::not_a_notebook(&shown, "it is a folder"))
+            }
+            Ok(_) => Ok(()),
+            Err(error) if error.kind == Kind::NotFound => {
+                Err(failure::no_notebook(&shown, &self.link.title()))
+            }
+            Err(error) => Err(failure::of(error)),
+        }
+    }
+
+    async fn create(&self, path: &str) -> Result<(), Error> {
+        let mut text = Vec::new();
+        Notebook::new().write(&mut text).map_err(|error| failure::ours(&error))?;
+        let text = Bytes::from(text);
+        let made = self.link.attempt(None, |server| {
+            let (path, text) = (path.to_owned(), text.clone());
+            async move { server.create_notebook(&path, vec![text]).await }
+        });
+        let shown = self.prefix.shown(path);
+        match made.await {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind == Kind::Conflict => Err(Error::new(
+                Side::Agent,
+                format!("There is a notebook {shown:?} already; it was left as it is."),
+                "Open it with mode \"connect\", or give another path.",
+            )),
+            Err(error) => {
+                let error = failure::of(error);
+                let cause = format!("The notebook {shown:?} could not be made. {}", error.cause);
+                Err(Error { cause, ..error })
+            }
+        }
+    }
+
+    /// Says goodbye in all rooms.
+    pub(crate) async fn leave(&self) {
+        let opened: Vec<_> = self.opened().values().filter_map(|slot| slot.get().cloned()).collect();
+        join_all(opened.iter().map(|document| document.leave())).await;
+    }
+
+    fn opened(&self) -> MutexGuard<'_, HashMap<String, Slot>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

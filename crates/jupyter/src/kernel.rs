@@ -1,0 +1,307 @@
+//! One kernel of a server.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, SystemTime};
+
+use ::kernel::{Client, KernelError, Status, connect_websocket};
+use futures_util::FutureExt as _;
+use rest::{KernelModel, Kernelspec};
+use workspace::{Error, Future, Kernel, KernelDescription, KernelState, Side};
+
+use crate::channels::Channels;
+use crate::link::Link;
+use crate::{failure, time};
+
+/// How long a kernel has until it answers.
+const START: Duration = Duration::from_secs(60);
+
+/// A kernel that runs, or ran, on a server.
+pub(crate) struct ServerKernel {
+    this: Weak<Self>,
+    id: String,
+    link: Arc<Link>,
+    /// The queue of those who connect or restart.
+    turn: tokio::sync::Mutex<()>,
+    known: Mutex<Known>,
+}
+
+struct Known {
+    model: KernelModel,
+    spec: Option<Kernelspec>,
+    client: Option<Client>,
+    used: Option<SystemTime>,
+    /// How it is known to be no more.
+    gone: Option<String>,
+    /// It belongs to no notebook, and ends with us.
+    is_scratch: bool,
+}
+
+impl ServerKernel {
+    pub(crate) fn new(link: Arc<Link>, model: KernelModel, spec: Option<Kernelspec>) -> Arc<Self> {
+        let id = model.id.clone();
+        let known = Known { model, spec, client: None, used: None, gone: None, is_scratch: false };
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            id,
+            link,
+            turn: tokio::sync::Mutex::default(),
+            known: Mutex::new(known),
+        })
+    }
+
+    /// Takes what the server says of it now.
+    pub(crate) fn update(&self, model: KernelModel, spec: Option<Kernelspec>) {
+        let mut known = self.known();
+        known.model = model;
+        known.spec = spec.or_else(|| known.spec.take());
+        known.gone = None;
+    }
+
+    /// The server does not list it any more.
+    pub(crate) fn vanish(&self, how: &str) {
+        let client = {
+            let mut known = self.known();
+            known.gone.get_or_insert_with(|| how.to_owned());
+            known.client.take()
+        };
+        if let Some(client) = client {
+            client.fail(how.to_owned());
+        }
+    }
+
+    pub(crate) fn make_scratch(&self) {
+        self.known().is_scratch = true;
+    }
+
+    pub(crate) fn is_scratch(&self) -> bool {
+        self.known().is_scratch
+    }
+
+    /// Ends the connection; the kernel goes on.
+    pub(crate) fn let_go(&self) {
+        self.known().client = None;
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn client_if_up(&self) -> Option<Client> {
+        let mut known = self.known();
+        let client = known.client.clone().filter(|client| !is_dead(client))?;
+        known.used = Some(SystemTime::now());
+        Some(client)
+    }
+
+    /// The connection; made if there is none. One that is dead on the server is started anew.
+    async fn ensure(&self) -> Result<Client, Error> {
+        let _turn = self.turn.lock().await;
+        if let Some(client) = self.client_if_up() {
+            return Ok(client);
+        }
+        let model = self.look().await?;
+        if model.execution_state.as_deref() == Some("dead") {
+            self.post_restart().await?;
+        }
+        self.connect().await
+    }
+
+    /// Asks the server how it is. Fails if it is no more.
+    async fn look(&self) -> Result<KernelModel, Error> {
+        let found = self.link.call(None, |server| async move { server.kernel(&self.id).await }).await?;
+        let Some(model) = found else {
+            self.vanish("the server has shut it down");
+            return Err(self.no_more());
+        };
+        self.update(model.clone(), None);
+        Ok(model)
+    }
+
+    async fn connect(&self) -> Result<Client, Error> {
+        let server = self.link.server().await.map_err(failure::of)?;
+        let dial = Arc::new(Channels { server, kernel: self.id.clone() });
+        let client = match connect_websocket(dial, START, std::future::pending()).await {
+            Ok(client) => client,
+            Err(error) => {
+                // It may have been shut down meanwhile.
+                self.look().await?;
+                return Err(self.unreached(&error));
+            }
+        };
+        self.follow(&client);
+        let mut known = self.known();
+        known.client = Some(client.clone());
+        known.used = Some(SystemTime::now());
+        Ok(client)
+    }
+
+    fn unreached(&self, error: &KernelError) -> Error {
+        Error::new(
+            Side::Place,
+            format!("Kernel {} on {} cannot be used: {error}.", self.id, self.link.title()),
+            "Try again; if it does not help, call restart_notebook, or use_notebook with kernel_id \"NEW\".",
+        )
+    }
+
+    fn no_more(&self) -> Error {
+        Error::new(
+            Side::Place,
+            format!(
+                "Kernel {} is gone: it was shut down on {} (by a person, or because it was idle for long). Its variables \
+                 are lost.",
+                self.id,
+                self.link.title()
+            ),
+            "Run the cell again: that starts a new kernel. Run the cells first on which it depends.",
+        )
+    }
+
+    /// Notes when the kernel does something, and looks after it when the connection ends. Ends with the connection.
+    fn follow(&self, client: &Client) {
+        let (mut status, this) = (client.status(), self.this.clone());
+        tokio::spawn(async move {
+            while status.changed().await.is_ok() {
+                let Some(this) = this.upgrade() else { return };
+                this.known().used = Some(SystemTime::now());
+                let is_dead = matches!(*status.borrow_and_update(), Status::Dead(_));
+                if is_dead {
+                    // So that the next run knows whether to connect again or to start another.
+                    if let Ok(server) = this.link.server().await
+                        && let Ok(None) = server.kernel(&this.id).await
+                    {
+                        this.vanish("the server has shut it down");
+                    }
+                    return;
+                }
+            }
+        });
+    }
+
+    async fn post_restart(&self) -> Result<(), Error> {
+        let restarted = self.link.call(None, |server| async move {
+            match server.restart_kernel(&self.id).await {
+                Ok(model) => Ok(Some(model)),
+                Err(error) if error.kind == rest::Kind::NotFound => Ok(None),
+                Err(error) => Err(error),
+            }
+        });
+        match restarted.await? {
+            Some(model) => {
+                self.update(model, None);
+                Ok(())
+            }
+            None => {
+                self.vanish("the server has shut it down");
+                Err(self.no_more())
+            }
+        }
+    }
+
+    async fn start_anew(&self) -> Result<(), Error> {
+        let _turn = self.turn.lock().await;
+        let before = self.known().client.take();
+        self.post_restart().await?;
+        if let Some(client) = before {
+            client.fail("it was started anew".to_owned());
+        }
+        self.connect().await.map(drop)
+    }
+
+    async fn end(&self) -> Result<(), Error> {
+        self.link.call(None, |server| async move { server.delete_kernel(&self.id).await }).await?;
+        self.vanish("it was shut down");
+        Ok(())
+    }
+
+    /// Runs `work` to its end even if whoever asked goes away.
+    async fn to_the_end<T, W>(&self, work: impl FnOnce(Arc<Self>) -> W) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        W: std::future::Future<Output = Result<T, Error>> + Send + 'static,
+    {
+        let this = self.this.upgrade().ok_or_else(|| self.no_more())?;
+        tokio::spawn(work(this)).await.unwrap_or_else(|error| {
+            Err(Error::new(Side::Us, format!("The work on the kernel was cut short: {error}."), "Try again."))
+        })
+    }
+}
+
+impl Kernel for ServerKernel {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn description(&self) -> KernelDescription {
+        let known = self.known();
+        let told = match known.model.execution_state.as_deref() {
+            Some("busy") => KernelState::Busy,
+            Some("starting" | "restarting" | "autorestarting") => KernelState::Starting,
+            Some("dead") => KernelState::Dead("it ended by itself, and its server gave it up".to_owned()),
+            _ => KernelState::Idle,
+        };
+        let state = match (&known.gone, known.client.as_ref().map(|client| client.status().borrow().clone()))
+        {
+            (Some(how), _) => KernelState::Dead(how.clone()),
+            (None, Some(Status::Busy)) => KernelState::Busy,
+            (None, Some(Status::Idle)) => KernelState::Idle,
+            (None, Some(Status::Starting)) => KernelState::Starting,
+            // The connection ended; what the kernel does, the server knows.
+            (None, Some(Status::Dead(_)) | None) => told,
+        };
+        let told = known.model.last_activity.as_deref().and_then(time::parse);
+        let (display_name, language) = match &known.spec {
+            Some(spec) => (spec.display_name.clone(), spec.language.to_lowercase()),
+            None => (known.model.name.clone(), String::new()),
+        };
+        KernelDescription {
+            name: known.model.name.clone(),
+            display_name,
+            language,
+            environment: String::new(),
+            state,
+            last_activity: told.max(known.used),
+            connections: known.model.connections,
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        self.known().gone.is_some()
+    }
+
+    fn client(&self) -> Future<'_, Client> {
+        async {
+            if let Some(client) = self.client_if_up() {
+                return Ok(client);
+            }
+            self.to_the_end(|this| async move { this.ensure().await }).await
+        }
+        .boxed()
+    }
+
+    fn interrupt(&self) -> Future<'_, ()> {
+        async move {
+            let asked =
+                self.link.attempt(None, |server| async move { server.interrupt_kernel(&self.id).await });
+            match asked.await {
+                Err(error) if error.kind == rest::Kind::NotFound => {
+                    self.vanish("the server has shut it down");
+                    Err(self.no_more())
+                }
+                other => other.map_err(failure::of),
+            }
+        }
+        .boxed()
+    }
+
+    fn restart(&self) -> Future<'_, ()> {
+        async { self.to_the_end(|this| async move { this.start_anew().await }).await }.boxed()
+    }
+
+    fn shutdown(&self) -> Future<'_, ()> {
+        async { self.to_the_end(|this| async move { this.end().await }).await }.boxed()
+    }
+}
+
+fn is_dead(client: &Client) -> bool {
+    matches!(*client.status().borrow(), Status::Dead(_))
+}

@@ -1,0 +1,189 @@
+//! One server, found when it is first needed, and started through its Hub if it is stopped.
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rest::{Address, Kind, Options, RestError, Server, discover};
+use tokio::sync::mpsc;
+use workspace::Error;
+
+use crate::settings::Source;
+use crate::{Lines, failure};
+
+/// How long a Hub may take to start a server while somebody sees its progress, and while nobody does: clients give up on
+/// silent calls.
+const START: Duration = Duration::from_secs(180);
+const SILENT_START: Duration = Duration::from_secs(50);
+
+/// A server that its Hub calls ready may be unknown to the Hub's proxy for a moment.
+const AFTER_START: Duration = Duration::from_millis(500);
+const TRIES_AFTER_START: u32 = 20;
+
+/// A server, by where it is to be found. Nothing is contacted before the first call, and no failure is kept.
+pub(crate) struct Link {
+    source: Source,
+    options: Options,
+    found: Mutex<Option<Server>>,
+    /// Held while the server is looked for or started.
+    preparing: tokio::sync::Mutex<()>,
+}
+
+impl Link {
+    pub(crate) fn new(source: Source, options: Options) -> Self {
+        Self { source, options, found: Mutex::default(), preparing: tokio::sync::Mutex::default() }
+    }
+
+    /// What to call it, without secrets.
+    pub(crate) fn title(&self) -> String {
+        match (&*self.found(), &self.source) {
+            (Some(server), _) => format!("the Jupyter server at {}", server.base()),
+            (None, Source::Given { url, .. }) => match Address::parse(url) {
+                Ok(address) => format!("the Jupyter server at {}", address.base),
+                Err(_) => "a Jupyter server whose address cannot be read".to_owned(),
+            },
+            (None, Source::Discover(_)) => "the Jupyter server that runs on this machine".to_owned(),
+        }
+    }
+
+    /// The notebook that the address shows.
+    pub(crate) fn notebook(&self) -> Option<String> {
+        match &self.source {
+            Source::Given { url, .. } => Address::parse(url).ok()?.notebook,
+            Source::Discover(_) => None,
+        }
+    }
+
+    /// The server, which need not be reachable.
+    pub(crate) async fn server(&self) -> rest::Result<Server> {
+        if let Some(server) = self.found().clone() {
+            return Ok(server);
+        }
+        let _one_at_a_time = self.preparing.lock().await;
+        if let Some(server) = self.found().clone() {
+            return Ok(server);
+        }
+        let server = match &self.source {
+            Source::Given { url, credentials } => {
+                Server::new(&Address::parse(url)?, credentials.clone(), &self.options)?
+            }
+            Source::Discover(runtime) => self.discover(runtime).await?,
+        };
+        *self.found() = Some(server.clone());
+        Ok(server)
+    }
+
+    /// Does `work`, which may be done twice. A server that is stopped is started first, where its Hub lets us.
+    pub(crate) async fn call<T, W>(
+        &self,
+        progress: Option<&Lines>,
+        work: impl Fn(Server) -> W,
+    ) -> Result<T, Error>
+    where
+        W: Future<Output = rest::Result<T>>,
+    {
+        self.attempt(progress, work).await.map_err(failure::of)
+    }
+
+    /// Like [`Link::call`], with the failure as the server gave it.
+    pub(crate) async fn attempt<T, W>(
+        &self,
+        progress: Option<&Lines>,
+        work: impl Fn(Server) -> W,
+    ) -> rest::Result<T>
+    where
+        W: Future<Output = rest::Result<T>>,
+    {
+        let server = self.server().await?;
+        let answer = work(server.clone()).await;
+        match answer {
+            Err(RestError { kind: Kind::Stopped | Kind::Starting, .. }) if server.hub().is_some() => {
+                self.start(&server, progress).await?;
+                let mut tries = 0;
+                loop {
+                    match work(server.clone()).await {
+                        Err(RestError { kind: Kind::Stopped | Kind::Starting, .. })
+                            if tries < TRIES_AFTER_START =>
+                        {
+                            tries += 1;
+                            tokio::time::sleep(AFTER_START).await;
+                        }
+                        answer => return answer,
+                    }
+                }
+            }
+            Err(error) if error.kind == Kind::Unreachable && self.forget(&server) => {
+                match self.server().await {
+                    Ok(other) if other.base() != server.base() => work(other).await,
+                    _ => Err(error),
+                }
+            }
+            answer => answer,
+        }
+    }
+
+    /// Starts the server; whoever waits for the same start does not start it again.
+    async fn start(&self, server: &Server, progress: Option<&Lines>) -> rest::Result<()> {
+        let _one_at_a_time = self.preparing.lock().await;
+        tracing::info!(server = %server.base(), "starting the server through its Hub");
+        let patience = if progress.is_some() { START } else { SILENT_START };
+        let tell = |line: String| {
+            tracing::info!("{line}");
+            tell(progress, format!("starting the server: {line}"));
+        };
+        server.start_through_hub(patience, tell).await
+    }
+
+    /// Lets go of a server that was found by looking, so that the next call looks again. `false` for one that was named.
+    fn forget(&self, server: &Server) -> bool {
+        if !matches!(self.source, Source::Discover(_)) {
+            return false;
+        }
+        let mut found = self.found();
+        if found.as_ref().is_some_and(|found| found.base() == server.base()) {
+            *found = None;
+        }
+        true
+    }
+
+    async fn discover(&self, runtime: &Path) -> rest::Result<Server> {
+        let folder = runtime.to_path_buf();
+        let running =
+            tokio::task::spawn_blocking(move || discover::running(&folder)).await.unwrap_or_default();
+        let mut problem = RestError::new(
+            Kind::Unreachable,
+            "No Jupyter server of this user runs on this machine.",
+            "Start one (`jupyter lab`), or give the address of one with --jupyter-url.",
+        );
+        for found in running {
+            let credentials = rest::Credentials::None;
+            let server = Server::new(&found.address, credentials, &self.options)?;
+            match server.status().await {
+                Ok(_) => {
+                    tracing::info!(server = %server.base(), "found a running server");
+                    return Ok(server);
+                }
+                Err(_) if found.has_password => {
+                    problem = RestError::new(
+                        Kind::Unauthorized,
+                        format!("The Jupyter server at {} asks for a password.", server.base()),
+                        "Give its address with --jupyter-url and the password with --jupyter-password.",
+                    );
+                }
+                Err(error) => problem = error,
+            }
+        }
+        Err(problem)
+    }
+
+    fn found(&self) -> MutexGuard<'_, Option<Server>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says a line to whoever waits, if there is room for it.
+pub(crate) fn tell(progress: Option<&mpsc::Sender<String>>, line: String) {
+    if let Some(progress) = progress {
+        let _ = progress.try_send(line);
+    }
+}

@@ -1,0 +1,89 @@
+//! Paths on a server, as agents and people write them.
+
+use workspace::{Error, Side};
+
+use crate::failure;
+
+/// What stands before the paths of a place where they are shown; empty for the first place.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Prefix(String);
+
+impl Prefix {
+    pub(crate) fn new(prefix: String) -> Self {
+        Self(prefix)
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The path as it is shown.
+    pub(crate) fn shown(&self, path: &str) -> String {
+        format!("{}{path}", self.0)
+    }
+
+    /// The path from the server's root: without the prefix, empty parts and `.`. One that goes up is refused.
+    pub(crate) fn strip(&self, path: &str) -> Result<String, Error> {
+        let asked = path;
+        let path = path.strip_prefix(self.0.as_str()).unwrap_or(path);
+        // jupyter-collaboration before version 3 shows paths so.
+        let path = path.strip_prefix("RTC:").unwrap_or(path);
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+        if parts.contains(&"..") || path.contains('\0') {
+            return Err(Error::new(
+                Side::Agent,
+                format!("The path {asked:?} goes up, which a server's paths cannot."),
+                "Give the path from the server's root folder; list_files shows what there is.",
+            ));
+        }
+        Ok(parts.join("/"))
+    }
+
+    /// Like `strip`, for the path of a notebook.
+    pub(crate) fn strip_notebook(&self, path: &str) -> Result<String, Error> {
+        let stripped = self.strip(path)?;
+        if is_notebook(&stripped) {
+            Ok(stripped)
+        } else {
+            Err(failure::not_a_notebook(path, "its name does not end in .ipynb"))
+        }
+    }
+}
+
+/// Whether a path has the name of a notebook.
+pub(crate) fn is_notebook(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("ipynb"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_notebook_has_one_path() {
+        let prefix = Prefix::new("http://host:8889/".to_owned());
+        for path in [
+            "a/x.ipynb",
+            "/a/x.ipynb",
+            "./a//x.ipynb",
+            "a/./x.ipynb",
+            "http://host:8889/a/x.ipynb",
+            "RTC:a/x.ipynb",
+        ] {
+            assert_eq!(prefix.strip_notebook(path).unwrap(), "a/x.ipynb", "{path}");
+        }
+        assert_eq!(prefix.shown("a/x.ipynb"), "http://host:8889/a/x.ipynb");
+        assert_eq!(Prefix::default().shown("a/x.ipynb"), "a/x.ipynb");
+        assert_eq!(Prefix::default().strip("/").unwrap(), "");
+    }
+
+    #[test]
+    fn what_goes_up_or_is_no_notebook_is_refused() {
+        let prefix = Prefix::default();
+        for path in ["../x.ipynb", "a/../x.ipynb", "x\0.ipynb", "x.txt", "ipynb", "", "x.ipynb/y"] {
+            assert!(prefix.strip_notebook(path).is_err(), "{path:?}");
+        }
+        assert!(prefix.strip_notebook("x.IPYNB").is_ok());
+    }
+}

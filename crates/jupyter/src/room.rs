@@ -1,0 +1,134 @@
+//! A notebook that people edit together: its document, kept up to date over the room's WebSocket.
+
+mod confirm;
+mod connection;
+mod edit;
+mod intent;
+mod saves;
+mod shared;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use notebook::{Edit, Notebook};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use workspace::{Applied, Error, Expected, Presence};
+use ydoc::Dialect;
+
+use crate::failure;
+use crate::link::Link;
+use shared::Shared;
+
+/// How long the goodbye to a room may take.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// A live document. Its connection ends with it.
+pub(crate) struct Room {
+    shared: Arc<Shared>,
+    stop: CancellationToken,
+    connection: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Room {
+    /// Enters the room of the notebook at `path`, which exists, and waits for its content. `None` if the server has no
+    /// rooms of this dialect.
+    pub(crate) async fn enter(
+        link: Arc<Link>,
+        path: String,
+        dialect: Dialect,
+        size: u64,
+        changes: watch::Sender<u64>,
+    ) -> Result<Option<Self>, Error> {
+        let shared = Arc::new(Shared::new(link, path, dialect, size, changes));
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(connection::keep(shared.clone(), stop.clone()));
+        let room = Self { shared, stop, connection: Mutex::new(Some(task)) };
+        match room.shared.synced().await {
+            Ok(()) => Ok(Some(room)),
+            Err(_) if room.is_dismissed() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the server turned out to have no rooms any more.
+    pub(crate) fn is_dismissed(&self) -> bool {
+        self.shared.is_dismissed()
+    }
+
+    pub(crate) async fn snapshot(&self) -> Result<Notebook, Error> {
+        self.shared.synced().await?;
+        let mut state = self.shared.state();
+        self.shared.snapshot(&mut state)
+    }
+
+    pub(crate) async fn apply(&self, edits: Vec<Edit>, expected: Vec<Expected>) -> Result<Applied, Error> {
+        // A task of its own: whoever asked may go away, and must not leave an edit unconfirmed.
+        let shared = self.shared.clone();
+        let task = tokio::spawn(async move { shared.change(edits, expected).await });
+        task.await.unwrap_or_else(|error| Err(failure::ours(&error)))
+    }
+
+    pub(crate) fn show(&self, edits: &[Edit]) -> Result<(), Error> {
+        self.shared.show(edits)
+    }
+
+    pub(crate) fn set_running(&self, cell: &str, is_running: bool) {
+        let mut state = self.shared.state();
+        let state = &mut *state;
+        if let Some(update) = state.live.set_running(cell, is_running) {
+            state.tell(&update);
+        }
+    }
+
+    pub(crate) fn set_presence(&self, agent: u64, presence: Option<Presence>) {
+        let mut state = self.shared.state();
+        let state = &mut *state;
+        if state.agents.get(&agent) == presence.as_ref() {
+            return;
+        }
+        let frame = match presence {
+            Some(presence) => {
+                let cursor = presence.cell.as_deref().and_then(|cell| state.live.cursor(cell));
+                let who = ydoc::Presence { agent, name: presence.name.clone(), cursor };
+                state.agents.insert(agent, presence);
+                Some(state.room.presence(&who, Instant::now()))
+            }
+            None => {
+                state.agents.remove(&agent);
+                state.room.leave(agent)
+            }
+        };
+        if let Some(frame) = frame {
+            state.send(frame);
+        }
+    }
+
+    /// Where the notebook is now, if it was renamed.
+    pub(crate) fn renamed(&self) -> Option<String> {
+        self.shared.state().live.path().filter(|path| *path != self.shared.path)
+    }
+
+    /// Says goodbye to the others and closes the connection. Bounded.
+    pub(crate) async fn leave(&self) {
+        {
+            let mut state = self.shared.state();
+            let state = &mut *state;
+            if let Some(frame) = state.room.leave_all() {
+                state.send(frame);
+            }
+        }
+        self.stop.cancel();
+        let task = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            let _ = tokio::time::timeout(GOODBYE, task).await;
+        }
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}

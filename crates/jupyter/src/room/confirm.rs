@@ -1,0 +1,188 @@
+//! Whether an edit is in the file. Neither dialect can be taken at its word.
+
+use std::time::Duration;
+
+use notebook::Notebook;
+use rest::{RestError, Want};
+use tokio::time::{Instant, sleep, timeout_at};
+use ydoc::{Dialect, SaveOutcome};
+
+use super::intent::Intent;
+use super::saves::Reply;
+use super::shared::Shared;
+
+/// How long an edit may take to get into the file before the answer says "not yet"; each megabyte gets more.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The new hash comes right before or after the server's answer.
+const HASH: Duration = Duration::from_millis(60);
+/// How often a server is asked that says that it saved and did not.
+const ASKED: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(40);
+/// How often the file is looked at where the server saves by itself, every half second at first.
+const LOOK: Duration = Duration::from_millis(120);
+
+pub(super) enum Confirmed {
+    OnDisk,
+    /// Others see it; why it is not known to be in the file.
+    NotYet(String),
+    /// The connection is gone, or what others see is not what we made.
+    Lost,
+}
+
+/// Finds out whether edits have got into the file. Bounded.
+pub(super) async fn confirm(shared: &Shared, intents: &[Intent]) -> Confirmed {
+    let end = Instant::now() + PATIENCE.max(shared.patience);
+    match shared.dialect {
+        Dialect::Collaboration => ask(shared, intents, end).await,
+        Dialect::ServerDocuments => watch(shared, intents, end).await,
+    }
+}
+
+/// jupyter-collaboration saves when asked to.
+async fn ask(shared: &Shared, intents: &[Intent], end: Instant) -> Confirmed {
+    let mut pause = PAUSE;
+    let mut asked = 1;
+    loop {
+        let mut heard = shared.heard.subscribe();
+        let reply = {
+            let mut state = shared.state();
+            let state = &mut *state;
+            let (frame, reply) = state.saves.ask(&mut state.room, &state.live);
+            if let Some(frame) = frame {
+                state.send(frame);
+            }
+            if state.outbox.is_none() {
+                return Confirmed::Lost;
+            }
+            reply
+        };
+        let reply = match timeout_at(end, reply).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(_)) => return Confirmed::Lost,
+            Err(_) => {
+                let why =
+                    format!("the server did not answer the request to save within {} s", PATIENCE.as_secs());
+                return Confirmed::NotYet(why);
+            }
+        };
+        if reply.outcome == SaveOutcome::Saved && is_written(shared, &reply, &mut heard).await {
+            return Confirmed::OnDisk;
+        }
+        let problem = match in_file(shared, intents).await {
+            Ok(Found::All) => return Confirmed::OnDisk,
+            Ok(Found::Overwritten) => return Confirmed::Lost,
+            Ok(Found::NotAll { is_writable: false }) => {
+                return Confirmed::NotYet("the file is read-only on the server".to_owned());
+            }
+            Ok(Found::NotAll { .. }) if reply.outcome == SaveOutcome::Failed => {
+                "the server could not save it; its log says why".to_owned()
+            }
+            Ok(Found::NotAll { .. }) => {
+                "the server answers that it saved, but the change is not in the file: its disk may be full, or the file \
+                 not writable; its log says more"
+                    .to_owned()
+            }
+            Err(error) => format!("whether the server saved it could not be seen: {}", error.cause),
+        };
+        asked += 1;
+        if asked > ASKED || Instant::now() + pause >= end {
+            return Confirmed::NotYet(problem);
+        }
+        sleep(pause).await;
+        pause *= 2;
+    }
+}
+
+/// Whether the document tells that the file was written since the save was asked for.
+async fn is_written(shared: &Shared, reply: &Reply, heard: &mut tokio::sync::watch::Receiver<u64>) -> bool {
+    let end = Instant::now() + HASH;
+    loop {
+        let hash = shared.state().live.hash();
+        if hash.is_some() && hash != reply.hash {
+            return true;
+        }
+        // Older servers tell no hash.
+        if hash.is_none() || timeout_at(end, heard.changed()).await.is_err() {
+            return false;
+        }
+    }
+}
+
+/// jupyter-server-documents saves by itself, and tells nothing of it that can be relied on.
+async fn watch(shared: &Shared, intents: &[Intent], end: Instant) -> Confirmed {
+    let mut seen = None;
+    let mut problem = "the server has not saved it yet".to_owned();
+    let mut pause = LOOK;
+    loop {
+        if Instant::now() + pause >= end {
+            return Confirmed::NotYet(problem);
+        }
+        sleep(pause).await;
+        if !shared.is_synced() {
+            return Confirmed::Lost;
+        }
+        let modified = match modified(shared).await {
+            Ok(modified) => modified,
+            Err(error) => {
+                problem = format!("whether the server saved it could not be seen: {}", error.cause);
+                pause = (pause * 2).min(Duration::from_secs(1));
+                continue;
+            }
+        };
+        if seen.as_ref() == Some(&modified) {
+            pause = (pause * 5 / 4).min(Duration::from_secs(1));
+            continue;
+        }
+        match in_file(shared, intents).await {
+            Ok(Found::All) => return Confirmed::OnDisk,
+            Ok(Found::Overwritten) => return Confirmed::Lost,
+            Ok(Found::NotAll { is_writable: false }) => {
+                return Confirmed::NotYet("the file is read-only on the server".to_owned());
+            }
+            Ok(Found::NotAll { .. }) => seen = Some(modified),
+            Err(error) => {
+                problem = format!("whether the server saved it could not be seen: {}", error.cause);
+            }
+        }
+    }
+}
+
+enum Found {
+    All,
+    NotAll {
+        is_writable: bool,
+    },
+    /// The document itself does not show the edits any more.
+    Overwritten,
+}
+
+/// Looks into the file for those of the edits that the document still shows.
+async fn in_file(shared: &Shared, intents: &[Intent]) -> Result<Found, RestError> {
+    let server = shared.link.server().await?;
+    let entry = server.contents(&path(shared), Want::Notebook).await?;
+    let Some(file) = entry.content.and_then(|content| Notebook::parse(content).ok()) else {
+        return Ok(Found::NotAll { is_writable: entry.is_writable });
+    };
+    let live = {
+        let mut state = shared.state();
+        shared.snapshot(&mut state).ok()
+    };
+    let is_live = |intent: &&Intent| live.as_ref().is_none_or(|live| intent.holds(live));
+    let shown: Vec<&Intent> = intents.iter().filter(is_live).collect();
+    if shown.is_empty() && !intents.is_empty() {
+        return Ok(Found::Overwritten);
+    }
+    if shown.iter().all(|intent| intent.holds(&file)) {
+        return Ok(Found::All);
+    }
+    Ok(Found::NotAll { is_writable: entry.is_writable })
+}
+
+async fn modified(shared: &Shared) -> Result<Option<String>, RestError> {
+    let server = shared.link.server().await?;
+    Ok(server.contents(&path(shared), Want::Meta).await?.last_modified)
+}
+
+fn path(shared: &Shared) -> String {
+    shared.state().live.path().unwrap_or_else(|| shared.path.clone())
+}

@@ -1,0 +1,147 @@
+//! Edits: made on the newest state, confirmed to be in the file, and made again where a connection or a server lost them.
+
+use notebook::{Edit, Notebook};
+use workspace::{Applied, Error, Expected, Saved, Side};
+
+use super::confirm::{Confirmed, confirm};
+use super::intent::{Intent, are_outputs};
+use super::shared::{Phase, Shared, State};
+use crate::failure;
+
+/// How often a lost edit is made again.
+const AGAIN: u32 = 3;
+
+impl Shared {
+    /// Makes all of `edits` or none, and waits until they are in the file or it is clear that this takes longer.
+    pub(super) async fn change(&self, edits: Vec<Edit>, expected: Vec<Expected>) -> Result<Applied, Error> {
+        if let Err(error) = self.synced().await {
+            return self.owe(edits, &expected, error);
+        }
+        let (intents, mut notebook) = self.make(edits, &expected)?;
+        let mut again = 0;
+        loop {
+            let saved = match confirm(self, &intents).await {
+                Confirmed::OnDisk => Saved::OnDisk,
+                Confirmed::NotYet(why) => Saved::NotYet(why),
+                Confirmed::Lost if again == AGAIN => Saved::NotYet(
+                    "the server loses what is edited before it saves it; see its log".to_owned(),
+                ),
+                Confirmed::Lost => {
+                    again += 1;
+                    if let Err(error) = self.synced().await {
+                        self.state().owed.extend(intents);
+                        let why = format!(
+                            "{} The change is sent again once the connection is back, if nobody has changed the same \
+                             cells by then.",
+                            error.cause
+                        );
+                        return Ok(Applied { notebook, saved: Saved::NotYet(why) });
+                    }
+                    notebook = self.mend(&intents)?;
+                    continue;
+                }
+            };
+            let mut state = self.state();
+            let notebook = self.snapshot(&mut state).unwrap_or(notebook);
+            return Ok(Applied { notebook, saved });
+        }
+    }
+
+    /// Makes edits that nobody waits for to be stored.
+    pub(super) fn show(&self, edits: &[Edit]) -> Result<(), Error> {
+        let mut state = self.state();
+        if !self.is_synced() {
+            // What is shown now is shown again, and stored, at the end.
+            return Ok(());
+        }
+        let state = &mut *state;
+        self.snapshot(state)?;
+        let update = state.live.apply(edits).map_err(|error| failure::refused(&self.path, &error))?;
+        state.tell(&update);
+        Ok(())
+    }
+
+    fn make(&self, edits: Vec<Edit>, expected: &[Expected]) -> Result<(Vec<Intent>, Notebook), Error> {
+        let mut state = self.state();
+        let state = &mut *state;
+        let before = self.snapshot(state)?;
+        for expected in expected {
+            expected.check(&before)?;
+        }
+        let update = state.live.apply(&edits).map_err(|error| failure::refused(&self.path, &error))?;
+        state.tell(&update);
+        let intents = edits.into_iter().map(|edit| Intent::of(edit, &before)).collect();
+        Ok((intents, self.snapshot(state)?))
+    }
+
+    /// Makes again what is not there any more. Fails if somebody has changed what it was made on.
+    fn mend(&self, intents: &[Intent]) -> Result<Notebook, Error> {
+        let mut state = self.state();
+        let state = &mut *state;
+        let mut now = self.snapshot(state)?;
+        let mut lost = Vec::new();
+        for intent in intents {
+            if intent.holds(&now) {
+                continue;
+            }
+            match intent.again(&now).and_then(|edit| state.live.apply(&[edit]).ok()) {
+                Some(update) => {
+                    state.tell(&update);
+                    now = self.snapshot(state)?;
+                }
+                None => lost.push(intent.describe()),
+            }
+        }
+        if lost.is_empty() {
+            return Ok(now);
+        }
+        Err(Error::new(
+            Side::Place,
+            format!(
+                "The server lost an edit of {:?}, or replaced it by what is on disk, and others have changed the same \
+                 cells since. Not kept: {}.",
+                self.path,
+                lost.join(", ")
+            ),
+            "Call read_notebook to see the cells as they are now, then edit again.",
+        ))
+    }
+
+    /// Keeps outputs for when the connection is back. Anything else is refused: others may edit meanwhile.
+    fn owe(&self, edits: Vec<Edit>, expected: &[Expected], error: Error) -> Result<Applied, Error> {
+        let was_synced =
+            matches!(&*self.phase.borrow(), Phase::Away(away) if away.was_synced && !away.is_dismissed);
+        if !was_synced || !expected.is_empty() || !are_outputs(&edits) {
+            return Err(Error { cause: format!("{} Nothing was changed.", error.cause), ..error });
+        }
+        let mut state = self.state();
+        let state = &mut *state;
+        let mut notebook = self.snapshot(state)?;
+        for edit in &edits {
+            notebook.apply(edit.clone()).map_err(|error| failure::refused(&self.path, &error))?;
+        }
+        state.owed.extend(edits.into_iter().map(|edit| Intent::of(edit, &notebook)));
+        let why = format!("{} The outputs are sent once the connection is back.", error.cause);
+        Ok(Applied { notebook, saved: Saved::NotYet(why) })
+    }
+
+    /// Makes what was promised, on the document that has just come.
+    pub(super) fn settle(&self, state: &mut State) {
+        let owed = std::mem::take(&mut state.owed);
+        let Ok(mut now) = self.snapshot(state) else { return };
+        for intent in owed {
+            if intent.holds(&now) {
+                continue;
+            }
+            match intent.again(&now).and_then(|edit| state.live.apply(&[edit]).ok()) {
+                Some(update) => {
+                    state.tell(&update);
+                    if let Ok(next) = self.snapshot(state) {
+                        now = next;
+                    }
+                }
+                None => tracing::warn!(path = self.path, lost = intent.describe(), "an edit was not kept"),
+            }
+        }
+    }
+}

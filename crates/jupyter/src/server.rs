@@ -1,0 +1,127 @@
+//! A Jupyter server as a place.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, join};
+use rest::Status;
+use workspace::{
+    Choice, Document, Error, FileEntry, Future, Kernel, KernelRequest, KernelspecInfo, Mode, Place,
+};
+
+use crate::documents::Documents;
+use crate::kernels::Kernels;
+use crate::link::Link;
+use crate::listing;
+use crate::paths::Prefix;
+use crate::settings::Settings;
+
+/// How long saying goodbye may take.
+const END: Duration = Duration::from_secs(4);
+
+/// A Jupyter server: its notebooks, edited together with people where the server allows it, and its kernels. They may be
+/// on two servers.
+pub struct Jupyter {
+    prefix: Prefix,
+    link: Arc<Link>,
+    /// The server of the kernels.
+    kernel_link: Arc<Link>,
+    documents: Documents,
+    kernels: Kernels,
+    /// The one that was set, or that the server's address shows.
+    notebook: Option<String>,
+}
+
+impl Jupyter {
+    /// Contacts nothing.
+    pub fn new(settings: Settings) -> Arc<Self> {
+        let Settings { documents, kernels, options, prefix, notebook, kernel } = settings;
+        let prefix = Prefix::new(prefix);
+        let link = Arc::new(Link::new(documents, options.clone()));
+        let kernel_link = kernels.map_or_else(|| link.clone(), |source| Arc::new(Link::new(source, options)));
+        Arc::new(Self {
+            documents: Documents::new(link.clone(), prefix.clone()),
+            kernels: Kernels::new(kernel_link.clone(), prefix.clone(), kernel),
+            notebook: notebook.or_else(|| link.notebook()),
+            prefix,
+            link,
+            kernel_link,
+        })
+    }
+
+    /// Contacts the server. Fails if it cannot be used, and says what is wrong.
+    pub async fn status(&self) -> Result<Status, Error> {
+        self.link.call(None, |server| async move { server.status().await }).await
+    }
+
+    /// Whether the server of the kernels answers.
+    pub async fn kernel_status(&self) -> Result<Status, Error> {
+        self.kernel_link.call(None, |server| async move { server.status().await }).await
+    }
+}
+
+impl Place for Jupyter {
+    fn description(&self) -> String {
+        let documents = self.link.title();
+        if Arc::ptr_eq(&self.link, &self.kernel_link) {
+            documents
+        } else {
+            format!("{documents}, with kernels of {}", self.kernel_link.title())
+        }
+    }
+
+    fn prefix(&self) -> &str {
+        self.prefix.as_str()
+    }
+
+    fn first_notebook(&self) -> Option<String> {
+        self.notebook.as_deref().map(|path| self.prefix.shown(path.trim_matches('/')))
+    }
+
+    fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {
+        let path = path.to_owned();
+        async move { listing::list(&self.link, &self.prefix, &path, max_depth).await }.boxed()
+    }
+
+    fn notebooks(&self, limit: usize) -> Future<'_, Vec<String>> {
+        listing::notebooks(&self.link, &self.prefix, limit).boxed()
+    }
+
+    fn open(&self, path: &str, mode: Mode) -> Future<'_, Arc<dyn Document>> {
+        let path = path.to_owned();
+        async move { Ok(self.documents.open(&path, mode).await? as Arc<dyn Document>) }.boxed()
+    }
+
+    fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
+        async {
+            let specs = self.kernels.specs().await?.specs.into_iter().map(|spec| KernelspecInfo {
+                name: spec.name,
+                display_name: spec.display_name,
+                language: spec.language.to_lowercase(),
+                environment: String::new(),
+            });
+            Ok(specs.collect())
+        }
+        .boxed()
+    }
+
+    fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>> {
+        async {
+            let kernels = self.kernels.list().await?;
+            Ok(kernels.into_iter().map(|kernel| kernel as Arc<dyn Kernel>).collect())
+        }
+        .boxed()
+    }
+
+    fn kernel(&self, request: KernelRequest) -> Future<'_, Choice> {
+        self.kernels.choose(request).boxed()
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_, ()> {
+        async {
+            let _ = tokio::time::timeout(END, join(self.documents.leave(), self.kernels.leave())).await;
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,36 @@
+//! What the operator of the program has set about servers.
+
+use std::path::PathBuf;
+
+use rest::{Credentials, Options};
+
+/// Where a server is.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// It was named.
+    Given {
+        /// Its address, as people paste it.
+        url: String,
+        /// What to show it.
+        credentials: Credentials,
+    },
+    /// The newest that leaves its file in Jupyter's runtime folder is taken.
+    Discover(PathBuf),
+}
+
+/// How to reach the servers that make up one place.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The server that holds the notebooks.
+    pub documents: Source,
+    /// The server that runs the kernels, if that is another. What one is shown is never shown to the other.
+    pub kernels: Option<Source>,
+    /// Certificates, proxies, the `User-Agent`.
+    pub options: Options,
+    /// What the paths of the place begin with where they are shown; empty for the first place of a program.
+    pub prefix: String,
+    /// The notebook that agents mean if they name none.
+    pub notebook: Option<String>,
+    /// The kernel to use for whatever names no other.
+    pub kernel: Option<String>,
+}

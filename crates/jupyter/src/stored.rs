@@ -1,0 +1,168 @@
+//! A notebook on a server where nobody edits together: it is read and written through the contents API.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use notebook::{Edit, Notebook};
+use rest::{Entry, Want};
+use tokio::sync::{Mutex, watch};
+use workspace::{Applied, Error, Expected, Saved, Side};
+
+use crate::failure;
+use crate::link::Link;
+
+/// How often a change is made again on what somebody else has just written.
+const WRITINGS: u32 = 20;
+
+/// What an agent is told of such a notebook.
+pub(crate) const NOTICE: &str = "This server has no real-time collaboration: a person who has the notebook open sees \
+    changes only after reloading it, and may be asked whether to overwrite them. Install jupyter-collaboration on the \
+    server to edit together.";
+
+/// A stored notebook. The newest state that is known of it is kept.
+pub(crate) struct Stored {
+    link: Arc<Link>,
+    path: String,
+    /// Also the queue of those who want to change it.
+    known: Mutex<Option<Known>>,
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Clone)]
+struct Known {
+    notebook: Notebook,
+    version: Version,
+}
+
+/// What tells one content of a file from another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Version {
+    hash: Option<String>,
+    modified: Option<String>,
+    size: Option<u64>,
+}
+
+impl Version {
+    fn of(entry: &Entry) -> Self {
+        Self { hash: entry.hash.clone(), modified: entry.last_modified.clone(), size: entry.size }
+    }
+
+    /// Whether both surely are the same content. Times are as coarse as the server's disk has them.
+    fn is_same(&self, other: &Self) -> bool {
+        match (&self.hash, &other.hash) {
+            (Some(one), Some(other)) => one == other,
+            _ => self.modified.is_some() && self.modified == other.modified && self.size == other.size,
+        }
+    }
+}
+
+impl Stored {
+    pub(crate) fn new(link: Arc<Link>, path: String, changes: watch::Sender<u64>) -> Self {
+        Self { link, path, known: Mutex::new(None), changes }
+    }
+
+    pub(crate) async fn snapshot(&self) -> Result<Notebook, Error> {
+        let mut known = self.known.lock().await;
+        Ok(self.refresh(&mut known).await?.notebook)
+    }
+
+    pub(crate) async fn apply(&self, edits: &[Edit], expected: &[Expected]) -> Result<Applied, Error> {
+        let mut known = self.known.lock().await;
+        for _ in 0..WRITINGS {
+            let current = self.refresh(&mut known).await?;
+            for expected in expected {
+                expected.check(&current.notebook)?;
+            }
+            let mut notebook = current.notebook.clone();
+            for edit in edits {
+                notebook.apply(edit.clone()).map_err(|error| failure::refused(&self.path, &error))?;
+            }
+            if !notebook.is_touched() {
+                return Ok(Applied { notebook, saved: Saved::OnDisk });
+            }
+            // As late as can be: there is no way to let the server check and write in one.
+            if !self.meta().await?.is_same(&current.version) {
+                continue;
+            }
+            let written = self.write(&notebook).await?;
+            let now = self.meta().await?;
+            if now.modified != written.modified {
+                // Somebody wrote at the same moment; what is there now decides.
+                let current = self.refresh(&mut known).await?;
+                if edits.iter().all(|edit| edit.holds(&current.notebook)) {
+                    return Ok(Applied { notebook: current.notebook, saved: Saved::OnDisk });
+                }
+                continue;
+            }
+            *known = Some(Known { notebook: notebook.clone(), version: now });
+            return Ok(Applied { notebook, saved: Saved::OnDisk });
+        }
+        Err(Error::new(
+            Side::Place,
+            format!("Others keep changing the notebook {:?}; nothing was written.", self.path),
+            "Try again in a moment.",
+        ))
+    }
+
+    /// Reads the file if it changed since it was last read. For whoever wants to hear of changes.
+    pub(crate) async fn look(&self) {
+        let mut known = self.known.lock().await;
+        if known.is_some()
+            && let Err(error) = self.refresh(&mut known).await
+        {
+            tracing::debug!("{}: {}", self.path, error.cause);
+        }
+    }
+
+    async fn refresh(&self, known: &mut Option<Known>) -> Result<Known, Error> {
+        if let Some(known) = &*known
+            && self.meta().await?.is_same(&known.version)
+        {
+            return Ok(known.clone());
+        }
+        let path = self.path.clone();
+        let read = self.link.attempt(None, |server| {
+            let path = path.clone();
+            async move { server.contents(&path, Want::Notebook).await }
+        });
+        let entry = read.await.map_err(|error| self.failure(error))?;
+        let version = Version::of(&entry);
+        let content =
+            entry.content.ok_or_else(|| failure::unreadable(&self.path, &"the server sent no content"))?;
+        let mut notebook =
+            Notebook::parse(content).map_err(|error| failure::unreadable(&self.path, &error))?;
+        if let Some(before) = &*known {
+            notebook.carry_ids(&before.notebook);
+        }
+        let now = Known { notebook, version };
+        if known.replace(now.clone()).is_some() {
+            self.changes.send_modify(|count| *count += 1);
+        }
+        Ok(now)
+    }
+
+    async fn meta(&self) -> Result<Version, Error> {
+        let path = self.path.clone();
+        let asked = self.link.attempt(None, |server| {
+            let path = path.clone();
+            async move { server.contents(&path, Want::Meta).await }
+        });
+        asked.await.map(|entry| Version::of(&entry)).map_err(|error| self.failure(error))
+    }
+
+    async fn write(&self, notebook: &Notebook) -> Result<Version, Error> {
+        let mut text = Vec::new();
+        notebook.write(&mut text).map_err(|error| failure::ours(&error))?;
+        // Not tried again by itself: what was written may have been written.
+        let server = self.link.server().await.map_err(failure::of)?;
+        let written = server.save_notebook(&self.path, vec![Bytes::from(text)]).await;
+        written.map(|entry| Version::of(&entry)).map_err(failure::of)
+    }
+
+    fn failure(&self, error: rest::RestError) -> Error {
+        if error.kind == rest::Kind::NotFound {
+            return failure::no_notebook(&self.path, &self.link.title());
+        }
+        failure::of(error)
+    }
+}
