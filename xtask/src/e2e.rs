@@ -34,7 +34,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             .env("PATH", command::path_with(&parts.programs)?)
             .env("CELLBRIDGE_BIN", project.target.join("debug").join(program))
             .env("CELLBRIDGE_CHROMIUM", &parts.chromium)
-            .env("CELLBRIDGE_E2E_NODE_MODULES", &parts.node_modules),
+            .env("CELLBRIDGE_E2E_NODE_MODULES", &parts.node_modules)
+            .env("CELLBRIDGE_E2E_JUPYTER_PLAIN", &parts.servers.plain)
+            .env("CELLBRIDGE_E2E_JUPYTER_RTC", &parts.servers.collaboration)
+            .env("CELLBRIDGE_E2E_JUPYTER_JSD", &parts.servers.documents)
+            .env("CELLBRIDGE_E2E_ARTIFACTS", project.target.join("e2e/artifacts")),
     )
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn measure(program: &str, python: &str) -> Result<()> {
 
     let starts = (0..STARTS).map(|_| Ok(start(&mut ground.server())?.1)).collect::<Result<_>>()?;
     rows.push(time("start to the initialize reply, p50", median(starts), "<= 10 ms", 10));
-    let mut desk = Desk::open(&ground)?;
+    let mut desk = Desk::open(&mut ground.server())?;
     let alone = resident(desk.id())?;
     rows.push(Row {
         what: "resident before a kernel is used",

@@ -86,7 +86,7 @@ impl Ground {
 }
 
 /// A notebook as people have them: text, code, and a few lines of output.
-fn notebook(cells: usize) -> Value {
+pub(super) fn notebook(cells: usize) -> Value {
     let cell = |index: usize| {
         let id = format!("cell-{index}");
         if index.is_multiple_of(4) {

@@ -1,12 +1,13 @@
 //! The two that are measured: the program as an agent has it, and Python's client.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::lines::Lines;
+use super::lines::{Lines, id_of};
 use super::local::text_of;
 use super::local_ground::Ground;
 use super::start::{INITIALIZED, start};
@@ -18,8 +19,8 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub(crate) fn open(ground: &Ground) -> Result<Self> {
-        let (mut server, _) = start(&mut ground.server())?;
+    pub(crate) fn open(server: &mut Command) -> Result<Self> {
+        let (mut server, _) = start(server)?;
         server.send(INITIALIZED)?;
         Ok(Self { server, requests: 1 })
     }
@@ -39,6 +40,29 @@ impl Desk {
         let answer = self.server.answer(self.requests)?;
         let taken = begin.elapsed();
         Ok((taken, text_of(answer)?))
+    }
+}
+
+impl Desk {
+    /// Calls a tool `count` times at once; gives the time until the last answer was read.
+    pub(crate) fn call_at_once(&mut self, count: usize, tool: &str, arguments: &Value) -> Result<Duration> {
+        let first = self.requests + 1;
+        self.requests += count;
+        let params = json!({ "name": tool, "arguments": arguments });
+        let begin = Instant::now();
+        for id in first..first + count {
+            let line = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+            self.server.send(&line.to_string())?;
+        }
+        let mut answered = 0;
+        while answered < count {
+            let line = self.server.read()?;
+            if id_of(line).is_ok_and(|id| (first..first + count).contains(&id)) {
+                text_of(line)?;
+                answered += 1;
+            }
+        }
+        Ok(begin.elapsed())
     }
 }
 

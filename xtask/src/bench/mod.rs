@@ -6,6 +6,9 @@
 
 mod colab;
 mod duration;
+mod jupyter;
+mod jupyter_floor;
+mod jupyter_ground;
 mod lines;
 mod local;
 mod local_ground;
@@ -33,21 +36,30 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             let environment = provision::environment(&Project::find()?)?;
             in_release("measure-local", &[environment.python.as_os_str()])
         }
+        ["jupyter"] => {
+            let project = Project::find()?;
+            let (server, original) =
+                (provision::collaboration_server(&project)?, provision::original(&project)?);
+            let program = original.programs.join("jupyter-mcp-server");
+            in_release("measure-jupyter", &[server.python.as_os_str(), program.as_os_str()])
+        }
         // From here on for this executable alone.
         ["measure-colab", program] => colab::measure(program),
         ["measure-local", program, python] => local::measure(program, python),
+        ["measure-jupyter", program, python, original] => jupyter::measure(program, python, original),
         ["floor-stdio"] => lines::echo(),
         ["floor-websocket"] => runtime()?.block_on(websocket::echo()),
         ["page", port, token] => runtime()?.block_on(page::serve(port.parse()?, token)),
         ["--help" | "-h"] => {
             println!(
-                "Usage: cargo xtask bench colab|local\n\n\
+                "Usage: cargo xtask bench colab|jupyter|local\n\n\
                  colab  start, memory, calls and a large result of `cellbridge colab`\n\
+                 jupyter  the tools of `cellbridge jupyter`, beside jupyter-mcp-server on the same server\n\
                  local  start, memory, executions and files of `cellbridge`, beside Python's blocking client"
             );
             Ok(())
         }
-        _ => bail!("`cargo xtask bench colab` and `cargo xtask bench local` are what can be measured"),
+        _ => bail!("`cargo xtask bench colab`, `jupyter` and `local` are what can be measured"),
     }
 }
 

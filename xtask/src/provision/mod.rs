@@ -10,11 +10,9 @@ mod stamp;
 
 use std::path::PathBuf;
 
-/// Provides the virtual environment alone.
-pub(crate) use python::provide as environment;
-
 use anyhow::Result;
 
+use self::python::{Environment, Purpose};
 use crate::project::Project;
 
 /// What the end-to-end tests are told about.
@@ -27,13 +25,45 @@ pub(crate) struct Parts {
     pub(crate) node_modules: PathBuf,
     /// The browser.
     pub(crate) chromium: PathBuf,
+    /// The Jupyter servers.
+    pub(crate) servers: Servers,
+}
+
+/// The interpreters whose environments hold Jupyter servers.
+pub(crate) struct Servers {
+    /// Without anything for working together.
+    pub(crate) plain: PathBuf,
+    /// With jupyter-collaboration, and `JupyterHub`.
+    pub(crate) collaboration: PathBuf,
+    /// With jupyter-server-documents.
+    pub(crate) documents: PathBuf,
 }
 
 /// Provides all parts, doing only what is missing.
 pub(crate) fn all(project: &Project) -> Result<Parts> {
     // The browser comes first: where it can't be installed, a person learns that before any download.
     let chromium = browser::provide()?;
-    let environment = python::provide(project)?;
+    let environment = environment(project)?;
     let node_modules = node::provide(project, &environment)?;
-    Ok(Parts { python: environment.python, programs: environment.programs, node_modules, chromium })
+    let servers = Servers {
+        plain: python::provide(project, Purpose::PlainServer)?.python,
+        collaboration: collaboration_server(project)?.python,
+        documents: python::provide(project, Purpose::DocumentsServer)?.python,
+    };
+    Ok(Parts { python: environment.python, programs: environment.programs, node_modules, chromium, servers })
+}
+
+/// Provides the virtual environment of the tests alone.
+pub(crate) fn environment(project: &Project) -> Result<Environment> {
+    python::provide(project, Purpose::Tests)
+}
+
+/// Provides the environment of a Jupyter server with jupyter-collaboration alone.
+pub(crate) fn collaboration_server(project: &Project) -> Result<Environment> {
+    python::provide(project, Purpose::CollaborationServer)
+}
+
+/// Provides the environment of `jupyter-mcp-server` alone.
+pub(crate) fn original(project: &Project) -> Result<Environment> {
+    python::provide(project, Purpose::Original)
 }

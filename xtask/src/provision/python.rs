@@ -1,4 +1,5 @@
-//! The virtual environment of the end-to-end tests. Its packages bring Node along, too.
+//! The virtual environments of the end-to-end tests: the one of the tests, whose packages bring Node along, too, and one
+//! for each kind of Jupyter server they start.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,18 +22,58 @@ pub(crate) struct Environment {
     pub(crate) programs: PathBuf,
 }
 
-/// Creates the environment and installs `e2e/requirements.txt` if that changed.
-pub(crate) fn provide(project: &Project) -> Result<Environment> {
-    let home = project.target.join("e2e/venv");
+/// What an environment is for. Servers get environments of their own: what is installed beside a Jupyter server
+/// becomes a part of it.
+#[derive(Clone, Copy)]
+pub(crate) enum Purpose {
+    /// The tests themselves.
+    Tests,
+    /// A Jupyter server without anything for working together.
+    PlainServer,
+    /// A server with jupyter-collaboration; `JupyterHub`, too.
+    CollaborationServer,
+    /// A server with jupyter-server-documents.
+    DocumentsServer,
+    /// The program that `cellbridge jupyter` replaces, to be measured beside it.
+    Original,
+}
+
+impl Purpose {
+    /// The list of packages, below the root.
+    fn requirements(self) -> &'static str {
+        match self {
+            Self::Tests => "e2e/requirements.txt",
+            Self::PlainServer => "e2e/jupyter/plain.txt",
+            Self::CollaborationServer => "e2e/jupyter/rtc.txt",
+            Self::DocumentsServer => "e2e/jupyter/jsd.txt",
+            Self::Original => "e2e/jupyter/original.txt",
+        }
+    }
+
+    /// The environment's folder, below the target folder.
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Tests => "e2e/venv",
+            Self::PlainServer => "e2e/jupyter-plain",
+            Self::CollaborationServer => "e2e/jupyter-rtc",
+            Self::DocumentsServer => "e2e/jupyter-jsd",
+            Self::Original => "e2e/original",
+        }
+    }
+}
+
+/// Creates an environment and installs its packages if the list of them changed.
+pub(crate) fn provide(project: &Project, purpose: Purpose) -> Result<Environment> {
+    let home = project.target.join(purpose.folder());
     let programs = home.join(if cfg!(windows) { "Scripts" } else { "bin" });
     let python = programs.join(format!("python{}", std::env::consts::EXE_SUFFIX));
-    let requirements = project.root.join("e2e/requirements.txt");
+    let requirements = project.root.join(purpose.requirements());
     let stamp = Stamp::new(home.join("requirements.stamp"), stamp::source(&requirements)?);
     // The link to the interpreter breaks when the machine's Python is replaced.
     if !(stamp.is_fresh() && python.exists()) {
         stamp.clear()?;
         create(&home)?;
-        println!("xtask: installing e2e/requirements.txt");
+        println!("xtask: installing {}", purpose.requirements());
         command::run(
             project
                 .command(&python)
