@@ -36,10 +36,6 @@ pub(crate) async fn serve(options: jupyter_args::Jupyter) -> anyhow::Result<()> 
     let _log = logging::start(&serving.logging, secrets)?;
 
     let reach = reach(options.ca_file.clone());
-    let url = match (&documents, &kernels) {
-        (Source::Given { url, .. }, None) => Some(url.clone()),
-        _ => None,
-    };
     let place = Jupyter::new(Settings {
         documents,
         kernels,
@@ -48,7 +44,7 @@ pub(crate) async fn serve(options: jupyter_args::Jupyter) -> anyhow::Result<()> 
         notebook: given(options.document_id.as_deref()).map(str::to_owned),
         kernel: either(options.code_sandbox_id.as_deref(), "RUNTIME_ID"),
     });
-    let dialer: Arc<dyn Connector> = Dialer::new(reach, url.as_deref().map(|url| (url, place.clone())));
+    let dialer: Arc<dyn Connector> = Dialer::new(reach, Some(place.clone()));
     let images = if options.allow_img_output { options.max_images as usize } else { 0 };
     let settings = workspace::Settings {
         budget: render::Budget { characters: options.max_characters as usize, images },

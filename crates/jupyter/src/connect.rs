@@ -23,14 +23,13 @@ struct Known {
 }
 
 impl Dialer {
-    /// Reaches servers in this way. `first` is the place that is there already, with the URL it was given.
-    pub fn new(options: Options, first: Option<(&str, Arc<Jupyter>)>) -> Arc<Self> {
+    /// Reaches servers in this way. `first` is the place that is there already.
+    pub fn new(options: Options, first: Option<Arc<Jupyter>>) -> Arc<Self> {
         let mut known = HashMap::new();
-        if let Some((url, place)) = first
-            && let Ok(address) = Address::parse(url)
+        if let Some(place) = first
+            && let Some((base, token)) = place.address()
         {
-            let token = address.token.map(|token| token.expose().to_owned());
-            known.insert(address.base.to_string(), Known { token, place });
+            known.insert(base, Known { token, place });
         }
         Arc::new(Self { options, known: Mutex::new(known) })
     }

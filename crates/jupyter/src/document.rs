@@ -257,3 +257,6 @@ impl Document for ServerDocument {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

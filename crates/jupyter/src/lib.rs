@@ -15,6 +15,8 @@ mod room;
 mod server;
 mod settings;
 mod stored;
+#[cfg(test)]
+mod testing;
 mod time;
 
 pub use connect::Dialer;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rest::{Address, Kind, Options, RestError, Server, discover};
+use rest::{Address, Credentials, Kind, Options, RestError, Server, discover};
 use tokio::sync::mpsc;
 use workspace::Error;
 
@@ -52,6 +52,17 @@ impl Link {
             Source::Given { url, .. } => Address::parse(url).ok()?.notebook,
             Source::Discover(_) => None,
         }
+    }
+
+    /// Its base URL and token, if it was named.
+    pub(crate) fn address(&self) -> Option<(String, Option<String>)> {
+        let Source::Given { url, credentials } = &self.source else { return None };
+        let address = Address::parse(url).ok()?;
+        let token = match credentials {
+            Credentials::Token(token) => Some(token.clone()),
+            _ => address.token,
+        };
+        Some((address.base.to_string(), token.map(|token| token.expose().to_owned())))
     }
 
     /// The server, which need not be reachable.
@@ -156,7 +167,7 @@ impl Link {
             "Start one (`jupyter lab`), or give the address of one with --jupyter-url.",
         );
         for found in running {
-            let credentials = rest::Credentials::None;
+            let credentials = Credentials::None;
             let server = Server::new(&found.address, credentials, &self.options)?;
             match server.status().await {
                 Ok(_) => {

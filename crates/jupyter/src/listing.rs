@@ -3,10 +3,11 @@
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use rest::{Entry, EntryKind, RestError, Want};
+use rest::{Entry, EntryKind, Kind, RestError, Want};
 use tokio::time::{Duration, Instant, timeout_at};
-use workspace::{Error, FileEntry, FileKind};
+use workspace::{Error, FileEntry, FileKind, Side};
 
+use crate::failure;
 use crate::link::Link;
 use crate::paths::{Prefix, is_notebook};
 use crate::time;
@@ -30,7 +31,8 @@ pub(crate) async fn list(
     max_depth: usize,
 ) -> Result<Vec<FileEntry>, Error> {
     let root = prefix.strip(path)?;
-    let first = link.call(None, |server| folder(server, root.clone())).await?;
+    let first = link.attempt(None, |server| folder(server, root.clone())).await;
+    let first = first.map_err(|error| not_listed(path, link, error))?;
     let mut rows = Vec::new();
     let mut walk = Walk::new(link);
     take(prefix, first, 0, max_depth, &mut rows, &mut walk);
@@ -53,6 +55,19 @@ pub(crate) async fn list(
         rows.push(plain(prefix.shown(&root), FileKind::Unreadable(more)));
     }
     Ok(rows)
+}
+
+fn not_listed(path: &str, link: &Link, error: RestError) -> Error {
+    let what = match error.kind {
+        Kind::NotFound => "There is no folder",
+        Kind::Refused => "There is a file, not a folder,",
+        _ => return failure::of(error),
+    };
+    Error::new(
+        Side::Agent,
+        format!("{what} {path:?} on {}.", link.title()),
+        "Call list_files with path \"\" to see what there is from the root folder on.",
+    )
 }
 
 fn take(

@@ -50,6 +50,11 @@ impl Jupyter {
         })
     }
 
+    /// Its base URL and token, if it was named.
+    pub(crate) fn address(&self) -> Option<(String, Option<String>)> {
+        self.link.address()
+    }
+
     /// Contacts the server. Fails if it cannot be used, and says what is wrong.
     pub async fn status(&self) -> Result<Status, Error> {
         self.link.call(None, |server| async move { server.status().await }).await

@@ -1,6 +1,7 @@
 //! A notebook on a server where nobody edits together: it is read and written through the contents API.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use notebook::{Edit, Notebook};
@@ -13,6 +14,9 @@ use crate::link::Link;
 
 /// How often a change is made again on what somebody else has just written.
 const WRITINGS: u32 = 20;
+
+/// How old a look at the file may be when it is replaced.
+const FRESH: Duration = Duration::from_millis(50);
 
 /// What an agent is told of such a notebook.
 pub(crate) const NOTICE: &str = "This server has no real-time collaboration: a person who has the notebook open sees \
@@ -69,6 +73,7 @@ impl Stored {
     pub(crate) async fn apply(&self, edits: &[Edit], expected: &[Expected]) -> Result<Applied, Error> {
         let mut known = self.known.lock().await;
         for _ in 0..WRITINGS {
+            let looked = Instant::now();
             let current = self.refresh(&mut known).await?;
             for expected in expected {
                 expected.check(&current.notebook)?;
@@ -81,10 +86,11 @@ impl Stored {
                 return Ok(Applied { notebook, saved: Saved::OnDisk });
             }
             // As late as can be: there is no way to let the server check and write in one.
-            if !self.meta().await?.is_same(&current.version) {
+            let text = text(&notebook)?;
+            if looked.elapsed() > FRESH && !self.meta().await?.is_same(&current.version) {
                 continue;
             }
-            let written = self.write(&notebook).await?;
+            let written = self.write(text).await?;
             let now = self.meta().await?;
             if now.modified != written.modified {
                 // Somebody wrote at the same moment; what is there now decides.
@@ -150,12 +156,10 @@ impl Stored {
         asked.await.map(|entry| Version::of(&entry)).map_err(|error| self.failure(error))
     }
 
-    async fn write(&self, notebook: &Notebook) -> Result<Version, Error> {
-        let mut text = Vec::new();
-        notebook.write(&mut text).map_err(|error| failure::ours(&error))?;
+    async fn write(&self, text: Bytes) -> Result<Version, Error> {
         // Not tried again by itself: what was written may have been written.
         let server = self.link.server().await.map_err(failure::of)?;
-        let written = server.save_notebook(&self.path, vec![Bytes::from(text)]).await;
+        let written = server.save_notebook(&self.path, vec![text]).await;
         written.map(|entry| Version::of(&entry)).map_err(failure::of)
     }
 
@@ -165,4 +169,10 @@ impl Stored {
         }
         failure::of(error)
     }
+}
+
+fn text(notebook: &Notebook) -> Result<Bytes, Error> {
+    let mut text = Vec::new();
+    notebook.write(&mut text).map_err(|error| failure::ours(&error))?;
+    Ok(text.into())
 }

@@ -88,12 +88,11 @@ impl<T: Transport> Driver<T> {
             }
             End::Lost => {
                 self.drain().await;
-                match self.transport.how_it_ended() {
-                    Some(how) => how,
-                    None => {
-                        let seen_dead = timeout(OBITUARY, gone).await;
-                        seen_dead.unwrap_or_else(|_| "it closed its connections".to_owned())
-                    }
+                if let Some(how) = self.transport.how_it_ended() {
+                    how
+                } else {
+                    let seen_dead = timeout(OBITUARY, gone).await;
+                    seen_dead.unwrap_or_else(|_| "it closed its connections".to_owned())
                 }
             }
             End::Unwanted => "nobody holds the connection any more".to_owned(),

@@ -2,7 +2,7 @@
 //!
 //! No I/O: requests, messages and the time go in; events go to the sinks, messages to the kernel come out.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use jupyter_protocol::{JupyterMessage, KernelInfoRequest};
@@ -13,6 +13,10 @@ use crate::inputs::Inputs;
 use crate::message::{Channel, Message, Outgoing};
 use crate::reply::Reply;
 use crate::{Event, ExecutionId, Outcome, Sink, Status};
+
+mod single;
+
+use single::{Execution, Stage, output};
 
 /// How many finished executions keep their sinks, for threads that print late and displays that are updated.
 const KEPT: usize = 64;
@@ -49,27 +53,6 @@ struct Doubt {
     answered: Option<Instant>,
 }
 
-struct Execution {
-    sink: Sink,
-    number: u64,
-    stage: Stage,
-    is_silent: bool,
-    /// The kernel turned to other things.
-    is_idle: bool,
-    /// It published an error.
-    has_error: bool,
-    reply: Option<Reply>,
-    /// The displays that it made.
-    displays: HashSet<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Queued,
-    Started,
-    Finished,
-}
-
 impl Executions {
     /// No executions, on a kernel that is ready. `inputs` learns of requests for input.
     pub(crate) fn new(inputs: Inputs) -> Self {
@@ -91,16 +74,7 @@ impl Executions {
     pub(crate) fn add(&mut self, id: ExecutionId, is_silent: bool, sink: Sink) {
         self.requests += 1;
         self.running += 1;
-        let execution = Execution {
-            sink,
-            number: self.requests,
-            stage: Stage::Queued,
-            is_silent,
-            is_idle: false,
-            has_error: false,
-            reply: None,
-            displays: HashSet::new(),
-        };
+        let execution = Execution::new(self.requests, is_silent, sink);
         self.known.insert(id, execution);
     }
 
@@ -161,6 +135,7 @@ impl Executions {
 
     /// Learns that the kernel is a new process: what was running ran on the one before.
     pub(crate) fn replace(&mut self) {
+        self.state = Status::Starting;
         for id in self.unfinished(|execution| execution.stage == Stage::Started) {
             self.finish(&id, |_| (Vec::new(), Outcome::Restarted));
         }
@@ -383,68 +358,9 @@ impl Doubt {
     }
 }
 
-impl Execution {
-    fn is_finished(&self) -> bool {
-        self.stage == Stage::Finished
-    }
-
-    /// Whether all that is missing is the kernel's word that nothing more comes.
-    fn waits_for_idle(&self) -> bool {
-        !self.is_finished() && self.reply.is_some()
-    }
-
-    fn start(&mut self, execution_count: Option<u64>) {
-        if self.stage == Stage::Queued {
-            self.stage = Stage::Started;
-            (self.sink)(Event::Started { execution_count });
-        }
-    }
-
-    fn tell(&mut self, event: Event) {
-        self.start(None);
-        if let Event::Output { output, display_id } = &event {
-            self.has_error |= matches!(output, Output::Error { .. });
-            self.displays.extend(display_id.clone());
-        }
-        (self.sink)(event);
-    }
-
-    /// What its reply shows, and how it ended.
-    fn conclude(&mut self) -> (Vec<Event>, Outcome) {
-        let reply = self.reply.take().unwrap_or_default();
-        if !reply.is_aborted() {
-            self.start(reply.execution_count());
-        }
-        let may_show_error = !self.has_error && !self.is_silent;
-        let (outputs, outcome) = reply.into_end(may_show_error);
-        (outputs.into_iter().map(|shown| output(shown, None)).collect(), outcome)
-    }
-
-    /// It is over, and how it ended was lost with the connection.
-    fn lose(&mut self) -> (Vec<Event>, Outcome) {
-        let (name, value) = ("ConnectionLost".to_owned(), match self.stage {
-            Stage::Queued => {
-                "The connection to the kernel was lost when this was about to run, and the kernel says nothing of it. \
-                 It is not known whether it ran."
-            }
-            _ => {
-                "The connection to the kernel was lost while this ran. It is over; how it ended is not known, and \
-                 outputs may be missing."
-            }
-        }
-        .to_owned());
-        let shown =
-            Output::Error { name: name.clone(), value: value.clone(), traceback: vec![value.clone()] };
-        let shown = if self.stage == Stage::Queued { Vec::new() } else { vec![output(shown, None)] };
-        (shown, Outcome::Error { execution_count: None, name, value })
-    }
-}
-
-fn output(output: Output, display_id: Option<String>) -> Event {
-    Event::Output { output, display_id }
-}
-
 #[cfg(test)]
 mod interleavings;
+#[cfg(test)]
+mod losses;
 #[cfg(test)]
 mod stories;

@@ -5,6 +5,7 @@ use yrs::{
     Any, Array, GetString, In, Map, MapPrelim, MapRef, Out, ReadTxn, TextPrelim, Transact, TransactionMut,
 };
 
+use crate::elements::elements;
 use crate::{ApplyError, LiveNotebook, change, copy, outputs, read, read_cell, shape};
 
 impl LiveNotebook {
@@ -42,7 +43,10 @@ impl LiveNotebook {
             Out::YMap(cell) => read_cell::identity(cell.as_ref()).is_some(),
             _ => false,
         };
-        self.cells.iter(txn).map(|cell| if is_shown(&cell) { ids.next() } else { None }).collect()
+        elements(&self.cells, txn)
+            .into_iter()
+            .map(|cell| if is_shown(&cell) { ids.next() } else { None })
+            .collect()
     }
 
     /// Makes one edit, which fits the notebook.

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use yrs::types::AsPrelim;
-use yrs::{Any, Array, ArrayPrelim, In, Map, MapPrelim, Out, ReadTxn};
+use yrs::{Any, ArrayPrelim, In, Map, MapPrelim, Out, ReadTxn};
 
+use crate::elements::elements;
 use crate::read::DEEPEST;
 
 /// A copy with all that it holds, shared types as shared types. What is nested deeper than a notebook is left out.
@@ -14,7 +15,8 @@ pub(crate) fn of<T: ReadTxn>(value: &Out, txn: &T, depth: usize) -> In {
         // With its formats, if it has any.
         Out::YText(text) => In::Text(text.as_prelim(txn)),
         Out::YArray(array) if depth < DEEPEST => {
-            let elements: Vec<In> = array.iter(txn).map(|element| of(&element, txn, depth + 1)).collect();
+            let elements: Vec<In> =
+                elements(array, txn).iter().map(|element| of(element, txn, depth + 1)).collect();
             In::Array(ArrayPrelim::from(elements))
         }
         Out::YMap(map) if depth < DEEPEST => {

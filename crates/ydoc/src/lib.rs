@@ -8,6 +8,7 @@
 mod apply;
 mod change;
 mod copy;
+mod elements;
 mod error;
 mod frame;
 mod guard;

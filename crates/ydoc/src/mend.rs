@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use yrs::{Array, ID, Map, MapRef, Out, ReadTxn, Transact};
 
+use crate::elements::elements;
 use crate::{LiveNotebook, read, read_cell};
 
 /// So many moves are remembered.
@@ -18,7 +19,7 @@ impl LiveNotebook {
             _ => false,
         };
         // Where several have the id already, that is not for us to mend.
-        let is_only = self.cells.iter(&txn).filter(has_id).count() <= 1;
+        let is_only = elements(&self.cells, &txn).into_iter().filter(has_id).count() <= 1;
         drop(txn);
         if self.moved.len() >= REMEMBERED {
             self.moved.clear();
@@ -41,7 +42,7 @@ impl LiveNotebook {
         }
         let mut txn = self.doc.transact_mut();
         let mut copies: HashMap<String, Vec<(ID, u32)>> = HashMap::new();
-        for (place, cell) in (0..).zip(self.cells.iter(&txn)) {
+        for (place, cell) in (0..).zip(elements(&self.cells, &txn)) {
             let Out::YMap(cell) = cell else { continue };
             if let Some((id, identity)) =
                 raw_id(&cell, &txn).filter(|id| self.moved.contains(id)).zip(identity(&cell))

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use yrs::{Any, Array, GetString, Map, Number, Out, ReadTxn};
+use yrs::{Any, GetString, Map, Number, Out, ReadTxn};
+
+use crate::elements::elements;
 
 /// Values nested deeper than this are left out: serde reads no deeper ones either.
 pub(crate) const DEEPEST: usize = 100;
@@ -17,9 +19,9 @@ pub(crate) fn value<T: ReadTxn>(value: &Out, txn: &T, depth: usize, out: &mut Ve
         Out::YText(text) => string(&text.get_string(txn), out),
         Out::YArray(array) if depth < DEEPEST => {
             out.push(b'[');
-            for (index, element) in array.iter(txn).enumerate() {
+            for (index, element) in elements(array, txn).iter().enumerate() {
                 comma(index, out);
-                self::value(&element, txn, depth + 1, out);
+                self::value(element, txn, depth + 1, out);
             }
             out.push(b']');
         }

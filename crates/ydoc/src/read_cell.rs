@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use notebook::Json;
 use yrs::branch::Branch;
-use yrs::{Any, Array, BranchID, ID, Map, MapRef, Out, ReadTxn};
+use yrs::{Any, BranchID, ID, Map, MapRef, Out, ReadTxn};
 
+use crate::elements::elements;
 use crate::read::{self, comma, key, string};
 
 /// The identity of a shared type below the roots: where and when it was inserted.
@@ -116,7 +117,7 @@ fn is_list_of_strings<T: ReadTxn>(value: &Out, txn: &T) -> bool {
     match value {
         Out::Any(Any::Array(lines)) => lines.iter().all(|line| matches!(line, Any::String(_))),
         Out::YArray(lines) => {
-            lines.iter(txn).all(|line| matches!(line, Out::Any(Any::String(_)) | Out::YText(_)))
+            elements(lines, txn).iter().all(|line| matches!(line, Out::Any(Any::String(_)) | Out::YText(_)))
         }
         _ => false,
     }
@@ -134,7 +135,7 @@ fn count(value: &Out, out: &mut Vec<u8>) {
 /// The outputs that are objects.
 fn outputs<T: ReadTxn>(value: &Out, txn: &T, out: &mut Vec<u8>) {
     let outputs: Vec<Out> = match value {
-        Out::YArray(outputs) => outputs.iter(txn).collect(),
+        Out::YArray(outputs) => elements(outputs, txn),
         Out::Any(Any::Array(outputs)) => outputs.iter().cloned().map(Out::Any).collect(),
         _ => Vec::new(),
     };

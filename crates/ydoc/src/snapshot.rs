@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use notebook::{Cell, Json, Notebook};
-use yrs::{Any, Array, ArrayRef, DeepObservable, ID, Map, MapRef, Observable, Out, ReadTxn};
+use yrs::{Any, ArrayRef, DeepObservable, ID, Map, MapRef, Observable, Out, ReadTxn};
 
+use crate::elements::elements;
 use crate::{read, read_cell};
 
 /// The key of our observers: each shared type has at most one.
@@ -122,7 +123,7 @@ impl Cache {
     fn read_order<T: ReadTxn>(&mut self, cells: &ArrayRef, changes: &Arc<Changes>, txn: &T) {
         let mut known = std::mem::take(&mut self.cells);
         self.order.clear();
-        for cell in cells.iter(txn) {
+        for cell in elements(cells, txn) {
             let Out::YMap(map) = cell else { continue };
             let Some(id) = read_cell::identity(map.as_ref()) else { continue };
             let cached = known.remove(&id).unwrap_or_else(|| Cached::new(map, changes));

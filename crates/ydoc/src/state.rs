@@ -1,8 +1,9 @@
 //! What the document knows besides the notebook, and where in it somebody is.
 
 use serde_json::{Value, json};
-use yrs::{Any, Array, Assoc, GetString, ID, IndexedSequence, Map, MapRef, Out, ReadTxn, Transact};
+use yrs::{Any, Assoc, GetString, ID, IndexedSequence, Map, MapRef, Out, ReadTxn, Transact};
 
+use crate::elements::elements;
 use crate::{LiveNotebook, read, read_cell};
 
 impl LiveNotebook {
@@ -62,7 +63,7 @@ impl LiveNotebook {
 
     /// The first cell that shows this id, and its place in the document.
     pub(crate) fn find<T: ReadTxn>(&self, cell_id: &str, txn: &T) -> Option<(u32, MapRef)> {
-        let cells = (0..).zip(self.cells.iter(txn));
+        let cells = (0..).zip(elements(&self.cells, txn));
         cells
             .filter_map(|(index, cell)| match cell {
                 Out::YMap(cell) => Some((index, cell)),

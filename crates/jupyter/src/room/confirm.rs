@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use notebook::Notebook;
-use rest::{RestError, Want};
+use rest::{Kind, RestError, Want};
 use tokio::time::{Instant, sleep, timeout_at};
 use ydoc::{Dialect, SaveOutcome};
 
@@ -68,6 +68,11 @@ async fn ask(shared: &Shared, intents: &[Intent], end: Instant) -> Confirmed {
         if reply.outcome == SaveOutcome::Saved && is_written(shared, &reply, &mut heard).await {
             return Confirmed::OnDisk;
         }
+        tracing::debug!(
+            path = shared.path,
+            ?reply,
+            "the server does not tell that it saved; looking into the file"
+        );
         let problem = match in_file(shared, intents).await {
             Ok(Found::All) => return Confirmed::OnDisk,
             Ok(Found::Overwritten) => return Confirmed::Lost,
@@ -82,7 +87,7 @@ async fn ask(shared: &Shared, intents: &[Intent], end: Instant) -> Confirmed {
                  not writable; its log says more"
                     .to_owned()
             }
-            Err(error) => format!("whether the server saved it could not be seen: {}", error.cause),
+            Err(error) => unseen(&error),
         };
         asked += 1;
         if asked > ASKED || Instant::now() + pause >= end {
@@ -124,7 +129,7 @@ async fn watch(shared: &Shared, intents: &[Intent], end: Instant) -> Confirmed {
         let modified = match modified(shared).await {
             Ok(modified) => modified,
             Err(error) => {
-                problem = format!("whether the server saved it could not be seen: {}", error.cause);
+                problem = unseen(&error);
                 pause = (pause * 2).min(Duration::from_secs(1));
                 continue;
             }
@@ -141,7 +146,7 @@ async fn watch(shared: &Shared, intents: &[Intent], end: Instant) -> Confirmed {
             }
             Ok(Found::NotAll { .. }) => seen = Some(modified),
             Err(error) => {
-                problem = format!("whether the server saved it could not be seen: {}", error.cause);
+                problem = unseen(&error);
             }
         }
     }
@@ -176,6 +181,13 @@ async fn in_file(shared: &Shared, intents: &[Intent]) -> Result<Found, RestError
         return Ok(Found::All);
     }
     Ok(Found::NotAll { is_writable: entry.is_writable })
+}
+
+fn unseen(error: &RestError) -> String {
+    if error.kind == Kind::NotFound {
+        return "the file is not where it was: it was renamed or deleted on the server".to_owned();
+    }
+    format!("whether the server saved it could not be seen: {}", error.cause)
 }
 
 async fn modified(shared: &Shared) -> Result<Option<String>, RestError> {

@@ -20,6 +20,8 @@ use crate::failure;
 /// The pause before another attempt; it doubles up to the longest. After `GIVE_UP` nothing is tried until somebody asks.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// The longest pause while somebody waits.
+const AWAITED_PAUSE: Duration = Duration::from_millis(400);
 const GIVE_UP: Duration = Duration::from_secs(30 * 60);
 
 /// Proxies close connections that are silent for a minute, and a half-open one is never told of.
@@ -28,6 +30,9 @@ const SILENCE: Duration = Duration::from_secs(45);
 
 /// How slow a connection may be before sending counts as stuck, in bytes per second.
 const SLOWEST: usize = 256 << 10;
+
+/// From how many bytes on a frame is taken by a thread of its own.
+const LARGE: usize = 512 << 10;
 
 type Socket = WebSocketStream<Box<dyn Io>>;
 
@@ -65,6 +70,9 @@ pub(super) async fn keep(shared: Arc<Shared>, stop: CancellationToken) {
             pause = SHORTEST_PAUSE;
         }
         let Some(is_final) = leave(&shared, ended) else { return };
+        if shared.is_awaited() {
+            pause = pause.min(AWAITED_PAUSE);
+        }
         let woken = shared.wake.notified();
         let is_awake = if is_final {
             stop.run_until_cancelled(woken).await.is_some()
@@ -169,7 +177,11 @@ async fn enter(
             }
         },
         // Renamed while we were away, perhaps: the id still leads to it.
-        Err(RestError { kind: Kind::NotFound, .. }) if known.is_some() => known,
+        Err(RestError { kind: Kind::NotFound, .. })
+            if known.is_some() && dialect == Dialect::Collaboration =>
+        {
+            known
+        }
         Err(error) => return Err(error),
     };
     let Some(door) = door else { return Ok(None) };
@@ -183,13 +195,16 @@ async fn enter(
 }
 
 /// Moves frames until the connection ends.
-async fn serve(shared: &Shared, mut socket: Socket, stop: &CancellationToken) -> Ended {
+async fn serve(shared: &Arc<Shared>, mut socket: Socket, stop: &CancellationToken) -> Ended {
     let (outbox, mut outgoing) = mpsc::unbounded_channel();
     {
         let mut state = shared.state();
         let state = &mut *state;
         // A new document for each connection. The server may have built its own anew, from the file: two histories of one
         // notebook, put together, show every cell twice. What we did and it does not show is done again.
+        if std::mem::take(&mut state.is_whole) {
+            state.last = state.live.snapshot().ok();
+        }
         state.live = LiveNotebook::new();
         for frame in state.room.reopen(&state.live, Instant::now().into_std()) {
             let _ = outbox.send(frame);
@@ -224,7 +239,7 @@ async fn serve(shared: &Shared, mut socket: Socket, stop: &CancellationToken) ->
                 heard = Instant::now();
                 match message {
                     Some(Ok(Message::Binary(frame))) => {
-                        hear(shared, &frame);
+                        take(shared, frame).await;
                         // Servers wait with the next packet until this one is acknowledged, which Linux puts off for 40 ms
                         // unless there is something to send: https://github.com/tornadoweb/tornado (no TCP_NODELAY on
                         // WebSockets).
@@ -284,7 +299,22 @@ fn tick(
     Ok(None)
 }
 
-/// Takes one frame of the room.
+/// Takes one frame of the room. A large one would hold up everything else for a while.
+async fn take(shared: &Arc<Shared>, frame: Bytes) {
+    if frame.len() < LARGE {
+        return hear(shared, &frame);
+    }
+    let shared = shared.clone();
+    let taken = tokio::task::spawn_blocking(move || {
+        hear(&shared, &frame);
+        // What came is read now, and not while somebody waits.
+        let _ = shared.snapshot(&mut shared.state());
+    });
+    if let Err(error) = taken.await {
+        tracing::warn!(%error, "a frame could not be taken");
+    }
+}
+
 fn hear(shared: &Shared, frame: &[u8]) {
     let mut state = shared.state();
     let state = &mut *state;
@@ -294,6 +324,7 @@ fn hear(shared: &Shared, frame: &[u8]) {
         match happening {
             Happening::Send(frame) => state.send(frame),
             Happening::Synced => {
+                state.is_whole = true;
                 shared.settle(state);
                 let again = matches!(&*shared.phase.borrow(), Phase::Away(away) if away.was_synced);
                 is_changed |= again;
@@ -306,7 +337,7 @@ fn hear(shared: &Shared, frame: &[u8]) {
                     state.send(frame);
                 }
             }
-            Happening::PathChanged(path) => {
+            Happening::PathChanged(path) if path != shared.path => {
                 tracing::info!(from = shared.path, to = path, "the notebook was renamed");
             }
             Happening::Malformed(problem) => {

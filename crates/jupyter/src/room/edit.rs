@@ -77,23 +77,9 @@ impl Shared {
     /// Makes again what is not there any more. Fails if somebody has changed what it was made on.
     fn mend(&self, intents: &[Intent]) -> Result<Notebook, Error> {
         let mut state = self.state();
-        let state = &mut *state;
-        let mut now = self.snapshot(state)?;
-        let mut lost = Vec::new();
-        for intent in intents {
-            if intent.holds(&now) {
-                continue;
-            }
-            match intent.again(&now).and_then(|edit| state.live.apply(&[edit]).ok()) {
-                Some(update) => {
-                    state.tell(&update);
-                    now = self.snapshot(state)?;
-                }
-                None => lost.push(intent.describe()),
-            }
-        }
+        let lost = self.redo(&mut state, intents)?;
         if lost.is_empty() {
-            return Ok(now);
+            return self.snapshot(&mut state);
         }
         Err(Error::new(
             Side::Place,
@@ -107,6 +93,22 @@ impl Shared {
         ))
     }
 
+    /// Makes those of the edits again that the document does not show. Gives those that others stand in the way of.
+    fn redo(&self, state: &mut State, intents: &[Intent]) -> Result<Vec<String>, Error> {
+        let mut lost = Vec::new();
+        for intent in intents {
+            let now = self.snapshot(state)?;
+            if intent.holds(&now) {
+                continue;
+            }
+            match intent.again(&now).and_then(|edit| state.live.apply(&[edit]).ok()) {
+                Some(update) => state.tell(&update),
+                None => lost.push(intent.describe()),
+            }
+        }
+        Ok(lost)
+    }
+
     /// Keeps outputs for when the connection is back. Anything else is refused: others may edit meanwhile.
     fn owe(&self, edits: Vec<Edit>, expected: &[Expected], error: Error) -> Result<Applied, Error> {
         let was_synced =
@@ -116,7 +118,11 @@ impl Shared {
         }
         let mut state = self.state();
         let state = &mut *state;
-        let mut notebook = self.snapshot(state)?;
+        // A document that is on its way is empty.
+        let mut notebook = match state.last.clone().filter(|_| !state.is_whole) {
+            Some(last) => last,
+            None => self.snapshot(state)?,
+        };
         for edit in &edits {
             notebook.apply(edit.clone()).map_err(|error| failure::refused(&self.path, &error))?;
         }
@@ -128,20 +134,10 @@ impl Shared {
     /// Makes what was promised, on the document that has just come.
     pub(super) fn settle(&self, state: &mut State) {
         let owed = std::mem::take(&mut state.owed);
-        let Ok(mut now) = self.snapshot(state) else { return };
-        for intent in owed {
-            if intent.holds(&now) {
-                continue;
-            }
-            match intent.again(&now).and_then(|edit| state.live.apply(&[edit]).ok()) {
-                Some(update) => {
-                    state.tell(&update);
-                    if let Ok(next) = self.snapshot(state) {
-                        now = next;
-                    }
-                }
-                None => tracing::warn!(path = self.path, lost = intent.describe(), "an edit was not kept"),
-            }
+        match self.redo(state, &owed) {
+            Ok(lost) if lost.is_empty() => {}
+            Ok(lost) => tracing::warn!(path = self.path, lost = lost.join(", "), "edits were not kept"),
+            Err(error) => tracing::warn!(path = self.path, %error, "edits were not kept"),
         }
     }
 }

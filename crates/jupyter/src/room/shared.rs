@@ -40,6 +40,10 @@ pub(crate) struct Shared {
 /// Never held over an await.
 pub(super) struct State {
     pub(super) live: LiveNotebook,
+    /// Whether the document has arrived on this, or the last, connection.
+    pub(super) is_whole: bool,
+    /// The notebook as the connection before left it.
+    pub(super) last: Option<Notebook>,
     pub(super) room: Room,
     /// The way out, while there is a connection. Frames are put in under the lock, so that they leave in the order of the
     /// changes they tell of.
@@ -86,6 +90,8 @@ impl Shared {
         let (room, _) = Room::open(dialect, &live);
         let state = State {
             live,
+            is_whole: false,
+            last: None,
             room,
             outbox: None,
             saves: Saves::default(),
@@ -122,6 +128,11 @@ impl Shared {
         matches!(*self.phase.borrow(), Phase::Synced)
     }
 
+    /// Whether somebody waits for the connection now.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.phase.receiver_count() > 0
+    }
+
     pub(super) fn is_dismissed(&self) -> bool {
         matches!(&*self.phase.borrow(), Phase::Away(away) if away.is_dismissed)
     }
@@ -136,6 +147,10 @@ impl Shared {
         let mut phase = self.phase.subscribe();
         let end = Instant::now() + self.patience;
         let mut failures = None;
+        if !self.is_synced() {
+            self.is_wanted.store(true, Ordering::Relaxed);
+            self.wake.notify_one();
+        }
         loop {
             match &*phase.borrow_and_update() {
                 Phase::Synced => return Ok(()),
@@ -147,8 +162,6 @@ impl Shared {
                     }
                 }
             }
-            self.is_wanted.store(true, Ordering::Relaxed);
-            self.wake.notify_one();
             if timeout_at(end, phase.changed()).await.is_err() {
                 return match &*self.phase.borrow() {
                     Phase::Synced => Ok(()),

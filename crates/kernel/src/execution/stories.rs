@@ -10,12 +10,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use insta::assert_snapshot;
 use serde_json::json;
 
 use super::*;
 
-fn story(transcript: &str) -> String {
+pub(super) fn story(transcript: &str) -> String {
     let log = Arc::new(Mutex::new(String::new()));
     let inputs = Inputs::default();
     let mut executions = Executions::new(inputs.clone());
@@ -33,7 +32,7 @@ fn story(transcript: &str) -> String {
                 let request = request.map(|header| header.to_value()["msg_id"].to_string());
                 writeln!(log.lock().unwrap(), "    answers {request:?}").unwrap();
             }
-            ["reconnect"] | ["replace"] => {
+            ["reconnect" | "replace"] => {
                 if line == "replace" {
                     executions.replace();
                 }
@@ -83,9 +82,10 @@ fn sink(name: &str, log: &Arc<Mutex<String>>) -> Sink {
 /// Compares a story with its snapshot, which holds the transcript already.
 macro_rules! told {
     ($transcript:expr) => {
-        insta::with_settings!({ omit_expression => true }, { assert_snapshot!(story($transcript)) })
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($crate::execution::stories::story($transcript)) })
     };
 }
+pub(super) use told;
 
 #[test]
 fn reply_and_idle_end_an_execution_in_either_order() {
@@ -353,88 +353,6 @@ fn a_lost_idle_is_asked_for_when_nothing_comes_next() {
         iopub probe status {"execution_state": "busy"}
         iopub probe status {"execution_state": "idle"}
         wait 9
-        "#
-    );
-}
-
-#[test]
-fn what_went_on_over_a_new_connection_is_not_lost() {
-    told!(
-        r#"
-        run a
-        iopub a execute_input {"execution_count": 1}
-        run b
-        reconnect
-        iopub a stream {"name": "stdout", "text": "replayed"}
-        shell a execute_reply {"status": "ok", "execution_count": 1}
-        iopub a status {"execution_state": "idle"}
-        iopub b execute_input {"execution_count": 2}
-        shell b execute_reply {"status": "ok", "execution_count": 2}
-        iopub b status {"execution_state": "idle"}
-        iopub probe status {"execution_state": "busy"}
-        shell probe kernel_info_reply {}
-        iopub probe status {"execution_state": "idle"}
-        "#
-    );
-}
-
-#[test]
-fn what_went_with_a_connection_ends_when_the_kernel_answers() {
-    told!(
-        r#"
-        run a
-        iopub a execute_input {"execution_count": 1}
-        run b
-        reconnect
-        iopub probe status {"execution_state": "busy"}
-        shell probe kernel_info_reply {}
-        run c
-        iopub probe status {"execution_state": "idle"}
-        shell c execute_reply {"status": "ok", "execution_count": 2}
-        iopub c status {"execution_state": "idle"}
-        "#
-    );
-}
-
-#[test]
-fn a_question_about_what_is_lost_needs_no_idle() {
-    told!(
-        r#"
-        run a
-        reconnect
-        shell probe kernel_info_reply {}
-        wait 1
-        wait 1
-        "#
-    );
-}
-
-#[test]
-fn a_new_kernel_knows_nothing_of_what_ran_on_the_last() {
-    told!(
-        r#"
-        run a
-        iopub a execute_input {"execution_count": 1}
-        run b
-        replace
-        iopub b execute_input {"execution_count": 1}
-        shell b execute_reply {"status": "ok", "execution_count": 1}
-        iopub b status {"execution_state": "idle"}
-        shell probe kernel_info_reply {}
-        iopub probe status {"execution_state": "idle"}
-        "#
-    );
-}
-
-#[test]
-fn a_server_tells_of_a_kernel_that_ended_by_itself() {
-    told!(
-        r#"
-        run a
-        iopub a execute_input {"execution_count": 1}
-        iopub server status {"execution_state": "restarting"}
-        run b
-        iopub server status {"execution_state": "dead"}
         "#
     );
 }

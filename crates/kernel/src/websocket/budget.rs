@@ -14,9 +14,11 @@ const BYTES: usize = 3_000_000;
 /// Which part of it may be used before another socket is opened, in percent. The rest is for what the kernel says until
 /// the other one hears it.
 const SHARE: usize = 40;
-/// The same for a time so short that the limit is sure to be reached if it goes on. A kernel that prints without a pause
-/// is well ahead of the server, and all that it said already has to come over this socket.
-const BURST: (Duration, usize) = (Duration::from_millis(50), 2);
+/// The same for a time so short that the limit may be reached soon. A kernel that prints without a pause is well ahead of
+/// the server, and all that it said already has to come over this socket.
+const BURST: (Duration, usize) = (Duration::from_millis(100), 2);
+/// The same for a socket that was opened because there is so much.
+const FURTHER: usize = 5;
 
 /// What came over one socket within the window.
 #[derive(Default)]
@@ -48,9 +50,6 @@ impl Budget {
 
     /// Whether another socket should take over.
     pub(super) fn is_strained(&self, now: Instant) -> bool {
-        let is_more = |messages: usize, bytes: usize, share: usize| {
-            messages * 100 > MESSAGES * share || bytes * 100 > BYTES * share
-        };
         let (time, share) = BURST;
         let burst = self.recent.iter().rev().take_while(|(at, _)| now < *at + time);
         // More than these say nothing more.
@@ -63,6 +62,15 @@ impl Budget {
         let is_burst = messages > 2 && is_more(messages, bytes, share);
         is_burst || is_more(self.recent.len(), self.bytes, SHARE)
     }
+
+    /// Whether another socket should be there to take over from this one, which was opened because there is so much.
+    pub(super) fn is_in_use(&self) -> bool {
+        is_more(self.recent.len(), self.bytes, FURTHER)
+    }
+}
+
+fn is_more(messages: usize, bytes: usize, share: usize) -> bool {
+    messages * 100 > MESSAGES * share || bytes * 100 > BYTES * share
 }
 
 #[cfg(test)]

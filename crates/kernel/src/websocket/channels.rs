@@ -96,11 +96,8 @@ impl Channels {
         let Main::Open { source: main, budget, .. } = &self.main else { return };
         // The one that was opened last hears the kernel's newest words, so it has the most time until its limit.
         let newest = self.inbox.newest();
-        let is_strained = if newest == *main {
-            budget.is_strained(Instant::now())
-        } else {
-            self.helpers.is_strained(newest)
-        };
+        let is_strained =
+            if newest == *main { budget.is_strained(Instant::now()) } else { self.helpers.is_in_use(newest) };
         if is_strained && self.inbox.can_switch() && self.helpers.open(&self.dialing, self.sources + 1) {
             self.sources += 1;
         }

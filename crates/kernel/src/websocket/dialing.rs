@@ -79,14 +79,9 @@ impl Dialing {
                 pause = (pause * 2).min(longest);
             }
         };
-        match timeout(ENDURANCE, attempts).await {
-            Ok(end) => end,
-            Err(_) => {
-                let waited = ENDURANCE.as_secs();
-                Err(format!(
-                    "the connection was lost, and the server was not reached for {waited} s: {cause}"
-                ))
-            }
-        }
+        timeout(ENDURANCE, attempts).await.unwrap_or_else(|_| {
+            let waited = ENDURANCE.as_secs();
+            Err(format!("the connection was lost, and the server was not reached for {waited} s: {cause}"))
+        })
     }
 }

@@ -20,6 +20,12 @@ use crate::message::Message;
 /// How long no further socket is opened after one could not be.
 const PAUSE: Duration = Duration::from_secs(5);
 
+/// The least time between two attempts: the kernel says some thousand messages meanwhile, and no more may come over one
+/// socket. When they go on the server does not send faster than that in the longer time.
+const INTERVALS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
+/// How many attempts may follow one another quickly.
+const QUICK: u32 = 4;
+
 /// What becomes of further sockets.
 pub(super) enum News {
     Opened(Source),
@@ -34,9 +40,14 @@ const MOST: usize = 4;
 #[derive(Default)]
 pub(super) struct Helpers {
     sockets: Vec<Helper>,
-    opening: Option<(Source, String, BoxFuture<'static, Result<Link, DialError>>)>,
+    opening: Option<Opening>,
     not_before: Option<Time>,
+    /// How many attempts were made without a rest.
+    attempts: u32,
 }
+
+/// An attempt: the number and the session of the socket, and its outcome.
+type Opening = (Source, String, BoxFuture<'static, Result<Link, DialError>>);
 
 struct Helper {
     source: Source,
@@ -52,15 +63,19 @@ impl Helpers {
         if is_enough || self.not_before.is_some_and(|at| Time::now() < at) {
             return false;
         }
+        let now = Time::now();
+        let had_rest = self.not_before.is_none_or(|at| now >= at + PAUSE);
+        self.attempts = if had_rest { 1 } else { self.attempts + 1 };
+        self.not_before = Some(now + INTERVALS[usize::from(self.attempts > QUICK)]);
         let session = Uuid::new_v4().to_string();
         let mut dialing = dialing.under(&session);
         self.opening = Some((source, session, Box::pin(async move { dialing.once().await })));
         true
     }
 
-    /// Whether `source` nears its limit.
-    pub(super) fn is_strained(&self, source: Source) -> bool {
-        self.sockets.iter().any(|it| it.source == source && it.budget.is_strained(Instant::now()))
+    /// Whether `source` should have one to take over from it.
+    pub(super) fn is_in_use(&self, source: Source) -> bool {
+        self.sockets.iter().any(|it| it.source == source && it.budget.is_in_use())
     }
 
     /// The session of `source`.

@@ -112,12 +112,13 @@ impl Inbox {
         self.give(counted.before);
         if counted.is_new_process {
             self.ready.push_back(Received::Replaced);
-            if state(&message).as_deref() == Some("starting") {
-                // It would end what the new process was asked already.
-                return;
-            }
         }
-        self.ready.push_back(Received::Message(message));
+        // Of a kernel that counts it is known already, and the new process may have been asked something before it says
+        // so.
+        let is_known = self.numbers.are_known() && state(&message).as_deref() == Some("starting");
+        if !is_known {
+            self.ready.push_back(Received::Message(message));
+        }
     }
 
     fn give(&mut self, told: Option<Message>) {

@@ -81,8 +81,10 @@ impl Cause {
 /// The numbers of a kernel's messages.
 #[derive(Default)]
 pub(super) struct Numbers {
-    /// The kernel's process, if it counts.
-    process: Option<String>,
+    /// The kernel's session, if it counts; a process that is started anew has another.
+    session: String,
+    /// With which its ids begin.
+    process: String,
     /// The highest number so far.
     last: u64,
     /// The request that the kernel turned to last, unless that is over.
@@ -117,7 +119,7 @@ pub(super) struct Counted {
 impl Numbers {
     /// Whether the kernel numbers its messages.
     pub(super) fn are_known(&self) -> bool {
-        self.process.is_some()
+        !self.session.is_empty()
     }
 
     /// Takes a message of the kernel that was not seen before. `ends_at`: the last request of ours on the shell channel.
@@ -126,21 +128,22 @@ impl Numbers {
         let state = state(message);
         let mut counted = Counted::default();
         if let Some((process, number)) = stamp.number() {
-            match &self.process {
-                Some(known) if known == process => {}
-                known => {
-                    // The first message of a kernel that never spoke is no news.
-                    counted.is_new_process = known.is_some();
-                    counted.before = self.close();
-                    self.process = Some(process.to_owned());
-                    self.last = number;
-                    self.running = None;
+            if self.session != stamp.session {
+                // The first message of a kernel that never spoke is no news.
+                counted.is_new_process = self.are_known();
+                counted.before = self.close();
+                (*stamp.session).clone_into(&mut self.session);
+                process.clone_into(&mut self.process);
+                self.last = number;
+                self.running = None;
+            }
+            // What code forks off speaks under the same session, and counts for itself.
+            if self.process == process {
+                if let Some(gap) = &mut self.gap {
+                    gap.count(message, number, state.as_deref());
                 }
+                self.last = self.last.max(number);
             }
-            if let Some(gap) = &mut self.gap {
-                gap.count(message, number, state.as_deref());
-            }
-            self.last = self.last.max(number);
         }
         let is_other = |gap: &Gap| gap.parent != message.parent;
         match state.as_deref() {

@@ -163,7 +163,9 @@ impl Switch {
                 return messages;
             };
             let held = self.take_over(next);
-            held.iter().for_each(|(message, _)| self.link(seen.key(message)));
+            for (message, _) in &held {
+                self.link(seen.key(message));
+            }
             messages.extend(held);
         }
     }

@@ -66,26 +66,28 @@ impl Writers {
 
 const WORDS: [&str; 6] = ["x = 1\n", "\u{1f600}", "é", "print(\"\u{1d518}\")\n", "# text\n", "\r\n"];
 
-fn random_edit(live: &mut LiveNotebook, pick: &mut impl FnMut(usize) -> usize) -> Option<Edit> {
+fn random_edit(live: &mut LiveNotebook, pick: &mut impl FnMut(usize) -> usize) -> Edit {
     let notebook = live.snapshot().unwrap();
     let cells = notebook.cells();
     let kind = pick(10);
     if cells.is_empty() || kind < 2 {
         let kind = if pick(2) == 0 { CellKind::Code } else { CellKind::Markdown };
         let cell = NewCell::new(kind, WORDS[pick(WORDS.len())]);
-        return Some(Edit::Insert { index: pick(cells.len() + 1), cell });
+        return Edit::Insert { index: pick(cells.len() + 1), cell };
     }
     let cell = &cells[pick(cells.len())];
     let id = cell.id().to_owned();
-    Some(match kind {
+    match kind {
         2 => Edit::Move { id, index: pick(cells.len()) },
         3 if cells.len() > 3 => Edit::Delete { ids: vec![id] },
         4 | 5 if cell.is_code() => {
             let mut outputs = cell.outputs();
             match outputs.last_mut() {
-                Some(Output::Stream { text, .. }) if pick(3) > 0 => text.push(WORDS[pick(WORDS.len())]),
+                Some(Output::Stream { text, .. }) if pick(3) > 0 => {
+                    text.push(WORDS[pick(WORDS.len())]);
+                }
                 _ => {
-                    outputs.push(Output::Stream { name: "stdout".to_owned(), text: Text::from("\u{1f600}") })
+                    outputs.push(Output::Stream { name: "stdout".to_owned(), text: Text::from("\u{1f600}") });
                 }
             }
             Edit::SetOutputs { id, outputs: outputs.into(), execution_count: Some(pick(100) as u64) }
@@ -98,7 +100,7 @@ fn random_edit(live: &mut LiveNotebook, pick: &mut impl FnMut(usize) -> usize) -
             characters.splice(at..end, WORDS[pick(WORDS.len())].chars());
             Edit::SetSource { id, source: characters.into_iter().collect() }
         }
-    })
+    }
 }
 
 /// Everybody edits everything while updates are late and out of order.
@@ -110,9 +112,8 @@ fn three_writers_end_with_one_document() {
         let mut writers = Writers::new(3);
         for _ in 0..1_000 {
             let who = pick(3);
-            if let Some(edit) = random_edit(&mut writers.live[who], &mut pick) {
-                writers.edit(who, &[edit]);
-            }
+            let edit = random_edit(&mut writers.live[who], &mut pick);
+            writers.edit(who, &[edit]);
             for who in 0..3 {
                 if pick(3) > 0 {
                     let which = pick(1_000);
@@ -147,9 +148,8 @@ fn the_snapshot_never_lags() {
             let mut writers = Writers::new(2);
             for _ in 0..40 {
                 let who = pick(2);
-                if let Some(edit) = random_edit(&mut writers.live[who], &mut pick) {
-                    writers.edit(who, &[edit]);
-                }
+                let edit = random_edit(&mut writers.live[who], &mut pick);
+                writers.edit(who, &[edit]);
                 writers.settle();
                 let live = &mut writers.live[pick(2)];
                 let mut fresh = LiveNotebook::new();

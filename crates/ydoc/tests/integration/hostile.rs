@@ -5,8 +5,10 @@ use std::time::Instant;
 use notebook::{CellKind, Edit, NewCell, Notebook, Output};
 use proptest::prelude::*;
 use ydoc::{Dialect, Happening, LiveNotebook, Room, YError};
+use yrs::branch::{Branch, BranchPtr};
 use yrs::{
-    Any, Array, ArrayPrelim, Doc, In, Map, MapPrelim, ReadTxn, StateVector, Text, TextPrelim, Transact,
+    Any, Array, ArrayPrelim, Doc, In, Map, MapPrelim, ReadTxn, StateVector, Text, TextPrelim, TextRef,
+    Transact,
 };
 
 fn update_of(doc: &Doc) -> Vec<u8> {
@@ -225,4 +227,30 @@ proptest! {
             Notebook::parse(notebook.to_bytes().into()).unwrap();
         }
     }
+}
+
+/// Text that stands in a list itself, where the library would look for its end for ever.
+#[test]
+fn text_in_a_list_is_passed_over() {
+    let doc = Doc::new();
+    let cells = doc.get_or_insert_array("cells");
+    let mut txn = doc.transact_mut();
+    let cell = cells.push_back(&mut txn, MapPrelim::from([("id", "a"), ("cell_type", "code")]));
+    let outputs = cell.insert(&mut txn, "outputs", ArrayPrelim::default());
+    let as_text = TextRef::from(BranchPtr::from(AsRef::<Branch>::as_ref(&outputs)));
+    as_text.insert(&mut txn, 0, "\u{1d518}");
+    drop(txn);
+    let mut live = LiveNotebook::new();
+    live.integrate(&update_of(&doc)).unwrap();
+    let notebook = check(&mut live, 1);
+    assert_eq!(notebook.cells()[0].output_count(), 0);
+    let text = notebook::Text::from("printed");
+    let outputs = [Output::Stream { name: "stdout".to_owned(), text }].into();
+    let edit = Edit::SetOutputs { id: "a".to_owned(), outputs, execution_count: None };
+    live.apply(std::slice::from_ref(&edit)).unwrap();
+    assert!(edit.holds(&live.snapshot().unwrap()));
+    let as_text = TextRef::from(BranchPtr::from(AsRef::<Branch>::as_ref(&cells)));
+    as_text.insert(&mut doc.transact_mut(), 0, "\u{1d518}");
+    live.integrate(&update_of(&doc)).unwrap();
+    assert_eq!(live.snapshot().unwrap().cells().len(), 0);
 }

@@ -1,10 +1,13 @@
-//! Documents that `jupyter_ydoc` wrote; see `tests/data/generate.py`.
+//! Documents that `jupyter_ydoc` and `@jupyter/ydoc` wrote; see `tests/data/generate.py` and `generate.mjs`.
 
 use std::path::{Path, PathBuf};
 
 use notebook::{CellKind, Edit, Json, Kernelspec, NewCell, Notebook, Output, Text};
 use serde_json::json;
 use ydoc::LiveNotebook;
+
+const DOCUMENTS: [&str; 6] =
+    ["standard", "plain_outputs", "text_as_list", "history", "version_4_4", "javascript"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
@@ -25,7 +28,7 @@ fn written(notebook: &Notebook) -> String {
 /// What we would write into the file is what the server writes.
 #[test]
 fn documents_are_read_as_jupyter_saves_them() {
-    for name in ["standard", "plain_outputs", "text_as_list", "history", "version_4_4"] {
+    for name in DOCUMENTS {
         let saved = std::fs::read_to_string(folder().join(name).with_extension("ipynb")).unwrap();
         let notebook = read(name).snapshot().unwrap();
         assert!(!notebook.is_touched());
@@ -46,7 +49,7 @@ fn outputs_of_all_shapes_are_alike() {
 #[test]
 fn edited_documents_are_what_was_planned() {
     let export = std::env::var_os("YDOC_EXPORT").map(PathBuf::from);
-    for name in ["standard", "plain_outputs", "text_as_list", "history", "version_4_4"] {
+    for name in DOCUMENTS {
         let mut live = read(name);
         let mut planned = live.snapshot().unwrap();
         for edits in edits(&planned) {

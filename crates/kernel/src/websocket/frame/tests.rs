@@ -26,7 +26,9 @@ fn with_buffers(buffers: &[&[u8]]) -> Bytes {
         frame.put_u32(u32::try_from(offset).unwrap());
         offset += buffer.len();
     }
-    buffers.iter().for_each(|buffer| frame.put_slice(buffer));
+    for buffer in buffers {
+        frame.put_slice(buffer);
+    }
     frame.freeze()
 }
 

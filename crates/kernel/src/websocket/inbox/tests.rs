@@ -77,12 +77,14 @@ fn a_new_process_is_told_before_it_speaks() {
     let mut inbox = Inbox::default();
     inbox.take(kernels(1, "status", &status("busy")), 0, "ours");
     inbox.take(message("ours_5_1", "ours", "status", &status("restarting")), 0, "ours");
-    inbox.take(message("l_2_0", "l", "status", &status("starting")), 0, "ours");
-    inbox.take(message("l_2_1", "l", "status", &status("busy")), 0, "ours");
+    inbox.take(message("l_2_0", "l", "iopub_welcome", &json!({})), 0, "ours");
+    inbox.take(message("l_2_1", "l", "status", &status("starting")), 0, "ours");
+    inbox.take(message("l_2_2", "l", "status", &status("busy")), 0, "ours");
     let expected = [
         "status {\"execution_state\":\"busy\"}",
         "status {\"execution_state\":\"restarting\"}",
         "Replaced",
+        "iopub_welcome {}",
         "status {\"execution_state\":\"busy\"}",
     ];
     assert_eq!(given(&mut inbox), expected);

@@ -30,7 +30,7 @@ async fn alive(mut server: End, answers: usize) {
             pings += 1;
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 #[tokio::test(start_paused = true)]

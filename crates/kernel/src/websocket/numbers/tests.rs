@@ -96,6 +96,19 @@ fn another_process_is_noticed() {
 }
 
 #[test]
+fn what_the_code_forked_off_is_not_counted() {
+    let mut numbers = Numbers::default();
+    numbers.take(&message(1, BUSY), "a");
+    let header = br#"{"msg_id": "k-1_78_900", "session": "k-1", "msg_type": "stream"}"#;
+    let [header, parent, content] = [&header[..], br#"{"msg_id": "a"}"#, b"{}"].map(Bytes::from_static);
+    let forked = Message::read(Channel::Iopub, header, parent, content).unwrap();
+    assert!(!numbers.take(&forked, "a").is_new_process);
+    let told = numbers.take(&message(4, IDLE), "a").before.unwrap();
+    // Of 2 and 3 one is the reply.
+    assert!(told.content.as_str().contains("[1 message of"), "{told:?}");
+}
+
+#[test]
 fn only_ids_with_a_number_count() {
     let number = |id: &str, session: &str| {
         let (msg_id, session) = (id.to_owned().into(), session.to_owned().into());

@@ -1,0 +1,277 @@
+//! A server for tests: one notebook, with or without a room, that can be made to misbehave.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use bytes::Bytes;
+use futures_util::{SinkExt as _, StreamExt as _};
+use notebook::{CellKind, Edit, NewCell, Notebook};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::Role;
+use ydoc::{Dialect, Happening, LiveNotebook, Room};
+
+use crate::link::Link;
+use crate::settings::Source;
+
+/// What a room does when it is asked to save.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Saving {
+    Writes,
+    /// Says so, and writes nothing.
+    Lies,
+    /// Drops all connections once, and opens the notebook anew from the file; writes from then on.
+    Dies,
+}
+
+pub(crate) struct Inside {
+    /// The notebook's JSON on disk, and how often it was written.
+    pub(crate) file: String,
+    pub(crate) version: u64,
+    pub(crate) has_rooms: bool,
+    pub(crate) saving: Saving,
+    /// What others do to the file when it is about to be replaced, or to the notebook before it is opened anew.
+    pub(crate) meanwhile: Option<fn(&mut Notebook)>,
+    pub(crate) puts: u64,
+    live: LiveNotebook,
+    /// Moves when connections are to be dropped.
+    drops: watch::Sender<u64>,
+}
+
+pub(crate) struct Fake {
+    pub(crate) base: String,
+    inside: Arc<Mutex<Inside>>,
+    task: JoinHandle<()>,
+}
+
+/// A notebook with these sources, in cells `c0`, `c1`, …
+pub(crate) fn notebook(sources: &[&str]) -> Notebook {
+    let mut notebook = Notebook::new();
+    for (index, source) in sources.iter().enumerate() {
+        let cell = NewCell { id: format!("c{index}"), ..NewCell::new(CellKind::Code, *source) };
+        notebook.apply(Edit::Insert { index, cell }).unwrap();
+    }
+    notebook
+}
+
+pub(crate) fn sources(notebook: &Notebook) -> Vec<String> {
+    notebook.cells().iter().map(|cell| cell.source().to_string()).collect()
+}
+
+fn text(notebook: &Notebook) -> String {
+    let mut text = Vec::new();
+    notebook.write(&mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+impl Inside {
+    pub(crate) fn notebook(&self) -> Notebook {
+        Notebook::parse(Bytes::from(self.file.clone())).unwrap()
+    }
+
+    pub(crate) fn write(&mut self, notebook: &Notebook) {
+        self.file = text(notebook);
+        self.version += 1;
+    }
+
+    /// Builds the document from the file, with a history of its own.
+    fn load(&mut self) {
+        let mut live = LiveNotebook::new();
+        let cells = self.notebook();
+        let insert = |(index, cell): (usize, &notebook::Cell)| Edit::Insert {
+            index,
+            cell: NewCell {
+                id: cell.id().to_owned(),
+                ..NewCell::new(CellKind::Code, cell.source().to_string())
+            },
+        };
+        let edits: Vec<Edit> = cells.cells().iter().enumerate().map(insert).collect();
+        live.apply(&edits).unwrap();
+        self.live = live;
+    }
+
+    pub(crate) fn live(&mut self) -> Notebook {
+        self.live.snapshot().unwrap()
+    }
+
+    pub(crate) fn drop_connections(&mut self) {
+        self.load();
+        self.drops.send_modify(|count| *count += 1);
+    }
+}
+
+impl Fake {
+    pub(crate) async fn new(sources: &[&str], has_rooms: bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}/", listener.local_addr().unwrap());
+        let mut inside = Inside {
+            file: text(&notebook(sources)),
+            version: 1,
+            has_rooms,
+            saving: Saving::Writes,
+            meanwhile: None,
+            puts: 0,
+            live: LiveNotebook::new(),
+            drops: watch::Sender::new(0),
+        };
+        inside.load();
+        let inside = Arc::new(Mutex::new(inside));
+        let shared = inside.clone();
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream, shared.clone()));
+            }
+        });
+        Self { base, inside, task }
+    }
+
+    pub(crate) fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap()
+    }
+
+    pub(crate) fn link(&self) -> Arc<Link> {
+        let source = Source::Given { url: self.base.clone(), credentials: rest::Credentials::None };
+        Arc::new(Link::new(source, rest::Options::default()))
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn serve(mut stream: TcpStream, inside: Arc<Mutex<Inside>>) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read_u8().await {
+            Ok(byte) => head.push(byte),
+            Err(_) => return,
+        }
+    }
+    let head = String::from_utf8(head).unwrap();
+    let header = |name: &str| {
+        let mut lines = head.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
+    };
+    if let Some(key) = header("Sec-WebSocket-Key") {
+        let accept = derive_accept_key(key.as_bytes());
+        let answer = format!(
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+             Sec-WebSocket-Accept: {accept}\r\n\r\n"
+        );
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        return room(WebSocketStream::from_raw_socket(stream, Role::Server, None).await, inside).await;
+    }
+    let mut body = vec![0; header("Content-Length").map_or(0, |length| length.parse().unwrap())];
+    if stream.read_exact(&mut body).await.is_err() {
+        return;
+    }
+    let line = head.lines().next().unwrap_or_default();
+    let (status, answer) = answer(line, &body, &mut inside.lock().unwrap());
+    let answer = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{answer}",
+        answer.len()
+    );
+    let _ = stream.write_all(answer.as_bytes()).await;
+}
+
+fn answer(line: &str, body: &[u8], inside: &mut Inside) -> (&'static str, String) {
+    if line.starts_with("PUT /api/collaboration/session/") && inside.has_rooms {
+        return ("200 OK", json!({"fileId": "f", "sessionId": "s"}).to_string());
+    }
+    if line.starts_with("PUT /api/contents/x.ipynb") {
+        inside.puts += 1;
+        let body: serde_json::Value = serde_json::from_slice(body).unwrap();
+        inside.file = body["content"].to_string();
+        inside.version += 1;
+        return ("200 OK", model(inside, false));
+    }
+    if line.starts_with("GET /api/contents/x.ipynb") {
+        let model = model(inside, line.contains("content=1"));
+        // What others do between a look and what follows it.
+        if let Some(meanwhile) = inside.meanwhile.take_if(|_| inside.puts == 0 && line.contains("content=1"))
+        {
+            let mut notebook = inside.notebook();
+            meanwhile(&mut notebook);
+            inside.write(&notebook);
+        }
+        return ("200 OK", model);
+    }
+    ("404 Not Found", json!({"message": "no"}).to_string())
+}
+
+fn model(inside: &Inside, has_content: bool) -> String {
+    let content = if has_content { inside.file.as_str() } else { "null" };
+    format!(
+        r#"{{"name":"x.ipynb","path":"x.ipynb","type":"notebook","writable":true,"size":{},"hash":"{}","hash_algorithm":"v","last_modified":"{}","content":{content}}}"#,
+        inside.file.len(),
+        inside.version,
+        inside.version,
+    )
+}
+
+async fn room(mut socket: WebSocketStream<TcpStream>, inside: Arc<Mutex<Inside>>) {
+    let (mut room, mut frames, mut drops) = {
+        let inside = inside.lock().unwrap();
+        let (room, frames) = Room::open(Dialect::Collaboration, &inside.live);
+        (room, frames, inside.drops.subscribe())
+    };
+    loop {
+        for frame in frames.drain(..) {
+            if socket.send(Message::Binary(frame.into())).await.is_err() {
+                return;
+            }
+        }
+        let message = tokio::select! {
+            _ = drops.changed() => return,
+            message = socket.next() => message,
+        };
+        match message {
+            Some(Ok(Message::Binary(frame))) => {
+                hear(&frame, &mut room, &mut inside.lock().unwrap(), &mut frames)
+            }
+            Some(Ok(_)) => {}
+            Some(Err(_)) | None => return,
+        }
+    }
+}
+
+fn hear(frame: &[u8], room: &mut Room, inside: &mut Inside, frames: &mut Vec<Vec<u8>>) {
+    if frame.first() != Some(&2) {
+        for happening in room.receive(frame, std::time::Instant::now(), &mut inside.live) {
+            if let Happening::Send(frame) = happening {
+                frames.push(frame);
+            }
+        }
+        return;
+    }
+    match inside.saving {
+        Saving::Writes => {
+            let notebook = inside.live();
+            inside.write(&notebook);
+        }
+        Saving::Lies => {}
+        Saving::Dies => {
+            inside.saving = Saving::Writes;
+            if let Some(meanwhile) = inside.meanwhile.take() {
+                let mut notebook = inside.notebook();
+                meanwhile(&mut notebook);
+                inside.write(&notebook);
+            }
+            inside.drop_connections();
+            return;
+        }
+    }
+    // Numbers below 128 are one byte.
+    let request = frame.last().copied().unwrap_or_default();
+    let reply = json!({"type": "save", "responseTo": request, "status": "success"}).to_string();
+    let mut answer = vec![2, u8::try_from(reply.len()).unwrap()];
+    answer.extend(reply.into_bytes());
+    frames.push(answer);
+}

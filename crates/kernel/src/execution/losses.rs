@@ -1,0 +1,85 @@
+//! Stories of connections that are lost and of kernels that are replaced; told as in [`stories`](super::stories).
+
+use super::stories::told;
+
+#[test]
+fn what_went_on_over_a_new_connection_is_not_lost() {
+    told!(
+        r#"
+        run a
+        iopub a execute_input {"execution_count": 1}
+        run b
+        reconnect
+        iopub a stream {"name": "stdout", "text": "replayed"}
+        shell a execute_reply {"status": "ok", "execution_count": 1}
+        iopub a status {"execution_state": "idle"}
+        iopub b execute_input {"execution_count": 2}
+        shell b execute_reply {"status": "ok", "execution_count": 2}
+        iopub b status {"execution_state": "idle"}
+        iopub probe status {"execution_state": "busy"}
+        shell probe kernel_info_reply {}
+        iopub probe status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
+fn what_went_with_a_connection_ends_when_the_kernel_answers() {
+    told!(
+        r#"
+        run a
+        iopub a execute_input {"execution_count": 1}
+        run b
+        reconnect
+        iopub probe status {"execution_state": "busy"}
+        shell probe kernel_info_reply {}
+        run c
+        iopub probe status {"execution_state": "idle"}
+        shell c execute_reply {"status": "ok", "execution_count": 2}
+        iopub c status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
+fn a_question_about_what_is_lost_needs_no_idle() {
+    told!(
+        "
+        run a
+        reconnect
+        shell probe kernel_info_reply {}
+        wait 1
+        wait 1
+        "
+    );
+}
+
+#[test]
+fn a_new_kernel_knows_nothing_of_what_ran_on_the_last() {
+    told!(
+        r#"
+        run a
+        iopub a execute_input {"execution_count": 1}
+        run b
+        replace
+        iopub b execute_input {"execution_count": 1}
+        shell b execute_reply {"status": "ok", "execution_count": 1}
+        iopub b status {"execution_state": "idle"}
+        shell probe kernel_info_reply {}
+        iopub probe status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
+fn a_server_tells_of_a_kernel_that_ended_by_itself() {
+    told!(
+        r#"
+        run a
+        iopub a execute_input {"execution_count": 1}
+        iopub server status {"execution_state": "restarting"}
+        run b
+        iopub server status {"execution_state": "dead"}
+        "#
+    );
+}
