@@ -20,6 +20,7 @@ from test_clients import CLIENTS, Client
 TOOLS = {
     "answer_input",
     "clear_cell_output",
+    "connect_to_jupyter",
     "delete_cell",
     "edit_cell_source",
     "execute_cell",

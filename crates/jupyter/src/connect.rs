@@ -5,11 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt as _;
 use rest::{Address, Credentials, Options, Secret};
-use workspace::{Connector, Error, Future, Place, ServerWish, Side};
+use workspace::{Connector, Error, Future, Place, ServerWish, Side, Token};
 
 use crate::failure;
 use crate::server::Jupyter;
 use crate::settings::{Settings, Source};
+
+/// The one kind of document provider that there is here.
+const PROVIDER: &str = "jupyter";
 
 /// Reaches servers, each once.
 pub struct Dialer {
@@ -35,39 +38,57 @@ impl Dialer {
     }
 
     async fn reach(&self, wish: ServerWish) -> Result<Arc<Jupyter>, Error> {
-        let address = Address::parse(&wish.url).map_err(failure::of)?;
+        if let Some(provider) = wish.provider.filter(|it| !it.eq_ignore_ascii_case(PROVIDER)) {
+            return Err(Error::new(
+                Side::Agent,
+                format!("The document provider {provider:?} exists only in a vendor's cloud."),
+                format!("Say {PROVIDER:?}, or leave it out."),
+            ));
+        }
+        let (address, token) = way_in(&wish.url, wish.token)?;
+        let kernels = wish.kernels.map(|(url, token)| way_in(&url, token)).transpose()?;
         let base = address.base.to_string();
-        let token = wish.token.as_ref().map(|token| token.expose().to_owned());
-        let token = token.or_else(|| address.token.as_ref().map(|token| token.expose().to_owned()));
+        // The same notebooks with other kernels are another place.
+        let name = match &kernels {
+            Some((kernels, _)) => format!("{base} {}", kernels.base),
+            None => base.clone(),
+        };
         let known = {
             let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             // Another token is another person's way in; without one, what is known will do.
-            known
-                .get(&base)
-                .filter(|known| token.is_none() || known.token == token)
-                .map(|known| known.place.clone())
+            let fitting = known.get(&name).filter(|known| token.is_none() || known.token == token);
+            fitting.map(|known| known.place.clone())
         };
-        let place = match known {
-            Some(place) => place,
-            None => {
-                let credentials =
-                    token.clone().and_then(Secret::new).map_or(Credentials::None, Credentials::Token);
-                Jupyter::new(Settings {
-                    documents: Source::Given { url: base.clone(), credentials },
-                    kernels: None,
-                    options: self.options.clone(),
-                    prefix: base.clone(),
-                    notebook: address.notebook,
-                    kernel: None,
-                })
-            }
-        };
+        let place = known.unwrap_or_else(|| {
+            Jupyter::new(Settings {
+                documents: source(&address, token.as_deref()),
+                kernels: kernels.map(|(address, token)| source(&address, token.as_deref())),
+                options: self.options.clone(),
+                prefix: base,
+                notebook: address.notebook,
+                kernel: None,
+            })
+        });
         // Before the answer is yes.
         place.status().await?;
+        place.kernel_status().await?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(base, Known { token, place: place.clone() });
+        known.insert(name, Known { token, place: place.clone() });
         Ok(place)
     }
+}
+
+/// The address that was pasted, and the token: the one given, or the one in the address.
+fn way_in(url: &str, token: Option<Token>) -> Result<(Address, Option<String>), Error> {
+    let address = Address::parse(url).map_err(failure::of)?;
+    let token = token.map(|token| token.expose().to_owned());
+    let token = token.or_else(|| address.token.as_ref().map(|token| token.expose().to_owned()));
+    Ok((address, token))
+}
+
+fn source(address: &Address, token: Option<&str>) -> Source {
+    let credentials = token.and_then(Secret::new).map_or(Credentials::None, Credentials::Token);
+    Source::Given { url: address.base.to_string(), credentials }
 }
 
 impl Connector for Dialer {

@@ -166,7 +166,7 @@ fn agents_are_kept_alive() {
     let shown = room.presence(&Presence { agent: 1, name: "Agent".to_owned(), cursor: None }, now);
     let due = room.renewal().unwrap();
     assert_eq!(due, now + RENEWAL);
-    assert_eq!(room.renew(due - Duration::from_millis(1)), None);
+    assert_eq!(room.renew(now + RENEWAL.saturating_sub(Duration::from_millis(1))), None);
     assert!(room.renew(due).is_some_and(|frame| frame != shown));
     assert_eq!(room.renewal(), Some(due + RENEWAL));
     let happenings = room.receive(b"\x03", due, &mut live);
