@@ -76,20 +76,30 @@ fn sources(options: &jupyter_args::Jupyter) -> anyhow::Result<(Source, Option<So
         token: either(options.code_sandbox_token.as_deref(), "RUNTIME_TOKEN"),
         password: given(options.code_sandbox_password.as_deref()).map(str::to_owned),
     };
-    let [documents, kernels] = [documents, kernels].map(|login| login.or(&common));
-    match (documents.url.is_some(), kernels.url.is_some()) {
-        (true, true) if !documents.is_at(&kernels) => Ok((documents.source()?, Some(kernels.source()?))),
-        (true, _) => Ok((documents.with_login_of(kernels).source()?, None)),
-        (false, true) => Ok((kernels.with_login_of(documents).source()?, None)),
-        (false, false) => {
-            let home = std::env::home_dir();
-            let folder = discover::runtime_dir(|name| std::env::var_os(name), home.as_deref());
-            let folder = folder.context(
-                "there is no home folder to look for a running Jupyter server; name one with --jupyter-url",
-            )?;
-            Ok((Source::Discover(folder), None))
-        }
+    if let Some(named) = pair(&common, documents, kernels)? {
+        return Ok(named);
     }
+    let home = std::env::home_dir();
+    let folder = discover::runtime_dir(|name| std::env::var_os(name), home.as_deref());
+    let folder = folder.context(
+        "there is no home folder to look for a running Jupyter server; name one with --jupyter-url",
+    )?;
+    Ok((Source::Discover(folder), None))
+}
+
+/// The same, from what was said of either; `None` if no address was given.
+fn pair(
+    common: &Login,
+    documents: Login,
+    kernels: Login,
+) -> anyhow::Result<Option<(Source, Option<Source>)>> {
+    let [documents, kernels] = [documents, kernels].map(|login| login.or(common));
+    Ok(match (documents.url.is_some(), kernels.url.is_some()) {
+        (true, true) if !documents.is_at(&kernels) => Some((documents.source()?, Some(kernels.source()?))),
+        (true, _) => Some((documents.with_login_of(kernels).source()?, None)),
+        (false, true) => Some((kernels.with_login_of(documents).source()?, None)),
+        (false, false) => None,
+    })
 }
 
 /// What was said of one server.
@@ -181,5 +191,65 @@ fn proxies() -> Proxies {
         https: variable("HTTPS_PROXY"),
         all: variable("ALL_PROXY"),
         no_proxy: variable("NO_PROXY"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn login(url: Option<&str>, token: Option<&str>, password: Option<&str>) -> Login {
+        let own = |text: Option<&str>| text.map(str::to_owned);
+        Login { url: own(url), token: own(token), password: own(password) }
+    }
+
+    /// Where notebooks and kernels are, and what each is shown.
+    fn shown(common: Login, documents: Login, kernels: Login) -> Vec<(String, String)> {
+        let (documents, kernels) = pair(&common, documents, kernels).unwrap().unwrap();
+        let sources = std::iter::once(documents).chain(kernels);
+        let show = |source| match source {
+            Source::Given { url, credentials: Credentials::Token(token) } => (url, token.expose().to_owned()),
+            Source::Given { url, credentials: Credentials::Password(word) } => {
+                (url, format!("password {}", word.expose()))
+            }
+            Source::Given { url, credentials: Credentials::None } => (url, String::new()),
+            Source::Discover(_) => panic!("nothing is looked for"),
+        };
+        sources.map(show).collect()
+    }
+
+    fn is(url: &str, shown: &str) -> (String, String) {
+        (url.to_owned(), shown.to_owned())
+    }
+
+    #[test]
+    fn one_server_is_named_in_any_of_three_ways() {
+        let none = || login(None, None, None);
+        let named = || login(Some("http://a:1"), Some("t"), None);
+        assert_eq!(shown(named(), none(), none()), [is("http://a:1", "t")]);
+        assert_eq!(shown(none(), named(), none()), [is("http://a:1", "t")]);
+        assert_eq!(shown(none(), none(), named()), [is("http://a:1", "t")]);
+        let both = login(Some("http://a:1/"), None, None);
+        assert_eq!(shown(none(), named(), both), [is("http://a:1", "t")]);
+    }
+
+    #[test]
+    fn a_token_goes_only_to_the_server_that_it_was_given_for() {
+        let common = || login(Some("http://a:1"), Some("of a"), None);
+        let elsewhere = || login(Some("http://b:2"), None, None);
+        let none = || login(None, None, None);
+        assert_eq!(shown(common(), elsewhere(), none()), [is("http://b:2", ""), is("http://a:1", "of a")]);
+        assert_eq!(shown(common(), none(), elsewhere()), [is("http://a:1", "of a"), is("http://b:2", "")]);
+        // A token without an address is for whatever is named.
+        let for_all = login(None, Some("t"), None);
+        let a = login(Some("http://a:1"), None, None);
+        assert_eq!(shown(for_all, a, elsewhere()), [is("http://a:1", "t"), is("http://b:2", "t")]);
+    }
+
+    #[test]
+    fn a_password_wins_over_a_token() {
+        let named = login(Some("http://a:1"), Some("t"), Some("p"));
+        let none = || login(None, None, None);
+        assert_eq!(shown(named, none(), none()), [is("http://a:1", "password p")]);
     }
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::builder::Resettable;
+use clap::{Arg, Args, ValueEnum};
 
 use crate::args::{Logging, Transport, seconds};
 
@@ -206,6 +207,15 @@ impl Jupyter {
 /// Configurations that must say something say nothing in these ways.
 pub(crate) fn given(value: Option<&str>) -> Option<&str> {
     value.map(str::trim).filter(|value| !matches!(value.to_ascii_lowercase().as_str(), "" | "none" | "null"))
+}
+
+/// Leaves an argument's environment variable out of account if it says nothing.
+pub(crate) fn heed_variable(argument: Arg) -> Arg {
+    let value = argument.get_env().map(|name| std::env::var(name).unwrap_or_default());
+    match value {
+        Some(value) if given(Some(&value)).is_none() => argument.env(Resettable::Reset),
+        _ => argument,
+    }
 }
 
 fn truth(text: &str) -> Result<bool, String> {

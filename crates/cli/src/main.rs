@@ -12,12 +12,15 @@ mod serve;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    // Clients' configurations say "nothing" with an empty variable.
+    let command =
+        Cli::command().mut_subcommand("jupyter", |command| command.mut_args(jupyter_args::heed_variable));
+    let cli = Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit());
     if let Some(Command::Colab(options)) = &cli.command
         && let Some(option) = not_built(options)
     {

@@ -23,10 +23,10 @@ const LOOK: Duration = Duration::from_secs(3);
 pub(crate) struct ServerDocument {
     this: Weak<Self>,
     link: Arc<Link>,
-    /// From the server's root.
-    path: String,
     /// As agents know it.
-    shown: String,
+    path: String,
+    /// From the server's root.
+    server_path: String,
     way: Mutex<Option<Way>>,
     /// Held while the way is being found.
     choosing: tokio::sync::Mutex<()>,
@@ -43,12 +43,12 @@ enum Way {
 }
 
 impl ServerDocument {
-    pub(crate) fn new(link: Arc<Link>, path: String, shown: String) -> Arc<Self> {
+    pub(crate) fn new(link: Arc<Link>, server_path: String, path: String) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             link,
             path,
-            shown,
+            server_path,
             way: Mutex::default(),
             choosing: tokio::sync::Mutex::default(),
             changes: watch::Sender::new(0),
@@ -94,9 +94,11 @@ impl ServerDocument {
         }
         let way = match self.find_room().await? {
             Some(room) => Way::Room(room),
-            None => {
-                Way::Stored(Arc::new(Stored::new(self.link.clone(), self.path.clone(), self.changes.clone())))
-            }
+            None => Way::Stored(Arc::new(Stored::new(
+                self.link.clone(),
+                self.server_path.clone(),
+                self.changes.clone(),
+            ))),
         };
         *self.known_way() = Some(way.clone());
         Ok(way)
@@ -104,7 +106,7 @@ impl ServerDocument {
 
     /// Enters the notebook's room. `None` if the server has none.
     async fn find_room(&self) -> Result<Option<Arc<Room>>, Error> {
-        let path = self.path.clone();
+        let path = self.server_path.clone();
         let looked = self.link.attempt(None, |server| {
             let path = path.clone();
             async move {
@@ -118,12 +120,13 @@ impl ServerDocument {
             }
         });
         let found = looked.await.map_err(|error| match error.kind {
-            rest::Kind::NotFound => failure::no_notebook(&self.shown, &self.link.title()),
+            rest::Kind::NotFound => failure::no_notebook(&self.path, &self.link.title()),
             _ => failure::of(error),
         })?;
         let Some((dialect, size)) = found else { return Ok(None) };
         let room =
-            Room::enter(self.link.clone(), self.path.clone(), dialect, size, self.changes.clone()).await?;
+            Room::enter(self.link.clone(), self.server_path.clone(), dialect, size, self.changes.clone())
+                .await?;
         let Some(room) = room.map(Arc::new) else { return Ok(None) };
         for (agent, presence) in &*self.agents() {
             room.set_presence(*agent, Some(presence.clone()));
@@ -136,7 +139,7 @@ impl ServerDocument {
     async fn way_to_write(&self) -> Result<Way, Error> {
         let way = self.way().await?;
         let Way::Stored(_) = &way else { return Ok(way) };
-        let path = self.path.clone();
+        let path = self.server_path.clone();
         let asked = self.link.call(None, |server| {
             let path = path.clone();
             async move { server.collaboration_session(&path).await }
@@ -184,7 +187,7 @@ impl ServerDocument {
 
 impl Document for ServerDocument {
     fn path(&self) -> &str {
-        &self.shown
+        &self.path
     }
 
     fn snapshot(&self) -> Future<'_, Notebook> {

@@ -32,7 +32,7 @@ struct Known {
     used: Option<SystemTime>,
     /// How it is known to be no more.
     gone: Option<String>,
-    /// It belongs to no notebook, and ends with us.
+    /// It is the kernel of no notebook's session, and ends with us.
     is_scratch: bool,
 }
 
@@ -185,16 +185,12 @@ impl ServerKernel {
                 Err(error) => Err(error),
             }
         });
-        match restarted.await? {
-            Some(model) => {
-                self.update(model, None);
-                Ok(())
-            }
-            None => {
-                self.vanish("the server has shut it down");
-                Err(self.no_more())
-            }
+        if let Some(model) = restarted.await? {
+            self.update(model, None);
+            return Ok(());
         }
+        self.vanish("the server has shut it down");
+        Err(self.no_more())
     }
 
     async fn start_anew(&self) -> Result<(), Error> {

@@ -84,7 +84,7 @@ impl Kernels {
         Ok(Choice::Kernel { kernel, is_new: false })
     }
 
-    /// Notes at the server that a notebook runs on a kernel, so that JupyterLab shows it. A notebook that has another kernel
+    /// Notes at the server that a notebook runs on a kernel, so that people see it. A notebook that has another kernel
     /// keeps it: to change a session's kernel ends the one before, with everything that a person has computed there.
     async fn register(&self, notebook: &str, id: &str) -> Result<(), Error> {
         if self.session(notebook, None).await?.is_some() {
@@ -122,8 +122,13 @@ impl Kernels {
                 self.change(&session.id, &spec.name).await?
             }
             (None, _) => self.begin(&notebook, &spec.name, progress).await?,
-            // A person's kernel goes on, and stays the one of the notebook's session.
-            (Some(_), _) => self.start(&spec.name, Some(folder(&notebook)), progress).await?,
+            // A person's kernel goes on, and stays the one of the notebook's session. Nobody else would find the new one
+            // again, so it ends with us.
+            (Some(_), _) => {
+                let kernel = self.adopt(self.start(&spec.name, Some(folder(&notebook)), progress).await?);
+                kernel.make_scratch();
+                return Ok(Choice::Kernel { kernel, is_new: true });
+            }
         };
         Ok(Choice::Kernel { kernel: self.adopt(model), is_new: true })
     }
@@ -251,3 +256,6 @@ fn kernel_of(session: SessionModel) -> Result<KernelModel, Error> {
 fn folder(notebook: &str) -> &str {
     notebook.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
+
+#[cfg(test)]
+mod tests;

@@ -198,3 +198,6 @@ pub(crate) fn tell(progress: Option<&mpsc::Sender<String>>, line: String) {
         let _ = progress.try_send(line);
     }
 }
+
+#[cfg(test)]
+mod tests;

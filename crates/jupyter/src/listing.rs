@@ -85,7 +85,7 @@ fn take(
             walk.enter(entry.path.clone(), depth + 1);
         }
         if depth == 0 || !is_foreign {
-            rows.push(row(prefix, entry));
+            rows.push(row(prefix, &entry));
         }
     }
 }
@@ -178,7 +178,7 @@ fn is_foreign(entries: &[Entry]) -> bool {
     entries.iter().any(|entry| marks.contains(&entry.name.as_str()))
 }
 
-fn row(prefix: &Prefix, entry: Entry) -> FileEntry {
+fn row(prefix: &Prefix, entry: &Entry) -> FileEntry {
     let kind = match entry.kind {
         EntryKind::Directory => FileKind::Directory,
         EntryKind::Notebook => FileKind::Notebook,

@@ -88,17 +88,14 @@ impl Room {
         if state.agents.get(&agent) == presence.as_ref() {
             return;
         }
-        let frame = match presence {
-            Some(presence) => {
-                let cursor = presence.cell.as_deref().and_then(|cell| state.live.cursor(cell));
-                let who = ydoc::Presence { agent, name: presence.name.clone(), cursor };
-                state.agents.insert(agent, presence);
-                Some(state.room.presence(&who, Instant::now()))
-            }
-            None => {
-                state.agents.remove(&agent);
-                state.room.leave(agent)
-            }
+        let frame = if let Some(presence) = presence {
+            let cursor = presence.cell.as_deref().and_then(|cell| state.live.cursor(cell));
+            let who = ydoc::Presence { agent, name: presence.name.clone(), cursor };
+            state.agents.insert(agent, presence);
+            Some(state.room.presence(&who, Instant::now()))
+        } else {
+            state.agents.remove(&agent);
+            state.room.leave(agent)
         };
         if let Some(frame) = frame {
             state.send(frame);

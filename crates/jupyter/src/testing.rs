@@ -234,7 +234,7 @@ async fn room(mut socket: WebSocketStream<TcpStream>, inside: Arc<Mutex<Inside>>
         };
         match message {
             Some(Ok(Message::Binary(frame))) => {
-                hear(&frame, &mut room, &mut inside.lock().unwrap(), &mut frames)
+                hear(&frame, &mut room, &mut inside.lock().unwrap(), &mut frames);
             }
             Some(Ok(_)) => {}
             Some(Err(_)) | None => return,

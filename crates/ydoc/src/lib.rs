@@ -15,6 +15,7 @@ mod guard;
 mod live;
 mod mend;
 mod outputs;
+mod position;
 mod presence;
 mod read;
 mod read_cell;

@@ -1,6 +1,7 @@
 //! Who is in the room: the states of awareness, ours and those of others
 //! (<https://docs.yjs.dev/api/about-awareness>).
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use serde_json::{Value, json};
 use yrs::block::ClientID;
 
 use crate::frame::{self, Reader, write_bytes, write_number};
+use crate::position::Position;
 
 /// How often a state is told again; others forget it after twice as long.
 pub const RENEWAL: Duration = Duration::from_secs(15);
@@ -17,6 +19,8 @@ const BELIEVED: Duration = Duration::from_secs(30);
 const MOST: usize = 1_000;
 /// How many colours `JupyterLab` has for collaborators.
 const COLORS: u64 = 7;
+/// What tells the states of agents, of this program and of others like it, from those of people.
+const AGENT: &str = "agent";
 
 /// One of our agents, as it is shown to people.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +53,24 @@ struct Other {
     /// `None` once it has left.
     name: Option<String>,
     seen: Instant,
+    /// Where it is, if it is a person.
+    position: Option<Position>,
+    /// When it came there; `None` if it was there when it was first seen.
+    moved: Option<Instant>,
+}
+
+impl Other {
+    fn new(clock: u64, state: &str, now: Instant, known: Option<&Self>) -> Self {
+        let state: Value = serde_json::from_str(state).unwrap_or_default();
+        let is_agent = state.get(AGENT).is_some();
+        let position = Position::of_cursors(&state).filter(|_| !is_agent);
+        let moved = match known {
+            Some(known) if known.position == position => known.moved,
+            Some(_) => Some(now),
+            None => None,
+        };
+        Self { clock, name: name(&state), seen: now, position, moved }
+    }
 }
 
 impl Awareness {
@@ -122,7 +144,8 @@ impl Awareness {
                 continue;
             }
             if known.is_some() || self.others.len() < MOST {
-                self.others.insert(client, Other { clock, name: name(state), seen: now });
+                let other = Other::new(clock, state, now, known);
+                self.others.insert(client, other);
             }
         }
         Some(is_denied)
@@ -133,11 +156,17 @@ impl Awareness {
         let names: BTreeSet<&str> = self.others.values().filter_map(|other| other.name.as_deref()).collect();
         names.into_iter().map(String::from).collect()
     }
+
+    /// Where people are, the one who moved last first.
+    pub(crate) fn positions(&self) -> Vec<Position> {
+        let mut others: Vec<&Other> = self.others.values().collect();
+        others.sort_by_key(|other| Reverse((other.moved, other.seen)));
+        others.into_iter().filter_map(|other| other.position).collect()
+    }
 }
 
 /// The name in a state; `None` for somebody who is gone or has none.
-fn name(state: &str) -> Option<String> {
-    let state: Value = serde_json::from_str(state).ok()?;
+fn name(state: &Value) -> Option<String> {
     let user = state.get("user")?;
     let text = |name| user.get(name).and_then(Value::as_str).filter(|name| !name.trim().is_empty());
     let name = text("display_name").or_else(|| text("name")).or_else(|| text("username"))?;
@@ -160,6 +189,7 @@ fn state(client: u64, who: &Presence) -> Value {
             "avatar_url": null,
         },
         "cursors": who.cursor.iter().collect::<Vec<_>>(),
+        AGENT: true,
     })
 }
 

@@ -296,6 +296,11 @@ impl Room {
     pub fn people(&self) -> Vec<String> {
         self.awareness.people()
     }
+
+    /// The cell with the cursor of the person who moved last, of those who are in a cell.
+    pub fn selected(&self, live: &LiveNotebook) -> Option<String> {
+        self.awareness.positions().into_iter().find_map(|position| live.cell_with(position))
+    }
 }
 
 fn outcome(status: &str) -> SaveOutcome {

@@ -1,10 +1,8 @@
-//! What the document knows besides the notebook, and where in it somebody is.
+//! What the document knows besides the notebook.
 
-use serde_json::{Value, json};
-use yrs::{Any, Assoc, GetString, ID, IndexedSequence, Map, MapRef, Out, ReadTxn, Transact};
+use yrs::{Any, Map, Out, Transact};
 
-use crate::elements::elements;
-use crate::{LiveNotebook, read, read_cell};
+use crate::{LiveNotebook, read};
 
 impl LiveNotebook {
     /// The path of the file, as the server keeps it up to date when it is renamed.
@@ -43,33 +41,6 @@ impl LiveNotebook {
         }
         cell.insert(&mut txn, "execution_state", state);
         Some(txn.encode_update_v1())
-    }
-
-    /// The start of a cell's source as an entry of `cursors` in the awareness state, where `JupyterLab` looks for it.
-    pub fn cursor(&self, cell_id: &str) -> Option<Value> {
-        self.check().ok()?;
-        let txn = self.doc.try_transact().ok()?;
-        let (_, cell) = self.find(cell_id, &txn)?;
-        let Some(Out::YText(source)) = cell.get(&txn, "source") else { return None };
-        let id = |id: ID| json!({ "client": id.client.get(), "clock": id.clock });
-        let text = read_cell::identity(source.as_ref()).map(id);
-        let is_empty = source.get_string(&txn).is_empty();
-        let first = source.sticky_index(&txn, 0, Assoc::After).filter(|_| !is_empty);
-        let first = first.and_then(|index| index.id().copied()).map(id);
-        // As `JSON.stringify` writes a relative position: https://docs.yjs.dev/api/relative-positions
-        let position = json!({ "type": text, "tname": null, "item": first, "assoc": 0 });
-        Some(json!({ "anchor": position, "head": position, "primary": true, "empty": true }))
-    }
-
-    /// The first cell that shows this id, and its place in the document.
-    pub(crate) fn find<T: ReadTxn>(&self, cell_id: &str, txn: &T) -> Option<(u32, MapRef)> {
-        let cells = (0..).zip(elements(&self.cells, txn));
-        cells
-            .filter_map(|(index, cell)| match cell {
-                Out::YMap(cell) => Some((index, cell)),
-                _ => None,
-            })
-            .find(|(_, cell)| read_cell::cell_id(cell, txn) == cell_id)
     }
 }
 

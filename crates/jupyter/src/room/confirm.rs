@@ -118,6 +118,7 @@ async fn watch(shared: &Shared, intents: &[Intent], end: Instant) -> Confirmed {
     let mut seen = None;
     let mut problem = "the server has not saved it yet".to_owned();
     let mut pause = LOOK;
+    let mut missed = 0;
     loop {
         if Instant::now() + pause >= end {
             return Confirmed::NotYet(problem);
@@ -130,6 +131,10 @@ async fn watch(shared: &Shared, intents: &[Intent], end: Instant) -> Confirmed {
             Ok(modified) => modified,
             Err(error) => {
                 problem = unseen(&error);
+                missed += u32::from(error.kind == Kind::NotFound);
+                if missed > 2 {
+                    return Confirmed::NotYet(problem);
+                }
                 pause = (pause * 2).min(Duration::from_secs(1));
                 continue;
             }

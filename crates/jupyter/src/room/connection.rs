@@ -245,7 +245,7 @@ async fn serve(shared: &Arc<Shared>, mut socket: Socket, stop: &CancellationToke
                         // WebSockets).
                         send(&mut socket, Message::Pong(Bytes::new())).await
                     }
-                    Some(Ok(Message::Close(frame))) => return closed(shared, frame),
+                    Some(Ok(Message::Close(frame))) => return closed(shared, frame.as_ref()),
                     Some(Ok(_)) => Ok(()),
                     Some(Err(error)) => return Ended::Lost(lost(shared, &error.to_string())),
                     None => return Ended::Lost(lost(shared, "the server closed it")),
@@ -355,8 +355,8 @@ fn hear(shared: &Shared, frame: &[u8]) {
 
 /// Why the server closed the room (`YDocWebSocketHandler.open` of jupyter-server-ydoc; `YRoom` of
 /// jupyter-server-documents).
-fn closed(shared: &Shared, frame: Option<CloseFrame>) -> Ended {
-    let (code, reason) = match &frame {
+fn closed(shared: &Shared, frame: Option<&CloseFrame>) -> Ended {
+    let (code, reason) = match frame {
         Some(frame) => (u16::from(frame.code), frame.reason.as_str()),
         None => (1005, ""),
     };
@@ -374,6 +374,12 @@ fn closed(shared: &Shared, frame: Option<CloseFrame>) -> Ended {
             Side::Place,
             format!("{server} could not open {path:?} as a shared document: {reason}."),
             "The server's log says more; the next call tries again.",
+        )),
+        // jupyter-server-documents 0.3 does not let go of a room that it has stopped.
+        1001 if shared.dialect == Dialect::ServerDocuments => Ended::Lost(Error::new(
+            Side::Person,
+            format!("{server} is closing its room of {path:?}."),
+            "If this lasts (it does once the file was deleted or replaced from outside), restart the Jupyter server.",
         )),
         // 1003 `unknown_session`, `version_mismatch`: the server was started anew; a new session helps.
         _ => Ended::Lost(lost(shared, &format!("the server closed it ({code} {reason})"))),

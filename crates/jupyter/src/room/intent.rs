@@ -66,3 +66,64 @@ pub(super) fn are_outputs(edits: &[Edit]) -> bool {
     };
     edits.iter().all(is_output)
 }
+
+#[cfg(test)]
+mod tests {
+    use notebook::{CellKind, NewCell};
+
+    use super::*;
+    use crate::testing::{notebook, sources};
+
+    fn set(id: &str, source: &str) -> Edit {
+        Edit::SetSource { id: id.to_owned(), source: source.to_owned() }
+    }
+
+    /// What becomes of `before` if the edit is made again on it after `theirs`.
+    fn again(edit: Edit, theirs: &[Edit]) -> Option<Vec<String>> {
+        let before = notebook(&["a", "b", "c"]);
+        let intent = Intent::of(edit, &before);
+        let mut now = before;
+        for edit in theirs {
+            now.apply(edit.clone()).unwrap();
+        }
+        assert!(!intent.holds(&now));
+        now.apply(intent.again(&now)?).unwrap();
+        Some(sources(&now))
+    }
+
+    #[test]
+    fn an_edit_is_made_again_where_others_have_not_touched_its_cell() {
+        let theirs = [set("c0", "theirs")];
+        assert_eq!(again(set("c1", "mine"), &theirs).unwrap(), ["theirs", "mine", "c"]);
+        assert_eq!(again(Edit::Delete { ids: vec!["c2".to_owned()] }, &theirs).unwrap(), ["theirs", "b"]);
+        let to_the_end = Edit::Move { id: "c1".to_owned(), index: 2 };
+        assert_eq!(again(to_the_end, &theirs).unwrap(), ["theirs", "c", "b"]);
+    }
+
+    #[test]
+    fn an_edit_is_not_made_over_what_others_made_of_its_cell() {
+        let gone = Edit::Delete { ids: vec!["c1".to_owned()] };
+        for theirs in [set("c1", "theirs"), gone] {
+            assert_eq!(again(set("c1", "mine"), std::slice::from_ref(&theirs)), None);
+        }
+        let theirs = [set("c1", "theirs")];
+        assert_eq!(again(Edit::Delete { ids: vec!["c0".to_owned(), "c1".to_owned()] }, &theirs), None);
+    }
+
+    #[test]
+    fn a_new_cell_finds_a_place_in_a_shorter_notebook() {
+        let insert = Edit::Insert { index: 3, cell: NewCell::new(CellKind::Code, "new") };
+        let theirs = [Edit::Delete { ids: vec!["c0".to_owned(), "c1".to_owned()] }];
+        assert_eq!(again(insert, &theirs).unwrap(), ["c", "new"]);
+    }
+
+    #[test]
+    fn outputs_of_a_cell_that_is_gone_go_with_it() {
+        let outputs = Edit::SetOutputs { id: "c0".to_owned(), outputs: [].into(), execution_count: Some(1) };
+        assert!(
+            are_outputs(std::slice::from_ref(&outputs)) && !are_outputs(&[outputs.clone(), set("c0", "x")])
+        );
+        assert_eq!(again(outputs.clone(), &[set("c0", "theirs")]).unwrap(), ["theirs", "b", "c"]);
+        assert_eq!(again(outputs, &[Edit::Delete { ids: vec!["c0".to_owned()] }]), None);
+    }
+}

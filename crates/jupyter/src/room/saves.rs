@@ -76,3 +76,41 @@ impl Saves {
         *self = Self::default();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ydoc::Dialect;
+
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_while_a_save_is_on_its_way_shares_the_next() {
+        let live = LiveNotebook::new();
+        let (mut room, _) = Room::open(Dialect::Collaboration, &live);
+        let mut saves = Saves::default();
+        let (first, mut one) = saves.ask(&mut room, &live);
+        let (second, mut two) = saves.ask(&mut room, &live);
+        let (third, mut three) = saves.ask(&mut room, &live);
+        assert!(first.is_some() && second.is_none() && third.is_none());
+        assert!(saves.answered(9, SaveOutcome::Saved, &mut room, &live).is_none(), "nobody asked for it");
+        // The first save may have been made before the later edits came.
+        assert!(saves.answered(1, SaveOutcome::Saved, &mut room, &live).is_some());
+        assert_eq!(one.try_recv().unwrap().outcome, SaveOutcome::Saved);
+        assert!(two.try_recv().is_err());
+        assert!(saves.answered(2, SaveOutcome::Skipped, &mut room, &live).is_none());
+        assert_eq!(two.try_recv().unwrap().outcome, SaveOutcome::Skipped);
+        assert_eq!(three.try_recv().unwrap().outcome, SaveOutcome::Skipped);
+    }
+
+    #[test]
+    fn a_save_that_nobody_waits_for_does_not_hold_up_the_next() {
+        let live = LiveNotebook::new();
+        let (mut room, _) = Room::open(Dialect::Collaboration, &live);
+        let mut saves = Saves::default();
+        drop(saves.ask(&mut room, &live));
+        let (frame, mut reply) = saves.ask(&mut room, &live);
+        assert!(frame.is_some());
+        saves.lost();
+        assert!(matches!(reply.try_recv(), Err(oneshot::error::TryRecvError::Closed)));
+    }
+}

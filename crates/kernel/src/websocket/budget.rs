@@ -18,7 +18,7 @@ const SHARE: usize = 40;
 /// the server, and all that it said already has to come over this socket.
 const BURST: (Duration, usize) = (Duration::from_millis(100), 2);
 /// The same for a socket that was opened because there is so much.
-const FURTHER: usize = 5;
+const FURTHER: usize = 1;
 
 /// What came over one socket within the window.
 #[derive(Default)]

@@ -1,9 +1,10 @@
 //! The channels of one kernel, kept open.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
+use tokio::time::{Instant as Time, sleep_until};
 
 use super::budget::Budget;
 use super::dialing::Dialing;
@@ -14,6 +15,10 @@ use super::seen::Source;
 use crate::message::{self, Channel, Message, Outgoing};
 use crate::transport::{Received, Transport};
 
+/// How long after a kernel's good-bye its server is asked whether it is gone. A server does not end the connections to
+/// a kernel that it was told to end, and says nothing.
+const FAREWELL: Duration = Duration::from_secs(1);
+
 /// The connection to one kernel, made anew when it is lost.
 pub(crate) struct Channels {
     dialing: Dialing,
@@ -23,6 +28,8 @@ pub(crate) struct Channels {
     inbox: Inbox,
     helpers: Helpers,
     sources: Source,
+    /// When to find out whether the kernel is gone.
+    farewell: Option<Time>,
 }
 
 /// The main connection, over which all but outputs go.
@@ -54,6 +61,7 @@ impl Channels {
             inbox: Inbox::default(),
             helpers: Helpers::default(),
             sources: 0,
+            farewell: None,
         }
     }
 
@@ -117,6 +125,13 @@ impl Transport for Channels {
             tokio::select! {
                 change = self.main.next(&mut self.outbox) => self.on_change(change),
                 news = self.helpers.next() => self.on_news(news),
+                () = sleep_until(self.farewell.unwrap_or_else(Time::now)), if self.farewell.is_some() => {
+                    self.farewell = None;
+                    self.on_change(Change::Lost);
+                }
+            }
+            if self.inbox.is_ending() {
+                self.farewell = Some(Time::now() + FAREWELL);
             }
             self.manage();
         }

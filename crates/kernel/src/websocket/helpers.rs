@@ -20,11 +20,12 @@ use crate::message::Message;
 /// How long no further socket is opened after one could not be.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// The least time between two attempts: the kernel says some thousand messages meanwhile, and no more may come over one
-/// socket. When they go on the server does not send faster than that in the longer time.
-const INTERVALS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
+/// The least time between two attempts. At first the kernel is much faster than the server, and it may say some thousand
+/// messages, no more, before the next socket hears it. Later the server's own pace counts, which stays below the limit
+/// within the longer time.
+const INTERVALS: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 /// How many attempts may follow one another quickly.
-const QUICK: u32 = 4;
+const QUICK: u32 = 6;
 
 /// What becomes of further sockets.
 pub(super) enum News {
@@ -34,7 +35,7 @@ pub(super) enum News {
 }
 
 /// How many there may be. Each costs the server the work of sending everything once more.
-const MOST: usize = 4;
+const MOST: usize = 6;
 
 /// Further sockets, and an attempt to open one.
 #[derive(Default)]

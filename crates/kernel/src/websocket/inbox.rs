@@ -2,10 +2,13 @@
 
 use std::collections::VecDeque;
 
+use serde::Deserialize;
+
 use super::numbers::{Cause, Numbers, Stamp, state};
 use super::seen::{Seen, Source};
 use super::switch::Switch;
-use crate::message::Message;
+use crate::message::{Channel, Message};
+use crate::text::Lenient;
 use crate::transport::Received;
 
 /// Messages on their way from the sockets to the executions. No I/O.
@@ -17,6 +20,8 @@ pub(super) struct Inbox {
     switch: Switch,
     /// The last request of ours on the shell channel.
     asked: String,
+    /// The kernel said good-bye.
+    is_ending: bool,
 }
 
 impl Inbox {
@@ -33,6 +38,11 @@ impl Inbox {
     /// Whether outputs can be taken from one socket and then from another.
     pub(super) fn can_switch(&self) -> bool {
         self.numbers.are_known()
+    }
+
+    /// Whether the kernel said good-bye since this was asked last.
+    pub(super) fn is_ending(&mut self) -> bool {
+        std::mem::take(&mut self.is_ending)
     }
 
     /// The socket that was opened last and is in use or about to be.
@@ -108,6 +118,7 @@ impl Inbox {
         if !self.seen.insert(&message, source) {
             return;
         }
+        self.is_ending |= says_good_bye(&message);
         let counted = self.numbers.take(&message, &self.asked);
         self.give(counted.before);
         if counted.is_new_process {
@@ -124,6 +135,17 @@ impl Inbox {
     fn give(&mut self, told: Option<Message>) {
         self.ready.extend(told.map(Received::Message));
     }
+}
+
+/// Whether the kernel tells everybody that it ends, and not to come again.
+fn says_good_bye(message: &Message) -> bool {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Content {
+        restart: Lenient<bool>,
+    }
+    let is_told = message.channel == Channel::Iopub && message.kind == "shutdown_reply";
+    is_told && message.content.decode::<Content>().is_ok_and(|content| !content.restart.0)
 }
 
 #[cfg(test)]

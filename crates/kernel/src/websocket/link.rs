@@ -101,9 +101,10 @@ impl Link {
             let (frame, is_text) = match frame {
                 Frame::Text(text) => (Bytes::from(text), true),
                 Frame::Binary(bytes) => (bytes, false),
+                // Nothing follows; the connection itself may stay open for a while.
                 Frame::Close(close) => {
-                    tracing::debug!(?close, "the server closes the kernel's channels");
-                    continue;
+                    let why = close.map(|close| close.to_string()).unwrap_or_default();
+                    return Poll::Ready(Err(format!("the server closed it: {why}")));
                 }
                 Frame::Ping(_) | Frame::Pong(_) | Frame::Frame(_) => continue,
             };

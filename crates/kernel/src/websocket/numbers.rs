@@ -31,8 +31,8 @@ impl<'a> Stamp<'a> {
         header.decode().unwrap_or_default()
     }
 
-    /// The kernel's process and the number of the message, if the sender counts: `<session>_<process>_<number>`, before
-    /// `jupyter_client` 6.1.13 without the process.
+    /// The kernel's process and the number of the message, if the sender counts: `<session>_<process>_<number>`; older
+    /// versions of `jupyter_client` leave the process out.
     fn number(&self) -> Option<(&str, u64)> {
         let (process, number) = self.msg_id.rsplit_once('_')?;
         let is_counting = !self.session.is_empty() && process.starts_with(&*self.session);

@@ -10,6 +10,7 @@ use futures_util::{SinkExt, StreamExt};
 use kernel::{Client, Dial, DialError, Dialed, Execute, ExecutionId};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::handshake::server::{Request as Upgrade, Response};
 use tokio_tungstenite::tungstenite::http::HeaderValue;
@@ -36,6 +37,8 @@ pub(crate) struct Door {
     port: u16,
     /// What the next attempts end with.
     pub(crate) refusals: Mutex<VecDeque<DialError>>,
+    /// An attempt was refused.
+    pub(crate) refused: Notify,
     /// Only the session that came first is let in.
     pub(crate) is_narrow: AtomicBool,
     first: Mutex<Option<String>>,
@@ -69,6 +72,7 @@ impl Server {
         let door = Door {
             port: listener.local_addr().unwrap().port(),
             refusals: Mutex::default(),
+            refused: Notify::new(),
             is_narrow: AtomicBool::new(true),
             first: Mutex::default(),
         };
@@ -259,6 +263,7 @@ impl Dial for Door {
     ) -> BoxFuture<'a, Result<Dialed, DialError>> {
         Box::pin(async move {
             if let Some(refusal) = self.refusals.lock().unwrap().pop_front() {
+                self.refused.notify_one();
                 return Err(refusal);
             }
             let first = self.first.lock().unwrap().get_or_insert_with(|| session_id.to_owned()).clone();

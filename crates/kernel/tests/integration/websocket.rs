@@ -85,8 +85,10 @@ async fn what_is_asked_while_the_connection_is_lost_runs_once() {
     let (client, socket) = server.client().await;
     let session = socket.session.clone();
     let unreachable = || DialError::Unreachable("not now".to_owned());
-    server.door.refusals.lock().unwrap().extend([unreachable(), unreachable()]);
+    server.door.refusals.lock().unwrap().extend([unreachable(), unreachable(), unreachable()]);
     drop(socket);
+    // Before it knows of the loss, what it sends may be lost too.
+    server.door.refused.notified().await;
     let (mut events, sink) = Events::new();
     client.execute(Execute::new("code"), sink);
     let mut socket = server.accept_again(&session).await;
@@ -128,6 +130,16 @@ async fn a_kernel_that_is_gone_after_a_loss_is_dead() {
     drop(socket);
     assert_eq!(events.collect().await.1, died("the server does not know it"));
     assert_eq!(*client.status().borrow(), Status::Dead("the server does not know it".to_owned()));
+}
+
+#[tokio::test]
+async fn a_kernel_that_says_good_bye_is_looked_for() {
+    let mut server = Server::start(true).await;
+    let (client, mut socket) = server.client().await;
+    let (asked, mut events, _) = server.execute(&mut socket, &client).await;
+    server.door.refusals.lock().unwrap().push_back(DialError::Gone("the server ended it".to_owned()));
+    server.publish(&mut socket, &asked, "shutdown_reply", json!({ "status": "ok", "restart": false })).await;
+    assert_eq!(events.collect().await.1, died("the server ended it"));
 }
 
 #[tokio::test]

@@ -172,9 +172,10 @@ pub(crate) async fn call(name: &str, params: &RawValue, context: &Context<'_>) -
     dispatch(today, arguments, context).await.map_err(as_sentence)
 }
 
-/// Begins the cause with a capital letter, wherever it comes from, unless it begins with an argument's name.
+/// Begins the cause with a capital letter, wherever it comes from, unless it begins with an argument's name or an address.
 fn as_sentence(mut error: Error) -> Error {
-    let is_name = error.cause.split(' ').next().is_some_and(|word| word.contains('_'));
+    let is_name =
+        error.cause.split(' ').next().is_some_and(|word| word.contains('_') || word.contains("://"));
     if let Some(first) = error.cause.get_mut(..1).filter(|_| !is_name) {
         first.make_ascii_uppercase();
     }

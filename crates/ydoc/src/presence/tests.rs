@@ -99,3 +99,39 @@ fn what_is_no_state_is_refused() {
     }
     assert_eq!(awareness.others.len(), MOST);
 }
+
+#[test]
+fn whoever_moved_last_comes_first() {
+    let mut awareness = Awareness::default();
+    let now = Instant::now();
+    let mut receive = |client: u64, clock: u64, state: Value, seconds| {
+        let now = now + Duration::from_secs(seconds);
+        awareness.receive(&told(&[(client, clock, &state.to_string())]), now).unwrap();
+        awareness.renew(now);
+        let characters = awareness.positions().into_iter().map(|position| match position {
+            Position::At(id) => id.clock,
+            Position::EndOf(_) => panic!(),
+        });
+        characters.collect::<Vec<_>>()
+    };
+    let at = |clock: u64| {
+        let position = json!({ "item": { "client": 1, "clock": clock }, "assoc": 0 });
+        json!({ "user": { "name": "x" }, "cursors": [{ "anchor": position, "head": position }] })
+    };
+    assert_eq!(receive(1, 1, at(10), 0), [10]);
+    // Nobody knows when they came to where they are.
+    assert_eq!(receive(2, 1, at(20), 1), [20, 10]);
+    assert_eq!(receive(1, 2, at(11), 2), [11, 20]);
+    // What is only told again is no move.
+    assert_eq!(receive(2, 2, at(20), 3), [11, 20]);
+    assert_eq!(receive(3, 1, json!({ "user": { "name": "y" } }), 4), [11, 20]);
+    assert_eq!(receive(3, 2, at(30), 5), [30, 11, 20]);
+    // A program is nobody, whatever it moves.
+    let mut agent = at(40);
+    agent[AGENT] = true.into();
+    assert_eq!(receive(4, 1, agent, 6), [30, 11, 20]);
+    assert_eq!(receive(3, 3, Value::Null, 7), [11, 20]);
+    // Who is silent is not there any more.
+    assert_eq!(receive(2, 3, at(20), 31), [11, 20]);
+    assert_eq!(receive(2, 4, at(20), 33), [20]);
+}

@@ -187,3 +187,46 @@ fn the_room_goes_on_after_what_makes_no_sense() {
     let frame = server.set_state("path", "a.ipynb".into());
     assert_eq!(room.receive(&frame, Instant::now(), &mut live).len(), 1);
 }
+
+/// The states of two clients, as their server passes them on.
+fn told(states: &[(u64, u64, Value)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    frame::write_number(states.len() as u64, &mut out);
+    for (client, clock, state) in states {
+        frame::write_number(*client, &mut out);
+        frame::write_number(*clock, &mut out);
+        frame::write_bytes(state.to_string().as_bytes(), &mut out);
+    }
+    frame::awareness(&out)
+}
+
+#[test]
+fn the_selected_cell_is_that_of_the_person_who_moved_last() {
+    let (server, mut room, mut live) = synced(Dialect::Collaboration);
+    let mut second = NewCell::new(CellKind::Code, "2");
+    second.id = "second".to_owned();
+    live.apply(&[Edit::Insert { index: 1, cell: second }]).unwrap();
+    let first = live.snapshot().unwrap().cells()[0].id().to_owned();
+    let now = Instant::now();
+    assert_eq!(room.selected(&live), None);
+    // An agent of ours is nobody.
+    let who = Presence { agent: 1, name: "a".to_owned(), cursor: live.cursor(&first) };
+    room.presence(&who, now);
+    assert_eq!(room.selected(&live), None);
+    let at = |live: &LiveNotebook, cell: &str| json!({ "cursors": [live.cursor(cell).unwrap()] });
+    let there = told(&[(1, 1, at(&server.live, &first)), (2, 1, json!({ "cursors": [] }))]);
+    room.receive(&there, now, &mut live);
+    assert_eq!(room.selected(&live).as_ref(), Some(&first));
+    let moved = told(&[(2, 2, at(&live, "second"))]);
+    room.receive(&moved, now, &mut live);
+    assert_eq!(room.selected(&live).as_deref(), Some("second"));
+    // Whose cell is gone is nowhere.
+    live.apply(&[Edit::Delete { ids: vec!["second".to_owned()] }]).unwrap();
+    assert_eq!(room.selected(&live).as_ref(), Some(&first));
+    // Another program like this one.
+    let (mut other, _) = Room::open(Dialect::Collaboration, &live);
+    let agent = other.presence(&Presence { cursor: None, ..who }, now);
+    room.receive(&agent, now, &mut live);
+    room.receive(&told(&[(1, 2, Value::Null)]), now, &mut live);
+    assert_eq!(room.selected(&live), None);
+}

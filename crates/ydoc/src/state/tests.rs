@@ -1,5 +1,5 @@
 use notebook::{CellKind, Edit, NewCell};
-use yrs::{Any, Map, Out, StickyIndex, Transact};
+use yrs::{Any, Map, Out, Transact};
 
 use crate::LiveNotebook;
 
@@ -42,27 +42,4 @@ fn running_is_told_once_and_is_no_part_of_the_notebook() {
     drop(txn);
     assert!(live.set_running(&id, false).is_some());
     assert_eq!(live.set_running("gone", true), None);
-}
-
-/// The library reads what it would have written itself, and it leads to the start of the source.
-#[test]
-fn a_cursor_is_a_relative_position() {
-    let (mut live, id) = live();
-    let cursor = live.cursor(&id).unwrap();
-    let text = cursor["anchor"]["type"].clone();
-    assert_eq!(text["client"], live.client_id());
-    assert!(text["clock"].is_u64());
-    assert_eq!(cursor["anchor"], cursor["head"]);
-    let item = &cursor["anchor"]["item"];
-    let position = serde_json::json!({ "item": item, "assoc": 0 });
-    let position: StickyIndex = serde_json::from_value(position).unwrap();
-    let txn = live.doc.transact();
-    let offset = position.get_offset(&txn).unwrap();
-    assert_eq!(offset.index, 0);
-    drop(txn);
-    live.apply(&[Edit::SetSource { id: id.clone(), source: String::new() }]).unwrap();
-    let cursor = live.cursor(&id).unwrap();
-    assert!(cursor["anchor"]["item"].is_null());
-    assert_eq!(cursor["anchor"]["type"], text);
-    assert_eq!(live.cursor("gone"), None);
 }

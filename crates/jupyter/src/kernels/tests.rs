@@ -1,0 +1,209 @@
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use axum::body::{Body, to_bytes};
+use axum::http::{Request, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use workspace::{Choice, Kernel as _, KernelRequest, KernelState};
+
+use super::Kernels;
+use crate::link::Link;
+use crate::paths::Prefix;
+use crate::settings::Source;
+
+#[derive(Default)]
+struct Inside {
+    kernels: Vec<String>,
+    /// Path and kernel.
+    sessions: Vec<(String, String)>,
+    /// What changed something.
+    asked: Vec<String>,
+}
+
+struct Fake {
+    inside: Arc<Mutex<Inside>>,
+    task: JoinHandle<()>,
+    kernels: Kernels,
+}
+
+impl Fake {
+    async fn new(kernels: &[&str], sessions: &[(&str, &str)], standing: Option<&str>) -> Self {
+        let inside = Arc::new(Mutex::new(Inside {
+            kernels: kernels.iter().map(ToString::to_string).collect(),
+            sessions: sessions.iter().map(|(path, kernel)| (path.to_string(), kernel.to_string())).collect(),
+            asked: Vec::new(),
+        }));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let shared = inside.clone();
+        let router = axum::Router::new().fallback(move |request: Request<Body>| async move {
+            let (head, body) = request.into_parts();
+            let body = to_bytes(body, usize::MAX).await.unwrap();
+            let body = serde_json::from_slice(&body).unwrap_or_default();
+            answer(&format!("{} {}", head.method, head.uri), &body, &mut shared.lock().unwrap())
+        });
+        let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        let source = Source::Given { url, credentials: rest::Credentials::None };
+        let link = Arc::new(Link::new(source, rest::Options::default()));
+        let kernels = Kernels::new(link, Prefix::default(), standing.map(str::to_owned));
+        Self { inside, task, kernels }
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap()
+    }
+
+    /// Chooses, and tells the kernel, whether it is new, and what the server was asked to change.
+    async fn choose(&self, request: KernelRequest) -> (String, Vec<String>) {
+        let chosen = match self.kernels.choose(request).await {
+            Ok(Choice::Kernel { kernel, is_new }) => {
+                format!("{}{}", kernel.id(), if is_new { " new" } else { "" })
+            }
+            Ok(Choice::OnFirstRun(what)) => format!("later: {what}"),
+            Err(error) => error.cause,
+        };
+        (chosen, std::mem::take(&mut self.inside().asked))
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn kernel(id: &str) -> Value {
+    json!({"id": id, "name": "python3", "execution_state": "idle", "connections": 1})
+}
+
+fn session(path: &str, id: &str) -> Value {
+    json!({"id": format!("s-{path}"), "path": path, "name": path, "type": "notebook", "kernel": kernel(id)})
+}
+
+fn answer(line: &str, body: &Value, inside: &mut Inside) -> Response {
+    let json = |value: Value| ([("content-type", "application/json")], value.to_string()).into_response();
+    match line {
+        "GET /api/kernels" => json(inside.kernels.iter().map(|id| kernel(id)).collect()),
+        "GET /api/sessions" => json(inside.sessions.iter().map(|(path, id)| session(path, id)).collect()),
+        "GET /api/kernelspecs" => {
+            let spec = |display: &str| json!({"spec": {"display_name": display, "language": "python"}});
+            json(
+                json!({"default": "python3", "kernelspecs": {"python3": spec("Python 3"), "old": spec("Python 2")}}),
+            )
+        }
+        _ if line.starts_with("GET /api/kernels/") => {
+            let id = line.rsplit('/').next().unwrap();
+            if inside.kernels.iter().any(|known| known == id) {
+                json(kernel(id))
+            } else {
+                (StatusCode::NOT_FOUND, "{}").into_response()
+            }
+        }
+        _ => {
+            inside.asked.push(format!(
+                "{line} {}",
+                body["kernel"]["name"].as_str().or(body["name"].as_str()).unwrap_or_default()
+            ));
+            if line.starts_with("DELETE") {
+                let id = line.rsplit('/').next().unwrap();
+                inside.kernels.retain(|known| known != id);
+                return StatusCode::NO_CONTENT.into_response();
+            }
+            let given = body["kernel"]["id"].as_str().map(str::to_owned);
+            let id = given.unwrap_or_else(|| {
+                inside.kernels.push(format!("k{}", inside.kernels.len()));
+                inside.kernels.last().unwrap().clone()
+            });
+            if line == "POST /api/kernels" {
+                return json(kernel(&id));
+            }
+            let path = body["path"].as_str().unwrap_or("x.ipynb");
+            inside.sessions.push((path.to_owned(), id.clone()));
+            json(session(path, &id))
+        }
+    }
+}
+
+fn wanted() -> KernelRequest {
+    KernelRequest { notebook: Some("x.ipynb".to_owned()), is_needed: true, ..KernelRequest::default() }
+}
+
+#[tokio::test]
+async fn nothing_is_started_before_the_first_run() {
+    let fake = Fake::new(&[], &[], None).await;
+    let (chosen, asked) = fake.choose(KernelRequest { is_needed: false, ..wanted() }).await;
+    assert_eq!((chosen.as_str(), asked.len()), ("later: python3 (Python 3)", 0));
+    let (chosen, asked) = fake.choose(wanted()).await;
+    assert_eq!(chosen, "k0 new");
+    assert_eq!(asked, ["POST /api/sessions python3"]);
+    // And it is the notebook's from then on.
+    assert_eq!(fake.choose(wanted()).await, ("k0".to_owned(), Vec::new()));
+}
+
+#[tokio::test]
+async fn the_kernel_of_the_notebooks_session_is_joined() {
+    let fake = Fake::new(&["theirs"], &[("x.ipynb", "theirs")], None).await;
+    assert_eq!(fake.choose(wanted()).await, ("theirs".to_owned(), Vec::new()));
+    let request = KernelRequest { name: Some("python3".to_owned()), ..wanted() };
+    assert_eq!(fake.choose(request).await.0, "theirs");
+}
+
+#[tokio::test]
+async fn a_persons_kernel_outlives_the_wish_for_another() {
+    let fake = Fake::new(&["theirs"], &[("x.ipynb", "theirs")], None).await;
+    for request in [
+        KernelRequest { is_new: true, ..wanted() },
+        KernelRequest { name: Some("old".to_owned()), ..wanted() },
+    ] {
+        let (chosen, asked) = fake.choose(request).await;
+        assert!(chosen.ends_with(" new"), "{chosen}");
+        assert!(asked.iter().all(|asked| asked.starts_with("POST /api/kernels ")), "{asked:?}");
+    }
+    assert_eq!(fake.inside().sessions, [("x.ipynb".to_owned(), "theirs".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_kernel_that_was_named_is_taken_and_registered() {
+    let fake = Fake::new(&["one"], &[], None).await;
+    let (chosen, asked) = fake.choose(KernelRequest { id: Some("one".to_owned()), ..wanted() }).await;
+    assert_eq!((chosen.as_str(), asked.len()), ("one", 1));
+    assert_eq!(fake.inside().sessions, [("x.ipynb".to_owned(), "one".to_owned())]);
+    let (chosen, _) = fake.choose(KernelRequest { id: Some("two".to_owned()), ..wanted() }).await;
+    assert_eq!(chosen, "There is no kernel with the id \"two\".");
+}
+
+#[tokio::test]
+async fn the_operators_kernel_is_for_all_that_name_no_other() {
+    let fake = Fake::new(&["standing"], &[], Some("standing")).await;
+    assert_eq!(
+        fake.choose(KernelRequest { is_needed: true, ..KernelRequest::default() }).await.0,
+        "standing"
+    );
+    assert_eq!(fake.choose(wanted()).await.0, "standing");
+    assert_eq!(fake.choose(KernelRequest { is_new: true, ..wanted() }).await.0, "k1 new");
+}
+
+#[tokio::test]
+async fn kernels_of_no_notebook_end_with_us_and_others_stay() {
+    let fake = Fake::new(&[], &[], None).await;
+    fake.choose(wanted()).await;
+    assert_eq!(fake.choose(KernelRequest { is_needed: true, ..KernelRequest::default() }).await.0, "k1 new");
+    fake.kernels.leave().await;
+    assert_eq!(fake.inside().kernels, ["k0"]);
+}
+
+#[tokio::test]
+async fn one_id_is_one_kernel_and_one_that_vanished_is_gone() {
+    let fake = Fake::new(&["a", "b"], &[], None).await;
+    let (first, second) = (fake.kernels.list().await.unwrap(), fake.kernels.list().await.unwrap());
+    assert!(Arc::ptr_eq(&first[0], &second[0]));
+    assert_eq!(first[0].description().display_name, "Python 3");
+    fake.inside().kernels.remove(0);
+    assert_eq!(fake.kernels.list().await.unwrap().len(), 1);
+    assert!(first[0].is_gone() && !first[1].is_gone());
+    assert!(matches!(first[0].description().state, KernelState::Dead(_)));
+    let error = first[0].client().await.unwrap_err();
+    assert!(error.cause.contains("is gone"), "{error}");
+}
