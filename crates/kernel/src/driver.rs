@@ -44,7 +44,10 @@ pub(crate) fn connection<T: Transport>(transport: T, kernel: KernelInfo) -> (Cli
     let (status, status_receiver) = watch::channel(Status::Idle);
     let inputs = Inputs::default();
     let client = Client::new(sender, status_receiver, inputs.clone(), kernel);
-    let executions = Executions::new(inputs);
+    let mut executions = Executions::new(inputs);
+    if transport.is_remote() {
+        executions.mind_silence(Instant::now());
+    }
     let asked = HashMap::new();
     (client, Driver { transport, executions, asked, commands, status, is_restarting: false })
 }
@@ -126,7 +129,7 @@ impl<T: Transport> Driver<T> {
     async fn obey(&mut self, command: Command) -> Option<String> {
         match command {
             Command::Execute { id, request, is_silent, sink } => {
-                self.executions.add(id, is_silent, sink);
+                self.executions.add(id, is_silent, sink, Instant::now());
                 self.transport.send((Channel::Shell, request)).await;
             }
             Command::Send(message) => self.transport.send(message).await,
@@ -196,7 +199,9 @@ impl<T: Transport> Driver<T> {
         self.commands.close();
         while let Ok(command) = self.commands.try_recv() {
             match command {
-                Command::Execute { id, is_silent, sink, .. } => self.executions.add(id, is_silent, sink),
+                Command::Execute { id, is_silent, sink, .. } => {
+                    self.executions.add(id, is_silent, sink, Instant::now())
+                }
                 Command::Restarting => self.is_restarting = true,
                 _ => {}
             }

@@ -14,8 +14,10 @@ use crate::message::{Channel, Message, Outgoing};
 use crate::reply::Reply;
 use crate::{Event, ExecutionId, Outcome, Sink, Status};
 
+mod silence;
 mod single;
 
+use silence::Silence;
 use single::{Execution, Stage, output};
 
 /// How many finished executions keep their sinks, for threads that print late and displays that are updated.
@@ -37,6 +39,7 @@ pub(crate) struct Executions {
     probe: Option<(String, u64)>,
     probe_at: Option<Instant>,
     doubt: Option<Doubt>,
+    silence: Silence,
     /// What the kernel last said of itself.
     state: Status,
     orphans: Option<Sink>,
@@ -64,14 +67,21 @@ impl Executions {
             probe: None,
             probe_at: None,
             doubt: None,
+            silence: Silence::default(),
             state: Status::Idle,
             orphans: None,
             inputs,
         }
     }
 
+    /// From now on a kernel that works and is silent is asked for a sign of life.
+    pub(crate) fn mind_silence(&mut self, now: Instant) {
+        self.silence.mind(now);
+    }
+
     /// Takes an execution whose request is about to be sent.
-    pub(crate) fn add(&mut self, id: ExecutionId, is_silent: bool, sink: Sink) {
+    pub(crate) fn add(&mut self, id: ExecutionId, is_silent: bool, sink: Sink, now: Instant) {
+        self.silence.end(now);
         self.requests += 1;
         self.running += 1;
         let execution = Execution::new(self.requests, is_silent, sink);
@@ -91,11 +101,13 @@ impl Executions {
     /// When [`Executions::tick`] wants to be called.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let settled = self.doubt.as_ref().and_then(Doubt::settled_at);
-        [self.probe_at, settled].into_iter().flatten().min()
+        let silent = self.silence.limit().filter(|_| self.running > 0);
+        [self.probe_at, settled, silent].into_iter().flatten().min()
     }
 
     /// Takes a message of the kernel. Messages that are none of ours, or senseless, change nothing.
     pub(crate) fn handle(&mut self, message: &Message, now: Instant) {
+        self.silence.end(now);
         let result = match (message.channel, message.kind.as_str()) {
             (Channel::Iopub, "status") => self.on_status(message, now),
             (Channel::Iopub, "execute_input") => self.on_input(message),
@@ -147,7 +159,7 @@ impl Executions {
         self.probe_at = self.probe_at.filter(|&at| at > now);
         let is_waiting = self.known.values().any(Execution::waits_for_idle);
         if self.probe_at.is_some() || !is_waiting {
-            return None;
+            return if self.running > 0 { self.silence.question(now) } else { None };
         }
         self.requests += 1;
         self.probe_at = Some(now + IDLE_PATIENCE);

@@ -28,6 +28,11 @@ pub(crate) trait Transport: Send + 'static {
     /// Hands a message over for sending. A connection that has ended takes it and loses it.
     fn send(&mut self, message: Outgoing) -> impl Future<Output = ()> + Send;
 
+    /// Whether somebody else keeps the kernel's process and may replace it without our seeing that.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     /// How the connection ended, if the transport was told.
     fn how_it_ended(&self) -> Option<String> {
         None

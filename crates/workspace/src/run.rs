@@ -16,6 +16,8 @@ use crate::run_state::{RunCell, RunState, RunView};
 const MOST_OUTPUT: usize = 256 * 1024 * 1024;
 const CUT: &str = "It put out more than 256 MiB; what it printed after that was not kept.";
 
+const REPLACED: &str = "it ended, or somebody restarted it, and a new process has taken its place";
+
 /// Whether somebody asked for the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
@@ -86,9 +88,10 @@ impl Record {
                 RunState::Interrupted
             }
             (Outcome::Error { name, value, .. }, _) => RunState::Error { name, value },
-            (Outcome::Aborted | Outcome::Restarted, _) | (Outcome::KernelDied(_), Stop::Restart) => {
+            (Outcome::Aborted, _) | (Outcome::Restarted | Outcome::KernelDied(_), Stop::Restart) => {
                 RunState::Interrupted
             }
+            (Outcome::Restarted, _) => RunState::KernelDied(REPLACED.to_owned()),
             (Outcome::KernelDied(how), _) => RunState::KernelDied(how),
         };
         self.ended = Some(Instant::now());

@@ -91,7 +91,7 @@ proptest! {
                     let witness = Arc::<Mutex<Witness>>::default();
                     let ear = witness.clone();
                     let id = ExecutionId::new(&name.to_string());
-                    executions.add(id, is_silent, Box::new(move |event| ear.lock().unwrap().hear(&event)));
+                    executions.add(id, is_silent, Box::new(move |event| ear.lock().unwrap().hear(&event)), now);
                     witnesses.push((name.to_string(), witness));
                 }
                 Happening::Run(..) => {}

@@ -23,8 +23,8 @@ pub(super) fn story(transcript: &str) -> String {
     for line in transcript.lines().map(str::trim).filter(|line| !line.is_empty()) {
         writeln!(log.lock().unwrap(), "{line}").unwrap();
         match line.split_whitespace().collect::<Vec<_>>()[..] {
-            ["run", name] => executions.add(ExecutionId::new(name), false, sink(name, &log)),
-            ["run", name, "silently"] => executions.add(ExecutionId::new(name), true, sink(name, &log)),
+            ["run", name] => executions.add(ExecutionId::new(name), false, sink(name, &log), now),
+            ["run", name, "silently"] => executions.add(ExecutionId::new(name), true, sink(name, &log), now),
             ["orphans"] => executions.set_orphans(sink("orphan", &log)),
             ["wait", seconds] => now += Duration::from_secs(seconds.parse().unwrap()),
             ["answer", name, ..] => {

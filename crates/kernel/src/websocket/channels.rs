@@ -154,6 +154,10 @@ impl Transport for Channels {
         }
     }
 
+    fn is_remote(&self) -> bool {
+        true
+    }
+
     fn how_it_ended(&self) -> Option<String> {
         match &self.main {
             Main::Ended(why) => Some(why.clone()),
