@@ -201,11 +201,11 @@ fn of_refusal(asked: &Asked<'_>, message: &str) -> RestError {
     let hub = HubServer::of(asked.base);
     let obtain = match &hub {
         Some(hub) => format!(
-            "Make a token with the scope access:servers!user={} at {}, and give it as the token.",
+            "Make a token with the scope access:servers!user={} at {}, and give it with --jupyter-token, in JUPYTER_TOKEN, or to connect_to_jupyter.",
             hub.user,
             hub.tokens()
         ),
-        None => "Take it from the server's log or from `jupyter server list`, and give it as the token."
+        None => "Take it from the server's log or from `jupyter server list`, and give it with --jupyter-token, in JUPYTER_TOKEN, or to connect_to_jupyter."
             .to_owned(),
     };
     let cause = match asked.shown {
