@@ -212,15 +212,13 @@ async fn set_running(notebook: &Opened, cell: &str, is_running: bool) {
     }
 }
 
-/// The outputs so far as an edit; `None` if they are no longer to be stored.
+/// The outputs so far as an edit; `None` if they are no longer to be stored. A cell that runs has no number yet: front
+/// ends take one that has for finished.
 fn outputs(run: &Run) -> Option<Edit> {
     let cell = run.cell().filter(|_| !run.is_superseded())?;
     let view = run.view();
-    Some(Edit::SetOutputs {
-        id: cell.id.clone(),
-        outputs: view.outputs,
-        execution_count: view.execution_count,
-    })
+    let execution_count = view.execution_count.filter(|_| view.state.is_over());
+    Some(Edit::SetOutputs { id: cell.id.clone(), outputs: view.outputs, execution_count })
 }
 
 async fn write(notebook: &Opened, run: &Run, mut edits: Vec<Edit>) {
