@@ -73,7 +73,9 @@ impl Dialer {
         place.status().await?;
         place.kernel_status().await?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(name, Known { token, place: place.clone() });
+        if !known.get(&name).is_some_and(|known| Arc::ptr_eq(&known.place, &place)) {
+            known.insert(name, Known { token, place: place.clone() });
+        }
         Ok(place)
     }
 }
@@ -113,3 +115,6 @@ impl std::fmt::Debug for Dialer {
         f.debug_struct("Dialer").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,7 +33,7 @@ pub(crate) fn choose<'a>(
     let default = by_name(&specs.default).or_else(|| list.first()).ok_or_else(|| {
         Error::new(
             Side::Person,
-            format!("{server} has no kernels to start."),
+            format!("There are no kernels to start on {server}."),
             "Install one there, for example with `pip install ipykernel`.",
         )
     })?;

@@ -84,6 +84,17 @@ impl Link {
         Ok(server)
     }
 
+    /// The server with connections of its own, for a socket that another thread serves: what comes over the shared ones
+    /// wakes this thread first. A login is not made twice.
+    pub(crate) async fn apart(&self) -> rest::Result<Server> {
+        match &self.source {
+            Source::Given { url, credentials } if !matches!(credentials, Credentials::Password(_)) => {
+                Server::new(&Address::parse(url)?, credentials.clone(), &self.options)
+            }
+            _ => self.server().await,
+        }
+    }
+
     /// Does `work`, which may be done twice. A server that is stopped is started first, where its Hub lets us.
     pub(crate) async fn call<T, W>(
         &self,

@@ -2,7 +2,10 @@
 
 mod confirm;
 mod connection;
+mod door;
 mod edit;
+mod ended;
+mod hearing;
 mod intent;
 mod saves;
 mod shared;

@@ -1,11 +1,12 @@
 //! What the operator of the program has set about servers.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use rest::{Credentials, Options};
 
 /// Where a server is.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Source {
     /// It was named.
     Given {
@@ -33,4 +34,16 @@ pub struct Settings {
     pub notebook: Option<String>,
     /// The kernel to use for whatever names no other.
     pub kernel: Option<String>,
+}
+
+// The address may hold a token.
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Given { credentials, .. } => {
+                f.debug_struct("Given").field("credentials", credentials).finish_non_exhaustive()
+            }
+            Self::Discover(runtime) => f.debug_tuple("Discover").field(runtime).finish(),
+        }
+    }
 }

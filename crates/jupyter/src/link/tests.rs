@@ -82,6 +82,7 @@ fn what_is_known_of_an_address_has_its_token_apart() {
         url: "localhost:8888/lab/tree/a/x.ipynb?token=t".to_owned(),
         credentials: Credentials::None,
     };
+    assert!(!format!("{source:?}").contains("token=t"));
     let link = Link::new(source, Options::default());
     assert_eq!(link.address(), Some(("http://localhost:8888/".to_owned(), Some("t".to_owned()))));
     assert_eq!(link.notebook().as_deref(), Some("a/x.ipynb"));

@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use rest::{Io, Kind, RestError, Server, Want, room_path};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 use tokio_util::sync::CancellationToken;
 use workspace::{Error, Side};
-use ydoc::{Dialect, Happening, LiveNotebook};
+use ydoc::LiveNotebook;
 
+use super::door::{Door, Socket, connect};
+use super::ended::{Ended, closed, lost};
+use super::hearing::take;
 use super::shared::{Away, Phase, Shared};
 use crate::failure;
 
@@ -31,30 +31,6 @@ const SILENCE: Duration = Duration::from_secs(45);
 /// How slow a connection may be before sending counts as stuck, in bytes per second.
 const SLOWEST: usize = 256 << 10;
 
-/// From how many bytes on a frame is taken by a thread of its own.
-const LARGE: usize = 512 << 10;
-
-type Socket = WebSocketStream<Box<dyn Io>>;
-
-/// Which room was entered last. It leads to the file also after it was renamed.
-#[derive(Clone)]
-struct Door {
-    file_id: String,
-    session_id: Option<String>,
-}
-
-/// Why there is no connection any more.
-enum Ended {
-    /// We are done.
-    Stopped,
-    /// It may be made anew.
-    Lost(Error),
-    /// Nothing helps but a person.
-    Final(Error),
-    /// There are no rooms on this server.
-    Dismissed(Error),
-}
-
 /// Connects, serves the connection, and connects again, until it is stopped.
 pub(super) async fn keep(shared: Arc<Shared>, stop: CancellationToken) {
     let mut door = None;
@@ -65,8 +41,13 @@ pub(super) async fn keep(shared: Arc<Shared>, stop: CancellationToken) {
             Some(Err(ended)) => ended,
             Some(Ok(socket)) => serve(&shared, socket, &stop).await,
         };
-        let was_synced = shared.is_synced();
-        if was_synced {
+        let ended = match (ended, &door) {
+            (Ended::Lost(_), Some(Door { is_last_hope: true, .. })) if !shared.is_synced() => {
+                Ended::Final(failure::no_notebook(&shared.path, &shared.link.title()))
+            }
+            (ended, _) => ended,
+        };
+        if shared.is_synced() {
             pause = SHORTEST_PAUSE;
         }
         let Some(is_final) = leave(&shared, ended) else { return };
@@ -116,82 +97,6 @@ fn leave(shared: &Shared, ended: Ended) -> Option<bool> {
     let away = Away { failures, error: Some(error), is_final, is_dismissed, ..before };
     shared.phase.send_replace(Phase::Away(away));
     Some(is_final)
-}
-
-async fn connect(shared: &Shared, door: &mut Option<Door>) -> Result<Socket, Ended> {
-    let path = shared.state().live.path().unwrap_or_else(|| shared.path.clone());
-    let known = door.clone();
-    let enter = |server: Server| {
-        let (path, known) = (path.clone(), known.clone());
-        async move { enter(&server, shared.dialect, &path, known).await }
-    };
-    let entered = if shared.take_wanted() {
-        shared.link.attempt(None, enter).await
-    } else {
-        // Nobody waits: a server that a person has stopped stays so.
-        match shared.link.server().await {
-            Ok(server) => enter(server).await,
-            Err(error) => Err(error),
-        }
-    };
-    match entered {
-        Ok(Some((entered, socket))) => {
-            *door = Some(entered);
-            Ok(socket)
-        }
-        Ok(None) => {
-            *door = None;
-            Err(Ended::Dismissed(Error::new(
-                Side::Place,
-                format!("{} has no shared documents any more.", shared.link.title()),
-                "Try again.",
-            )))
-        }
-        Err(error) if error.kind == Kind::NotFound => {
-            Err(Ended::Final(failure::no_notebook(&path, &shared.link.title())))
-        }
-        Err(error) => {
-            let is_passing = error.is_passing() || error.kind == Kind::Server;
-            let error = failure::of(error);
-            Err(if is_passing { Ended::Lost(error) } else { Ended::Final(error) })
-        }
-    }
-}
-
-/// Finds the notebook's room and opens its socket. `None` if the server has no rooms of this dialect.
-async fn enter(
-    server: &Server,
-    dialect: Dialect,
-    path: &str,
-    known: Option<Door>,
-) -> Result<Option<(Door, Socket)>, RestError> {
-    // A session is given for a missing file as well, and one dialect never says that it is missing.
-    let door = match server.contents(path, Want::Meta).await {
-        Ok(_) => match dialect {
-            Dialect::Collaboration => server
-                .collaboration_session(path)
-                .await?
-                .map(|session| Door { file_id: session.file_id, session_id: Some(session.session_id) }),
-            Dialect::ServerDocuments => {
-                server.file_id(path).await?.map(|file_id| Door { file_id, session_id: None })
-            }
-        },
-        // Renamed while we were away, perhaps: the id still leads to it.
-        Err(RestError { kind: Kind::NotFound, .. })
-            if known.is_some() && dialect == Dialect::Collaboration =>
-        {
-            known
-        }
-        Err(error) => return Err(error),
-    };
-    let Some(door) = door else { return Ok(None) };
-    let room = room_path(&door.file_id, door.session_id.as_deref())?;
-    match server.websocket(&room, &[]).await {
-        Ok(socket) => Ok(Some((door, socket.into_stream().await))),
-        // jupyter-server-fileid is there without jupyter-server-documents.
-        Err(RestError { kind: Kind::NotFound, .. }) if dialect == Dialect::ServerDocuments => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// Moves frames until the connection ends.
@@ -297,101 +202,6 @@ fn tick(
         return Ok(Some(Message::Ping(Bytes::new())));
     }
     Ok(None)
-}
-
-/// Takes one frame of the room. A large one would hold up everything else for a while.
-async fn take(shared: &Arc<Shared>, frame: Bytes) {
-    if frame.len() < LARGE {
-        return hear(shared, &frame);
-    }
-    let shared = shared.clone();
-    let taken = tokio::task::spawn_blocking(move || {
-        hear(&shared, &frame);
-        // What came is read now, and not while somebody waits.
-        let _ = shared.snapshot(&mut shared.state());
-    });
-    if let Err(error) = taken.await {
-        tracing::warn!(%error, "a frame could not be taken");
-    }
-}
-
-fn hear(shared: &Shared, frame: &[u8]) {
-    let mut state = shared.state();
-    let state = &mut *state;
-    let was_synced = shared.is_synced();
-    let mut is_changed = false;
-    for happening in state.room.receive(frame, std::time::Instant::now(), &mut state.live) {
-        match happening {
-            Happening::Send(frame) => state.send(frame),
-            Happening::Synced => {
-                state.is_whole = true;
-                shared.settle(state);
-                let again = matches!(&*shared.phase.borrow(), Phase::Away(away) if away.was_synced);
-                is_changed |= again;
-                shared.phase.send_replace(Phase::Synced);
-            }
-            Happening::Changed => is_changed |= was_synced,
-            Happening::Saved { request, outcome } => {
-                let next = state.saves.answered(request, outcome, &mut state.room, &state.live);
-                if let Some(frame) = next {
-                    state.send(frame);
-                }
-            }
-            Happening::PathChanged(path) if path != shared.path => {
-                tracing::info!(from = shared.path, to = path, "the notebook was renamed");
-            }
-            Happening::Malformed(problem) => {
-                tracing::warn!(path = shared.path, problem, "the room sent something that makes no sense");
-            }
-            Happening::Broken => state.outbox = None,
-            _ => {}
-        }
-    }
-    if is_changed {
-        shared.changes.send_modify(|count| *count += 1);
-    }
-    shared.heard.send_modify(|count| *count += 1);
-}
-
-/// Why the server closed the room (`YDocWebSocketHandler.open` of jupyter-server-ydoc; `YRoom` of
-/// jupyter-server-documents).
-fn closed(shared: &Shared, frame: Option<&CloseFrame>) -> Ended {
-    let (code, reason) = match frame {
-        Some(frame) => (u16::from(frame.code), frame.reason.as_str()),
-        None => (1005, ""),
-    };
-    let (path, server) = (&shared.path, shared.link.title());
-    match code {
-        // jupyter-server-documents: 4001 deleted through the server, 4002 gone from the disk.
-        4404 | 4001 | 4002 => Ended::Final(failure::no_notebook(path, &server)),
-        4400 => Ended::Final(failure::unreadable(path, &"the server cannot read it")),
-        4500 => Ended::Final(Error::new(
-            Side::Place,
-            format!("{server} failed to open {path:?}: {reason}"),
-            "The server's log says why; the next call tries again.",
-        )),
-        1003 if reason.contains("initialization_error") => Ended::Final(Error::new(
-            Side::Place,
-            format!("{server} could not open {path:?} as a shared document: {reason}."),
-            "The server's log says more; the next call tries again.",
-        )),
-        // jupyter-server-documents 0.3 does not let go of a room that it has stopped.
-        1001 if shared.dialect == Dialect::ServerDocuments => Ended::Lost(Error::new(
-            Side::Person,
-            format!("{server} is closing its room of {path:?}."),
-            "If this lasts (it does once the file was deleted or replaced from outside), restart the Jupyter server.",
-        )),
-        // 1003 `unknown_session`, `version_mismatch`: the server was started anew; a new session helps.
-        _ => Ended::Lost(lost(shared, &format!("the server closed it ({code} {reason})"))),
-    }
-}
-
-fn lost(shared: &Shared, why: &str) -> Error {
-    Error::new(
-        Side::Place,
-        format!("The connection to the room of {:?} on {} broke: {why}.", shared.path, shared.link.title()),
-        "It is made again by itself; try again in a moment.",
-    )
 }
 
 /// Sends, within a bound that grows with the size.

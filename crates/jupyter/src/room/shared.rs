@@ -183,7 +183,7 @@ impl Shared {
             ),
             None => Error::new(
                 Side::Place,
-                format!("{server} did not send the notebook {:?} within {lost} s.", self.path),
+                format!("The notebook {:?} did not come from {server} within {lost} s.", self.path),
                 "Check that JupyterLab can open it; the next call tries again.",
             ),
         }
