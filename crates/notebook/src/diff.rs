@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use similar::TextDiff;
+use similar::{ChangeTag, TextDiff};
 
 /// After this long a coarser but correct comparison has to do.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -15,4 +15,45 @@ pub fn diff(old: &str, new: &str) -> String {
     let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
     // Sources rarely end with a line break; a hint at each end says nothing.
     diff.unified_diff().context_radius(3).missing_newline_hint(false).to_string()
+}
+
+/// Whether `now` is `new` with something else changed, rather than `old` with something else changed. Two people may
+/// have edited the same text at the same time: then it is neither.
+pub fn is_nearer(now: &str, new: &str, old: &str) -> bool {
+    if now == new || now == old {
+        return now == new;
+    }
+    distance(now, new) < distance(now, old)
+}
+
+/// How many characters have to go or come to make one of the other: those of whole lines that differ, for long texts.
+fn distance(one: &str, other: &str) -> usize {
+    const LONG: usize = 20_000;
+    let config = || TextDiff::configure().timeout(PATIENCE).to_owned();
+    let diff = if one.len().max(other.len()) > LONG {
+        config().diff_lines(one, other)
+    } else {
+        config().diff_chars(one, other)
+    };
+    let changed = diff.iter_all_changes().filter(|change| change.tag() != ChangeTag::Equal);
+    changed.map(|change| change.value().len()).sum()
+}
+
+#[cfg(test)]
+mod nearer {
+    use super::is_nearer;
+
+    #[test]
+    fn a_text_is_nearer_to_what_it_was_made_of() {
+        let (old, new) = ("a = 1\nb = 2\nc = 3", "a = 1\nb = 20\nc = 3");
+        assert!(is_nearer(new, new, old) && !is_nearer(old, new, old));
+        assert!(is_nearer("a = 1\nb = 20\nc = 34", new, old), "somebody typed elsewhere");
+        assert!(is_nearer("a = 1\nb = 20 # b\nc = 3", new, old), "somebody typed in the same line");
+        assert!(!is_nearer("a = 1\nb = 2\nc = 34", new, old), "the edit is gone");
+        assert!(!is_nearer("something else", "x", "something"), "replaced by others");
+        assert!(is_nearer("", "", "x"));
+        let long = |middle: &str| format!("{}{middle}{}", "line\n".repeat(5000), "end\n".repeat(5000));
+        assert!(is_nearer(&(long("new\n") + "typed"), &long("new\n"), &long("old\n")));
+        assert!(!is_nearer(&(long("old\n") + "typed"), &long("new\n"), &long("old\n")));
+    }
 }

@@ -35,7 +35,7 @@ mod write;
 
 pub use cell::{Cell, CellKind};
 pub use cell_ref::{CellLabel, CellRef, CellRefError};
-pub use diff::diff;
+pub use diff::{diff, is_nearer};
 pub use edit::{Edit, EditError, NewCell};
 pub use error::ParseError;
 pub use json::Json;

@@ -1,6 +1,6 @@
 //! An edit, and what it was made on: whether it may be made again where it was lost.
 
-use notebook::{Edit, Notebook};
+use notebook::{Edit, Notebook, is_nearer};
 
 /// An edit that was made or promised.
 #[derive(Debug, Clone)]
@@ -8,6 +8,8 @@ pub(super) struct Intent {
     edit: Edit,
     /// The cells it relies on, with the revisions that they had.
     relies: Vec<(String, String)>,
+    /// The source that it replaces.
+    old: Option<String>,
 }
 
 impl Intent {
@@ -19,11 +21,21 @@ impl Intent {
         };
         let revision = |id: &String| Some((id.clone(), before.cell(id)?.1.revision().to_owned()));
         let relies = ids.iter().filter_map(revision).collect();
-        Self { edit, relies }
+        let old = match &edit {
+            Edit::SetSource { id, .. } => before.cell(id).map(|(_, cell)| cell.source().into_owned()),
+            _ => None,
+        };
+        Self { edit, relies, old }
     }
 
+    /// Whether the notebook shows it, whatever others have typed beside it meanwhile.
     pub(super) fn holds(&self, notebook: &Notebook) -> bool {
-        self.edit.holds(notebook)
+        match (&self.edit, &self.old) {
+            (Edit::SetSource { id, source }, Some(old)) => {
+                notebook.cell(id).is_some_and(|(_, cell)| is_nearer(&cell.source(), source, old))
+            }
+            (edit, _) => edit.holds(notebook),
+        }
     }
 
     /// The edit to make again: nobody has touched what it changes. `None` if somebody has.
@@ -108,6 +120,20 @@ mod tests {
         }
         let theirs = [set("c1", "theirs")];
         assert_eq!(again(Edit::Delete { ids: vec!["c0".to_owned(), "c1".to_owned()] }, &theirs), None);
+    }
+
+    #[test]
+    fn what_others_type_beside_an_edit_does_not_undo_it() {
+        let before = notebook(&["one\ntwo\nthree"]);
+        let intent = Intent::of(set("c0", "one\n2\nthree"), &before);
+        let shows = |source: &str| {
+            let mut now = before.clone();
+            now.apply(set("c0", source)).unwrap();
+            intent.holds(&now)
+        };
+        assert!(shows("one\n2\nthree"));
+        assert!(shows("one\n2\nthree and more"));
+        assert!(!shows("one\ntwo\nthree and more"));
     }
 
     #[test]
