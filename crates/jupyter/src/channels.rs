@@ -9,6 +9,7 @@ use rest::{Kind, RestError, Server};
 pub(crate) struct Channels {
     pub(crate) server: Server,
     pub(crate) kernel: String,
+    pub(crate) is_limited: bool,
 }
 
 impl Channels {
@@ -27,6 +28,10 @@ impl Dial for Channels {
         protocols: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Dialed, DialError>> {
         self.open(session_id, protocols).map(|dialed| dialed.map_err(failure)).boxed()
+    }
+
+    fn is_limited(&self) -> bool {
+        self.is_limited
     }
 }
 

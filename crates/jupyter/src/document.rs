@@ -128,6 +128,9 @@ impl ServerDocument {
             Room::enter(self.link.clone(), self.server_path.clone(), dialect, size, self.changes.clone())
                 .await?;
         let Some(room) = room.map(Arc::new) else { return Ok(None) };
+        if dialect == Dialect::ServerDocuments {
+            self.link.lift_limit();
+        }
         for (agent, presence) in &*self.agents() {
             room.set_presence(*agent, Some(presence.clone()));
         }
@@ -248,6 +251,10 @@ impl Document for ServerDocument {
         if let Some(room) = self.room() {
             room.set_presence(session, presence);
         }
+    }
+
+    fn selected(&self) -> Option<String> {
+        self.room()?.selected()
     }
 
     fn notice(&self) -> Option<String> {

@@ -119,7 +119,7 @@ impl ServerKernel {
 
     async fn connect(&self) -> Result<Client, Error> {
         let server = self.link.apart().await.map_err(failure::of)?;
-        let dial = Arc::new(Channels { server, kernel: self.id.clone() });
+        let dial = Arc::new(Channels { server, kernel: self.id.clone(), is_limited: self.link.is_limited() });
         let client = match connect_websocket(dial, START, std::future::pending()).await {
             Ok(client) => client,
             Err(error) => {

@@ -1,6 +1,7 @@
 //! One server, found when it is first needed, and started through its Hub if it is stopped.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,13 +26,31 @@ pub(crate) struct Link {
     source: Source,
     options: Options,
     found: Mutex<Option<Server>>,
+    /// Whether kernels' channels are served by jupyter-server-documents, which drops no output.
+    is_unlimited: AtomicBool,
     /// Held while the server is looked for or started.
     preparing: tokio::sync::Mutex<()>,
 }
 
 impl Link {
     pub(crate) fn new(source: Source, options: Options) -> Self {
-        Self { source, options, found: Mutex::default(), preparing: tokio::sync::Mutex::default() }
+        Self {
+            source,
+            options,
+            found: Mutex::default(),
+            is_unlimited: AtomicBool::new(false),
+            preparing: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Whether the server drops output of kernels beyond a rate.
+    pub(crate) fn is_limited(&self) -> bool {
+        !self.is_unlimited.load(Ordering::Relaxed)
+    }
+
+    /// The server has jupyter-server-documents.
+    pub(crate) fn lift_limit(&self) {
+        self.is_unlimited.store(true, Ordering::Relaxed);
     }
 
     /// What to call it, without secrets.

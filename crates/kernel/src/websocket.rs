@@ -79,6 +79,12 @@ pub trait Dial: Send + Sync + 'static {
         session_id: &'a str,
         protocols: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Dialed, DialError>>;
+
+    /// Whether the server drops output beyond a rate, as jupyter-server does for each socket. Then further sockets are
+    /// opened where there is much of it.
+    fn is_limited(&self) -> bool {
+        true
+    }
 }
 
 /// Why channels were not opened.

@@ -106,8 +106,10 @@ impl Channels {
         let newest = self.inbox.newest();
         let is_strained =
             if newest == *main { budget.is_strained(Instant::now()) } else { self.helpers.is_in_use(newest) };
+        let is_strained = is_strained && self.dialing.is_limited();
         if is_strained && self.inbox.can_switch() && self.helpers.open(&self.dialing, self.sources + 1) {
             self.sources += 1;
+            self.inbox.crowd();
         }
         self.helpers.retain(|source| self.inbox.needs(source));
     }

@@ -30,6 +30,10 @@ impl Dialing {
         Self { dial, session: session.into(), is_legacy: false }
     }
 
+    pub(super) fn is_limited(&self) -> bool {
+        self.dial.is_limited()
+    }
+
     /// The same kernel under another session.
     pub(super) fn under(&self, session: &str) -> Self {
         Self { session: session.into(), ..self.clone() }

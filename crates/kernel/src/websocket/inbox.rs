@@ -66,6 +66,11 @@ impl Inbox {
         self.ready.push_back(Received::Reconnected);
     }
 
+    /// A further socket is opened to the kernel.
+    pub(super) fn crowd(&mut self) {
+        self.numbers.crowd();
+    }
+
     /// Outputs are to be taken from `source` as soon as that can be done without a gap.
     pub(super) fn prefer(&mut self, source: Source) {
         self.switch.prefer(source);

@@ -90,6 +90,9 @@ pub(super) struct Numbers {
     /// The request that the kernel turned to last, unless that is over.
     running: Option<String>,
     gap: Option<Gap>,
+    /// Whether further sockets were opened during the gap. Each makes the kernel say things that come to nobody, so that
+    /// a number that is missing is no sign of a loss.
+    is_crowded: bool,
 }
 
 /// A stretch of messages of which some may be missing.
@@ -182,6 +185,11 @@ impl Numbers {
         told
     }
 
+    /// A further socket is opened to the kernel.
+    pub(super) fn crowd(&mut self) {
+        self.is_crowded = true;
+    }
+
     /// From here on messages may be missing, because the connection was lost.
     pub(super) fn cut(&mut self) -> Option<Message> {
         match self.running.clone() {
@@ -193,6 +201,9 @@ impl Numbers {
     /// Ends the gap. Gives what is to be told of it.
     fn close(&mut self) -> Option<Message> {
         let gap = self.gap.take()?;
+        if std::mem::take(&mut self.is_crowded) && gap.cause == Cause::Slow {
+            return None;
+        }
         let unheard = gap.answered.difference(&gap.replied).count() as u64;
         let missing = (self.last - gap.start).saturating_sub(gap.seen).saturating_sub(unheard);
         if missing == 0 { None } else { told(gap.cause, missing, &gap.parent) }
