@@ -39,6 +39,7 @@ pub(crate) async fn serve(options: jupyter_args::Jupyter) -> anyhow::Result<()> 
     let place = Jupyter::new(Settings {
         documents,
         kernels,
+        reconnect: Some(options.reconnect_interval).filter(|pause| !pause.is_zero()),
         options: reach.clone(),
         prefix: String::new(),
         notebook: given(options.document_id.as_deref()).map(str::to_owned),

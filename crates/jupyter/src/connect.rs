@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use rest::{Address, Credentials, Options, Secret};
@@ -17,6 +18,7 @@ const PROVIDER: &str = "jupyter";
 /// Reaches servers, each once.
 pub struct Dialer {
     options: Options,
+    reconnect: Option<Duration>,
     known: Mutex<HashMap<String, Known>>,
 }
 
@@ -26,15 +28,16 @@ struct Known {
 }
 
 impl Dialer {
-    /// Reaches servers in this way. `first` is the place that is there already.
+    /// Reaches servers in this way. `first` is the place that is there already; its pauses are those of the others.
     pub fn new(options: Options, first: Option<Arc<Jupyter>>) -> Arc<Self> {
+        let reconnect = first.as_ref().and_then(|place| place.reconnect());
         let mut known = HashMap::new();
         if let Some(place) = first
             && let Some((base, token)) = place.address()
         {
             known.insert(base, Known { token, place });
         }
-        Arc::new(Self { options, known: Mutex::new(known) })
+        Arc::new(Self { options, reconnect, known: Mutex::new(known) })
     }
 
     async fn reach(&self, wish: ServerWish) -> Result<Arc<Jupyter>, Error> {
@@ -63,6 +66,7 @@ impl Dialer {
             Jupyter::new(Settings {
                 documents: source(&address, token.as_deref()),
                 kernels: kernels.map(|(address, token)| source(&address, token.as_deref())),
+                reconnect: self.reconnect,
                 options: self.options.clone(),
                 prefix: base,
                 notebook: address.notebook,
@@ -96,7 +100,7 @@ fn source(address: &Address, token: Option<&str>) -> Source {
 impl Connector for Dialer {
     fn connect(&self, wish: ServerWish) -> Future<'_, Arc<dyn Place>> {
         async {
-            let bound = std::time::Duration::from_secs(90);
+            let bound = Duration::from_secs(90);
             match tokio::time::timeout(bound, self.reach(wish)).await {
                 Ok(place) => Ok(place? as Arc<dyn Place>),
                 Err(_) => Err(Error::new(

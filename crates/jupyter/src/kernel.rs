@@ -1,7 +1,7 @@
 //! One kernel of a server.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use ::kernel::{Client, KernelError, Status, connect_websocket};
 use futures_util::FutureExt as _;
@@ -14,6 +14,10 @@ use crate::{failure, time};
 
 /// How long a kernel has until it answers.
 const START: Duration = Duration::from_secs(60);
+
+/// How long after its last use a kernel is taken to be there. The connection to one that was shut down ends only some time
+/// after that.
+const CALM: Duration = Duration::from_millis(250);
 
 /// A kernel that runs, or ran, on a server.
 pub(crate) struct ServerKernel {
@@ -30,16 +34,29 @@ struct Known {
     spec: Option<Kernelspec>,
     client: Option<Client>,
     used: Option<SystemTime>,
+    /// When it was last known to be there.
+    seen: Option<Instant>,
     /// How it is known to be no more.
     gone: Option<String>,
     /// It is the kernel of no notebook's session, and ends with us.
     is_scratch: bool,
+    /// We started it, for a notebook.
+    is_ours: bool,
 }
 
 impl ServerKernel {
     pub(crate) fn new(link: Arc<Link>, model: KernelModel, spec: Option<Kernelspec>) -> Arc<Self> {
         let id = model.id.clone();
-        let known = Known { model, spec, client: None, used: None, gone: None, is_scratch: false };
+        let known = Known {
+            model,
+            spec,
+            client: None,
+            used: None,
+            seen: None,
+            gone: None,
+            is_scratch: false,
+            is_ours: false,
+        };
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             id,
@@ -73,6 +90,19 @@ impl ServerKernel {
         self.known().is_scratch = true;
     }
 
+    pub(crate) fn make_ours(&self) {
+        self.known().is_ours = true;
+    }
+
+    /// Whether we started it, it does nothing, and nobody is connected to it but us.
+    pub(crate) fn is_only_ours(&self) -> bool {
+        let known = self.known();
+        let is_idle = known.model.execution_state.as_deref() == Some("idle");
+        known.is_ours
+            && is_idle
+            && known.model.connections.is_some_and(|all| all <= u64::from(known.client.is_some()))
+    }
+
     pub(crate) fn is_scratch(&self) -> bool {
         self.known().is_scratch
     }
@@ -93,11 +123,23 @@ impl ServerKernel {
         Some(client)
     }
 
+    /// The connection, if it was used so lately that nobody need be asked.
+    fn client_at_hand(&self) -> Option<Client> {
+        let client = self.client_if_up()?;
+        let mut known = self.known();
+        let seen = known.seen.replace(Instant::now());
+        seen.filter(|seen| seen.elapsed() < CALM).map(|_| client)
+    }
+
     /// The connection; made if there is none. One that is dead on the server is started anew.
     async fn ensure(&self) -> Result<Client, Error> {
         let _turn = self.turn.lock().await;
         if let Some(client) = self.client_if_up() {
-            return Ok(client);
+            return match self.look().await {
+                Err(error) if self.known().gone.is_some() => Err(error),
+                // The connection makes itself anew.
+                _ => Ok(client),
+            };
         }
         let model = self.look().await?;
         if model.execution_state.as_deref() == Some("dead") {
@@ -132,6 +174,7 @@ impl ServerKernel {
         let mut known = self.known();
         known.client = Some(client.clone());
         known.used = Some(SystemTime::now());
+        known.seen = Some(Instant::now());
         Ok(client)
     }
 
@@ -266,7 +309,7 @@ impl Kernel for ServerKernel {
 
     fn client(&self) -> Future<'_, Client> {
         async {
-            if let Some(client) = self.client_if_up() {
+            if let Some(client) = self.client_at_hand() {
                 return Ok(client);
             }
             self.to_the_end(|this| async move { this.ensure().await }).await

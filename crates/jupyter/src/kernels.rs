@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use futures_util::future::join_all;
-use rest::{KernelModel, Kernelspec, Kernelspecs, NewSession, SessionChange, SessionKernel, SessionModel};
+use futures_util::future::{join, join_all};
+use rest::{KernelModel, Kernelspecs, NewSession, SessionChange, SessionKernel, SessionModel};
 use workspace::{Choice, Error, Kernel as _, KernelRequest, Side};
 
 use crate::kernel::ServerKernel;
-use crate::kernelspecs::{self, Wish};
+use crate::kernelspecs::Wish;
 use crate::link::{Link, tell};
 use crate::paths::Prefix;
+use crate::specs::Specs;
 
 /// The kernels of one server; for one id there is one kernel.
 pub(crate) struct Kernels {
@@ -19,25 +21,27 @@ pub(crate) struct Kernels {
     /// The kernel for whatever names no other.
     standing: Option<String>,
     known: Mutex<BTreeMap<String, Arc<ServerKernel>>>,
-    specs: Mutex<Option<Kernelspecs>>,
+    specs: Specs,
 }
 
 impl Kernels {
     pub(crate) fn new(link: Arc<Link>, prefix: Prefix, standing: Option<String>) -> Self {
-        Self { link, prefix, standing, known: Mutex::default(), specs: Mutex::default() }
+        let specs = Specs::new(link.clone());
+        Self { link, prefix, standing, known: Mutex::default(), specs }
     }
 
     /// What the server could start.
-    pub(crate) async fn specs(&self) -> Result<Kernelspecs, Error> {
-        let specs = self.link.call(None, |server| async move { server.kernelspecs().await }).await?;
-        *self.specs.lock().unwrap_or_else(PoisonError::into_inner) = Some(specs.clone());
-        Ok(specs)
+    pub(crate) async fn specs(&self) -> Result<Arc<Kernelspecs>, Error> {
+        self.specs.get().await
     }
 
     /// The kernels that run.
     pub(crate) async fn list(&self) -> Result<Vec<Arc<ServerKernel>>, Error> {
-        let models = self.link.call(None, |server| async move { server.kernels().await }).await?;
-        self.learn_specs(&models).await;
+        let start = Instant::now();
+        let asked = self.link.call(None, |server| async move { server.kernels().await });
+        let (models, ()) = join(asked, self.specs.learn()).await;
+        let models = models?;
+        self.specs.learn_of(&models, start).await;
         let listed: HashSet<&str> = models.iter().map(|model| model.id.as_str()).collect();
         let lost: Vec<_> = {
             let mut known = self.known();
@@ -73,7 +77,7 @@ impl Kernels {
         let found =
             self.link.call(request.progress.as_ref(), |server| async move { server.kernel(id).await });
         let model = found.await?.ok_or_else(|| Error::no_kernel(id))?;
-        self.learn_specs(std::slice::from_ref(&model)).await;
+        self.specs.learn_of(std::slice::from_ref(&model), Instant::now()).await;
         let kernel = self.adopt(model);
         if let Some(notebook) = notebook {
             // It works all the same if the server does not note it.
@@ -85,9 +89,14 @@ impl Kernels {
     }
 
     /// Notes at the server that a notebook runs on a kernel, so that people see it. A notebook that has another kernel
-    /// keeps it: to change a session's kernel ends the one before, with everything that a person has computed there.
+    /// keeps it, unless that is only ours: to change a session's kernel ends the one before, with everything that a person
+    /// has computed there.
     async fn register(&self, notebook: &str, id: &str) -> Result<(), Error> {
-        if self.session(notebook, None).await?.is_some() {
+        if let Some(session) = self.session(notebook, None).await? {
+            let is_other = session.kernel.as_ref().is_none_or(|model| model.id != id && self.is_free(model));
+            if is_other {
+                self.change(&session.id, SessionKernel::Running(id.to_owned())).await?;
+            }
             return Ok(());
         }
         let new = NewSession { path: notebook.to_owned(), kernel: SessionKernel::Running(id.to_owned()) };
@@ -106,12 +115,11 @@ impl Kernels {
             && !request.is_new
             && request.name.as_ref().is_none_or(|name| *name == model.name)
         {
-            self.learn_specs(std::slice::from_ref(&model)).await;
+            self.specs.learn_of(std::slice::from_ref(&model), Instant::now()).await;
             return Ok(Choice::Kernel { kernel: self.adopt(model), is_new: false });
         }
-        let specs = self.specs().await?;
         let wish = Wish { name: request.name.as_deref(), preferred: request.preferred.as_ref() };
-        let spec = kernelspecs::choose(&specs, &wish, &self.link.title())?;
+        let spec = self.specs.choose(&wish).await?;
         if !request.is_needed && !request.is_new {
             return Ok(Choice::OnFirstRun(format!("{} ({})", spec.name, spec.display_name)));
         }
@@ -119,7 +127,7 @@ impl Kernels {
         let model = match (session, present) {
             // What it runs was ours, or died: the notebook's session gets the new one, and the server ends the old.
             (Some(session), present) if present.as_ref().is_none_or(|model| self.is_free(model)) => {
-                self.change(&session.id, &spec.name).await?
+                self.change(&session.id, SessionKernel::Named(spec.name.clone())).await?
             }
             (None, _) => self.begin(&notebook, &spec.name, progress).await?,
             // A person's kernel goes on, and stays the one of the notebook's session. Nobody else would find the new one
@@ -130,14 +138,15 @@ impl Kernels {
                 return Ok(Choice::Kernel { kernel, is_new: true });
             }
         };
-        Ok(Choice::Kernel { kernel: self.adopt(model), is_new: true })
+        let kernel = self.adopt(model);
+        kernel.make_ours();
+        Ok(Choice::Kernel { kernel, is_new: true })
     }
 
     /// A kernel for code of no notebook. It ends with us.
     async fn scratch(&self, request: &KernelRequest) -> Result<Choice, Error> {
-        let specs = self.specs().await?;
         let wish = Wish { name: request.name.as_deref(), preferred: request.preferred.as_ref() };
-        let spec = kernelspecs::choose(&specs, &wish, &self.link.title())?;
+        let spec = self.specs.choose(&wish).await?;
         if !request.is_needed {
             return Ok(Choice::OnFirstRun(format!("{} ({})", spec.name, spec.display_name)));
         }
@@ -171,9 +180,8 @@ impl Kernels {
         kernel_of(made.await?)
     }
 
-    async fn change(&self, session: &str, spec: &str) -> Result<KernelModel, Error> {
-        let kernel = Some(SessionKernel::Named(spec.to_owned()));
-        let change = SessionChange { path: None, kernel };
+    async fn change(&self, session: &str, kernel: SessionKernel) -> Result<KernelModel, Error> {
+        let change = SessionChange { path: None, kernel: Some(kernel) };
         let changed = self.link.call(None, |server| {
             let change = change.clone();
             async move { server.change_session(session, change).await }
@@ -194,8 +202,12 @@ impl Kernels {
 
     /// Whether nobody but us can miss the kernel.
     fn is_free(&self, model: &KernelModel) -> bool {
-        model.execution_state.as_deref() == Some("dead")
-            || self.known().get(&model.id).is_some_and(|kernel| kernel.is_scratch())
+        if model.execution_state.as_deref() == Some("dead") {
+            return true;
+        }
+        let Some(kernel) = self.known().get(&model.id).cloned() else { return false };
+        kernel.update(model.clone(), None);
+        kernel.is_scratch() || kernel.is_only_ours()
     }
 
     /// Ends the kernels of no notebook that we started, and lets the others go on without us.
@@ -212,7 +224,7 @@ impl Kernels {
 
     /// The kernel of a model; the same for the same id.
     fn adopt(&self, model: KernelModel) -> Arc<ServerKernel> {
-        let spec = self.spec(&model.name);
+        let spec = self.specs.named(&model.name);
         let mut known = self.known();
         if let Some(kernel) = known.get(&model.id) {
             kernel.update(model, spec);
@@ -222,20 +234,6 @@ impl Kernels {
         let kernel = ServerKernel::new(self.link.clone(), model, spec);
         known.insert(id, kernel.clone());
         kernel
-    }
-
-    fn spec(&self, name: &str) -> Option<Kernelspec> {
-        let specs = self.specs.lock().unwrap_or_else(PoisonError::into_inner);
-        specs.as_ref()?.specs.iter().find(|spec| spec.name == name).cloned()
-    }
-
-    /// Asks for the kernelspecs if one is used that is not known yet.
-    async fn learn_specs(&self, models: &[KernelModel]) {
-        if models.iter().any(|model| self.spec(&model.name).is_none())
-            && let Err(error) = self.specs().await
-        {
-            tracing::debug!(%error, "kernels are shown without their kernelspecs");
-        }
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Arc<ServerKernel>>> {

@@ -11,6 +11,13 @@ pub(crate) struct Wish<'a> {
     pub(crate) preferred: Option<&'a notebook::Kernelspec>,
 }
 
+impl Wish<'_> {
+    /// Whether it is the very one, so that another look at the server cannot find a better one.
+    pub(crate) fn is_met_by(&self, spec: &Kernelspec) -> bool {
+        self.name.is_some() || self.preferred.is_none_or(|preferred| preferred.name == spec.name)
+    }
+}
+
 /// The kernelspec of the wish: the one named; else the notebook's, by name, by display name, by language; else the default.
 pub(crate) fn choose<'a>(
     specs: &'a Kernelspecs,

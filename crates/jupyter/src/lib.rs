@@ -1,6 +1,7 @@
 //! Jupyter servers as places: live documents, files, kernels, over HTTP and WebSocket.
 
 mod channels;
+mod commands;
 mod connect;
 mod document;
 mod documents;
@@ -14,6 +15,7 @@ mod paths;
 mod room;
 mod server;
 mod settings;
+mod specs;
 mod stored;
 #[cfg(test)]
 mod testing;

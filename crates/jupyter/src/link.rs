@@ -25,6 +25,8 @@ const TRIES_AFTER_START: u32 = 20;
 pub(crate) struct Link {
     source: Source,
     options: Options,
+    /// The pause between two attempts to reach it, if it was set.
+    pub(crate) reconnect: Option<Duration>,
     found: Mutex<Option<Server>>,
     /// Whether kernels' channels are served by jupyter-server-documents, which drops no output.
     is_unlimited: AtomicBool,
@@ -40,7 +42,13 @@ impl Link {
             found: Mutex::default(),
             is_unlimited: AtomicBool::new(false),
             preparing: tokio::sync::Mutex::default(),
+            reconnect: None,
         }
+    }
+
+    /// With this pause between two attempts to reach the server.
+    pub(crate) fn reconnecting(self, pause: Option<Duration>) -> Self {
+        Self { reconnect: pause, ..self }
     }
 
     /// Whether the server drops output of kernels beyond a rate.
@@ -167,7 +175,9 @@ impl Link {
     async fn start(&self, server: &Server, progress: Option<&Lines>) -> rest::Result<()> {
         let _one_at_a_time = self.preparing.lock().await;
         tracing::info!(server = %server.base(), "starting the server through its Hub");
-        let patience = if progress.is_some() { START } else { SILENT_START };
+        // A Hub that is quick tells nothing until the server is there.
+        tell(progress, format!("{} is stopped; its Hub starts it", server.base()));
+        let patience = if progress.is_some() || workspace::is_heard() { START } else { SILENT_START };
         let tell = |line: String| {
             tracing::info!("{line}");
             tell(progress, format!("starting the server: {line}"));
@@ -224,8 +234,9 @@ impl Link {
 
 /// Says a line to whoever waits, if there is room for it.
 pub(crate) fn tell(progress: Option<&mpsc::Sender<String>>, line: String) {
-    if let Some(progress) = progress {
-        let _ = progress.try_send(line);
+    match progress {
+        Some(progress) => drop(progress.try_send(line)),
+        None => drop(workspace::tell(line)),
     }
 }
 

@@ -105,9 +105,15 @@ impl Room {
         }
     }
 
+    /// The cell that a person is in.
+    pub(crate) fn selected(&self) -> Option<String> {
+        let state = self.shared.state();
+        state.room.selected(&state.live)
+    }
+
     /// Where the notebook is now, if it was renamed.
     pub(crate) fn renamed(&self) -> Option<String> {
-        self.shared.state().live.path().filter(|path| *path != self.shared.path)
+        Some(self.shared.path_now()).filter(|path| *path != self.shared.path)
     }
 
     /// Says goodbye to the others and closes the connection. Bounded.

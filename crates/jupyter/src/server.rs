@@ -6,10 +6,12 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join};
 use rest::Status;
+use tokio::sync::watch;
 use workspace::{
-    Choice, Document, Error, FileEntry, Future, Kernel, KernelRequest, KernelspecInfo, Mode, Place,
+    Choice, Document, Error, FileEntry, FrontEnd, Future, Kernel, KernelRequest, KernelspecInfo, Mode, Place,
 };
 
+use crate::commands::Commands;
 use crate::documents::Documents;
 use crate::kernels::Kernels;
 use crate::link::Link;
@@ -29,6 +31,7 @@ pub struct Jupyter {
     kernel_link: Arc<Link>,
     documents: Documents,
     kernels: Kernels,
+    commands: Arc<Commands>,
     /// The one that was set, or that the server's address shows.
     notebook: Option<String>,
 }
@@ -36,18 +39,24 @@ pub struct Jupyter {
 impl Jupyter {
     /// Contacts nothing.
     pub fn new(settings: Settings) -> Arc<Self> {
-        let Settings { documents, kernels, options, prefix, notebook, kernel } = settings;
+        let Settings { documents, kernels, reconnect, options, prefix, notebook, kernel } = settings;
         let prefix = Prefix::new(prefix);
-        let link = Arc::new(Link::new(documents, options.clone()));
+        let link = Arc::new(Link::new(documents, options.clone()).reconnecting(reconnect));
         let kernel_link = kernels.map_or_else(|| link.clone(), |source| Arc::new(Link::new(source, options)));
         Arc::new(Self {
             documents: Documents::new(link.clone(), prefix.clone()),
             kernels: Kernels::new(kernel_link.clone(), prefix.clone(), kernel),
+            commands: Commands::new(link.clone(), prefix.clone()),
             notebook: notebook.or_else(|| link.notebook()),
             prefix,
             link,
             kernel_link,
         })
+    }
+
+    /// The pause between two attempts to reach the server, if it was set.
+    pub(crate) fn reconnect(&self) -> Option<std::time::Duration> {
+        self.link.reconnect
     }
 
     /// Its base URL and token, if it was named.
@@ -57,12 +66,21 @@ impl Jupyter {
 
     /// Contacts the server. Fails if it cannot be used, and says what is wrong.
     pub async fn status(&self) -> Result<Status, Error> {
-        self.link.call(None, |server| async move { server.status().await }).await
+        let status = self.link.call(None, |server| async move { server.status().await }).await;
+        self.answered(status)
     }
 
     /// Whether the server of the kernels answers.
     pub async fn kernel_status(&self) -> Result<Status, Error> {
         self.kernel_link.call(None, |server| async move { server.status().await }).await
+    }
+
+    /// An answer of the server of the documents: if there is one, the server can be asked more.
+    fn answered<T>(&self, answer: Result<T, Error>) -> Result<T, Error> {
+        if answer.is_ok() {
+            self.commands.look();
+        }
+        answer
     }
 }
 
@@ -86,23 +104,24 @@ impl Place for Jupyter {
 
     fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {
         let path = path.to_owned();
-        async move { listing::list(&self.link, &self.prefix, &path, max_depth).await }.boxed()
+        async move { self.answered(listing::list(&self.link, &self.prefix, &path, max_depth).await) }.boxed()
     }
 
     fn notebooks(&self, limit: usize) -> Future<'_, Vec<String>> {
-        listing::notebooks(&self.link, &self.prefix, limit).boxed()
+        async move { self.answered(listing::notebooks(&self.link, &self.prefix, limit).await) }.boxed()
     }
 
     fn open(&self, path: &str, mode: Mode) -> Future<'_, Arc<dyn Document>> {
         let path = path.to_owned();
-        async move { Ok(self.documents.open(&path, mode).await? as Arc<dyn Document>) }.boxed()
+        async move { Ok(self.answered(self.documents.open(&path, mode).await)? as Arc<dyn Document>) }.boxed()
     }
 
     fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
         async {
-            let specs = self.kernels.specs().await?.specs.into_iter().map(|spec| KernelspecInfo {
-                name: spec.name,
-                display_name: spec.display_name,
+            let specs = self.kernels.specs().await?;
+            let specs = specs.specs.iter().map(|spec| KernelspecInfo {
+                name: spec.name.clone(),
+                display_name: spec.display_name.clone(),
                 language: spec.language.to_lowercase(),
                 environment: String::new(),
             });
@@ -121,6 +140,14 @@ impl Place for Jupyter {
 
     fn kernel(&self, request: KernelRequest) -> Future<'_, Choice> {
         self.kernels.choose(request).boxed()
+    }
+
+    fn front_end(&self) -> Option<Arc<dyn FrontEnd>> {
+        self.commands.front_end()
+    }
+
+    fn front_end_changes(&self) -> Option<watch::Receiver<u64>> {
+        Some(self.commands.changes())
     }
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rest::{Credentials, Options};
 
@@ -26,6 +27,8 @@ pub struct Settings {
     pub documents: Source,
     /// The server that runs the kernels, if that is another. What one is shown is never shown to the other.
     pub kernels: Option<Source>,
+    /// The pause before a room whose connection was lost is entered again; without one it grows with each attempt.
+    pub reconnect: Option<Duration>,
     /// Certificates, proxies, the `User-Agent`.
     pub options: Options,
     /// What the paths of the place begin with where they are shown; empty for the first place of a program.

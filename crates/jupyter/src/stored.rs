@@ -1,5 +1,7 @@
 //! A notebook on a server where nobody edits together: it is read and written through the contents API.
 
+mod restore;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,6 +13,7 @@ use workspace::{Applied, Error, Expected, Saved, Side};
 
 use crate::failure;
 use crate::link::Link;
+use restore::Left;
 
 /// How often a change is made again on what somebody else has just written.
 const WRITINGS: u32 = 20;
@@ -90,7 +93,16 @@ impl Stored {
             if looked.elapsed() > FRESH && !self.meta().await?.is_same(&current.version) {
                 continue;
             }
-            let written = self.write(text).await?;
+            let written = match self.write(text).await {
+                Ok(written) => written,
+                Err(error) => match self.after(error, &current, &notebook, edits).await {
+                    Left::Written(found) => {
+                        *known = Some(found.clone());
+                        return Ok(Applied { notebook: found.notebook, saved: Saved::OnDisk });
+                    }
+                    Left::NotWritten(error) => return Err(error),
+                },
+            };
             let now = self.meta().await?;
             if now.modified != written.modified {
                 // Somebody wrote at the same moment; what is there now decides.
@@ -156,11 +168,10 @@ impl Stored {
         asked.await.map(|entry| Version::of(&entry)).map_err(|error| self.failure(error))
     }
 
-    async fn write(&self, text: Bytes) -> Result<Version, Error> {
+    async fn write(&self, text: Bytes) -> rest::Result<Version> {
         // Not tried again by itself: what was written may have been written.
-        let server = self.link.server().await.map_err(failure::of)?;
-        let written = server.save_notebook(&self.path, vec![text]).await;
-        written.map(|entry| Version::of(&entry)).map_err(failure::of)
+        let server = self.link.server().await?;
+        server.save_notebook(&self.path, vec![text]).await.map(|entry| Version::of(&entry))
     }
 
     fn failure(&self, error: rest::RestError) -> Error {

@@ -33,11 +33,18 @@ pub(crate) struct Inside {
     /// The notebook's JSON on disk, and how often it was written.
     pub(crate) file: String,
     pub(crate) version: u64,
+    /// Where it is.
+    pub(crate) path: String,
     pub(crate) has_rooms: bool,
+    pub(crate) dialect: Dialect,
     pub(crate) saving: Saving,
     /// What others do to the file when it is about to be replaced, or to the notebook before it is opened anew.
     pub(crate) meanwhile: Option<fn(&mut Notebook)>,
     pub(crate) puts: u64,
+    /// How many bytes the disk holds; of what is longer a part is left.
+    pub(crate) disk: usize,
+    /// A hook of the server fails when all is done.
+    pub(crate) fails_after_writing: bool,
     live: LiveNotebook,
     /// Moves when connections are to be dropped.
     drops: watch::Sender<u64>,
@@ -112,10 +119,14 @@ impl Fake {
         let mut inside = Inside {
             file: text(&notebook(sources)),
             version: 1,
+            path: "x.ipynb".to_owned(),
             has_rooms,
+            dialect: Dialect::Collaboration,
             saving: Saving::Writes,
             meanwhile: None,
             puts: 0,
+            disk: usize::MAX,
+            fails_after_writing: false,
             live: LiveNotebook::new(),
             drops: watch::Sender::new(0),
         };
@@ -182,17 +193,40 @@ async fn serve(mut stream: TcpStream, inside: Arc<Mutex<Inside>>) {
 }
 
 fn answer(line: &str, body: &[u8], inside: &mut Inside) -> (&'static str, String) {
-    if line.starts_with("PUT /api/collaboration/session/") && inside.has_rooms {
+    let is_collaboration = inside.dialect == Dialect::Collaboration;
+    if line.starts_with("PUT /api/collaboration/session/") && inside.has_rooms && is_collaboration {
         return ("200 OK", json!({"fileId": "f", "sessionId": "s"}).to_string());
+    }
+    if line.contains(" /api/fileid/") && inside.has_rooms && !is_collaboration {
+        return ("200 OK", json!({"id": "f", "path": inside.path}).to_string());
     }
     if line.starts_with("PUT /api/contents/x.ipynb") {
         inside.puts += 1;
         let body: serde_json::Value = serde_json::from_slice(body).unwrap();
         inside.file = body["content"].to_string();
         inside.version += 1;
+        if inside.fails_after_writing {
+            return (
+                "500 Failed",
+                json!({"message": "Unexpected error while running post hook save"}).to_string(),
+            );
+        }
+        if inside.file.len() > inside.disk {
+            inside.file.truncate(inside.disk);
+            return ("500 Failed", json!({"message": "[Errno 28] No space left on device"}).to_string());
+        }
         return ("200 OK", model(inside, false));
     }
-    if line.starts_with("GET /api/contents/x.ipynb") {
+    if line.starts_with(&format!("GET /api/contents/{}?", inside.path)) {
+        if line.contains("type=file") {
+            let text = json!(inside.file);
+            return ("200 OK", json!({"path": inside.path, "type": "file", "content": text}).to_string());
+        }
+        // To read a notebook that is being written may destroy it.
+        assert!(!inside.has_rooms || !line.contains("content=1"), "nobody may read a notebook beside a room");
+        if line.contains("content=1") && serde_json::from_str::<serde_json::Value>(&inside.file).is_err() {
+            return ("400 Bad", json!({"message": "Unreadable Notebook: x.ipynb"}).to_string());
+        }
         let model = model(inside, line.contains("content=1"));
         // What others do between a look and what follows it.
         if let Some(meanwhile) = inside.meanwhile.take_if(|_| inside.puts == 0 && line.contains("content=1"))
@@ -219,7 +253,7 @@ fn model(inside: &Inside, has_content: bool) -> String {
 async fn room(mut socket: WebSocketStream<TcpStream>, inside: Arc<Mutex<Inside>>) {
     let (mut room, mut frames, mut drops) = {
         let inside = inside.lock().unwrap();
-        let (room, frames) = Room::open(Dialect::Collaboration, &inside.live);
+        let (room, frames) = Room::open(inside.dialect, &inside.live);
         (room, frames, inside.drops.subscribe())
     };
     loop {
@@ -248,6 +282,10 @@ fn hear(frame: &[u8], room: &mut Room, inside: &mut Inside, frames: &mut Vec<Vec
             if let Happening::Send(frame) = happening {
                 frames.push(frame);
             }
+        }
+        if inside.dialect == Dialect::ServerDocuments {
+            let notebook = inside.live();
+            inside.write(&notebook);
         }
         return;
     }

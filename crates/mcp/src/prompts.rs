@@ -1,6 +1,6 @@
 //! The prompt `jupyter_cite`: what a person wants, with the cells that it is about.
 
-use notebook::Notebook;
+use notebook::{CellRef, Notebook};
 use rmcp::model::{
     ContentBlock, GetPromptResult, JsonObject, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role,
 };
@@ -43,7 +43,8 @@ pub(crate) async fn get(
     let indices = argument("cell_indices").ok_or_else(|| missing("cell_indices"))?;
     let opened = session.notebook(argument("notebook_name").as_deref()).await?;
     let notebook = opened.document().snapshot().await?;
-    let cells = cited(&notebook, &indices)?;
+    let find = |reference: &CellRef| session.find(opened.path(), &notebook, reference);
+    let cells = cited(&notebook, &indices, &find)?;
     let numbers: Vec<String> = cells.iter().map(usize::to_string).collect();
     let mut text = format!(
         "USER Cite cells [{}] from notebook {}, here are the cells:\n",
@@ -61,7 +62,11 @@ pub(crate) async fn get(
 }
 
 /// The cells of `0-2,4` or `3-`, in that order, each once; ids and `In[n]` work as well.
-fn cited(notebook: &Notebook, indices: &str) -> Result<Vec<usize>, Error> {
+fn cited(
+    notebook: &Notebook,
+    indices: &str,
+    find: &dyn Fn(&CellRef) -> Result<usize, Error>,
+) -> Result<Vec<usize>, Error> {
     let count = notebook.cells().len();
     let wrong = |part: &str| {
         Error::new(
@@ -84,7 +89,7 @@ fn cited(notebook: &Notebook, indices: &str) -> Result<Vec<usize>, Error> {
                 from..=through
             }
             _ => {
-                let index = notebook.resolve(&index_or_id(notebook, part))?;
+                let index = find(&index_or_id(notebook, part))?;
                 index..=index
             }
         };
@@ -113,6 +118,10 @@ mod tests {
         notebook
     }
 
+    fn cited_in(notebook: &Notebook, indices: &str) -> Result<Vec<usize>, Error> {
+        cited(notebook, indices, &|reference| Ok(notebook.resolve(reference)?))
+    }
+
     #[test]
     fn ranges_and_single_cells_are_cited_once_each() {
         let notebook = notebook();
@@ -123,15 +132,15 @@ mod tests {
             ("2,1-3", vec![2, 1, 3]),
             (notebook.cells()[2].id(), vec![2]),
         ] {
-            assert_eq!(cited(&notebook, indices).unwrap(), cells, "{indices}");
+            assert_eq!(cited_in(&notebook, indices).unwrap(), cells, "{indices}");
         }
     }
 
     #[test]
     fn what_names_no_cell_is_refused() {
         for indices in ["", "5", "0-5", "3-1", "9-", "x-y"] {
-            assert!(cited(&notebook(), indices).is_err(), "{indices}");
+            assert!(cited_in(&notebook(), indices).is_err(), "{indices}");
         }
-        assert!(cited(&Notebook::new(), "0-").is_err());
+        assert!(cited_in(&Notebook::new(), "0-").is_err());
     }
 }

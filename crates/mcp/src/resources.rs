@@ -86,7 +86,7 @@ pub(crate) async fn read(session: &Session, uri: &str) -> Result<Option<Resource
         let text = String::from_utf8_lossy(&notebook.to_bytes()).into_owned();
         return Ok(Some(text_of(uri, NOTEBOOK, text)));
     };
-    let index = notebook.resolve(&CellRef::parse(&cell))?;
+    let index = session.find(opened.path(), &notebook, &CellRef::parse(&cell))?;
     let cell = &notebook.cells()[index];
     let Some(number) = output else {
         let mime = if cell.kind().to_string() == "markdown" { "text/markdown" } else { "text/plain" };

@@ -17,7 +17,7 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::value::RawValue;
-use tokio::sync::watch;
+use tokio::sync::watch::{self, error::RecvError};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use workspace::{Error, Relay, Workspace};
 
@@ -90,7 +90,7 @@ pub(crate) struct Session {
     is_notified: AtomicBool,
     /// What the agent wants to be told of, by address.
     subscriptions: Subscriptions,
-    /// Never moves.
+    /// Never moves: for a source of tools that is not there.
     still: watch::Sender<u64>,
 }
 
@@ -106,15 +106,18 @@ impl Session {
 
     /// The tools as they stand at this moment.
     fn tools(&self) -> Vec<workspace::Tool> {
-        let own = self.desk.iter().flat_map(|desk| tools::list(desk.workspace().can_connect()));
+        let own = self.desk.iter().flat_map(|desk| tools::list(tools::Abilities::of(desk)));
         let mut tools: Vec<_> = own.cloned().collect();
         tools.extend(self.relay.iter().flat_map(|relay| relay.tools()));
         tools
     }
 
-    /// A counter that moves whenever the tools may be others; it stands still where they never are.
-    fn changes(&self) -> watch::Receiver<u64> {
-        self.relay.as_ref().map_or_else(|| self.still.subscribe(), |relay| relay.changes())
+    fn changes(&self) -> Changes {
+        let still = || self.still.subscribe();
+        Changes {
+            relayed: self.relay.as_ref().map_or_else(still, |relay| relay.changes()),
+            own: self.desk.as_ref().map_or_else(still, |desk| desk.workspace().abilities()),
+        }
     }
 
     pub(crate) fn log_level(&self) -> LoggingLevel {
@@ -135,6 +138,22 @@ impl Session {
         }
         list.push_str("]}");
         list
+    }
+}
+
+/// Moves whenever the tools may be others.
+struct Changes {
+    relayed: watch::Receiver<u64>,
+    own: watch::Receiver<u64>,
+}
+
+impl Changes {
+    /// Fails when nothing will change any more.
+    async fn changed(&mut self) -> Result<(), RecvError> {
+        tokio::select! {
+            changed = self.relayed.changed() => changed,
+            changed = self.own.changed() => changed,
+        }
     }
 }
 

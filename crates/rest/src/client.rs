@@ -18,14 +18,14 @@ const IDLE: Duration = Duration::from_secs(60);
 /// How long a silent connection is trusted before the system asks whether the other side is still there.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// Makes a client for `base` that keeps up to `idle` connections for later. Contacts nothing.
-pub(crate) fn build(base: &Url, jar: &Arc<Jar>, options: &Options, idle: usize) -> Result<Client> {
+/// Makes a client for `base` that keeps up to `idle` connections for later, and cookies if there is a `jar` for them.
+/// Contacts nothing.
+pub(crate) fn build(base: &Url, jar: Option<&Arc<Jar>>, options: &Options, idle: usize) -> Result<Client> {
     let proxies = if is_loopback(base) { Vec::new() } else { proxies(&options.proxies)? };
     let mut client = Client::builder()
         .user_agent(options.agent.as_str())
         .redirect(redirect::Policy::none())
         .referer(false)
-        .cookie_provider(Arc::clone(jar))
         .tcp_nodelay(true)
         .tcp_keepalive(KEEPALIVE)
         .connect_timeout(CONNECT)
@@ -34,6 +34,9 @@ pub(crate) fn build(base: &Url, jar: &Arc<Jar>, options: &Options, idle: usize) 
         .http1_only()
         // Without this, the client would read the environment.
         .no_proxy();
+    if let Some(jar) = jar {
+        client = client.cookie_provider(Arc::clone(jar));
+    }
     for proxy in proxies {
         client = client.proxy(proxy);
     }

@@ -25,6 +25,12 @@ pub enum Want {
     Meta,
     /// A notebook with its content.
     Notebook,
+    /// A file's text as it is, which may be half written.
+    ///
+    /// To read a notebook as one is no harmless question: what is half written makes Jupyter Server put an older content
+    /// in its place, under the hands of whoever writes (`_read_notebook` in `jupyter_server/services/contents/fileio.py`);
+    /// then the file is lost.
+    Text,
 }
 
 /// What a path is.
@@ -57,7 +63,7 @@ pub struct Entry {
     pub size: Option<u64>,
     /// The hash of its content with the algorithm's name, `sha256:…`.
     pub hash: Option<String>,
-    /// A notebook's content as the server wrote it (JSON): a part of the answer, not a copy.
+    /// A notebook's content as the server wrote it (JSON): a part of the answer, not a copy. Or a file's text.
     pub content: Option<Bytes>,
     /// A folder's entries.
     pub entries: Vec<Entry>,
@@ -99,6 +105,7 @@ impl Server {
             // Servers before 2.11 do not look at `hash`.
             Want::Meta => "content=0&hash=1",
             Want::Notebook => "type=notebook&content=1&hash=1",
+            Want::Text => "type=file&format=text&content=1",
         };
         let answer = self.read(path, want, query).await;
         match answer {
@@ -115,7 +122,7 @@ impl Server {
     async fn read(&self, path: &str, want: Want, query: &str) -> Result<Entry> {
         let subject = format!("{path:?}");
         let mut request = Request::get(format!("api/contents/{}?{query}", path::file(path)?), &subject);
-        if want == Want::Notebook {
+        if matches!(want, Want::Notebook | Want::Text) {
             request = request.limit(body::NOTEBOOK);
         }
         let body = self.ask(&request).await?;
@@ -208,6 +215,10 @@ impl Server {
                     Ok(Entry { entries: entries.into_iter().map(Model::into_entry).collect(), ..entry })
                 }
                 (EntryKind::Notebook, content) => Ok(Entry { content, ..entry }),
+                (EntryKind::File, Some(content)) => {
+                    let text: Option<String> = serde_json::from_slice(&content).ok();
+                    Ok(Entry { content: text.map(Bytes::from), ..entry })
+                }
                 (_, _) => Ok(entry),
             }
         };

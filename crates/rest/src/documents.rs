@@ -22,6 +22,11 @@ struct Indexed {
     id: String,
 }
 
+#[derive(Deserialize)]
+struct Located {
+    path: String,
+}
+
 impl Server {
     /// Asks jupyter-collaboration for a notebook's room; `None` if the server has no such extension.
     ///
@@ -43,6 +48,14 @@ impl Server {
             Request::new(Method::POST, format!("api/fileid/index?path={path}"), &subject).repeatable();
         let indexed: Option<Indexed> = self.optional(&request).await?;
         Ok(indexed.map(|Indexed { id }| id))
+    }
+
+    /// Asks jupyter-server-fileid where the file with this id is now; `None` if the server does not know.
+    pub async fn file_path(&self, id: &str) -> Result<Option<String>> {
+        let subject = "path of a file's id";
+        let request = Request::get(format!("api/fileid/path?id={}", path::part(id)?), subject);
+        let located: Option<Located> = self.optional(&request).await?;
+        Ok(located.map(|Located { path }| path.trim_matches('/').to_owned()).filter(|path| !path.is_empty()))
     }
 
     async fn optional<T: serde::de::DeserializeOwned>(&self, request: &Request<'_>) -> Result<Option<T>> {

@@ -21,7 +21,7 @@ pub struct KernelModel {
     #[serde(default)]
     pub execution_state: Option<String>,
     /// How many clients are connected to it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::count")]
     pub connections: Option<u64>,
 }
 

@@ -178,6 +178,8 @@ impl Server {
 
     async fn once(&self, request: &Request<'_>, url: Url) -> Result<Response, Failure> {
         let Inner { base, jar, options, client, sockets, .. } = &*self.inner;
+        // A server makes a login of a token, and keeps it after the token was revoked: reads would go on and changes fail.
+        let jar = (!matches!(self.inner.credentials, Credentials::Token(_))).then_some(jar);
         let client = if request.is_upgrade {
             sockets.get_or_try_init(|| async { client::build(base, jar, options, 0) }).await?
         } else {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::hub::HubServer;
 use crate::server::Request;
-use crate::{Kind, RestError, Result, Server, body, diagnosis};
+use crate::{Kind, RestError, Result, Server, body, diagnosis, lenient};
 
 /// What a server says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,6 +30,7 @@ struct Version {
 struct Figures {
     started: Option<String>,
     last_activity: Option<String>,
+    #[serde(default, deserialize_with = "lenient::count")]
     connections: Option<u64>,
     kernels: Option<u64>,
 }

@@ -5,6 +5,7 @@
 
 mod error;
 mod execute;
+mod hearing;
 mod journal;
 mod lane;
 mod opened;
@@ -17,11 +18,12 @@ mod token;
 mod workspace;
 
 pub use error::{Error, Side};
+pub use hearing::{heard, is_heard, tell};
 pub use journal::Journal;
 pub use opened::{KernelWish, Opened};
 pub use place::{
-    Applied, Choice, Connector, Document, Expected, FileEntry, FileKind, Future, Kernel, KernelDescription,
-    KernelRequest, KernelState, KernelspecInfo, Mode, Place, Presence, Saved, ServerWish,
+    Applied, Choice, Connector, Document, Expected, FileEntry, FileKind, FrontEnd, Future, Kernel,
+    KernelDescription, KernelRequest, KernelState, KernelspecInfo, Mode, Place, Presence, Saved, ServerWish,
 };
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use run::Run;

@@ -50,8 +50,24 @@ pub trait Place: Send + Sync + 'static {
     /// Chooses a kernel and prepares what it needs.
     fn kernel(&self, request: KernelRequest) -> Future<'_, Choice>;
 
+    /// What shows the place's notebooks to its person, if it is known to take requests. Never waits.
+    fn front_end(&self) -> Option<Arc<dyn FrontEnd>> {
+        None
+    }
+
+    /// A counter that moves whenever [`Place::front_end`] may answer differently; `None` where it never does.
+    fn front_end_changes(&self) -> Option<watch::Receiver<u64>> {
+        None
+    }
+
     /// Stops the kernels that this place started. Bounded.
     fn shutdown(&self) -> BoxFuture<'_, ()>;
+}
+
+/// What shows a place's notebooks to its person.
+pub trait FrontEnd: Send + Sync + 'static {
+    /// Shows the person the notebook at `path`. Fails if nobody looks. Bounded.
+    fn open(&self, path: &str) -> Future<'_, ()>;
 }
 
 /// How a notebook is opened.
@@ -170,6 +186,11 @@ pub trait Document: Send + Sync + 'static {
 
     /// Shows others that the agent of a session is here, and at which cell; `None`: it has left.
     fn set_presence(&self, _session: u64, _presence: Option<Presence>) {}
+
+    /// The id of the cell with the cursor of the person who moved last, where people are seen. Never waits.
+    fn selected(&self) -> Option<String> {
+        None
+    }
 
     /// What an agent should know of the way in which this notebook is stored.
     fn notice(&self) -> Option<String> {

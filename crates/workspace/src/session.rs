@@ -13,6 +13,9 @@ use crate::run::Run;
 use crate::workspace::Workspace;
 use crate::{Error, Side};
 
+/// The reference to the cell that a person is in. No id has an `@`.
+const SELECTED: &str = "@selected";
+
 /// The state of one agent's session. Nothing of it is shared with another.
 pub struct Session {
     workspace: Arc<Workspace>,
@@ -66,8 +69,12 @@ impl Session {
 
     /// Reaches a server and works there from now on. `for_all`: so do all that have not chosen another.
     pub async fn connect(&self, wish: ServerWish, for_all: bool) -> Result<Arc<dyn Place>, Error> {
+        let before = self.place();
         let place = self.workspace.connect(wish, for_all).await?;
         self.desk().place = Some(place.clone());
+        if before.front_end().is_some() != place.front_end().is_some() {
+            self.workspace.abilities_changed();
+        }
         Ok(place)
     }
 
@@ -195,11 +202,44 @@ impl Session {
         self.workspace.run_code(self.place(), kernel, source).await
     }
 
+    /// The cell that a reference means, for a tool that only looks. `@selected` is the one that a person is in.
+    pub fn find(&self, path: &str, notebook: &Notebook, reference: &CellRef) -> Result<usize, Error> {
+        match reference {
+            CellRef::Id(id) if id.eq_ignore_ascii_case(SELECTED) => {
+                Ok(notebook.resolve(&CellRef::Id(self.selected(path)?))?)
+            }
+            reference => Ok(notebook.resolve(reference)?),
+        }
+    }
+
+    /// The id of the cell that a person is in.
+    fn selected(&self, path: &str) -> Result<String, Error> {
+        let document = self.workspace.find(path).map(|opened| opened.document().clone());
+        if let Some(id) = document.as_ref().and_then(|document| document.selected()) {
+            return Ok(id);
+        }
+        Err(if document.is_some_and(|document| document.is_live()) {
+            Error::new(
+                Side::Person,
+                format!("No person is known to have the cursor in a cell of {path}, so {SELECTED} is none."),
+                "Ask the person to click into the cell, or name it by its id; who was there before is seen within 15 s.",
+            )
+        } else {
+            Error::new(
+                Side::Agent,
+                format!(
+                    "People are not seen in {path}, which is not edited together, so {SELECTED} is no cell."
+                ),
+                "Name the cell by its id or index; read_notebook shows all.",
+            )
+        })
+    }
+
     /// The cell that a reference means, for a tool that changes or runs it.
     ///
     /// An index means the cell that this agent was shown there: it fails if another cell stands there now.
     pub fn target(&self, path: &str, notebook: &Notebook, reference: &CellRef) -> Result<usize, Error> {
-        let index = notebook.resolve(reference)?;
+        let index = self.find(path, notebook, reference)?;
         self.works_on(path, Some(notebook.cells()[index].id()));
         let CellRef::Index(asked) = reference else { return Ok(index) };
         let mut desk = self.desk();

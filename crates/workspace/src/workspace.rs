@@ -8,7 +8,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use render::Budget;
 use tokio::runtime::Handle;
-use tokio_util::task::TaskTracker;
+use tokio::sync::watch;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::journal::Journal;
 use crate::lane::Lane;
@@ -50,6 +51,8 @@ pub struct Workspace {
     /// Where tasks run that a kernel's connection begins: its own runtime ends with it.
     runtime: Handle,
     sessions: AtomicU64,
+    /// Moves when a place has got, or lost, what some tools need.
+    abilities: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -62,6 +65,8 @@ struct Shared {
     lanes: HashMap<String, Arc<Lane>>,
     /// The kernel for code that belongs to no notebook, by the place's prefix.
     scratch: HashMap<String, Arc<dyn Kernel>>,
+    /// What follows the abilities of the places.
+    followers: Vec<AbortOnDropHandle<()>>,
 }
 
 impl Workspace {
@@ -76,15 +81,19 @@ impl Workspace {
         settings: Settings,
         connector: Option<Arc<dyn Connector>>,
     ) -> Arc<Self> {
-        Arc::new(Self {
+        let workspace = Arc::new(Self {
             connector,
             settings,
             journal: Journal::default(),
-            shared: Mutex::new(Shared { places: vec![place], ..Shared::default() }),
+            shared: Mutex::default(),
             tasks: TaskTracker::new(),
             runtime: Handle::current(),
             sessions: AtomicU64::new(0),
-        })
+            abilities: watch::Sender::new(0),
+        });
+        workspace.follow(&*place);
+        workspace.shared().places.push(place);
+        workspace
     }
 
     /// The place of sessions that have not chosen another.
@@ -108,14 +117,45 @@ impl Workspace {
             ));
         };
         let place = connector.connect(wish).await?;
-        let mut shared = self.shared();
+        let is_new = {
+            let mut shared = self.shared();
+            let is_new = !shared.places.iter().any(|known| Arc::ptr_eq(known, &place));
+            if for_all {
+                shared.places.retain(|known| !Arc::ptr_eq(known, &place));
+                shared.places.insert(0, place.clone());
+            } else if is_new {
+                shared.places.push(place.clone());
+            }
+            is_new
+        };
+        if is_new {
+            self.follow(&*place);
+        }
         if for_all {
-            shared.places.retain(|known| !Arc::ptr_eq(known, &place));
-            shared.places.insert(0, place.clone());
-        } else if !shared.places.iter().any(|known| Arc::ptr_eq(known, &place)) {
-            shared.places.push(place.clone());
+            self.abilities_changed();
         }
         Ok(place)
+    }
+
+    /// A counter that moves whenever tools may be possible that were not, or no more.
+    pub fn abilities(&self) -> watch::Receiver<u64> {
+        self.abilities.subscribe()
+    }
+
+    pub(crate) fn abilities_changed(&self) {
+        self.abilities.send_modify(|count| *count += 1);
+    }
+
+    /// Tells of the changes of one place's abilities, as long as the workspace is there.
+    fn follow(&self, place: &dyn Place) {
+        let Some(mut changes) = place.front_end_changes() else { return };
+        let abilities = self.abilities.clone();
+        let follower = self.runtime.spawn(async move {
+            while changes.changed().await.is_ok() {
+                abilities.send_modify(|count| *count += 1);
+            }
+        });
+        self.shared().followers.push(AbortOnDropHandle::new(follower));
     }
 
     /// What the operator has set.

@@ -50,6 +50,7 @@ async fn the_first_place_is_found_by_its_address() {
     let first = Jupyter::new(Settings {
         documents: Source::Given { url: url.clone(), credentials: token },
         kernels: None,
+        reconnect: None,
         options: Options::default(),
         prefix: String::new(),
         notebook: None,

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use notebook::{Edit, Output};
 use workspace::{Document as _, Expected, Saved};
+use ydoc::Dialect;
 
 use super::ServerDocument;
 use crate::testing::{Fake, Saving, sources};
@@ -152,4 +153,51 @@ async fn outputs_that_are_shown_are_in_the_room_at_once() {
         }
     };
     tokio::time::timeout(Duration::from_secs(10), shown).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_full_disk_cut_off_is_put_back() {
+    let fake = Fake::new(&["a"], false).await;
+    let document = open(&fake).await;
+    let (before, size) = {
+        let inside = fake.inside();
+        (inside.notebook(), inside.file.len())
+    };
+    fake.inside().disk = size + 10;
+    let long = "x".repeat(100);
+    let error = document.apply(set("c0", &long), Vec::new()).await.unwrap_err();
+    assert!(error.cause.contains("full") && error.cause.contains("was put back"), "{error}");
+    assert_eq!(sources(&fake.inside().notebook()), sources(&before));
+    assert_eq!(sources(&document.snapshot().await.unwrap()), ["a"]);
+    fake.inside().disk = 10;
+    let error = document.apply(set("c0", &long), Vec::new()).await.unwrap_err();
+    assert!(error.cause.contains("BROKEN PART"), "{error}");
+}
+
+#[tokio::test]
+async fn a_file_that_was_renamed_is_followed() {
+    let fake = Fake::new(&["a"], true).await;
+    fake.inside().dialect = Dialect::ServerDocuments;
+    let document = open(&fake).await;
+    document.apply(set("c0", "old"), Vec::new()).await.unwrap();
+    fake.inside().path = "new.ipynb".to_owned();
+    let applied = document.apply(set("c0", "new"), Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, Saved::OnDisk);
+    assert!(document.notice().unwrap().contains("\"new.ipynb\""));
+    // And again where nobody looked before the connection was lost.
+    fake.inside().path = "newer.ipynb".to_owned();
+    fake.inside().drop_connections();
+    let applied = document.apply(set("c0", "newer"), Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, Saved::OnDisk);
+    assert!(document.notice().unwrap().contains("\"newer.ipynb\""));
+}
+
+#[tokio::test]
+async fn a_write_that_failed_and_was_made_all_the_same_is_on_disk() {
+    let fake = Fake::new(&["a"], false).await;
+    let document = open(&fake).await;
+    fake.inside().fails_after_writing = true;
+    let applied = document.apply(set("c0", "new"), Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, Saved::OnDisk);
+    assert_eq!(sources(&fake.inside().notebook()), ["new"]);
 }

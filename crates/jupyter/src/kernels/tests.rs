@@ -18,6 +18,10 @@ struct Inside {
     kernels: Vec<String>,
     /// Path and kernel.
     sessions: Vec<(String, String)>,
+    /// The kernelspecs that were installed later.
+    installed: Vec<String>,
+    /// How often the kernelspecs were asked for.
+    looks: usize,
     /// What changed something.
     asked: Vec<String>,
 }
@@ -33,7 +37,7 @@ impl Fake {
         let inside = Arc::new(Mutex::new(Inside {
             kernels: kernels.iter().map(ToString::to_string).collect(),
             sessions: sessions.iter().map(|(path, kernel)| (path.to_string(), kernel.to_string())).collect(),
-            asked: Vec::new(),
+            ..Inside::default()
         }));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -75,7 +79,10 @@ impl Drop for Fake {
 }
 
 fn kernel(id: &str) -> Value {
-    json!({"id": id, "name": "python3", "execution_state": "idle", "connections": 1})
+    // Nobody is connected to those that we started.
+    let connections = usize::from(!id.starts_with('k'));
+    let name = id.strip_prefix("of-").unwrap_or("python3");
+    json!({"id": id, "name": name, "execution_state": "idle", "connections": connections})
 }
 
 fn session(path: &str, id: &str) -> Value {
@@ -89,9 +96,12 @@ fn answer(line: &str, body: &Value, inside: &mut Inside) -> Response {
         "GET /api/sessions" => json(inside.sessions.iter().map(|(path, id)| session(path, id)).collect()),
         "GET /api/kernelspecs" => {
             let spec = |display: &str| json!({"spec": {"display_name": display, "language": "python"}});
-            json(
-                json!({"default": "python3", "kernelspecs": {"python3": spec("Python 3"), "old": spec("Python 2")}}),
-            )
+            let mut specs = json!({"python3": spec("Python 3"), "old": spec("Python 2")});
+            for name in &inside.installed {
+                specs[name] = spec(name);
+            }
+            inside.looks += 1;
+            json(json!({"default": "python3", "kernelspecs": specs}))
         }
         _ if line.starts_with("GET /api/kernels/") => {
             let id = line.rsplit('/').next().unwrap();
@@ -120,6 +130,7 @@ fn answer(line: &str, body: &Value, inside: &mut Inside) -> Response {
                 return json(kernel(&id));
             }
             let path = body["path"].as_str().unwrap_or("x.ipynb");
+            inside.sessions.retain(|(known, _)| known != path);
             inside.sessions.push((path.to_owned(), id.clone()));
             json(session(path, &id))
         }
@@ -206,4 +217,53 @@ async fn one_id_is_one_kernel_and_one_that_vanished_is_gone() {
     assert!(matches!(first[0].description().state, KernelState::Dead(_)));
     let error = first[0].client().await.unwrap_err();
     assert!(error.cause.contains("is gone"), "{error}");
+}
+
+#[tokio::test]
+async fn kernelspecs_are_asked_for_once_and_again_for_one_that_is_not_known() {
+    let fake = Fake::new(&["a"], &[], None).await;
+    let (listed, specs) = tokio::join!(fake.kernels.list(), fake.kernels.specs());
+    assert_eq!((listed.unwrap().len(), specs.unwrap().specs.len()), (1, 2));
+    fake.kernels.list().await.unwrap();
+    fake.kernels.specs().await.unwrap();
+    assert_eq!(fake.inside().looks, 1);
+    let named = |name: &str| KernelRequest { name: Some(name.to_owned()), is_needed: false, ..wanted() };
+    fake.choose(named("old")).await;
+    assert_eq!(fake.inside().looks, 1);
+    fake.inside().installed.push("new".to_owned());
+    assert_eq!(fake.choose(named("new")).await.0, "later: new (new)");
+    assert!(fake.choose(named("none")).await.0.starts_with("There is no kernelspec"));
+    assert_eq!(fake.inside().looks, 3);
+}
+
+#[tokio::test]
+async fn a_kernel_of_an_unknown_kernelspec_is_looked_up_once() {
+    let fake = Fake::new(&["a"], &[], None).await;
+    fake.kernels.list().await.unwrap();
+    fake.inside().kernels.push("of-new".to_owned());
+    fake.inside().installed.push("new".to_owned());
+    let listed = fake.kernels.list().await.unwrap();
+    assert_eq!(listed[1].description().display_name, "new");
+    assert_eq!(fake.inside().looks, 2);
+    fake.inside().kernels.push("of-none".to_owned());
+    for _ in 0..3 {
+        assert_eq!(fake.kernels.list().await.unwrap().len(), 3);
+    }
+    assert_eq!(fake.inside().looks, 3);
+}
+
+#[tokio::test]
+async fn the_notebooks_session_gets_the_kernel_that_replaces_one_of_ours() {
+    let fake = Fake::new(&["one"], &[], None).await;
+    fake.choose(wanted()).await;
+    let (chosen, asked) = fake.choose(KernelRequest { is_new: true, ..wanted() }).await;
+    assert_eq!(
+        (chosen.as_str(), asked),
+        ("k2 new", vec!["PATCH /api/sessions/s-x.ipynb python3".to_owned()])
+    );
+    let (chosen, asked) = fake.choose(KernelRequest { id: Some("one".to_owned()), ..wanted() }).await;
+    assert_eq!((chosen.as_str(), asked), ("one", vec!["PATCH /api/sessions/s-x.ipynb ".to_owned()]));
+    // That is somebody else's.
+    let (_, asked) = fake.choose(KernelRequest { id: Some("k2".to_owned()), ..wanted() }).await;
+    assert_eq!(asked, Vec::<String>::new());
 }

@@ -44,6 +44,7 @@ async fn a_stopped_server_is_started_and_the_call_goes_on() {
     let (progress, mut lines) = mpsc::channel(8);
     let kernels = link.call(Some(&progress), |server| async move { server.kernels().await }).await;
     assert_eq!(kernels.unwrap().len(), 0);
+    assert!(lines.recv().await.unwrap().ends_with("is stopped; its Hub starts it"));
     assert_eq!(lines.recv().await.unwrap(), "starting the server: 50 %: halfway");
     hub.abort();
 }

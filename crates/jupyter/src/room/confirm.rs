@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use notebook::Notebook;
+use notebook::{Cell, Notebook};
 use rest::{Kind, RestError, Want};
 use tokio::time::{Instant, sleep, timeout_at};
 use ydoc::{Dialect, SaveOutcome};
@@ -119,6 +119,7 @@ async fn watch(shared: &Shared, intents: &[Intent], end: Instant) -> Confirmed {
     let mut problem = "the server has not saved it yet".to_owned();
     let mut pause = LOOK;
     let mut missed = 0;
+    let mut is_traced = false;
     loop {
         if Instant::now() + pause >= end {
             return Confirmed::NotYet(problem);
@@ -129,6 +130,7 @@ async fn watch(shared: &Shared, intents: &[Intent], end: Instant) -> Confirmed {
         }
         let modified = match modified(shared).await {
             Ok(modified) => modified,
+            Err(error) if error.kind == Kind::NotFound && trace(shared).await => continue,
             Err(error) => {
                 problem = unseen(&error);
                 missed += u32::from(error.kind == Kind::NotFound);
@@ -149,7 +151,12 @@ async fn watch(shared: &Shared, intents: &[Intent], end: Instant) -> Confirmed {
             Ok(Found::NotAll { is_writable: false }) => {
                 return Confirmed::NotYet("the file is read-only on the server".to_owned());
             }
-            Ok(Found::NotAll { .. }) => seen = Some(modified),
+            // Another file may be where it was.
+            Ok(Found::NotAll { .. }) if !is_traced && trace(shared).await => is_traced = true,
+            Ok(Found::NotAll { .. }) => {
+                is_traced = true;
+                seen = Some(modified);
+            }
             Err(error) => {
                 problem = unseen(&error);
             }
@@ -169,8 +176,8 @@ enum Found {
 /// Looks into the file for those of the edits that the document still shows.
 async fn in_file(shared: &Shared, intents: &[Intent]) -> Result<Found, RestError> {
     let server = shared.link.server().await?;
-    let entry = server.contents(&path(shared), Want::Notebook).await?;
-    let Some(file) = entry.content.and_then(|content| Notebook::parse(content).ok()) else {
+    let entry = server.contents(&shared.path_now(), Want::Text).await?;
+    let Some(mut file) = entry.content.and_then(|content| Notebook::parse(content).ok()) else {
         return Ok(Found::NotAll { is_writable: entry.is_writable });
     };
     let live = {
@@ -182,10 +189,43 @@ async fn in_file(shared: &Shared, intents: &[Intent]) -> Result<Found, RestError
     if shown.is_empty() && !intents.is_empty() {
         return Ok(Found::Overwritten);
     }
-    if shown.iter().all(|intent| intent.holds(&file)) {
+    if holds(&mut file, live.as_ref(), &shown) {
         return Ok(Found::All);
     }
     Ok(Found::NotAll { is_writable: entry.is_writable })
+}
+
+/// Whether a file shows edits that are in the document.
+fn holds(file: &mut Notebook, live: Option<&Notebook>, intents: &[&Intent]) -> bool {
+    // A file of nbformat 4.4 or older has no ids: its cells are known by what they are and where.
+    if file.version() < (4, 5)
+        && let Some(live) = live
+    {
+        let is_same = |(one, other): (&Cell, &Cell)| {
+            one.kind() == other.kind()
+                && (one.source() == other.source() || intents.iter().all(|intent| intent.keeps_cells()))
+        };
+        let (cells, lives) = (file.cells(), live.cells());
+        if cells.len() != lives.len() || !cells.iter().zip(lives).all(is_same) {
+            return false;
+        }
+        file.carry_ids(live);
+    }
+    intents.iter().all(|intent| intent.holds(file))
+}
+
+/// Asks where the file is now, of which jupyter-server-documents does not tell the room. Whether that is elsewhere than
+/// it was known to be.
+async fn trace(shared: &Shared) -> bool {
+    let Some(id) = shared.state().file_id.clone() else { return false };
+    let Ok(server) = shared.link.server().await else { return false };
+    let Ok(Some(path)) = server.file_path(&id).await else { return false };
+    let is_elsewhere = path != shared.path_now();
+    if is_elsewhere {
+        tracing::info!(from = shared.path, to = path, "the notebook was renamed");
+        shared.state().moved = Some(path);
+    }
+    is_elsewhere
 }
 
 fn unseen(error: &RestError) -> String {
@@ -197,9 +237,8 @@ fn unseen(error: &RestError) -> String {
 
 async fn modified(shared: &Shared) -> Result<Option<String>, RestError> {
     let server = shared.link.server().await?;
-    Ok(server.contents(&path(shared), Want::Meta).await?.last_modified)
+    Ok(server.contents(&shared.path_now(), Want::Meta).await?.last_modified)
 }
 
-fn path(shared: &Shared) -> String {
-    shared.state().live.path().unwrap_or_else(|| shared.path.clone())
-}
+#[cfg(test)]
+mod tests;

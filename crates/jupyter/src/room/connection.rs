@@ -51,19 +51,26 @@ pub(super) async fn keep(shared: Arc<Shared>, stop: CancellationToken) {
             pause = SHORTEST_PAUSE;
         }
         let Some(is_final) = leave(&shared, ended) else { return };
-        if shared.is_awaited() {
-            pause = pause.min(AWAITED_PAUSE);
-        }
+        let now = next_pause(shared.link.reconnect, pause, shared.is_awaited());
         let woken = shared.wake.notified();
         let is_awake = if is_final {
             stop.run_until_cancelled(woken).await.is_some()
         } else {
-            stop.run_until_cancelled(timeout(pause, woken)).await.is_some()
+            stop.run_until_cancelled(timeout(now, woken)).await.is_some()
         };
         if !is_awake {
             return;
         }
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (now * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// The pause before the next attempt: the one that was set, or one that grows, and is short while somebody waits.
+fn next_pause(set: Option<Duration>, pause: Duration, is_awaited: bool) -> Duration {
+    match set {
+        Some(set) => set,
+        None if is_awaited => pause.min(AWAITED_PAUSE),
+        None => pause,
     }
 }
 
@@ -210,5 +217,19 @@ async fn send(socket: &mut Socket, message: Message) -> Result<(), String> {
     match timeout(patience, socket.send(message)).await {
         Ok(sent) => sent.map_err(|error| error.to_string()),
         Err(_) => Err("the server takes nothing".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_that_was_set_is_kept_to() {
+        let set = Duration::from_secs(5);
+        assert_eq!(next_pause(Some(set), SHORTEST_PAUSE, true), set);
+        assert_eq!(next_pause(Some(set), LONGEST_PAUSE, false), set);
+        assert_eq!(next_pause(None, LONGEST_PAUSE, false), LONGEST_PAUSE);
+        assert_eq!(next_pause(None, LONGEST_PAUSE, true), AWAITED_PAUSE);
     }
 }

@@ -16,13 +16,15 @@ pub(super) type Socket = WebSocketStream<Box<dyn Io>>;
 pub(super) struct Door {
     file_id: String,
     session_id: Option<String>,
+    /// Where the file was then.
+    path: String,
     /// The file is not where it was: if the room does not lead to it either, it is gone.
     pub(super) is_last_hope: bool,
 }
 
 /// Opens the room's socket.
 pub(super) async fn connect(shared: &Shared, door: &mut Option<Door>) -> Result<Socket, Ended> {
-    let path = shared.state().live.path().unwrap_or_else(|| shared.path.clone());
+    let path = shared.path_now();
     let known = door.clone();
     let enter = |server: Server| {
         let (path, known) = (path.clone(), known.clone());
@@ -39,6 +41,11 @@ pub(super) async fn connect(shared: &Shared, door: &mut Option<Door>) -> Result<
     };
     match entered {
         Ok(Some((entered, socket))) => {
+            {
+                let mut state = shared.state();
+                state.file_id = Some(entered.file_id.clone());
+                state.moved = Some(entered.path.clone()).filter(|path| *path != shared.path);
+            }
             *door = Some(entered);
             Ok(socket)
         }
@@ -69,16 +76,28 @@ async fn enter(
     known: Option<Door>,
 ) -> Result<Option<(Door, Socket)>, RestError> {
     // A session is given for a missing file as well, and one dialect never says that it is missing.
-    let door = match server.contents(path, Want::Meta).await {
+    let mut path = path.to_owned();
+    let mut there = server.contents(&path, Want::Meta).await;
+    if there.as_ref().is_err_and(|error| error.kind == Kind::NotFound)
+        && let Some(known) = &known
+        && let Ok(Some(moved)) = server.file_path(&known.file_id).await
+        && moved != path
+    {
+        there = server.contents(&moved, Want::Meta).await;
+        path = moved;
+    }
+    let door = match there {
         Ok(_) => match dialect {
-            Dialect::Collaboration => server.collaboration_session(path).await?.map(|session| Door {
+            Dialect::Collaboration => server.collaboration_session(&path).await?.map(|session| Door {
                 file_id: session.file_id,
                 session_id: Some(session.session_id),
+                path,
                 is_last_hope: false,
             }),
-            Dialect::ServerDocuments => server.file_id(path).await?.map(|file_id| Door {
+            Dialect::ServerDocuments => server.file_id(&path).await?.map(|file_id| Door {
                 file_id,
                 session_id: None,
+                path,
                 is_last_hope: false,
             }),
         },

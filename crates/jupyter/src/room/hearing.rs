@@ -49,8 +49,11 @@ fn hear(shared: &Shared, frame: &[u8]) {
                     state.send(frame);
                 }
             }
-            Happening::PathChanged(path) if path != shared.path => {
-                tracing::info!(from = shared.path, to = path, "the notebook was renamed");
+            Happening::PathChanged(path) => {
+                if path != shared.path {
+                    tracing::info!(from = shared.path, to = path, "the notebook was renamed");
+                }
+                state.moved = None;
             }
             Happening::Malformed(problem) => {
                 tracing::warn!(path = shared.path, problem, "the room sent something that makes no sense");

@@ -38,6 +38,11 @@ impl Intent {
         }
     }
 
+    /// Whether it leaves the order and number of the cells as they are.
+    pub(super) fn keeps_cells(&self) -> bool {
+        !matches!(self.edit, Edit::Insert { .. } | Edit::Delete { .. } | Edit::Move { .. })
+    }
+
     /// The edit to make again: nobody has touched what it changes. `None` if somebody has.
     pub(super) fn again(&self, notebook: &Notebook) -> Option<Edit> {
         let is_untouched = |(id, revision): &(String, String)| {

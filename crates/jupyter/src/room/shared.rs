@@ -49,6 +49,9 @@ pub(super) struct State {
     /// changes they tell of.
     pub(super) outbox: Option<mpsc::UnboundedSender<Vec<u8>>>,
     pub(super) saves: Saves,
+    /// The file's id on the server, and where it led when the file was not where it was.
+    pub(super) file_id: Option<String>,
+    pub(super) moved: Option<String>,
     /// The agents that are shown.
     pub(super) agents: HashMap<u64, Presence>,
     /// Edits that were taken while there was no connection. They are made again until a save is confirmed.
@@ -95,6 +98,8 @@ impl Shared {
             room,
             outbox: None,
             saves: Saves::default(),
+            file_id: None,
+            moved: None,
             agents: HashMap::new(),
             owed: Vec::new(),
         };
@@ -122,6 +127,12 @@ impl Shared {
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where the file is, as far as is known.
+    pub(super) fn path_now(&self) -> String {
+        let state = self.state();
+        state.moved.clone().or_else(|| state.live.path()).unwrap_or_else(|| self.path.clone())
     }
 
     pub(super) fn is_synced(&self) -> bool {

@@ -1,6 +1,7 @@
 //! `delete_cell`: takes cells out, all or none.
 
 use notebook::{CellRef, Edit};
+use render::Reply;
 use workspace::Applied;
 
 use super::arguments::{Arguments, refused};
@@ -84,6 +85,8 @@ pub(super) async fn call(mut arguments: Arguments, context: &Context<'_>) -> Out
             text.push_str(&format!("deleted cell source:\n{}\n---\n", cell.source()));
         }
     }
+    let mut reply = Reply::new(session.workspace().settings().budget);
     text.push_str(&format!("{} has {} cells now; {saved}.", opened.path(), after.cells().len()));
-    Ok(text.into())
+    reply.say(&text);
+    Ok(reply.into())
 }

@@ -72,7 +72,7 @@ pub(super) async fn insert(
         }
         (_, Some(after)) => {
             let reference = CellRef::parse(&after);
-            let index = before.resolve(&reference)?;
+            let index = context.session.find(opened.path(), &before, &reference)?;
             expected.push(workspace::Expected { id: before.cells()[index].id().to_owned(), revision: None });
             index + 1
         }

@@ -22,6 +22,7 @@ mod list_files;
 mod list_kernels;
 mod list_notebooks;
 mod move_cell;
+mod open_in_browser;
 mod overwrite_cell_source;
 mod read_cell;
 mod read_notebook;
@@ -36,11 +37,15 @@ use std::sync::{Arc, LazyLock};
 use futures_util::future::BoxFuture;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 use workspace::Error;
 
 use arguments::Arguments;
 pub(crate) use cells::{banner, index_or_id};
 pub(crate) use context::{Answer, Context, Outcome, Person};
+
+/// Lines that may wait to be shown.
+const WAITING_LINES: usize = 64;
 
 /// What a tool does to the world, for its annotations.
 #[derive(Clone, Copy)]
@@ -139,6 +144,7 @@ tools![
     get_run,
     interrupt_kernel,
     answer_input,
+    open_in_browser,
     connect_to_jupyter,
 ];
 
@@ -149,12 +155,31 @@ fn listed(tool: Tool) -> workspace::Tool {
     workspace::Tool { name, definition: Arc::from(definition) }
 }
 
-/// The tool that reaches servers, where that is possible.
-const CONNECT: &str = "connect_to_jupyter";
+/// What is possible for a session, beyond what is possible for all.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Abilities {
+    /// It can reach other servers.
+    pub(crate) can_connect: bool,
+    /// It can show its person a notebook.
+    pub(crate) can_show: bool,
+}
+
+impl Abilities {
+    pub(crate) fn of(session: &workspace::Session) -> Self {
+        Self {
+            can_connect: session.workspace().can_connect(),
+            can_show: session.place().front_end().is_some(),
+        }
+    }
+}
 
 /// The tools in the order in which they are listed.
-pub(crate) fn list(can_connect: bool) -> impl Iterator<Item = &'static workspace::Tool> {
-    TOOLS.iter().filter(move |tool| can_connect || tool.name != CONNECT)
+pub(crate) fn list(abilities: Abilities) -> impl Iterator<Item = &'static workspace::Tool> {
+    TOOLS.iter().filter(move |tool| match tool.name.as_str() {
+        "connect_to_jupyter" => abilities.can_connect,
+        "open_in_browser" => abilities.can_show,
+        _ => true,
+    })
 }
 
 /// Whether a call of that name is for these tools, by a name of today or an older one.
@@ -169,7 +194,21 @@ pub(crate) async fn call(name: &str, params: &RawValue, context: &Context<'_>) -
     };
     let mut arguments = Arguments::read(today, params)?;
     older_names::adapt(name, &mut arguments)?;
-    dispatch(today, arguments, context).await.map_err(as_sentence)
+    let (listener, mut lines) = mpsc::channel(WAITING_LINES);
+    let call = workspace::heard(listener, dispatch(today, arguments, context));
+    tokio::pin!(call);
+    // What a run tells of itself counts in seconds, and comes later.
+    let mut told = 0.0;
+    loop {
+        tokio::select! {
+            biased;
+            Some(line) = lines.recv() => {
+                told += 0.001;
+                context.progress(told, line);
+            }
+            answer = &mut call => return answer.map_err(as_sentence),
+        }
+    }
 }
 
 /// Begins the cause with a capital letter, wherever it comes from, unless it begins with an argument's name or an address.
@@ -186,9 +225,20 @@ fn as_sentence(mut error: Error) -> Error {
 mod tests {
     use super::*;
 
+    const ALL: Abilities = Abilities { can_connect: true, can_show: true };
+
+    #[test]
+    fn what_is_not_possible_is_not_listed() {
+        let names = |abilities| -> Vec<_> { list(abilities).map(|tool| tool.name.as_str()).collect() };
+        let without = |one: &str| -> Vec<_> { names(ALL).into_iter().filter(|name| *name != one).collect() };
+        assert_eq!(names(ALL).len(), TOOLS.len());
+        assert_eq!(names(Abilities { can_connect: false, ..ALL }), without("connect_to_jupyter"));
+        assert_eq!(names(Abilities { can_show: false, ..ALL }), without("open_in_browser"));
+    }
+
     #[test]
     fn each_tool_stands_in_its_snapshot() {
-        for tool in list(true) {
+        for tool in list(ALL) {
             let definition: Value = serde_json::from_str(tool.definition.get()).unwrap();
             assert_eq!(definition["name"], tool.name.as_str());
             insta::assert_json_snapshot!(tool.name.as_str(), definition);
@@ -197,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_whole_list_costs_a_model_at_most_5000_tokens() {
-        let bytes: usize = list(true)
+        let bytes: usize = list(ALL)
             .map(|tool| {
                 let definition: Value = serde_json::from_str(tool.definition.get()).unwrap();
                 let text = |member: &str| definition[member].as_str().unwrap().len();

@@ -1,6 +1,7 @@
 //! `overwrite_cell_source`: a cell's whole source anew.
 
 use notebook::{Edit, diff};
+use render::Reply;
 use workspace::{Applied, Error, Opened};
 
 use super::arguments::Arguments;
@@ -71,9 +72,10 @@ pub(super) async fn replace(
             format!("No changes: {what} in {path} has this source already, revision {revision}.").into()
         );
     }
-    Ok(format!(
+    let mut reply = Reply::new(session.workspace().settings().budget);
+    reply.say(&format!(
         "Cell {index} {verb} successfully! {what} in {path}, revision {revision}; {saved}\n\n```diff\n{}\n```",
         diff.trim_end_matches('\n')
-    )
-    .into())
+    ));
+    Ok(reply.into())
 }

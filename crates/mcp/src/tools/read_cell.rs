@@ -31,7 +31,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let opened = context.notebook(&arguments).await?;
     let budget = context.budget(&arguments)?;
     let notebook = opened.document().snapshot().await?;
-    let index = notebook.resolve(&reference)?;
+    let index = context.session.find(opened.path(), &notebook, &reference)?;
     let cell = &notebook.cells()[index];
     if arguments.has("output") {
         let outputs = cell.outputs();

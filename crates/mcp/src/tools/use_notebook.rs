@@ -104,6 +104,9 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     if let Some(notice) = opened.document().notice() {
         text.push_str(&format!("[NOTICE] {notice}\n"));
     }
+    if opened.document().is_live() {
+        text.push_str("[INFO] People may edit it too; cell_id \"@selected\" is the cell that a person's cursor is in.\n");
+    }
     let count = notebook.cells().len();
     text.push_str(&format!("Notebook {name} has {count} cells.\n"));
     if count > 0 {

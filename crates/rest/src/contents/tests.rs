@@ -62,3 +62,15 @@ fn a_passing_name_stands_beside_the_wanted_one() {
     assert!(random.len() == 8 && random.bytes().all(|digit| digit.is_ascii_hexdigit()), "{one}");
     assert_ne!(one, beside("a/b.ipynb").unwrap());
 }
+
+#[tokio::test]
+async fn a_text_is_read_as_it_is() {
+    let fake = crate::testing::Fake::new(|seen| {
+        assert_eq!(seen.line(), "GET /api/contents/x.ipynb?type=file&format=text&content=1");
+        let body = r#"{"path":"x.ipynb","type":"file","format":"text","content":"{\"a\": \"\u00fc"}"#;
+        crate::testing::reply(200, &[], body)
+    })
+    .await;
+    let entry = fake.client("").contents("x.ipynb", crate::Want::Text).await.unwrap();
+    assert_eq!(entry.content.unwrap(), "{\"a\": \"\u{fc}".as_bytes());
+}

@@ -20,6 +20,32 @@ async fn the_token_goes_into_a_header_and_nowhere_else() {
 }
 
 #[tokio::test]
+async fn a_login_that_a_server_makes_of_the_token_is_not_kept() {
+    let fake =
+        Fake::new(|_| reply(200, &[("set-cookie", "login=hush; Path=/"), ("set-cookie", "_xsrf=x")], "[]"))
+            .await;
+    let server = fake.client("");
+    for _ in 0..2 {
+        server.kernels().await.unwrap();
+    }
+    server.emit_event(&serde_json::json!({})).await.unwrap();
+    let cookies: Vec<_> = fake.seen().iter().map(|seen| seen.header("cookie").to_owned()).collect();
+    assert_eq!(cookies, ["", "", ""]);
+}
+
+#[tokio::test]
+async fn the_path_of_a_file_is_found_by_its_id() {
+    let fake = Fake::new(|seen| match seen.uri.to_string().as_str() {
+        "/api/fileid/path?id=f%20g" => reply(200, &[], r#"{"id":"f g","path":"a/new.ipynb"}"#),
+        _ => reply(404, &[], r#"{"message":"The path for file, x, could not be found."}"#),
+    })
+    .await;
+    let server = fake.client("");
+    assert_eq!(server.file_path("f g").await, Ok(Some("a/new.ipynb".to_owned())));
+    assert_eq!(server.file_path("x").await, Ok(None));
+}
+
+#[tokio::test]
 async fn no_redirect_is_followed() {
     let other = Fake::new(|_| reply(200, &[], "[]")).await;
     let target = format!("{}api/kernels", other.base);
@@ -279,4 +305,13 @@ fn requests_stay_below_the_base() {
             "{path}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_count_of_connections_below_zero_is_unknown() {
+    let kernels =
+        br#"[{"id":"k","name":"python3","connections":-1},{"id":"l","name":"python3","connections":2}]"#;
+    let fake = Fake::new(|_| reply(200, &[], kernels)).await;
+    let counts: Vec<_> = fake.client("").kernels().await.unwrap().iter().map(|it| it.connections).collect();
+    assert_eq!(counts, [None, Some(2)]);
 }

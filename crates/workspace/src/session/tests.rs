@@ -1,6 +1,7 @@
 //! Sessions over a place in memory. The documents of real places have tests of their own.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt as _;
@@ -10,7 +11,7 @@ use tokio::sync::watch;
 
 use super::*;
 use crate::place::{
-    Applied, Document, FileEntry, Future, Kernel, KernelDescription, KernelRequest, KernelState,
+    Applied, Document, FileEntry, FrontEnd, Future, Kernel, KernelDescription, KernelRequest, KernelState,
     KernelspecInfo, Place, Saved,
 };
 use crate::workspace::Settings;
@@ -20,6 +21,9 @@ struct Page {
     path: String,
     notebook: Mutex<Notebook>,
     version: watch::Sender<u64>,
+    is_live: AtomicBool,
+    /// The cell that a person is in.
+    selected: Mutex<Option<String>>,
 }
 
 impl Document for Page {
@@ -43,6 +47,14 @@ impl Document for Page {
 
     fn changes(&self) -> watch::Receiver<u64> {
         self.version.subscribe()
+    }
+
+    fn is_live(&self) -> bool {
+        self.is_live.load(Ordering::Relaxed)
+    }
+
+    fn selected(&self) -> Option<String> {
+        self.selected.lock().unwrap().clone()
     }
 }
 
@@ -96,6 +108,17 @@ impl Kernel for Idle {
 struct Memory {
     pages: Mutex<BTreeMap<String, Arc<Page>>>,
     kernels: Mutex<Vec<Arc<Idle>>>,
+    /// Whether there is a screen: not 0.
+    screens: watch::Sender<u64>,
+}
+
+/// It shows nothing.
+struct Screen;
+
+impl FrontEnd for Screen {
+    fn open(&self, _: &str) -> Future<'_, ()> {
+        async { Ok(()) }.boxed()
+    }
 }
 
 impl Place for Memory {
@@ -116,6 +139,8 @@ impl Place for Memory {
             path: path.to_owned(),
             notebook: Mutex::new(Notebook::new()),
             version: watch::Sender::new(0),
+            is_live: AtomicBool::new(false),
+            selected: Mutex::default(),
         };
         let page =
             self.pages.lock().unwrap().entry(path.to_owned()).or_insert_with(|| Arc::new(page())).clone();
@@ -141,6 +166,14 @@ impl Place for Memory {
         let kernel = Arc::new(Idle { id: format!("k{}", kernels.len()), is_shut_down: Mutex::new(false) });
         kernels.push(kernel.clone());
         async { Ok(Choice::Kernel { kernel, is_new: true }) }.boxed()
+    }
+
+    fn front_end(&self) -> Option<Arc<dyn FrontEnd>> {
+        if *self.screens.borrow() == 0 { None } else { Some(Arc::new(Screen)) }
+    }
+
+    fn front_end_changes(&self) -> Option<watch::Receiver<u64>> {
+        Some(self.screens.subscribe())
     }
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {
@@ -205,6 +238,39 @@ async fn an_index_means_the_cell_that_the_agent_was_shown_there() {
     assert_eq!(session.target("a.ipynb", &after, &CellRef::Id(id)).unwrap(), 2);
     // The refusal said how it is now.
     assert_eq!(session.target("a.ipynb", &after, &CellRef::Index(1)).unwrap(), 1);
+}
+
+#[tokio::test]
+async fn the_selected_cell_is_the_one_that_a_person_is_in() {
+    let (memory, workspace) = memory();
+    let session = Session::new(workspace);
+    let (_, notebook) = with_cells(&session, "a.ipynb", 2).await;
+    let find = || session.target("a.ipynb", &notebook, &CellRef::parse(" @Selected "));
+    let error = find().unwrap_err();
+    assert!(error.cause.contains("not edited together"), "{error}");
+    let page = memory.pages.lock().unwrap()["a.ipynb"].clone();
+    page.is_live.store(true, Ordering::Relaxed);
+    let error = find().unwrap_err();
+    assert!(error.side == Side::Person && error.hint.contains("click"), "{error}");
+    let select = |cell: &str| *page.selected.lock().unwrap() = Some(cell.to_owned());
+    select(notebook.cells()[1].id());
+    assert_eq!(find().unwrap(), 1);
+    assert_eq!(session.find("a.ipynb", &notebook, &CellRef::parse("@selected")).unwrap(), 1);
+    // It was deleted a moment ago.
+    select("gone");
+    assert!(find().unwrap_err().cause.contains("gone"));
+    // Nobody has opened that one.
+    assert!(session.find("b.ipynb", &notebook, &CellRef::parse("@selected")).is_err());
+}
+
+#[tokio::test]
+async fn what_a_place_learns_to_do_is_told() {
+    let (memory, workspace) = memory();
+    let mut abilities = workspace.abilities();
+    assert!(workspace.place().front_end().is_none());
+    memory.screens.send_replace(1);
+    abilities.changed().await.unwrap();
+    assert!(workspace.place().front_end().is_some());
 }
 
 #[tokio::test]

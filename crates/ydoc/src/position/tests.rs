@@ -73,7 +73,8 @@ fn a_position_stays_in_its_cell_while_the_notebook_changes() {
 #[test]
 fn positions_are_read_as_others_write_them() {
     let id = |client, clock| ID::new(ClientID::new(client), clock);
-    let (text, item) = (json!({ "client": 7, "clock": 3 }), json!({ "client": 9_007_199_254_740_991u64, "clock": 0 }));
+    let (text, item) =
+        (json!({ "client": 7, "clock": 3 }), json!({ "client": 9_007_199_254_740_991u64, "clock": 0 }));
     let at = Some(Position::At(id(9_007_199_254_740_991, 0)));
     assert_eq!(Position::read(&json!({ "type": null, "tname": null, "item": item, "assoc": 0 })), at);
     assert_eq!(Position::read(&json!({ "type": text, "item": item, "assoc": -1 })), at);
@@ -98,9 +99,7 @@ fn positions_are_read_as_others_write_them() {
 
 #[test]
 fn the_main_cursor_counts() {
-    let cursor = |clock, is_primary| {
-        json!({ "head": { "item": { "client": 1, "clock": clock } }, "primary": is_primary })
-    };
+    let cursor = |clock, is_primary| json!({ "head": { "item": { "client": 1, "clock": clock } }, "primary": is_primary });
     let at = |clock| Some(Position::At(ID::new(ClientID::new(1), clock)));
     let state = |cursors: Value| Position::of_cursors(&json!({ "cursors": cursors }));
     assert_eq!(state(json!([cursor(1, false), cursor(2, true)])), at(2));
@@ -118,10 +117,9 @@ fn a_position_outside_the_sources_is_in_no_cell() {
     let unknown = ID::new(ClientID::new(1), 5);
     assert_eq!(live.cell_with(Position::At(unknown)), None);
     assert_eq!(live.cell_with(Position::EndOf(unknown)), None);
+    let other = live.doc.get_or_insert_text("other");
     let (elsewhere, in_root, in_list) = {
         let mut txn = live.doc.transact_mut();
-        let other = live.doc.get_or_insert_text("other");
-        txn.commit();
         other.insert(&mut txn, 0, "text");
         let at = other.sticky_index(&txn, 1, Assoc::After).unwrap();
         let list = live.meta.insert(&mut txn, "list", ArrayPrelim::from(["x"]));
