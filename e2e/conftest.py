@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from home import Home
+from jupyter_program import jupyter_program
+from jupyter_server import JupyterServer, SharedServers
 from notebook_server import NotebookServer, notebook_server
 from server import page_server
 
@@ -39,6 +41,29 @@ def server(home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Not
     """A notebook server that the tests of one file share."""
     with notebook_server(tmp_path_factory.mktemp("root"), home) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def jupyter_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedServers]:
+    """Jupyter servers that many tests share; each starts when it is asked for."""
+    servers = SharedServers(tmp_path_factory.mktemp)
+    yield servers
+    servers.stop()
+
+
+@pytest.fixture(scope="module")
+def jupyter(form: str, jupyter_servers: SharedServers) -> Iterator[JupyterServer]:
+    """The shared server of the form that the tests of one file are about."""
+    server = jupyter_servers[form]
+    yield server
+    server.end_kernels()
+
+
+@pytest.fixture(scope="module")
+def at_server(jupyter: JupyterServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookServer]:
+    """The program at that server, shared by the tests of one file."""
+    with jupyter_program(jupyter, tmp_path_factory.mktemp("home")) as program:
+        yield program
 
 
 @pytest.fixture

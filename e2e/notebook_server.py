@@ -15,19 +15,28 @@ from processes import command_lines, kernels, marked, obey_permissions
 STARTING = 10.0
 ENDING = 15.0
 
+# Serves the notebooks of the folder it is started in.
+_FOLDER = ("--transport", "streamable-http", "--port", "0", "--no-token", "--no-browser")
+
 
 class NotebookServer:
     """The program serving the notebooks of a folder over HTTP."""
 
-    def __init__(self, root: Path, home: Home, *options: str, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        home: Home,
+        *options: str,
+        command: tuple[str, ...] = _FOLDER,
+        environment: dict[str, str] | None = None,
+    ) -> None:
         self.root = root
         self.mark = new_mark()
         self.said: list[str] = []
         self._endpoint = ""
         self._told = threading.Event()
-        command = [program(), "--transport", "streamable-http", "--port", "0", "--no-token", "--no-browser", *options]
         self.process = subprocess.Popen(
-            command,
+            [program(), *command, *options],
             cwd=root,
             env={**home.environment(self.mark), **(environment or {})},
             stdin=subprocess.DEVNULL,
@@ -66,8 +75,14 @@ class NotebookServer:
 
 @contextmanager
 def notebook_server(root: Path, home: Home, *options: str) -> Iterator[NotebookServer]:
-    """Starts the program, and sees that it ends when asked to and leaves no process behind."""
-    server = NotebookServer(root, home, *options)
+    """Starts the program for the notebooks of a folder."""
+    with running(NotebookServer(root, home, *options)) as server:
+        yield server
+
+
+@contextmanager
+def running(server: NotebookServer) -> Iterator[NotebookServer]:
+    """Sees that the program ends when asked to and leaves no process behind."""
     try:
         yield server
     finally:

@@ -1,0 +1,114 @@
+"""A bad network: a proxy for TCP that delays, splits, cuts and swallows what passes through it."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+_PIECE = 1 << 16
+
+
+class TcpProxy:
+    """Stands between the program and a server; everything can be changed while connections are open."""
+
+    def __init__(self, target: int) -> None:
+        self.target = target
+        self.port = 0
+        # How long each piece waits, and how many bytes a piece has at most.
+        self.delay = 0.0
+        self.piece = _PIECE
+        # How many connections were made so far, and which are open.
+        self.accepted = 0
+        self._open: set[asyncio.StreamWriter] = set()
+        self._refuses = False
+        self._flows = asyncio.Event()
+        self._flows.set()
+        self._pumps: set[asyncio.Task[None]] = set()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    def cut(self) -> None:
+        """Resets every open connection; new ones are made."""
+        for writer in list(self._open):
+            _reset(writer)
+
+    def refuse(self) -> None:
+        """Cuts, and resets every new connection as well."""
+        self._refuses = True
+        self.cut()
+
+    def freeze(self) -> None:
+        """Nothing passes any more in either direction, and nobody is told: half-open connections."""
+        self._flows.clear()
+
+    def mend(self) -> None:
+        """New connections work again; those that were frozen are lost."""
+        self._refuses = False
+        if not self._flows.is_set():
+            self.cut()
+            self._flows.set()
+
+    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.accepted += 1
+        if self._refuses:
+            _reset(writer)
+            return
+        try:
+            there, back = await asyncio.open_connection("127.0.0.1", self.target)
+        except OSError:
+            _reset(writer)
+            return
+        self._open |= {writer, back}
+        pumps = [asyncio.create_task(self._pump(*ends)) for ends in [(reader, back), (there, writer)]]
+        self._pumps |= set(pumps)
+        await asyncio.wait(pumps)
+        self._pumps -= set(pumps)
+        self._open -= {writer, back}
+        for end in (writer, back):
+            end.close()
+
+    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        try:
+            while read := await source.read(_PIECE):
+                for start in range(0, len(read), self.piece):
+                    if self.delay:
+                        await asyncio.sleep(self.delay)
+                    await self._flows.wait()
+                    sink.write(read[start : start + self.piece])
+                    await sink.drain()
+            if sink.can_write_eof():
+                sink.write_eof()
+        except OSError:
+            # One end is gone; so shall be the other.
+            _reset(sink)
+
+    async def close(self) -> None:
+        self._flows.set()
+        self.cut()
+        for pump in list(self._pumps):
+            pump.cancel()
+        await asyncio.gather(*self._pumps, return_exceptions=True)
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    end = writer.get_extra_info("socket")
+    if end is not None and not writer.transport.is_closing():
+        # Lingering for no time makes the closing a reset.
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+@asynccontextmanager
+async def tcp_proxy(target: int) -> AsyncIterator[TcpProxy]:
+    """A proxy for a port of this machine; it works well until told otherwise."""
+    proxy = TcpProxy(target)
+    listener = await asyncio.start_server(proxy._accepted, "127.0.0.1", 0)
+    proxy.port = listener.sockets[0].getsockname()[1]
+    try:
+        yield proxy
+    finally:
+        listener.close()
+        await proxy.close()

@@ -1,0 +1,99 @@
+"""Networks that cut, delay, split and swallow between the program and the server: no output and no edit is lost."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from jupyter_program import at_jupyter, jupyter_program, succeeds
+from jupyter_server import FORMS, jupyter_server
+from notebook_desk import Desk, gate
+from notebook_files import printed, sources
+from processes import until
+from tcp_proxy import tcp_proxy
+
+
+def print_(word: str) -> str:
+    return f"print({word!r}, flush=True)"
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path: Path) -> None:
+    with jupyter_server(form, tmp_path / "server") as server:
+        async with tcp_proxy(server.port) as proxy:
+            with jupyter_program(server, tmp_path / "home", url=proxy.url) as program:
+                async with at_jupyter(program, "x.ipynb") as desk:
+                    opened, wait = gate(desk)
+                    second, wait_again = gate(desk, "second")
+                    passed = desk.file.with_suffix(".passed")
+                    touch = f"pathlib.Path({passed.name!r}).touch()"
+                    code = [print_("one"), wait, print_("two"), touch, wait_again, print_("three")]
+                    run = await desk.begin("\n".join(code))
+                    told = asyncio.create_task(desk.wait(run))
+                    await until(lambda: "one" in printed(server.contents("x.ipynb")["cells"][0]), "the first line")
+                    proxy.refuse()
+                    # The kernel prints while nobody is connected; what it prints before the server knows that is lost.
+                    await until(lambda: server.session_of("x.ipynb")["kernel"]["connections"] == 0, "the cut is known")
+                    opened.touch()
+                    await until(lambda: passed.exists(), "the kernel has printed")
+                    proxy.mend()
+                    await succeeds(desk, "insert_cell", cell_index=-1, cell_type="code", cell_source="meanwhile")
+                    proxy.cut()
+                    second.touch()
+                    ended = await told
+                    if form == "jsd" and "[COMPLETED in" not in ended.text:
+                        # It keeps nothing for a connection that comes back; that must be told.
+                        assert "missing" in printed(desk.cell(0), "stderr")
+                    else:
+                        assert printed(desk.cell(0)) == "one\ntwo\nthree\n"
+                    assert sources(desk.notebook())[1:] == ["meanwhile"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_slow_network_that_splits_everything_changes_nothing(form: str, tmp_path: Path) -> None:
+    with jupyter_server(form, tmp_path / "server") as server:
+        async with tcp_proxy(server.port) as proxy:
+            proxy.piece, proxy.delay = 100, 0.0005
+            with jupyter_program(server, tmp_path / "home", url=proxy.url) as program:
+                async with at_jupyter(program, "x.ipynb") as desk:
+                    await desk.insert("x = 'größer 🪐' * 3")
+                    ran = await desk.run("for n in range(100): print(n, flush=True)")
+                    assert "[COMPLETED in" in ran.text
+                    assert printed(desk.cell(1)) == "".join(f"{n}\n" for n in range(100))
+                    await desk.do("edit_cell_source", cell_index=0, old_string="* 3", new_string="* 4")
+                    assert sources(desk.notebook())[0] == "x = 'größer 🪐' * 4"
+
+
+@pytest.mark.parametrize("form", ["plain", "rtc"])
+@pytest.mark.timeout(240)
+async def test_a_half_open_connection_is_noticed(form: str, tmp_path: Path) -> None:
+    """Packets vanish and nobody is told, as behind a laptop's lid or a router that forgot."""
+    with jupyter_server(form, tmp_path / "server") as server:
+        async with tcp_proxy(server.port) as proxy:
+            with jupyter_program(server, tmp_path / "home", url=proxy.url) as program:
+                async with at_jupyter(program, "x.ipynb") as desk:
+                    opened, wait = gate(desk)
+                    run = await desk.begin(f"print('one', flush=True)\n{wait}\nprint('two')")
+                    before = proxy.accepted
+                    proxy.freeze()
+                    opened.touch()
+                    # It tries anew by itself, without being asked for anything.
+                    await until(lambda: proxy.accepted > before, "it has given up what is dead", within=120)
+                    proxy.mend()
+                    ended = await _ended(desk, run)
+                    # How it ended went into the dead connection as well, unless that came before.
+                    assert "[COMPLETED in" in ended or "ConnectionLost" in ended
+                    await succeeds(desk, "insert_cell", cell_index=-1, cell_type="code", cell_source="after")
+                    # What the server sent into the dead connection is gone for good, which must be told.
+                    lost = "ConnectionLost" in ended or "missing" in printed(desk.cell(0), "stderr")
+                    assert printed(desk.cell(0)) == ("one\n" if lost else "one\ntwo\n")
+                    assert sources(desk.notebook())[1:] == ["after"]
+
+
+async def _ended(desk: Desk, run: str) -> str:
+    """Waits for the end of a run, however long the network takes."""
+    async with asyncio.timeout(60):
+        while True:
+            text = (await desk.call("get_run", run_id=run, wait_seconds=20)).text
+            if "[COMPLETED" in text or "[KERNEL DIED" in text or "[ERROR" in text:
+                return text
