@@ -58,7 +58,8 @@ pub(crate) fn start(options: &Logging, secrets: Vec<Token>) -> anyhow::Result<Lo
     });
     // The libraries print whole messages, with whatever notebooks and arguments hold: only their errors are
     // wanted, however much of ours is.
-    let own = ["cellbridge", "colab", "kernel", "local", "mcp", "workspace"].map(|name| (name, level));
+    let own = ["cellbridge", "colab", "jupyter", "kernel", "local", "mcp", "rest", "workspace", "ydoc"];
+    let own = own.map(|name| (name, level));
     let targets = Targets::new().with_default(level.min(LevelFilter::ERROR)).with_targets(own);
     let is_file = path.is_some();
     let out: Box<dyn Write + Send> = match path {

@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use axum::routing::{delete, get, put};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use workspace::{Error, KernelState, ServerWish, Side, Token, Workspace};
+use workspace::{Error, For, KernelState, ServerWish, Side, Token, Workspace};
 
 /// The path that needs no token; it tells whether kernels live.
 pub(crate) const HEALTH: &str = "/api/healthz";
@@ -80,15 +80,18 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
     let token = |text: Option<String>| said(text).and_then(Token::chosen);
     let (documents, kernels) = (said(body.document_url), said(body.code_sandbox_url));
     let (document_token, kernel_token) = (token(body.document_token), token(body.code_sandbox_token));
+    // What is for one server goes to no other.
     let wish = match (documents, kernels) {
-        (Some(documents), Some(kernels)) if documents != kernels => ServerWish {
-            url: documents,
-            token: document_token,
-            provider,
-            kernels: Some((kernels, kernel_token)),
-        },
-        (Some(url), _) | (None, Some(url)) => {
+        (Some(url), Some(other)) if bare(&url) == bare(&other) => {
             ServerWish { url, token: document_token.or(kernel_token), provider, kernels: None }
+        }
+        (Some(url), Some(other)) => {
+            ServerWish { url, token: document_token, provider, kernels: Some((other, kernel_token)) }
+        }
+        (Some(url), None) => ServerWish { url, token: document_token, provider, kernels: None },
+        // The documents are there, too.
+        (None, Some(url)) => {
+            ServerWish { url, token: kernel_token.or(document_token), provider, kernels: None }
         }
         (None, None) => {
             return Err(Error::new(
@@ -98,7 +101,7 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
             ));
         }
     };
-    workspace.connect(wish, true).await?;
+    workspace.connect(wish, For::All).await?;
     let session = workspace::Session::new(workspace.clone());
     if let Some(path) = said(body.document_id) {
         let opened = session.use_notebook("default", &path, workspace::Mode::Connect).await?;
@@ -115,6 +118,11 @@ async fn stop(State(workspace): State<Arc<Workspace>>) -> (StatusCode, Json<Valu
         Ok(()) => (StatusCode::OK, Json(json!({ "success": true }))),
         Err(error) => failed(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
+}
+
+/// An address without what makes no difference.
+fn bare(url: &str) -> &str {
+    url.trim().trim_end_matches('/')
 }
 
 /// What clients send that must send something, and mean nothing, is nothing.

@@ -68,6 +68,9 @@ impl Session {
         if let Some(session) = self.desk.as_ref().filter(|_| tools::serves(&call.name)) {
             let Call { name, params, reports, wants_progress } = call;
             let Asking { cancelled, person, is_stateless } = asking;
+            if is_stateless {
+                session.be_stateless();
+            }
             let context =
                 tools::Context { session, reports, wants_progress, cancelled, is_stateless, person };
             return tools::call(&name, &params, &context).await.and_then(tools::Answer::into_result);

@@ -109,24 +109,6 @@ pub(crate) fn of_answer(asked: &Asked<'_>, answer: &Answer<'_>) -> RestError {
             format!("{place} may not write or read {subject} itself{said}."),
             "It is not the token: on the server's machine, give the user that runs Jupyter the right to write the file and its folder.",
         ),
-        // The server's own rights over its files (`perm_to_403` in `jupyter_server/services/contents/fileio.py`).
-        403 if said.contains("Permission denied") => RestError::new(
-            Kind::Forbidden,
-            format!("{place} may not write or read {subject} itself{said}."),
-            "It is not the token: on the server's machine, give the user that runs Jupyter the right to write the file and its folder.",
-        ),
-        // The server's own rights over its files (`perm_to_403` in `jupyter_server/services/contents/fileio.py`).
-        403 if said.contains("Permission denied") => RestError::new(
-            Kind::Forbidden,
-            format!("{place} may not write or read {subject} itself{said}."),
-            "It is not the token: on the server's machine, give the user that runs Jupyter the right to write the file and its folder.",
-        ),
-        // The server's own rights over its files (`perm_to_403` in `jupyter_server/services/contents/fileio.py`).
-        403 if said.contains("Permission denied") => RestError::new(
-            Kind::Forbidden,
-            format!("{place} may not write or read {subject} itself{said}."),
-            "It is not the token: on the server's machine, give the user that runs Jupyter the right to write the file and its folder.",
-        ),
         401 | 403 => of_refusal(asked, message.as_deref().unwrap_or_default()),
         404 | 410 => RestError::new(
             Kind::NotFound,

@@ -30,4 +30,4 @@ pub use run::Run;
 pub use run_state::{RunCell, RunState, RunView};
 pub use session::Session;
 pub use token::{NoRandomness, Token};
-pub use workspace::{Settings, Workspace};
+pub use workspace::{For, Settings, Workspace};

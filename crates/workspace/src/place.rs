@@ -283,6 +283,11 @@ pub trait Kernel: Send + Sync + 'static {
     /// Whether it was ended on purpose, or is known to be no more: nothing will run on it again. Never waits.
     fn is_gone(&self) -> bool;
 
+    /// Whether somebody else uses it at this moment, so that ending it would take it from them.
+    fn is_shared(&self) -> BoxFuture<'_, bool> {
+        Box::pin(ready(false))
+    }
+
     /// A connection; starts the kernel if it does not run, and waits until it answers.
     fn client(&self) -> Future<'_, kernel::Client>;
 

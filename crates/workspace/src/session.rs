@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use crate::opened::{KernelWish, Opened, find_kernel};
 use crate::place::{Choice, Expected, Kernel, Mode, Place, ServerWish};
 use crate::run::Run;
-use crate::workspace::Workspace;
+use crate::workspace::{For, Workspace};
 use crate::{Error, Side};
 
 /// The reference to the cell that a person is in. No id has an `@`.
@@ -29,6 +29,10 @@ struct Desk {
     agent: Option<String>,
     /// The place it has chosen.
     place: Option<Arc<dyn Place>>,
+    /// Whether the session is one call, and nothing of it is there for the next.
+    is_stateless: bool,
+    /// Where the notebooks live that it has opened, by path.
+    homes: HashMap<String, Arc<dyn Place>>,
     /// Name → path, in the order in which they were given.
     names: Vec<(String, String)>,
     current: Option<String>,
@@ -61,17 +65,37 @@ impl Session {
         self.desk().agent = Some(agent);
     }
 
-    /// The place that this agent works in.
-    pub fn place(&self) -> Arc<dyn Place> {
-        let chosen = self.desk().place.clone();
-        chosen.unwrap_or_else(|| self.workspace.place())
+    /// The session is one call, and nothing of it is there for the next.
+    pub fn be_stateless(&self) {
+        self.desk().is_stateless = true;
     }
 
-    /// Reaches a server and works there from now on. `for_all`: so do all that have not chosen another.
-    pub async fn connect(&self, wish: ServerWish, for_all: bool) -> Result<Arc<dyn Place>, Error> {
+    /// The place that this agent works in.
+    pub fn place(&self) -> Arc<dyn Place> {
+        let (chosen, is_stateless) = {
+            let desk = self.desk();
+            (desk.place.clone(), desk.is_stateless)
+        };
+        match chosen {
+            Some(place) => place,
+            None if is_stateless => self.workspace.common_place(),
+            None => self.workspace.place(),
+        }
+    }
+
+    /// Reaches a server and works there from now on; without sessions, all agents that have none do.
+    pub async fn connect(&self, wish: ServerWish) -> Result<Arc<dyn Place>, Error> {
         let before = self.place();
-        let place = self.workspace.connect(wish, for_all).await?;
-        self.desk().place = Some(place.clone());
+        let whose = if self.desk().is_stateless { For::Stateless } else { For::Session };
+        let place = self.workspace.connect(wish, whose).await?;
+        {
+            let mut desk = self.desk();
+            desk.place = Some(place.clone());
+            // The same server with another token: its notebooks go on with that one.
+            let is_here =
+                |home: &Arc<dyn Place>| !place.prefix().is_empty() && home.prefix() == place.prefix();
+            desk.homes.values_mut().filter(|home| is_here(home)).for_each(|home| *home = place.clone());
+        }
         if before.front_end().is_some() != place.front_end().is_some() {
             self.workspace.abilities_changed();
         }
@@ -80,7 +104,7 @@ impl Session {
 
     /// Shows others of a notebook that this agent works on one of its cells.
     pub fn works_on(&self, path: &str, cell: Option<&str>) {
-        if let Some(opened) = self.workspace.find(path) {
+        if let Some(opened) = self.workspace.find(&self.home(path), path) {
             let name = self.desk().agent.clone().unwrap_or_else(|| "AI agent".to_owned());
             opened.show_presence(self.id, name, cell.map(str::to_owned));
         }
@@ -89,9 +113,9 @@ impl Session {
     /// Opens a notebook under a name, and makes it the current one.
     pub async fn use_notebook(&self, name: &str, path: &str, mode: Mode) -> Result<Arc<Opened>, Error> {
         let opened = self.workspace.open(&self.place(), path, mode).await?;
-        opened.enter(self.id);
+        self.enter(&opened);
         self.works_on(opened.path(), None);
-        self.workspace.remember_name(name, opened.path());
+        self.workspace.remember_name(name, &opened);
         let mut desk = self.desk();
         desk.names.retain(|(known, _)| known != name);
         desk.names.push((name.to_owned(), opened.path().to_owned()));
@@ -112,7 +136,7 @@ impl Session {
             let path = opened.path();
             let name = name.map(str::to_owned).or_else(|| desk.current.clone()).unwrap_or_default();
             desk.names.retain(|(known, of)| *known != name && !(name == path && of == path));
-            self.workspace.forget_name(&name, path);
+            self.workspace.forget_name(&name, &opened);
             if desk
                 .current
                 .as_ref()
@@ -125,11 +149,13 @@ impl Session {
         };
         let kernel = if is_used { None } else { opened.leave(self.id, takes_orphans) };
         let kernel = kernel.filter(|kernel| !self.workspace.is_shared(&**kernel, opened.path()));
-        if let Some(kernel) = &kernel {
-            self.workspace.close(&opened);
-            kernel.shutdown().await?;
+        let Some(kernel) = kernel else { return Ok((opened, None)) };
+        self.workspace.close(&opened);
+        if kernel.is_shared().await {
+            return Ok((opened, None));
         }
-        Ok((opened, kernel))
+        kernel.shutdown().await?;
+        Ok((opened, Some(kernel)))
     }
 
     /// The notebook that is meant: by a name of this session, by its path, by a name that another session gave;
@@ -139,12 +165,14 @@ impl Session {
         if let Some(path) = self.path_of(name) {
             return self.reopen(&path).await;
         }
-        if let Some(opened) = self.workspace.named(name) {
+        let place = self.place();
+        if Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
+            let opened = self.workspace.open(&place, name, Mode::Connect).await?;
+            self.enter(&opened);
             return Ok(opened);
         }
-        if Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
-            let opened = self.workspace.open(&self.place(), name, Mode::Connect).await?;
-            opened.enter(self.id);
+        if let Some(opened) = self.workspace.named(&place, name) {
+            self.enter(&opened);
             return Ok(opened);
         }
         let known: Vec<String> = self.names().into_iter().map(|(name, _)| name).collect();
@@ -214,7 +242,7 @@ impl Session {
 
     /// The id of the cell that a person is in.
     fn selected(&self, path: &str) -> Result<String, Error> {
-        let document = self.workspace.find(path).map(|opened| opened.document().clone());
+        let document = self.workspace.find(&self.home(path), path).map(|opened| opened.document().clone());
         if let Some(id) = document.as_ref().and_then(|document| document.selected()) {
             return Ok(id);
         }
@@ -337,11 +365,18 @@ impl Session {
 
     /// A notebook that was opened before, by the path that its document gave.
     async fn reopen(&self, path: &str) -> Result<Arc<Opened>, Error> {
-        let place = match self.workspace.find(path) {
-            Some(opened) => opened.place().clone(),
-            None => self.place(),
-        };
-        self.workspace.open(&place, path, Mode::Connect).await
+        self.workspace.open(&self.home(path), path, Mode::Connect).await
+    }
+
+    /// Where a notebook lives that this session has opened.
+    fn home(&self, path: &str) -> Arc<dyn Place> {
+        let home = self.desk().homes.get(path).cloned();
+        home.unwrap_or_else(|| self.place())
+    }
+
+    fn enter(&self, opened: &Opened) {
+        opened.enter(self.id);
+        self.desk().homes.insert(opened.path().to_owned(), opened.place().clone());
     }
 
     fn path_of(&self, name: &str) -> Option<String> {

@@ -46,6 +46,8 @@ pub struct Workspace {
     settings: Settings,
     journal: Journal,
     shared: Mutex<Shared>,
+    /// Held while a kernel of no notebook is chosen.
+    scratching: tokio::sync::Mutex<()>,
     /// Every run's task.
     tasks: TaskTracker,
     /// Where tasks run that a kernel's connection begins: its own runtime ends with it.
@@ -55,13 +57,33 @@ pub struct Workspace {
     abilities: watch::Sender<u64>,
 }
 
+/// A notebook: which place it is in, and its path there. Two ways into the same server are two places.
+type Key = (usize, String);
+
+fn key(place: &Arc<dyn Place>, path: &str) -> Key {
+    (Arc::as_ptr(place).addr(), path.to_owned())
+}
+
+/// Whose place a server becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum For {
+    /// That of the session that asked.
+    Session,
+    /// That of all agents that have no sessions.
+    Stateless,
+    /// That of all that have not chosen another.
+    All,
+}
+
 #[derive(Default)]
 struct Shared {
     /// The places that sessions have reached; the first is that of a session that has not chosen.
     places: Vec<Arc<dyn Place>>,
-    opened: HashMap<String, Arc<Opened>>,
+    /// The place of agents without sessions, if one of them has chosen it.
+    common: Option<Arc<dyn Place>>,
+    opened: HashMap<Key, Arc<Opened>>,
     /// Names given by any session, for agents that have no session of their own.
-    names: HashMap<String, BTreeSet<String>>,
+    names: HashMap<String, BTreeSet<Key>>,
     lanes: HashMap<String, Arc<Lane>>,
     /// The kernel for code that belongs to no notebook, by the place's prefix.
     scratch: HashMap<String, Arc<dyn Kernel>>,
@@ -86,6 +108,7 @@ impl Workspace {
             settings,
             journal: Journal::default(),
             shared: Mutex::default(),
+            scratching: tokio::sync::Mutex::default(),
             tasks: TaskTracker::new(),
             runtime: Handle::current(),
             sessions: AtomicU64::new(0),
@@ -102,13 +125,19 @@ impl Workspace {
         self.shared().places[0].clone()
     }
 
+    /// The place of agents that have no sessions.
+    pub(crate) fn common_place(&self) -> Arc<dyn Place> {
+        let common = self.shared().common.clone();
+        common.unwrap_or_else(|| self.place())
+    }
+
     /// Whether agents can reach other servers.
     pub fn can_connect(&self) -> bool {
         self.connector.is_some()
     }
 
-    /// Reaches a server. With `for_all` it becomes the place of sessions that have not chosen another.
-    pub async fn connect(&self, wish: ServerWish, for_all: bool) -> Result<Arc<dyn Place>, Error> {
+    /// Reaches a server.
+    pub async fn connect(&self, wish: ServerWish, whose: For) -> Result<Arc<dyn Place>, Error> {
         let Some(connector) = &self.connector else {
             return Err(Error::new(
                 Side::Agent,
@@ -120,18 +149,24 @@ impl Workspace {
         let is_new = {
             let mut shared = self.shared();
             let is_new = !shared.places.iter().any(|known| Arc::ptr_eq(known, &place));
-            if for_all {
-                shared.places.retain(|known| !Arc::ptr_eq(known, &place));
-                shared.places.insert(0, place.clone());
-            } else if is_new {
-                shared.places.push(place.clone());
+            match whose {
+                For::All => {
+                    shared.places.retain(|known| !Arc::ptr_eq(known, &place));
+                    shared.places.insert(0, place.clone());
+                    shared.common = None;
+                }
+                _ if is_new => shared.places.push(place.clone()),
+                _ => {}
+            }
+            if whose == For::Stateless {
+                shared.common = Some(place.clone());
             }
             is_new
         };
         if is_new {
             self.follow(&*place);
         }
-        if for_all {
+        if whose != For::Session {
             self.abilities_changed();
         }
         Ok(place)
@@ -183,17 +218,31 @@ impl Workspace {
         mode: Mode,
     ) -> Result<Arc<Opened>, Error> {
         let is_theirs =
-            |place: &&Arc<dyn Place>| !place.prefix().is_empty() && path.starts_with(place.prefix());
-        let place = self.shared().places.iter().find(is_theirs).unwrap_or(place).clone();
+            |place: &Arc<dyn Place>| !place.prefix().is_empty() && path.starts_with(place.prefix());
+        let place = if is_theirs(place) {
+            place.clone()
+        } else {
+            // The newest of the nearest: a token may have been renewed, and one server may stand below another.
+            let shared = self.shared();
+            let theirs = shared.places.iter().filter(|place| is_theirs(place));
+            theirs.max_by_key(|place| place.prefix().len()).unwrap_or(place).clone()
+        };
         let document = place.open(path, mode).await?;
-        let path = document.path().to_owned();
+        let key = key(&place, document.path());
         let mut shared = self.shared();
-        Ok(shared.opened.entry(path).or_insert_with(|| Arc::new(Opened::new(place, document))).clone())
+        let is_same = |opened: &Arc<Opened>| Arc::ptr_eq(opened.document(), &document);
+        // A place gives another document where another file has taken the path.
+        if let Some(opened) = shared.opened.get(&key).filter(|opened| is_same(opened)) {
+            return Ok(opened.clone());
+        }
+        let opened = Arc::new(Opened::new(place, document));
+        shared.opened.insert(key, opened.clone());
+        Ok(opened)
     }
 
-    /// The open notebook at `path`, as its document names it.
-    pub(crate) fn find(&self, path: &str) -> Option<Arc<Opened>> {
-        self.shared().opened.get(path).cloned()
+    /// The open notebook of `place` at `path`, as its document names it.
+    pub(crate) fn find(&self, place: &Arc<dyn Place>, path: &str) -> Option<Arc<Opened>> {
+        self.shared().opened.get(&key(place, path)).cloned()
     }
 
     /// Runs code in a notebook's kernel, which is chosen and started if need be. Never waits. The outputs go into
@@ -292,15 +341,18 @@ impl Workspace {
         kernel.restart().await
     }
 
-    /// Ends the kernels that sessions brought for notebooks, and lets go of those notebooks.
+    /// Ends the kernels that sessions brought for notebooks, and lets go of those notebooks. A kernel that somebody else
+    /// uses as well goes on.
     pub async fn stop(&self) -> Result<(), Error> {
+        let mut ended = Ok(());
         for opened in self.opened() {
-            if let Some(kernel) = opened.give_up() {
-                self.close(&opened);
-                kernel.shutdown().await?;
+            let Some(kernel) = opened.give_up() else { continue };
+            self.close(&opened);
+            if !kernel.is_shared().await {
+                ended = ended.and(kernel.shutdown().await);
             }
         }
-        Ok(())
+        ended
     }
 
     /// Stops what was started, and lets the runs write down how they ended. Bounded.
@@ -318,21 +370,25 @@ impl Workspace {
         self.sessions.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(crate) fn remember_name(&self, name: &str, path: &str) {
-        self.shared().names.entry(name.to_owned()).or_default().insert(path.to_owned());
+    pub(crate) fn remember_name(&self, name: &str, opened: &Opened) {
+        let key = key(opened.place(), opened.path());
+        self.shared().names.entry(name.to_owned()).or_default().insert(key);
     }
 
-    pub(crate) fn forget_name(&self, name: &str, path: &str) {
-        if let Some(paths) = self.shared().names.get_mut(name) {
-            paths.remove(path);
+    pub(crate) fn forget_name(&self, name: &str, opened: &Opened) {
+        if let Some(keys) = self.shared().names.get_mut(name) {
+            keys.remove(&key(opened.place(), opened.path()));
         }
     }
 
-    /// The one notebook to which sessions have given this name; `None` if there is none or more than one.
-    pub(crate) fn named(&self, name: &str) -> Option<Arc<Opened>> {
-        let shared = self.shared();
-        let paths = shared.names.get(name).filter(|paths| paths.len() == 1)?;
-        shared.opened.get(paths.first()?).cloned()
+    /// The one notebook of `place` to which sessions have given this name; `None` if there is none or more than one.
+    pub(crate) fn named(&self, place: &Arc<dyn Place>, name: &str) -> Option<Arc<Opened>> {
+        let (shared, here) = (self.shared(), Arc::as_ptr(place).addr());
+        let mut keys = shared.names.get(name)?.iter().filter(|(place, _)| *place == here);
+        match (keys.next(), keys.next()) {
+            (Some(key), None) => shared.opened.get(key).cloned(),
+            _ => None,
+        }
     }
 
     /// Whether another open notebook runs on this kernel.
@@ -347,10 +403,7 @@ impl Workspace {
 
     /// Lets go of an open notebook, unless it has been opened anew.
     pub(crate) fn close(&self, notebook: &Arc<Opened>) {
-        let mut shared = self.shared();
-        if shared.opened.get(notebook.path()).is_some_and(|open| Arc::ptr_eq(open, notebook)) {
-            shared.opened.remove(notebook.path());
-        }
+        self.shared().opened.retain(|_, opened| !Arc::ptr_eq(opened, notebook));
     }
 
     /// Writes late output of a run that is over into its cell, once for all that comes within a moment.
@@ -359,6 +412,7 @@ impl Workspace {
     }
 
     async fn scratch(&self, place: &dyn Place) -> Result<Arc<dyn Kernel>, Error> {
+        let _one_at_a_time = self.scratching.lock().await;
         let known = self.shared().scratch.get(place.prefix()).cloned();
         if let Some(kernel) = known.filter(|kernel| !kernel.is_gone()) {
             return Ok(kernel);

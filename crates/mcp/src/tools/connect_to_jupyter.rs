@@ -26,7 +26,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let token = arguments.optional_text("jupyter_token")?.and_then(Token::chosen);
     let provider = arguments.optional_text("document_provider")?;
     let wish = ServerWish { url, token, provider, kernels: None };
-    let place = context.session.connect(wish, context.is_stateless).await?;
+    let place = context.session.connect(wish).await?;
     Ok(format!(
         "Successfully connected to {}. list_notebooks shows its notebooks; notebooks of other servers stay open under \
          their names.",

@@ -309,9 +309,9 @@ fn requests_stay_below_the_base() {
 
 #[tokio::test]
 async fn a_count_of_connections_below_zero_is_unknown() {
-    let kernels =
-        br#"[{"id":"k","name":"python3","connections":-1},{"id":"l","name":"python3","connections":2}]"#;
-    let fake = Fake::new(|_| reply(200, &[], kernels)).await;
+    const KERNELS: &str =
+        r#"[{"id":"k","name":"python3","connections":-1},{"id":"l","name":"python3","connections":2}]"#;
+    let fake = Fake::new(|_| reply(200, &[], KERNELS)).await;
     let counts: Vec<_> = fake.client("").kernels().await.unwrap().iter().map(|it| it.connections).collect();
     assert_eq!(counts, [None, Some(2)]);
 }
