@@ -13,7 +13,7 @@ from notebook_desk import Desk, gate, run_in
 from notebook_files import printed, sources
 from notebook_server import NotebookServer
 
-LARGE = 400_000
+LARGE = 200_000
 FRESH_KERNELS = 3
 PRINTS = 5000
 
@@ -27,7 +27,7 @@ async def test_a_notebook_of_24_megabytes_is_read_and_edited_whole(
     at_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     """There, `Notebook is empty`, and an insertion that succeeds and is nowhere."""
-    cells = [f"# {number}\n{'x' * LARGE}" for number in range(60)]
+    cells = [f"# {number}\n{'x ' * LARGE}" for number in range(60)]
     ids = write_notebook(jupyter.root / path, *cells)
     async with at_jupyter(at_server, path, create=False) as desk:
         read = await desk.do("read_notebook", limit=0)
@@ -39,7 +39,7 @@ async def test_a_notebook_of_24_megabytes_is_read_and_edited_whole(
         assert sources(desk.notebook()) == [*cells, "the new one"]
         edited = await desk.do("edit_cell_source", cell_id=ids[30], old_string="# 30\n", new_string="# thirty\n")
         assert is_on_disk(edited), edited.text[:200]
-        assert sources(desk.notebook())[30] == f"# thirty\n{'x' * LARGE}"
+        assert sources(desk.notebook())[30] == f"# thirty\n{'x ' * LARGE}"
         assert "3" in (await desk.run("1 + 2")).text
 
 

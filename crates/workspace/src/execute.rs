@@ -8,6 +8,7 @@ use notebook::{Edit, Kernelspec};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
+use crate::Error;
 use crate::opened::{KernelWish, Opened};
 use crate::place::{Choice, Kernel, KernelState};
 use crate::run::Run;
@@ -32,6 +33,27 @@ pub(crate) async fn in_notebook(
     run: Arc<Run>,
     session: u64,
 ) {
+    let mut gone = None;
+    loop {
+        let kernel = match choose(&notebook, &run, session).await {
+            Ok(kernel) => kernel,
+            Err(error) => return run.end(RunState::Failed(error)),
+        };
+        match (in_kernel(&workspace, kernel, &run, Some(&notebook)).await, gone.take()) {
+            (Ok(()), _) => return,
+            (Err(error), Some(_)) => return run.end(RunState::Failed(error)),
+            (Err(error), None) => {
+                run.note(
+                    "The kernel was shut down since the last run. This one is new: the variables are gone.",
+                );
+                gone = Some(error);
+            }
+        }
+    }
+}
+
+/// Chooses the notebook's kernel for a run.
+async fn choose(notebook: &Opened, run: &Run, session: u64) -> Result<Arc<dyn Kernel>, Error> {
     let (progress, mut lines) = mpsc::channel(WAITING_LINES);
     let wish = KernelWish::default();
     let choosing = notebook.choose(&wish, session, true, Some(progress));
@@ -40,13 +62,12 @@ pub(crate) async fn in_notebook(
         tokio::select! {
             biased;
             Some(line) = lines.recv() => run.stage(line),
-            choice = &mut choosing => break choice,
+            choice = &mut choosing => break choice?,
         }
     };
     match choice {
-        Ok(Choice::Kernel { kernel, .. }) => in_kernel(&workspace, kernel, &run, Some(&notebook)).await,
-        Ok(Choice::OnFirstRun(_)) => run.end(RunState::Failed(no_kernel_came())),
-        Err(error) => run.end(RunState::Failed(error)),
+        Choice::Kernel { kernel, .. } => Ok(kernel),
+        Choice::OnFirstRun(_) => Err(no_kernel_came()),
     }
 }
 
@@ -83,22 +104,24 @@ pub(crate) async fn in_order(
     }
 }
 
-/// Runs the code once it is its turn. The outputs go into the run, and into its cell if it has one.
+/// Runs the code once it is its turn. The outputs go into the run, and into its cell if it has one. It fails, with
+/// nothing done, if the kernel turns out to be gone.
 pub(crate) async fn in_kernel(
     workspace: &Arc<Workspace>,
     kernel: Arc<dyn Kernel>,
     run: &Arc<Run>,
     notebook: Option<&Arc<Opened>>,
-) {
+) -> Result<(), Error> {
     run.on(kernel.clone());
     let lane = workspace.lane(kernel.id());
     run.stage("waiting for earlier runs of the kernel");
     let Some(_turn) = lane.enter(run).await else {
         run.note("The kernel was started anew before this could run.");
-        return run.end(RunState::Interrupted);
+        run.end(RunState::Interrupted);
+        return Ok(());
     };
     if run.state().is_over() {
-        return;
+        return Ok(());
     }
     if let KernelState::Dead(how) = kernel.description().state {
         run.note(format!("The kernel had died ({how}) and was started anew: its variables are gone."));
@@ -106,11 +129,15 @@ pub(crate) async fn in_kernel(
     run.stage("starting the kernel");
     let client = match kernel.client().await {
         Ok(client) => client,
-        Err(error) => return run.end(RunState::Failed(error)),
+        Err(error) if kernel.is_gone() => return Err(error),
+        Err(error) => {
+            run.end(RunState::Failed(error));
+            return Ok(());
+        }
     };
     // Taken back while the kernel started.
     if run.state().is_over() {
-        return;
+        return Ok(());
     }
     let execution = client.execute(Execute::new(run.source()), sink(workspace, run, notebook));
     run.executing(client.clone(), execution);
@@ -124,6 +151,7 @@ pub(crate) async fn in_kernel(
         }
     }
     run.close();
+    Ok(())
 }
 
 /// Writes what came after the end.

@@ -221,6 +221,8 @@ pub struct Applied {
 pub enum Saved {
     /// It is in the file.
     OnDisk,
+    /// It is in the file, which is at this path now.
+    OnDiskAt(String),
     /// Others see it, but it is not known to be in the file; why.
     NotYet(String),
 }
@@ -229,6 +231,7 @@ impl fmt::Display for Saved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OnDisk => f.write_str("saved to disk"),
+            Self::OnDiskAt(path) => write!(f, "saved to disk as {path}, to which the notebook was renamed"),
             Self::NotYet(why) => write!(f, "NOT yet on disk: {why}"),
         }
     }

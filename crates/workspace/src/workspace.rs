@@ -296,9 +296,12 @@ impl Workspace {
                 Some(kernel) => Ok(kernel),
                 None => workspace.scratch(&*place).await,
             };
-            match kernel {
+            let ran = match kernel {
                 Ok(kernel) => execute::in_kernel(&workspace, kernel, &asked, None).await,
-                Err(error) => asked.end(RunState::Failed(error)),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = ran {
+                asked.end(RunState::Failed(error));
             }
         });
         Ok(run)
