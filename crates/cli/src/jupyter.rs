@@ -205,8 +205,8 @@ mod tests {
     }
 
     /// Where notebooks and kernels are, and what each is shown.
-    fn shown(common: Login, documents: Login, kernels: Login) -> Vec<(String, String)> {
-        let (documents, kernels) = pair(&common, documents, kernels).unwrap().unwrap();
+    fn shown(common: &Login, documents: Login, kernels: Login) -> Vec<(String, String)> {
+        let (documents, kernels) = pair(common, documents, kernels).unwrap().unwrap();
         let sources = std::iter::once(documents).chain(kernels);
         let show = |source| match source {
             Source::Given { url, credentials: Credentials::Token(token) } => (url, token.expose().to_owned()),
@@ -227,11 +227,11 @@ mod tests {
     fn one_server_is_named_in_any_of_three_ways() {
         let none = || login(None, None, None);
         let named = || login(Some("http://a:1"), Some("t"), None);
-        assert_eq!(shown(named(), none(), none()), [is("http://a:1", "t")]);
-        assert_eq!(shown(none(), named(), none()), [is("http://a:1", "t")]);
-        assert_eq!(shown(none(), none(), named()), [is("http://a:1", "t")]);
+        assert_eq!(shown(&named(), none(), none()), [is("http://a:1", "t")]);
+        assert_eq!(shown(&none(), named(), none()), [is("http://a:1", "t")]);
+        assert_eq!(shown(&none(), none(), named()), [is("http://a:1", "t")]);
         let both = login(Some("http://a:1/"), None, None);
-        assert_eq!(shown(none(), named(), both), [is("http://a:1", "t")]);
+        assert_eq!(shown(&none(), named(), both), [is("http://a:1", "t")]);
     }
 
     #[test]
@@ -239,18 +239,18 @@ mod tests {
         let common = || login(Some("http://a:1"), Some("of a"), None);
         let elsewhere = || login(Some("http://b:2"), None, None);
         let none = || login(None, None, None);
-        assert_eq!(shown(common(), elsewhere(), none()), [is("http://b:2", ""), is("http://a:1", "of a")]);
-        assert_eq!(shown(common(), none(), elsewhere()), [is("http://a:1", "of a"), is("http://b:2", "")]);
+        assert_eq!(shown(&common(), elsewhere(), none()), [is("http://b:2", ""), is("http://a:1", "of a")]);
+        assert_eq!(shown(&common(), none(), elsewhere()), [is("http://a:1", "of a"), is("http://b:2", "")]);
         // A token without an address is for whatever is named.
         let for_all = login(None, Some("t"), None);
         let a = login(Some("http://a:1"), None, None);
-        assert_eq!(shown(for_all, a, elsewhere()), [is("http://a:1", "t"), is("http://b:2", "t")]);
+        assert_eq!(shown(&for_all, a, elsewhere()), [is("http://a:1", "t"), is("http://b:2", "t")]);
     }
 
     #[test]
     fn a_password_wins_over_a_token() {
         let named = login(Some("http://a:1"), Some("t"), Some("p"));
         let none = || login(None, None, None);
-        assert_eq!(shown(named, none(), none()), [is("http://a:1", "password p")]);
+        assert_eq!(shown(&named, none(), none()), [is("http://a:1", "password p")]);
     }
 }

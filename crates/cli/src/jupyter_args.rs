@@ -16,6 +16,7 @@ pub(crate) enum Verb {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_field_names, reason = "they are the options' names")]
 pub(crate) struct Jupyter {
     /// May be left out
     #[arg(value_enum, hide_possible_values = true)]
@@ -150,7 +151,7 @@ pub(crate) struct Jupyter {
 /// What configurations of `jupyter-mcp-server` may hold and what changes nothing here.
 #[derive(Debug, Args)]
 pub(crate) struct Ignored {
-    /// Whether its server runs with JupyterLab
+    /// Whether its server runs with `JupyterLab`.
     #[arg(long, hide = true, env = "JUPYTERLAB")]
     jupyterlab: Option<String>,
     #[arg(long, hide = true, env = "OPEN_NOTEBOOK_IN_UI")]

@@ -154,6 +154,14 @@ impl ServerDocument {
         self.way().await
     }
 
+    /// Whether another file has taken its path. Costs no request while it is known to be where it was.
+    pub(crate) async fn is_displaced(&self) -> bool {
+        match self.room() {
+            Some(room) => room.is_displaced().await,
+            None => false,
+        }
+    }
+
     /// Says goodbye to the others in the room.
     pub(crate) async fn leave(&self) {
         if let Some(room) = self.room() {
@@ -260,9 +268,14 @@ impl Document for ServerDocument {
     fn notice(&self) -> Option<String> {
         match &*self.known_way() {
             Some(Way::Stored(_)) => Some(NOTICE.to_owned()),
-            Some(Way::Room(room)) => room
-                .renamed()
-                .map(|path| format!("The file was renamed since it was opened: it is {path:?} now.")),
+            Some(Way::Room(room)) => {
+                let renamed = room
+                    .renamed()
+                    .map(|path| format!("The file was renamed since it was opened: it is {path:?} now."));
+                let lost = room.lost().map(|lost| format!("Beware: {lost}"));
+                let notices: Vec<String> = [renamed, lost].into_iter().flatten().collect();
+                Some(notices.join(" ")).filter(|notices| !notices.is_empty())
+            }
             None => None,
         }
     }

@@ -29,13 +29,21 @@ impl Documents {
         Self { link, prefix, opened: Mutex::default() }
     }
 
-    /// Opens a notebook. One that is open costs no request.
+    /// Opens a notebook. One that is open costs no request, unless its file may be elsewhere: where another has taken the
+    /// path, that one is opened.
     pub(crate) async fn open(&self, path: &str, mode: Mode) -> Result<Arc<ServerDocument>, Error> {
         let path = self.prefix.strip_notebook(path)?;
         if mode == Mode::Create {
             self.create(&path).await?;
+            // What was open there is another file.
+            self.opened().remove(&path);
         }
-        let slot = self.opened().entry(path.clone()).or_default().clone();
+        let mut slot = self.opened().entry(path.clone()).or_default().clone();
+        if let Some(document) = slot.get()
+            && document.is_displaced().await
+        {
+            slot = self.replace(&path, &slot);
+        }
         let opened = slot.get_or_try_init(|| async {
             self.check(&path).await?;
             let shown = self.prefix.shown(&path);
@@ -44,6 +52,16 @@ impl Documents {
             Ok(document)
         });
         opened.await.cloned()
+    }
+
+    /// A new slot in place of this one, unless somebody else has put one there.
+    fn replace(&self, path: &str, old: &Slot) -> Slot {
+        let mut opened = self.opened();
+        let slot = opened.entry(path.to_owned()).or_default();
+        if Arc::ptr_eq(slot, old) {
+            *slot = Slot::default();
+        }
+        slot.clone()
     }
 
     /// What is there must be a notebook.
@@ -99,3 +117,6 @@ impl Documents {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests;

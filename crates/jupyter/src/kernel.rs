@@ -5,10 +5,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ::kernel::{Client, KernelError, Status, connect_websocket};
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use rest::{KernelModel, Kernelspec};
 use workspace::{Error, Future, Kernel, KernelDescription, KernelState, Side};
 
 use crate::channels::Channels;
+use crate::kernels::has;
 use crate::link::Link;
 use crate::{failure, time};
 
@@ -88,6 +90,12 @@ impl ServerKernel {
 
     pub(crate) fn make_scratch(&self) {
         self.known().is_scratch = true;
+    }
+
+    /// It is the kernel of a notebook's session now, and no more ends with us.
+    pub(crate) fn keep(&self) {
+        let mut known = self.known();
+        known.is_ours |= std::mem::take(&mut known.is_scratch);
     }
 
     pub(crate) fn make_ours(&self) {
@@ -252,6 +260,21 @@ impl ServerKernel {
         Ok(())
     }
 
+    /// Whether others use it: they are connected, it works for somebody while we are not, or more than one notebook runs on
+    /// it.
+    async fn is_used_by_others(&self) -> Result<bool, Error> {
+        let found = self.link.call(None, |server| async move { server.kernel(&self.id).await }).await?;
+        let Some(model) = found else { return Ok(false) };
+        self.update(model.clone(), None);
+        let is_connected = self.known().client.as_ref().is_some_and(|client| !is_dead(client));
+        let is_busy = model.execution_state.as_deref() == Some("busy");
+        if model.connections.is_some_and(|all| all > u64::from(is_connected)) || is_busy && !is_connected {
+            return Ok(true);
+        }
+        let sessions = self.link.call(None, |server| async move { server.sessions().await }).await?;
+        Ok(sessions.iter().filter(|session| has(session, &self.id)).count() > 1)
+    }
+
     /// Runs `work` to its end even if whoever asked goes away.
     async fn to_the_end<T, W>(&self, work: impl FnOnce(Arc<Self>) -> W) -> Result<T, Error>
     where
@@ -305,6 +328,16 @@ impl Kernel for ServerKernel {
 
     fn is_gone(&self) -> bool {
         self.known().gone.is_some()
+    }
+
+    fn is_shared(&self) -> BoxFuture<'_, bool> {
+        async {
+            self.is_used_by_others().await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "whether others use a kernel is not known; it is taken to be so");
+                true
+            })
+        }
+        .boxed()
     }
 
     fn client(&self) -> Future<'_, Client> {

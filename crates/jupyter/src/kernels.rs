@@ -18,15 +18,24 @@ use crate::specs::Specs;
 pub(crate) struct Kernels {
     link: Arc<Link>,
     prefix: Prefix,
-    /// The kernel for whatever names no other.
-    standing: Option<String>,
+    /// The kernel that the operator has named.
+    standing: Mutex<Option<Standing>>,
     known: Mutex<BTreeMap<String, Arc<ServerKernel>>>,
     specs: Specs,
+}
+
+/// A kernel for code of no notebook, and for the first notebook that has none.
+#[derive(Clone)]
+struct Standing {
+    id: String,
+    /// The notebook that has got it.
+    notebook: Option<String>,
 }
 
 impl Kernels {
     pub(crate) fn new(link: Arc<Link>, prefix: Prefix, standing: Option<String>) -> Self {
         let specs = Specs::new(link.clone());
+        let standing = Mutex::new(standing.map(|id| Standing { id, notebook: None }));
         Self { link, prefix, standing, known: Mutex::default(), specs }
     }
 
@@ -58,59 +67,104 @@ impl Kernels {
     /// Chooses the kernel for a request.
     pub(crate) async fn choose(&self, request: KernelRequest) -> Result<Choice, Error> {
         let notebook = request.notebook.as_deref().map(|path| self.prefix.strip(path)).transpose()?;
-        let names_none = request.id.is_none() && request.name.is_none() && !request.is_new;
-        let id = request.id.clone().or_else(|| self.standing.clone().filter(|_| names_none));
-        match (notebook, id) {
-            (notebook, Some(id)) => self.join(notebook, &id, &request).await,
-            (Some(notebook), None) => self.for_notebook(notebook, &request).await,
-            (None, None) => self.scratch(&request).await,
+        if let Some(id) = &request.id {
+            let joined = self.join(notebook, id, &request).await?;
+            return joined.ok_or_else(|| Error::no_kernel(id));
+        }
+        if request.name.is_none()
+            && !request.is_new
+            && let Some(choice) = self.standing(notebook.as_deref(), &request).await?
+        {
+            return Ok(choice);
+        }
+        match notebook {
+            Some(notebook) => self.for_notebook(notebook, &request).await,
+            None => self.scratch(&request).await,
         }
     }
 
-    /// A kernel that is there.
+    /// The operator's kernel, if it is there and for this.
+    async fn standing(
+        &self,
+        notebook: Option<&str>,
+        request: &KernelRequest,
+    ) -> Result<Option<Choice>, Error> {
+        let is_for = |standing: &Standing| match (notebook, &standing.notebook) {
+            (Some(notebook), Some(other)) => notebook == other,
+            _ => true,
+        };
+        let Some(Standing { id, .. }) = self.named().clone().filter(is_for) else { return Ok(None) };
+        if let Some(notebook) = notebook
+            && let Some(session) = self.session(notebook, request.progress.as_ref()).await?
+            && session.kernel.is_some()
+        {
+            return Ok(None);
+        }
+        let joined = self.join(notebook.map(str::to_owned), &id, request).await?;
+        let mut standing = self.named();
+        if joined.is_none() {
+            tracing::warn!(id, "there is no such kernel any more; the one that was set is forgotten");
+            *standing = None;
+        } else if let (Some(standing), Some(notebook)) = (&mut *standing, notebook) {
+            standing.notebook = Some(notebook.to_owned());
+        }
+        Ok(joined)
+    }
+
+    fn named(&self) -> MutexGuard<'_, Option<Standing>> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A kernel that is there; `None` if it is not.
     async fn join(
         &self,
         notebook: Option<String>,
         id: &str,
         request: &KernelRequest,
-    ) -> Result<Choice, Error> {
+    ) -> Result<Option<Choice>, Error> {
         let found =
             self.link.call(request.progress.as_ref(), |server| async move { server.kernel(id).await });
-        let model = found.await?.ok_or_else(|| Error::no_kernel(id))?;
+        let Some(model) = found.await? else { return Ok(None) };
         self.specs.learn_of(std::slice::from_ref(&model), Instant::now()).await;
         let kernel = self.adopt(model);
         if let Some(notebook) = notebook {
-            // It works all the same if the server does not note it.
-            if let Err(error) = self.register(&notebook, id).await {
-                tracing::warn!(%error, "the kernel could not be registered as the notebook's");
+            match self.register(&notebook, id).await {
+                // Others find it there from now on, so it does not end with us.
+                Ok(true) => kernel.keep(),
+                Ok(false) => {}
+                // It works all the same if the server does not note it.
+                Err(error) => tracing::warn!(%error, "the kernel could not be registered as the notebook's"),
             }
         }
-        Ok(Choice::Kernel { kernel, is_new: false })
+        Ok(Some(Choice::Kernel { kernel, is_new: false }))
     }
 
     /// Notes at the server that a notebook runs on a kernel, so that people see it. A notebook that has another kernel
     /// keeps it, unless that is only ours: to change a session's kernel ends the one before, with everything that a person
     /// has computed there.
-    async fn register(&self, notebook: &str, id: &str) -> Result<(), Error> {
-        if let Some(session) = self.session(notebook, None).await? {
-            let is_other = session.kernel.as_ref().is_none_or(|model| model.id != id && self.is_free(model));
-            if is_other {
+    ///
+    /// Whether it is that notebook's kernel now.
+    async fn register(&self, notebook: &str, id: &str) -> Result<bool, Error> {
+        let sessions = self.sessions(None).await?;
+        if let Some(session) = sessions.iter().find(|session| is_of(session, notebook)) {
+            if session.kernel.as_ref().is_some_and(|model| model.id == id) {
+                return Ok(true);
+            }
+            let is_free = session.kernel.as_ref().is_none_or(|model| self.is_free(model, &sessions));
+            if is_free {
                 self.change(&session.id, SessionKernel::Running(id.to_owned())).await?;
             }
-            return Ok(());
+            return Ok(is_free);
         }
-        let new = NewSession { path: notebook.to_owned(), kernel: SessionKernel::Running(id.to_owned()) };
-        let made = self.link.call(None, |server| {
-            let new = new.clone();
-            async move { server.create_session(new).await }
-        });
-        made.await.map(drop)
+        let made = self.create(notebook, SessionKernel::Running(id.to_owned()), None).await?;
+        Ok(made.kernel.is_some_and(|model| model.id == id))
     }
 
     async fn for_notebook(&self, notebook: String, request: &KernelRequest) -> Result<Choice, Error> {
         let progress = request.progress.as_ref();
-        let session = self.session(&notebook, progress).await?;
-        let present = session.as_ref().and_then(|session| session.kernel.clone());
+        let sessions = self.sessions(progress).await?;
+        let session = sessions.iter().find(|session| is_of(session, &notebook));
+        let present = session.and_then(|session| session.kernel.clone());
         if let Some(model) = present.clone()
             && !request.is_new
             && request.name.as_ref().is_none_or(|name| *name == model.name)
@@ -126,10 +180,17 @@ impl Kernels {
         tell(progress, format!("starting the kernel {} ({})", spec.name, spec.display_name));
         let model = match (session, present) {
             // What it runs was ours, or died: the notebook's session gets the new one, and the server ends the old.
-            (Some(session), present) if present.as_ref().is_none_or(|model| self.is_free(model)) => {
+            (Some(session), present)
+                if present.as_ref().is_none_or(|model| self.is_free(model, &sessions)) =>
+            {
                 self.change(&session.id, SessionKernel::Named(spec.name.clone())).await?
             }
-            (None, _) => self.begin(&notebook, &spec.name, progress).await?,
+            (None, _) => match self.begin(&notebook, &spec.name, progress).await? {
+                Begun::Ours(model) => model,
+                Begun::Theirs(model) => {
+                    return Ok(Choice::Kernel { kernel: self.adopt(model), is_new: false });
+                }
+            },
             // A person's kernel goes on, and stays the one of the notebook's session. Nobody else would find the new one
             // again, so it ends with us.
             (Some(_), _) => {
@@ -162,22 +223,61 @@ impl Kernels {
         notebook: &str,
         progress: Option<&crate::Lines>,
     ) -> Result<Option<SessionModel>, Error> {
-        let sessions = self.link.call(progress, |server| async move { server.sessions().await }).await?;
-        Ok(sessions.into_iter().find(|session| session.path.trim_matches('/') == notebook))
+        Ok(self.sessions(progress).await?.into_iter().find(|session| is_of(session, notebook)))
     }
 
+    async fn sessions(&self, progress: Option<&crate::Lines>) -> Result<Vec<SessionModel>, Error> {
+        self.link.call(progress, |server| async move { server.sessions().await }).await
+    }
+
+    async fn create(
+        &self,
+        notebook: &str,
+        kernel: SessionKernel,
+        progress: Option<&crate::Lines>,
+    ) -> Result<SessionModel, Error> {
+        let new = NewSession { path: notebook.to_owned(), kernel };
+        let made = self.link.call(progress, |server| {
+            let new = new.clone();
+            async move { server.create_session(new).await }
+        });
+        made.await
+    }
+
+    /// A session for a notebook that has none. The server looks for one and makes one in two steps, between which another
+    /// program may do the same; the one that it lists first, which is the older, is then that of both.
     async fn begin(
         &self,
         notebook: &str,
         spec: &str,
         progress: Option<&crate::Lines>,
-    ) -> Result<KernelModel, Error> {
-        let new = NewSession { path: notebook.to_owned(), kernel: SessionKernel::Named(spec.to_owned()) };
-        let made = self.link.call(progress, |server| {
-            let new = new.clone();
-            async move { server.create_session(new).await }
-        });
-        kernel_of(made.await?)
+    ) -> Result<Begun, Error> {
+        let ours = self.create(notebook, SessionKernel::Named(spec.to_owned()), progress).await?;
+        let id = ours.id.clone();
+        let model = kernel_of(ours)?;
+        let sessions = match self.sessions(progress).await {
+            Ok(sessions) => sessions,
+            Err(error) => {
+                tracing::debug!(%error, "whether the notebook has two sessions is not known");
+                return Ok(Begun::Ours(model));
+            }
+        };
+        let mut of_it = sessions.into_iter().filter(|session| is_of(session, notebook));
+        let is_ours_listed = |session: &SessionModel| session.id == id;
+        let Some(first) = of_it.next().filter(|first| !is_ours_listed(first)) else {
+            return Ok(Begun::Ours(model));
+        };
+        let Some(theirs) = first.kernel.filter(|theirs| theirs.id != model.id) else {
+            return Ok(Begun::Ours(model));
+        };
+        if of_it.any(|session| is_ours_listed(&session)) {
+            let id = id.as_str();
+            let ended = self.link.call(None, |server| async move { server.delete_session(id).await }).await;
+            if let Err(error) = ended {
+                tracing::warn!(%error, "a second session of the notebook could not be ended");
+            }
+        }
+        Ok(Begun::Theirs(theirs))
     }
 
     async fn change(&self, session: &str, kernel: SessionKernel) -> Result<KernelModel, Error> {
@@ -200,8 +300,11 @@ impl Kernels {
         started.await
     }
 
-    /// Whether nobody but us can miss the kernel.
-    fn is_free(&self, model: &KernelModel) -> bool {
+    /// Whether nobody but us can miss the kernel of a session.
+    fn is_free(&self, model: &KernelModel, sessions: &[SessionModel]) -> bool {
+        if sessions.iter().filter(|session| has(session, &model.id)).count() > 1 {
+            return false;
+        }
         if model.execution_state.as_deref() == Some("dead") {
             return true;
         }
@@ -239,6 +342,23 @@ impl Kernels {
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Arc<ServerKernel>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How a notebook has got its session.
+enum Begun {
+    /// With a kernel that we started.
+    Ours(KernelModel),
+    /// Somebody else was first.
+    Theirs(KernelModel),
+}
+
+fn is_of(session: &SessionModel, notebook: &str) -> bool {
+    session.path.trim_matches('/') == notebook
+}
+
+/// Whether a session has this kernel.
+pub(crate) fn has(session: &SessionModel, kernel: &str) -> bool {
+    session.kernel.as_ref().is_some_and(|model| model.id == kernel)
 }
 
 fn kernel_of(session: SessionModel) -> Result<KernelModel, Error> {

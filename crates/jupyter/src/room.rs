@@ -7,8 +7,10 @@ mod edit;
 mod ended;
 mod hearing;
 mod intent;
+mod owed;
 mod saves;
 mod shared;
+mod whereabouts;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -113,7 +115,17 @@ impl Room {
 
     /// Where the notebook is now, if it was renamed.
     pub(crate) fn renamed(&self) -> Option<String> {
-        Some(self.shared.path_now()).filter(|path| *path != self.shared.path)
+        self.shared.renamed()
+    }
+
+    /// Whether another file has taken the path under which it was opened.
+    pub(crate) async fn is_displaced(&self) -> bool {
+        self.shared.is_displaced().await
+    }
+
+    /// What was promised and could not be kept, until an answer has told it.
+    pub(crate) fn lost(&self) -> Option<String> {
+        self.shared.state().owed.lost()
     }
 
     /// Says goodbye to the others and closes the connection. Bounded.

@@ -25,6 +25,8 @@ pub(crate) enum Saving {
     Writes,
     /// Says so, and writes nothing.
     Lies,
+    /// Puts the cell `c1` back to `b` once, as if the file had been read again; writes from then on.
+    Reverts,
     /// Drops all connections once, and opens the notebook anew from the file; writes from then on.
     Dies,
 }
@@ -35,6 +37,10 @@ pub(crate) struct Inside {
     pub(crate) version: u64,
     /// Where it is.
     pub(crate) path: String,
+    /// Another file is where it was at first.
+    pub(crate) is_taken: bool,
+    /// How often the server was asked something.
+    pub(crate) requests: u64,
     pub(crate) has_rooms: bool,
     pub(crate) dialect: Dialect,
     pub(crate) saving: Saving,
@@ -120,6 +126,8 @@ impl Fake {
             file: text(&notebook(sources)),
             version: 1,
             path: "x.ipynb".to_owned(),
+            is_taken: false,
+            requests: 0,
             has_rooms,
             dialect: Dialect::Collaboration,
             saving: Saving::Writes,
@@ -193,12 +201,14 @@ async fn serve(mut stream: TcpStream, inside: Arc<Mutex<Inside>>) {
 }
 
 fn answer(line: &str, body: &[u8], inside: &mut Inside) -> (&'static str, String) {
+    inside.requests += 1;
     let is_collaboration = inside.dialect == Dialect::Collaboration;
+    let id = if inside.is_taken && line.contains("x.ipynb") { "other" } else { "f" };
     if line.starts_with("PUT /api/collaboration/session/") && inside.has_rooms && is_collaboration {
-        return ("200 OK", json!({"fileId": "f", "sessionId": "s"}).to_string());
+        return ("200 OK", json!({"fileId": id, "sessionId": "s"}).to_string());
     }
     if line.contains(" /api/fileid/") && inside.has_rooms && !is_collaboration {
-        return ("200 OK", json!({"id": "f", "path": inside.path}).to_string());
+        return ("200 OK", json!({"id": id, "path": inside.path}).to_string());
     }
     if line.starts_with("PUT /api/contents/x.ipynb") {
         inside.puts += 1;
@@ -217,7 +227,14 @@ fn answer(line: &str, body: &[u8], inside: &mut Inside) -> (&'static str, String
         }
         return ("200 OK", model(inside, false));
     }
-    if line.starts_with(&format!("GET /api/contents/{}?", inside.path)) {
+    // A new notebook is written beside its place, and then moved there.
+    if line.starts_with("PUT /api/contents/") || line.starts_with("PATCH /api/contents/") {
+        inside.is_taken = true;
+        return ("201 Created", model(inside, false));
+    }
+    if line.starts_with(&format!("GET /api/contents/{}?", inside.path))
+        || inside.is_taken && line.starts_with("GET /api/contents/x.ipynb?")
+    {
         if line.contains("type=file") {
             let text = json!(inside.file);
             return ("200 OK", json!({"path": inside.path, "type": "file", "content": text}).to_string());
@@ -295,6 +312,14 @@ fn hear(frame: &[u8], room: &mut Room, inside: &mut Inside, frames: &mut Vec<Vec
             inside.write(&notebook);
         }
         Saving::Lies => {}
+        Saving::Reverts => {
+            inside.saving = Saving::Writes;
+            let back = Edit::SetSource { id: "c1".to_owned(), source: "b".to_owned() };
+            let update = inside.live.apply(&[back]).unwrap();
+            frames.push(room.update(&update));
+            let notebook = inside.live();
+            inside.write(&notebook);
+        }
         Saving::Dies => {
             inside.saving = Saving::Writes;
             if let Some(meanwhile) = inside.meanwhile.take() {

@@ -200,7 +200,7 @@ impl<T: Transport> Driver<T> {
         while let Ok(command) = self.commands.try_recv() {
             match command {
                 Command::Execute { id, is_silent, sink, .. } => {
-                    self.executions.add(id, is_silent, sink, Instant::now())
+                    self.executions.add(id, is_silent, sink, Instant::now());
                 }
                 Command::Restarting => self.is_restarting = true,
                 _ => {}

@@ -69,9 +69,10 @@ pub(crate) fn measure(program: &str, python: &str, original: &str) -> Result<()>
         let mut floor = match call.tool {
             "list_kernels" => Floor::Get(&mut rest, "/api/kernels"),
             "list_files" => Floor::Listings(ground.port),
-            "execute_code" => Floor::Kernel(
-                runtime.block_on(Socket::open(ground.port, &format!("/api/kernels/{kernel}/channels")))?,
-            ),
+            "execute_code" => {
+                let path = format!("/api/kernels/{kernel}/channels");
+                Floor::Kernel(Box::new(runtime.block_on(Socket::open(ground.port, &path))?))
+            }
             "insert_cell" => Floor::Room(Box::new(runtime.block_on(Bare::open(ground.port, "floor.ipynb"))?)),
             _ => Floor::None,
         };
@@ -190,7 +191,7 @@ enum Floor<'a> {
     Get(&'a mut Rest, &'static str),
     /// All folders of the tree at the same time, each over a connection of its own.
     Listings(u16),
-    Kernel(Socket),
+    Kernel(Box<Socket>),
     Room(Box<Bare>),
     None,
 }

@@ -182,13 +182,13 @@ async fn a_file_that_was_renamed_is_followed() {
     document.apply(set("c0", "old"), Vec::new()).await.unwrap();
     fake.inside().path = "new.ipynb".to_owned();
     let applied = document.apply(set("c0", "new"), Vec::new()).await.unwrap();
-    assert_eq!(applied.saved, Saved::OnDisk);
+    assert_eq!(applied.saved, Saved::OnDiskAt("new.ipynb".to_owned()));
     assert!(document.notice().unwrap().contains("\"new.ipynb\""));
     // And again where nobody looked before the connection was lost.
     fake.inside().path = "newer.ipynb".to_owned();
     fake.inside().drop_connections();
     let applied = document.apply(set("c0", "newer"), Vec::new()).await.unwrap();
-    assert_eq!(applied.saved, Saved::OnDisk);
+    assert_eq!(applied.saved, Saved::OnDiskAt("newer.ipynb".to_owned()));
     assert!(document.notice().unwrap().contains("\"newer.ipynb\""));
 }
 
@@ -200,4 +200,76 @@ async fn a_write_that_failed_and_was_made_all_the_same_is_on_disk() {
     let applied = document.apply(set("c0", "new"), Vec::new()).await.unwrap();
     assert_eq!(applied.saved, Saved::OnDisk);
     assert_eq!(sources(&fake.inside().notebook()), ["new"]);
+}
+
+/// Waits until the room's document or the file is as it should be.
+async fn until(fake: &Fake, is_so: impl Fn(&mut crate::testing::Inside) -> bool) {
+    let wait = async {
+        while !is_so(&mut fake.inside()) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), wait).await.expect("it never is so");
+}
+
+async fn not_yet(document: &ServerDocument, edits: Vec<Edit>) {
+    let applied = document.apply(edits, Vec::new()).await.unwrap();
+    assert!(matches!(applied.saved, Saved::NotYet(_)), "{:?}", applied.saved);
+}
+
+#[tokio::test]
+async fn an_edit_that_was_not_yet_on_disk_outlives_the_connection() {
+    let fake = Fake::new(&["a", "b"], true).await;
+    let document = open(&fake).await;
+    fake.inside().saving = Saving::Lies;
+    not_yet(&document, set("c0", "new")).await;
+    not_yet(&document, set("c0", "newer")).await;
+    {
+        let mut inside = fake.inside();
+        inside.saving = Saving::Writes;
+        inside.drop_connections();
+    }
+    // It is saved without anybody asking, and no more is owed.
+    until(&fake, |inside| sources(&inside.notebook()) == ["newer", "b"]).await;
+    let applied = document.apply(set("c1", "mine"), Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, Saved::OnDisk);
+    let mut inside = fake.inside();
+    assert_eq!(sources(&inside.live()), ["newer", "mine"]);
+}
+
+#[tokio::test]
+async fn an_edit_that_could_not_be_kept_is_told_once() {
+    let fake = Fake::new(&["a", "b"], true).await;
+    let document = open(&fake).await;
+    fake.inside().saving = Saving::Lies;
+    not_yet(&document, set("c0", "new")).await;
+    let mut changes = document.changes();
+    changes.mark_unchanged();
+    {
+        let mut inside = fake.inside();
+        inside.saving = Saving::Writes;
+        let mut notebook = inside.notebook();
+        notebook.apply(set("c0", "theirs").remove(0)).unwrap();
+        inside.write(&notebook);
+        inside.drop_connections();
+    }
+    tokio::time::timeout(Duration::from_secs(10), changes.changed()).await.unwrap().unwrap();
+    assert!(document.notice().unwrap().contains("the new source of cell c0"));
+    let applied = document.apply(set("c1", "mine"), Vec::new()).await.unwrap();
+    let Saved::NotYet(why) = applied.saved else { panic!("nobody is told") };
+    assert!(why.contains("this change is saved") && why.contains("the new source of cell c0"), "{why}");
+    let applied = document.apply(set("c1", "again"), Vec::new()).await.unwrap();
+    assert_eq!((applied.saved, document.notice()), (Saved::OnDisk, None));
+    assert_eq!(sources(&fake.inside().live()), ["theirs", "again"]);
+}
+
+#[tokio::test]
+async fn a_part_of_an_edit_that_the_server_lost_is_made_again() {
+    let fake = Fake::new(&["a", "b"], true).await;
+    let document = open(&fake).await;
+    fake.inside().saving = Saving::Reverts;
+    let edits = [set("c0", "mine"), set("c1", "mine too")].concat();
+    let applied = document.apply(edits, Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, Saved::OnDisk);
+    assert_eq!(sources(&fake.inside().notebook()), ["mine", "mine too"]);
 }

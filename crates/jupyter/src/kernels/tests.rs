@@ -22,6 +22,8 @@ struct Inside {
     installed: Vec<String>,
     /// How often the kernelspecs were asked for.
     looks: usize,
+    /// The kernel that another program starts for a notebook at the same moment.
+    rival: Option<String>,
     /// What changed something.
     asked: Vec<String>,
 }
@@ -86,7 +88,8 @@ fn kernel(id: &str) -> Value {
 }
 
 fn session(path: &str, id: &str) -> Value {
-    json!({"id": format!("s-{path}"), "path": path, "name": path, "type": "notebook", "kernel": kernel(id)})
+    let name = if id.starts_with("rival") { id } else { path };
+    json!({"id": format!("s-{name}"), "path": path, "name": path, "type": "notebook", "kernel": kernel(id)})
 }
 
 fn answer(line: &str, body: &Value, inside: &mut Inside) -> Response {
@@ -118,7 +121,11 @@ fn answer(line: &str, body: &Value, inside: &mut Inside) -> Response {
             ));
             if line.starts_with("DELETE") {
                 let id = line.rsplit('/').next().unwrap();
-                inside.kernels.retain(|known| known != id);
+                let ended = |path: &str, kernel: &str| session(path, kernel)["id"] == id;
+                let of_it = inside.sessions.iter().find(|(path, kernel)| ended(path, kernel));
+                let kernel = of_it.map_or_else(|| id.to_owned(), |(_, kernel)| kernel.clone());
+                inside.sessions.retain(|(path, kernel)| !ended(path, kernel));
+                inside.kernels.retain(|known| *known != kernel);
                 return StatusCode::NO_CONTENT.into_response();
             }
             let given = body["kernel"]["id"].as_str().map(str::to_owned);
@@ -131,6 +138,10 @@ fn answer(line: &str, body: &Value, inside: &mut Inside) -> Response {
             }
             let path = body["path"].as_str().unwrap_or("x.ipynb");
             inside.sessions.retain(|(known, _)| known != path);
+            if let Some(rival) = inside.rival.take() {
+                inside.kernels.push(rival.clone());
+                inside.sessions.push((path.to_owned(), rival));
+            }
             inside.sessions.push((path.to_owned(), id.clone()));
             json(session(path, &id))
         }
@@ -266,4 +277,64 @@ async fn the_notebooks_session_gets_the_kernel_that_replaces_one_of_ours() {
     // That is somebody else's.
     let (_, asked) = fake.choose(KernelRequest { id: Some("k2".to_owned()), ..wanted() }).await;
     assert_eq!(asked, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_kernel_that_another_notebook_uses_is_not_ended() {
+    let fake = Fake::new(&[], &[], None).await;
+    fake.choose(wanted()).await;
+    fake.inside().sessions.push(("theirs.ipynb".to_owned(), "k0".to_owned()));
+    let (chosen, asked) = fake.choose(KernelRequest { is_new: true, ..wanted() }).await;
+    assert_eq!((chosen.as_str(), asked), ("k1 new", vec!["POST /api/kernels python3".to_owned()]));
+    let (_, asked) = fake.choose(KernelRequest { id: Some("k1".to_owned()), ..wanted() }).await;
+    assert_eq!(asked, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_kernel_of_no_notebook_that_became_one_of_a_notebook_outlives_us() {
+    let fake = Fake::new(&[], &[], None).await;
+    fake.choose(KernelRequest { is_needed: true, ..KernelRequest::default() }).await;
+    let (chosen, asked) = fake.choose(KernelRequest { id: Some("k0".to_owned()), ..wanted() }).await;
+    assert_eq!((chosen.as_str(), asked.len()), ("k0", 1));
+    fake.kernels.leave().await;
+    assert_eq!(fake.inside().kernels, ["k0"]);
+}
+
+#[tokio::test]
+async fn the_operators_kernel_is_for_one_notebook_and_forgotten_when_it_is_gone() {
+    let fake = Fake::new(&["standing", "theirs"], &[("theirs.ipynb", "theirs")], Some("standing")).await;
+    let of = |path: &str| KernelRequest { notebook: Some(path.to_owned()), ..wanted() };
+    assert_eq!(fake.choose(of("theirs.ipynb")).await, ("theirs".to_owned(), Vec::new()));
+    assert_eq!(fake.choose(wanted()).await.0, "standing");
+    assert_eq!(fake.choose(wanted()).await, ("standing".to_owned(), Vec::new()));
+    assert_eq!(fake.choose(of("y.ipynb")).await.0, "k2 new");
+    {
+        let mut inside = fake.inside();
+        inside.kernels.remove(0);
+        inside.sessions.retain(|(_, kernel)| kernel != "standing");
+    }
+    let chosen = fake.choose(wanted()).await.0;
+    assert!(chosen.ends_with(" new"), "{chosen}");
+}
+
+#[tokio::test]
+async fn two_programs_that_begin_at_once_have_one_kernel() {
+    let fake = Fake::new(&[], &[], None).await;
+    fake.inside().rival = Some("rival".to_owned());
+    let (chosen, asked) = fake.choose(wanted()).await;
+    assert_eq!(chosen, "rival");
+    assert_eq!(asked, ["POST /api/sessions python3", "DELETE /api/sessions/s-x.ipynb "]);
+    assert_eq!(fake.inside().kernels, ["rival"]);
+    assert_eq!(fake.choose(wanted()).await, ("rival".to_owned(), Vec::new()));
+}
+
+#[tokio::test]
+async fn a_kernel_to_which_others_are_connected_is_shared() {
+    let fake = Fake::new(&["theirs", "k1"], &[("x.ipynb", "k1")], None).await;
+    let kernels = fake.kernels.list().await.unwrap();
+    assert!(kernels[0].is_shared().await && !kernels[1].is_shared().await);
+    fake.inside().sessions.push(("y.ipynb".to_owned(), "k1".to_owned()));
+    assert!(kernels[1].is_shared().await);
+    fake.inside().kernels.clear();
+    assert!(!kernels[1].is_shared().await, "nobody uses what is gone");
 }

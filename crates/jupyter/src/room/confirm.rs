@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use notebook::{Cell, Notebook};
-use rest::{Kind, RestError, Want};
+use rest::{Entry, Kind, RestError, Want};
 use tokio::time::{Instant, sleep, timeout_at};
 use ydoc::{Dialect, SaveOutcome};
 
@@ -25,6 +25,8 @@ pub(super) enum Confirmed {
     OnDisk,
     /// Others see it; why it is not known to be in the file.
     NotYet(String),
+    /// The server may not write the file.
+    ReadOnly,
     /// The connection is gone, or what others see is not what we made.
     Lost,
 }
@@ -73,12 +75,10 @@ async fn ask(shared: &Shared, intents: &[Intent], end: Instant) -> Confirmed {
             ?reply,
             "the server does not tell that it saved; looking into the file"
         );
-        let problem = match in_file(shared, intents).await {
+        let problem = match in_file(shared, intents, end).await {
             Ok(Found::All) => return Confirmed::OnDisk,
             Ok(Found::Overwritten) => return Confirmed::Lost,
-            Ok(Found::NotAll { is_writable: false }) => {
-                return Confirmed::NotYet("the file is read-only on the server".to_owned());
-            }
+            Ok(Found::NotAll { is_writable: false }) => return Confirmed::ReadOnly,
             Ok(Found::NotAll { .. }) if reply.outcome == SaveOutcome::Failed => {
                 "the server could not save it; its log says why".to_owned()
             }
@@ -128,9 +128,9 @@ async fn watch(shared: &Shared, intents: &[Intent], end: Instant) -> Confirmed {
         if !shared.is_synced() {
             return Confirmed::Lost;
         }
-        let modified = match modified(shared).await {
+        let modified = match modified(shared, end).await {
             Ok(modified) => modified,
-            Err(error) if error.kind == Kind::NotFound && trace(shared).await => continue,
+            Err(error) if error.kind == Kind::NotFound && trace(shared, end).await => continue,
             Err(error) => {
                 problem = unseen(&error);
                 missed += u32::from(error.kind == Kind::NotFound);
@@ -145,14 +145,12 @@ async fn watch(shared: &Shared, intents: &[Intent], end: Instant) -> Confirmed {
             pause = (pause * 5 / 4).min(Duration::from_secs(1));
             continue;
         }
-        match in_file(shared, intents).await {
+        match in_file(shared, intents, end).await {
             Ok(Found::All) => return Confirmed::OnDisk,
             Ok(Found::Overwritten) => return Confirmed::Lost,
-            Ok(Found::NotAll { is_writable: false }) => {
-                return Confirmed::NotYet("the file is read-only on the server".to_owned());
-            }
+            Ok(Found::NotAll { is_writable: false }) => return Confirmed::ReadOnly,
             // Another file may be where it was.
-            Ok(Found::NotAll { .. }) if !is_traced && trace(shared).await => is_traced = true,
+            Ok(Found::NotAll { .. }) if !is_traced && trace(shared, end).await => is_traced = true,
             Ok(Found::NotAll { .. }) => {
                 is_traced = true;
                 seen = Some(modified);
@@ -169,14 +167,13 @@ enum Found {
     NotAll {
         is_writable: bool,
     },
-    /// The document itself does not show the edits any more.
+    /// The document itself does not show all of the edits any more.
     Overwritten,
 }
 
-/// Looks into the file for those of the edits that the document still shows.
-async fn in_file(shared: &Shared, intents: &[Intent]) -> Result<Found, RestError> {
-    let server = shared.link.server().await?;
-    let entry = server.contents(&shared.path_now(), Want::Text).await?;
+/// Looks into the file for the edits.
+async fn in_file(shared: &Shared, intents: &[Intent], end: Instant) -> Result<Found, RestError> {
+    let entry = contents(shared, Want::Text, end).await?;
     let Some(mut file) = entry.content.and_then(|content| Notebook::parse(content).ok()) else {
         return Ok(Found::NotAll { is_writable: entry.is_writable });
     };
@@ -184,9 +181,8 @@ async fn in_file(shared: &Shared, intents: &[Intent]) -> Result<Found, RestError
         let mut state = shared.state();
         shared.snapshot(&mut state).ok()
     };
-    let is_live = |intent: &&Intent| live.as_ref().is_none_or(|live| intent.holds(live));
-    let shown: Vec<&Intent> = intents.iter().filter(is_live).collect();
-    if shown.is_empty() && !intents.is_empty() {
+    let shown: Vec<&Intent> = intents.iter().collect();
+    if live.as_ref().is_some_and(|live| !shown.iter().all(|intent| intent.holds(live))) {
         return Ok(Found::Overwritten);
     }
     if holds(&mut file, live.as_ref(), &shown) {
@@ -216,10 +212,10 @@ fn holds(file: &mut Notebook, live: Option<&Notebook>, intents: &[&Intent]) -> b
 
 /// Asks where the file is now, of which jupyter-server-documents does not tell the room. Whether that is elsewhere than
 /// it was known to be.
-async fn trace(shared: &Shared) -> bool {
+async fn trace(shared: &Shared, end: Instant) -> bool {
     let Some(id) = shared.state().file_id.clone() else { return false };
     let Ok(server) = shared.link.server().await else { return false };
-    let Ok(Some(path)) = server.file_path(&id).await else { return false };
+    let Ok(Ok(Some(path))) = timeout_at(end, server.file_path(&id)).await else { return false };
     let is_elsewhere = path != shared.path_now();
     if is_elsewhere {
         tracing::info!(from = shared.path, to = path, "the notebook was renamed");
@@ -235,9 +231,19 @@ fn unseen(error: &RestError) -> String {
     format!("whether the server saved it could not be seen: {}", error.cause)
 }
 
-async fn modified(shared: &Shared) -> Result<Option<String>, RestError> {
-    let server = shared.link.server().await?;
-    Ok(server.contents(&shared.path_now(), Want::Meta).await?.last_modified)
+async fn modified(shared: &Shared, end: Instant) -> Result<Option<String>, RestError> {
+    Ok(contents(shared, Want::Meta, end).await?.last_modified)
+}
+
+/// What is in the file, if the server tells it in time.
+async fn contents(shared: &Shared, want: Want, end: Instant) -> Result<Entry, RestError> {
+    let asked = async {
+        let server = shared.link.server().await?;
+        server.contents(&shared.path_now(), want).await
+    };
+    timeout_at(end, asked).await.unwrap_or_else(|_| {
+        Err(RestError::new(Kind::TooSlow, "The server did not answer in time.", "Try again in a moment."))
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The way into a notebook's room.
 
 use rest::{Io, Kind, RestError, Server, Want, room_path};
+use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
 use workspace::{Error, Side};
 use ydoc::Dialect;
@@ -43,7 +44,12 @@ pub(super) async fn connect(shared: &Shared, door: &mut Option<Door>) -> Result<
         Ok(Some((entered, socket))) => {
             {
                 let mut state = shared.state();
-                state.file_id = Some(entered.file_id.clone());
+                let before = state.file_id.replace(entered.file_id.clone());
+                if before.is_some_and(|before| before != entered.file_id) {
+                    // Another file is there now; what was meant for the one before is not for it.
+                    state.owed.give_up_all();
+                }
+                state.located = Some(Instant::now());
                 state.moved = Some(entered.path.clone()).filter(|path| *path != shared.path);
             }
             *door = Some(entered);

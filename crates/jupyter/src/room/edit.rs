@@ -20,16 +20,33 @@ impl Shared {
         let (intents, mut notebook) = self.make(edits, &expected)?;
         let mut again = 0;
         loop {
+            let mark = self.state().owed.mark();
             let saved = match confirm(self, &intents).await {
-                Confirmed::OnDisk => Saved::OnDisk,
-                Confirmed::NotYet(why) => Saved::NotYet(why),
-                Confirmed::Lost if again == AGAIN => Saved::NotYet(
-                    "the server loses what is edited before it saves it; see its log".to_owned(),
-                ),
+                Confirmed::OnDisk => {
+                    self.saved(&intents, mark);
+                    match self.renamed() {
+                        Some(path) => Saved::OnDiskAt(path),
+                        None => Saved::OnDisk,
+                    }
+                }
+                Confirmed::ReadOnly => Saved::NotYet("the file is read-only on the server".to_owned()),
+                // The connection may be broken and not tell; the document of the next one does not have it then.
+                Confirmed::NotYet(why) => {
+                    let mut state = self.state();
+                    state.owed.add(intents);
+                    state.is_doubted = true;
+                    Saved::NotYet(why)
+                }
+                Confirmed::Lost if again == AGAIN => {
+                    self.state().owed.add(intents);
+                    Saved::NotYet(
+                        "the server loses what is edited before it saves it; see its log".to_owned(),
+                    )
+                }
                 Confirmed::Lost => {
                     again += 1;
                     if let Err(error) = self.synced().await {
-                        self.state().owed.extend(intents);
+                        self.state().owed.add(intents);
                         let why = format!(
                             "{} The change is sent again once the connection is back, if nobody has changed the same \
                              cells by then.",
@@ -43,7 +60,7 @@ impl Shared {
             };
             let mut state = self.state();
             let notebook = self.snapshot(&mut state).unwrap_or(notebook);
-            return Ok(Applied { notebook, saved });
+            return Ok(Applied { notebook, saved: told(saved, state.owed.take_lost()) });
         }
     }
 
@@ -70,8 +87,11 @@ impl Shared {
         }
         let update = state.live.apply(&edits).map_err(|error| failure::refused(&self.path, &error))?;
         state.tell(&update);
-        let intents = edits.into_iter().map(|edit| Intent::of(edit, &before)).collect();
-        Ok((intents, self.snapshot(state)?))
+        let after = self.snapshot(state)?;
+        // What a later one of them undid is not to be found anywhere.
+        let intents =
+            edits.into_iter().map(|edit| Intent::of(edit, &before)).filter(|intent| intent.holds(&after));
+        Ok((intents.collect(), after))
     }
 
     /// Makes again what is not there any more. Fails if somebody has changed what it was made on.
@@ -81,6 +101,7 @@ impl Shared {
         if lost.is_empty() {
             return self.snapshot(&mut state);
         }
+        let lost: Vec<String> = lost.into_iter().map(|place| intents[place].describe()).collect();
         Err(Error::new(
             Side::Place,
             format!(
@@ -93,17 +114,18 @@ impl Shared {
         ))
     }
 
-    /// Makes those of the edits again that the document does not show. Gives those that others stand in the way of.
-    fn redo(&self, state: &mut State, intents: &[Intent]) -> Result<Vec<String>, Error> {
+    /// Makes those of the edits again that the document does not show. Gives the places of those that others stand in the
+    /// way of.
+    fn redo(&self, state: &mut State, intents: &[Intent]) -> Result<Vec<usize>, Error> {
         let mut lost = Vec::new();
-        for intent in intents {
+        for (place, intent) in intents.iter().enumerate() {
             let now = self.snapshot(state)?;
             if intent.holds(&now) {
                 continue;
             }
             match intent.again(&now).and_then(|edit| state.live.apply(&[edit]).ok()) {
                 Some(update) => state.tell(&update),
-                None => lost.push(intent.describe()),
+                None => lost.push(place),
             }
         }
         Ok(lost)
@@ -126,18 +148,54 @@ impl Shared {
         for edit in &edits {
             notebook.apply(edit.clone()).map_err(|error| failure::refused(&self.path, &error))?;
         }
-        state.owed.extend(edits.into_iter().map(|edit| Intent::of(edit, &notebook)));
+        state.owed.add(edits.into_iter().map(|edit| Intent::of(edit, &notebook)));
         let why = format!("{} The outputs are sent once the connection is back.", error.cause);
         Ok(Applied { notebook, saved: Saved::NotYet(why) })
     }
 
-    /// Makes what was promised, on the document that has just come.
-    pub(super) fn settle(&self, state: &mut State) {
-        let owed = std::mem::take(&mut state.owed);
+    /// Makes what was promised, on the document that has just come. Whether something is to be saved.
+    pub(super) fn settle(&self, state: &mut State) -> bool {
+        let owed = state.owed.intents();
         match self.redo(state, &owed) {
             Ok(lost) if lost.is_empty() => {}
-            Ok(lost) => tracing::warn!(path = self.path, lost = lost.join(", "), "edits were not kept"),
-            Err(error) => tracing::warn!(path = self.path, %error, "edits were not kept"),
+            Ok(lost) => {
+                state.owed.give_up(&lost);
+                tracing::warn!(path = self.path, lost = state.owed.lost(), "edits were not kept");
+            }
+            // The document is opened anew, and they are made then.
+            Err(error) => tracing::warn!(path = self.path, %error, "edits could not be made again yet"),
         }
+        !state.owed.intents().is_empty()
+    }
+
+    /// Has what was made again saved; it is owed until then. Bounded.
+    pub(super) async fn confirm_settled(&self) {
+        let (mark, intents) = {
+            let state = self.state();
+            (state.owed.mark(), state.owed.intents())
+        };
+        if let Confirmed::OnDisk = confirm(self, &intents).await {
+            self.saved(&[], mark);
+        }
+    }
+
+    fn saved(&self, made: &[Intent], mark: u64) {
+        let mut state = self.state();
+        if self.is_synced()
+            && let Ok(now) = self.snapshot(&mut state)
+        {
+            state.owed.saved(made, mark, &now);
+        }
+    }
+}
+
+/// Whether a change is stored, and what became of earlier ones.
+fn told(saved: Saved, lost: Option<String>) -> Saved {
+    match (saved, lost) {
+        (saved, None) => saved,
+        (Saved::OnDisk | Saved::OnDiskAt(_), Some(lost)) => {
+            Saved::NotYet(format!("this change is saved, but {lost}"))
+        }
+        (Saved::NotYet(why), Some(lost)) => Saved::NotYet(format!("{why}. And {lost}")),
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio_tungstenite::tungstenite::Bytes;
+use tokio_util::task::AbortOnDropHandle;
 use ydoc::Happening;
 
 use super::shared::{Phase, Shared};
@@ -25,7 +26,7 @@ pub(super) async fn take(shared: &Arc<Shared>, frame: Bytes) {
     }
 }
 
-fn hear(shared: &Shared, frame: &[u8]) {
+fn hear(shared: &Arc<Shared>, frame: &[u8]) {
     let mut state = shared.state();
     let state = &mut *state;
     let was_synced = shared.is_synced();
@@ -37,7 +38,11 @@ fn hear(shared: &Shared, frame: &[u8]) {
                 state.is_whole = true;
                 // Read now, and not when the first caller waits.
                 let _ = shared.snapshot(state);
-                shared.settle(state);
+                if shared.settle(state) {
+                    let shared = shared.clone();
+                    let settling = tokio::spawn(async move { shared.confirm_settled().await });
+                    state.settling = Some(AbortOnDropHandle::new(settling));
+                }
                 let again = matches!(&*shared.phase.borrow(), Phase::Away(away) if away.was_synced);
                 is_changed |= again;
                 shared.phase.send_replace(Phase::Synced);

@@ -1,12 +1,15 @@
 //! An edit, and what it was made on: whether it may be made again where it was lost.
 
-use notebook::{Edit, Notebook, is_nearer};
+use notebook::{Cell, Edit, Notebook, is_nearer};
+
+/// How many states are remembered on which an edit may be made that replaced others. The file shows an old one.
+const BASES: usize = 50;
 
 /// An edit that was made or promised.
 #[derive(Debug, Clone)]
 pub(super) struct Intent {
     edit: Edit,
-    /// The cells it relies on, with the revisions that they had.
+    /// The cells it relies on, with a revision that each had: any of those of one cell will do.
     relies: Vec<(String, String)>,
     /// The source that it replaces.
     old: Option<String>,
@@ -15,7 +18,7 @@ pub(super) struct Intent {
 impl Intent {
     pub(super) fn of(edit: Edit, before: &Notebook) -> Self {
         let ids: &[String] = match &edit {
-            Edit::SetSource { id, .. } | Edit::Move { id, .. } => std::slice::from_ref(id),
+            Edit::SetSource { id, .. } => std::slice::from_ref(id),
             Edit::Delete { ids } => ids,
             _ => &[],
         };
@@ -31,9 +34,10 @@ impl Intent {
     /// Whether the notebook shows it, whatever others have typed beside it meanwhile.
     pub(super) fn holds(&self, notebook: &Notebook) -> bool {
         match (&self.edit, &self.old) {
-            (Edit::SetSource { id, source }, Some(old)) => {
-                notebook.cell(id).is_some_and(|(_, cell)| is_nearer(&cell.source(), source, old))
-            }
+            (Edit::SetSource { id, source }, Some(old)) => notebook.cell(id).is_some_and(|(_, cell)| {
+                let now = cell.source();
+                now == *source || !self.relies_on(id, cell) && is_nearer(&now, source, old)
+            }),
             (edit, _) => edit.holds(notebook),
         }
     }
@@ -45,9 +49,8 @@ impl Intent {
 
     /// The edit to make again: nobody has touched what it changes. `None` if somebody has.
     pub(super) fn again(&self, notebook: &Notebook) -> Option<Edit> {
-        let is_untouched = |(id, revision): &(String, String)| {
-            notebook.cell(id).is_some_and(|(_, cell)| cell.revision() == revision)
-        };
+        let is_untouched =
+            |(id, _): &(String, String)| notebook.cell(id).is_some_and(|(_, cell)| self.relies_on(id, cell));
         if !self.relies.iter().all(is_untouched) {
             return None;
         }
@@ -55,12 +58,49 @@ impl Intent {
             Edit::Insert { index, cell } => {
                 Edit::Insert { index: (*index).min(notebook.cells().len()), cell: cell.clone() }
             }
+            Edit::Move { id, .. } if notebook.cell(id).is_none() => return None,
             Edit::Move { id, index } => {
                 Edit::Move { id: id.clone(), index: (*index).min(notebook.cells().len().saturating_sub(1)) }
             }
             Edit::SetOutputs { id, .. } if notebook.cell(id).is_none() => return None,
             edit => edit.clone(),
         })
+    }
+
+    fn relies_on(&self, id: &str, cell: &Cell) -> bool {
+        self.relies.iter().any(|(known, revision)| known == id && cell.revision() == revision)
+    }
+
+    /// Whether nothing is left to do of an earlier edit after this one.
+    pub(super) fn replaces(&self, before: &Self) -> bool {
+        match (&self.edit, &before.edit) {
+            (Edit::SetSource { id, .. }, Edit::SetSource { id: other, .. })
+            | (Edit::SetOutputs { id, .. }, Edit::SetOutputs { id: other, .. })
+            | (Edit::Move { id, .. }, Edit::Move { id: other, .. }) => id == other,
+            (Edit::SetKernelspec(_), Edit::SetKernelspec(_))
+            | (Edit::SetLanguageInfo(_), Edit::SetLanguageInfo(_)) => true,
+            (Edit::Delete { ids }, edit) => match edit {
+                Edit::SetSource { id, .. } | Edit::SetOutputs { id, .. } | Edit::Move { id, .. } => {
+                    ids.contains(id)
+                }
+                Edit::Insert { cell, .. } => ids.contains(&cell.id),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// This may also be made on what an earlier edit was made on.
+    pub(super) fn take_over(&mut self, before: &Self) {
+        let skipped = before.relies.len().saturating_sub(BASES);
+        self.relies.extend(before.relies.iter().skip(skipped).cloned());
+    }
+
+    /// Whether the notebook looks as if it had never been made. Places, outputs and metadata change too often to tell.
+    pub(super) fn is_undone(&self, notebook: &Notebook) -> bool {
+        matches!(self.edit, Edit::Insert { .. } | Edit::SetSource { .. } | Edit::Delete { .. })
+            && !self.holds(notebook)
+            && self.again(notebook).is_some()
     }
 
     /// What it was to do, for an agent.

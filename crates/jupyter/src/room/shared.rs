@@ -8,10 +8,11 @@ use std::time::Duration;
 use notebook::Notebook;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, timeout_at};
+use tokio_util::task::AbortOnDropHandle;
 use workspace::{Error, Presence, Side};
 use ydoc::{Dialect, LiveNotebook, Room, YError};
 
-use super::intent::Intent;
+use super::owed::Owed;
 use super::saves::Saves;
 use crate::failure;
 use crate::link::Link;
@@ -52,10 +53,15 @@ pub(super) struct State {
     /// The file's id on the server, and where it led when the file was not where it was.
     pub(super) file_id: Option<String>,
     pub(super) moved: Option<String>,
+    /// When the file was last known to be there, and whether something has happened that makes it doubtful.
+    pub(super) located: Option<Instant>,
+    pub(super) is_doubted: bool,
     /// The agents that are shown.
     pub(super) agents: HashMap<u64, Presence>,
-    /// Edits that were taken while there was no connection. They are made again until a save is confirmed.
-    pub(super) owed: Vec<Intent>,
+    /// Edits that are not known to be in the file. They are made again until a save is confirmed.
+    pub(super) owed: Owed,
+    /// Has what was made again saved.
+    pub(super) settling: Option<AbortOnDropHandle<()>>,
 }
 
 /// How the connection stands.
@@ -100,8 +106,11 @@ impl Shared {
             saves: Saves::default(),
             file_id: None,
             moved: None,
+            located: None,
+            is_doubted: false,
             agents: HashMap::new(),
-            owed: Vec::new(),
+            owed: Owed::default(),
+            settling: None,
         };
         let away = Away {
             since: Instant::now(),
@@ -133,6 +142,11 @@ impl Shared {
     pub(super) fn path_now(&self) -> String {
         let state = self.state();
         state.moved.clone().or_else(|| state.live.path()).unwrap_or_else(|| self.path.clone())
+    }
+
+    /// Where the file is, if that is elsewhere than where it was opened.
+    pub(super) fn renamed(&self) -> Option<String> {
+        Some(self.path_now()).filter(|path| *path != self.path)
     }
 
     pub(super) fn is_synced(&self) -> bool {

@@ -1,6 +1,10 @@
+use std::sync::Arc;
+
 use notebook::{CellKind, Edit, NewCell, Output};
 
 use super::*;
+use crate::link::Link;
+use crate::settings::Source;
 use crate::testing::notebook;
 
 /// The notebook as a file of nbformat 4.4 holds it.
@@ -33,4 +37,26 @@ fn an_edit_is_found_in_a_file_without_ids_and_only_where_it_is() {
         assert!(holds(&mut old(&after), Some(&after), &[&intent]), "{edit:?}");
         assert!(!holds(&mut old(&before), Some(&after), &[&intent]), "{edit:?}");
     }
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_not_waited_for_beyond_the_end() {
+    // Connections are taken, and never answered.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let source = Source::Given { url, credentials: rest::Credentials::None };
+    let link = Arc::new(Link::new(source, rest::Options::default()));
+    let changes = tokio::sync::watch::Sender::new(0);
+    let shared = Shared::new(link, "x.ipynb".to_owned(), Dialect::ServerDocuments, 0, changes);
+    let end = || Instant::now() + Duration::from_millis(20);
+    let looks = async {
+        let kinds = [
+            modified(&shared, end()).await.map(drop).unwrap_err().kind,
+            in_file(&shared, &[], end()).await.map(drop).unwrap_err().kind,
+        ];
+        assert_eq!(kinds, [Kind::TooSlow; 2]);
+        shared.state().file_id = Some("f".to_owned());
+        assert!(!trace(&shared, end()).await);
+    };
+    tokio::time::timeout(Duration::from_secs(5), looks).await.expect("it waits for longer");
 }

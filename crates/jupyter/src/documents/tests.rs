@@ -1,0 +1,41 @@
+use notebook::Edit;
+use workspace::Document as _;
+use ydoc::Dialect;
+
+use super::*;
+use crate::testing::Fake;
+
+#[tokio::test]
+async fn a_path_that_another_file_has_taken_leads_to_that_file() {
+    let fake = Fake::new(&["a"], true).await;
+    fake.inside().dialect = Dialect::ServerDocuments;
+    let documents = Documents::new(fake.link(), Prefix::default());
+    let open = || async { documents.open("x.ipynb", Mode::Connect).await.unwrap() };
+    let first = open().await;
+    let asked = fake.inside().requests;
+    assert!(Arc::ptr_eq(&first, &open().await));
+    assert_eq!(fake.inside().requests, asked, "one that is open costs no request");
+    // Renamed: the name still leads to it, as long as no other has it.
+    fake.inside().path = "new.ipynb".to_owned();
+    let edit = Edit::SetSource { id: "c0".to_owned(), source: "b".to_owned() };
+    first.apply(vec![edit], Vec::new()).await.unwrap();
+    assert!(Arc::ptr_eq(&first, &open().await));
+    assert!(first.notice().unwrap().contains("\"new.ipynb\""));
+    fake.inside().is_taken = true;
+    let second = open().await;
+    assert!(!Arc::ptr_eq(&first, &second));
+    assert_eq!(second.notice(), None);
+}
+
+#[tokio::test]
+async fn a_notebook_that_was_made_is_not_the_one_that_was_open_there() {
+    for has_rooms in [true, false] {
+        let fake = Fake::new(&["a"], has_rooms).await;
+        let documents = Documents::new(fake.link(), Prefix::default());
+        let first = documents.open("x.ipynb", Mode::Connect).await.unwrap();
+        fake.inside().path = "new.ipynb".to_owned();
+        let second = documents.open("x.ipynb", Mode::Create).await.unwrap();
+        assert!(!Arc::ptr_eq(&first, &second));
+        assert!(Arc::ptr_eq(&second, &documents.open("x.ipynb", Mode::Connect).await.unwrap()));
+    }
+}
