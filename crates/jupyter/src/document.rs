@@ -162,6 +162,13 @@ impl ServerDocument {
         }
     }
 
+    /// Tells, in its answers, what the document lost that was open at its path before.
+    pub(crate) fn follow(&self, before: &Self) {
+        if let (Some(room), Some(before)) = (self.room(), before.room()) {
+            room.inherit(before.abandon());
+        }
+    }
+
     /// Says goodbye to the others in the room.
     pub(crate) async fn leave(&self) {
         if let Some(room) = self.room() {

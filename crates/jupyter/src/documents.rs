@@ -39,19 +39,25 @@ impl Documents {
             self.opened().remove(&path);
         }
         let mut slot = self.opened().entry(path.clone()).or_default().clone();
-        if let Some(document) = slot.get()
+        let mut before = None;
+        if let Some(document) = slot.get().cloned()
             && document.is_displaced().await
         {
             slot = self.replace(&path, &slot);
+            before = Some(document);
         }
         let opened = slot.get_or_try_init(|| async {
             self.check(&path).await?;
             let shown = self.prefix.shown(&path);
             let document = ServerDocument::new(self.link.clone(), path.clone(), shown);
             document.open().await?;
-            Ok(document)
+            Ok::<_, Error>(document)
         });
-        opened.await.cloned()
+        let opened = opened.await?.clone();
+        if let Some(before) = before {
+            opened.follow(&before);
+        }
+        Ok(opened)
     }
 
     /// A new slot in place of this one, unless somebody else has put one there.

@@ -123,6 +123,16 @@ impl Room {
         self.shared.is_displaced().await
     }
 
+    /// Another file is in its place. Gives what was promised and not told to be lost.
+    pub(crate) fn abandon(&self) -> Vec<String> {
+        self.shared.state().owed.abandon()
+    }
+
+    /// Takes over what another room had promised, to tell that it is lost.
+    pub(crate) fn inherit(&self, lost: Vec<String>) {
+        self.shared.state().owed.inherit(lost);
+    }
+
     /// What was promised and could not be kept, until an answer has told it.
     pub(crate) fn lost(&self) -> Option<String> {
         self.shared.state().owed.lost()

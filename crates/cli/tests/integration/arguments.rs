@@ -34,6 +34,12 @@ fn help_of_colab() -> Result<()> {
 }
 
 #[test]
+fn help_of_jupyter() -> Result<()> {
+    insta::assert_snapshot!(printed(&["jupyter", "--help"])?);
+    Ok(())
+}
+
+#[test]
 fn version() -> Result<()> {
     assert_eq!(printed(&["--version"])?, format!("cellbridge {}\n", env!("CARGO_PKG_VERSION")));
     Ok(())

@@ -1,9 +1,9 @@
 use notebook::Edit;
-use workspace::Document as _;
+use workspace::{Document as _, Saved};
 use ydoc::Dialect;
 
 use super::*;
-use crate::testing::Fake;
+use crate::testing::{Fake, Saving};
 
 #[tokio::test]
 async fn a_path_that_another_file_has_taken_leads_to_that_file() {
@@ -25,6 +25,24 @@ async fn a_path_that_another_file_has_taken_leads_to_that_file() {
     let second = open().await;
     assert!(!Arc::ptr_eq(&first, &second));
     assert_eq!(second.notice(), None);
+}
+
+#[tokio::test]
+async fn what_was_promised_for_a_file_that_is_gone_is_told_to_be_lost() {
+    let fake = Fake::new(&["a"], true).await;
+    let documents = Documents::new(fake.link(), Prefix::default());
+    let first = documents.open("x.ipynb", Mode::Connect).await.unwrap();
+    {
+        let mut inside = fake.inside();
+        inside.saving = Saving::Lies;
+        inside.is_taken = true;
+    }
+    let edit = Edit::SetSource { id: "c0".to_owned(), source: "b".to_owned() };
+    let applied = first.apply(vec![edit], Vec::new()).await.unwrap();
+    assert!(matches!(applied.saved, Saved::NotYet(_)), "{:?}", applied.saved);
+    let second = documents.open("x.ipynb", Mode::Connect).await.unwrap();
+    assert!(!Arc::ptr_eq(&first, &second));
+    assert!(second.notice().unwrap().contains("the new source of cell c0"));
 }
 
 #[tokio::test]

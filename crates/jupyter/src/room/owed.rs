@@ -78,6 +78,19 @@ impl Owed {
         }
     }
 
+    /// Nothing can be kept: another file is there now. Gives what nobody has been told of, for that file's answers.
+    pub(super) fn abandon(&mut self) -> Vec<String> {
+        self.give_up_all();
+        std::mem::take(&mut self.lost)
+    }
+
+    /// What was lost elsewhere is told here.
+    pub(super) fn inherit(&mut self, lost: Vec<String>) {
+        for what in lost {
+            self.lose(what);
+        }
+    }
+
     pub(super) fn give_up_all(&mut self) {
         let places: Vec<usize> = (0..self.intents.len()).collect();
         self.give_up(&places);
@@ -95,8 +108,8 @@ impl Owed {
             return None;
         }
         Some(format!(
-            "earlier edits that were not on disk yet are lost: {}. Others changed or undid them while the connection was \
-             away, or the server lost them; read_notebook shows the cells as they are.",
+            "earlier edits that were not on disk yet are lost: {}. Others changed the same cells or put another file in \
+             the notebook's place, or the server lost them; read_notebook shows the cells as they are.",
             self.lost.join(", ")
         ))
     }
