@@ -35,27 +35,27 @@ pub(crate) struct Jupyter {
     pub(crate) port: u16,
 
     /// The Jupyter server, as pasted from a browser [default: one that this user has running]
-    #[arg(long, value_name = "URL", env = "JUPYTER_URL", hide_env_values = true)]
+    #[arg(long, value_name = "URL", env = "JUPYTER_URL")]
     pub(crate) jupyter_url: Option<String>,
 
     /// Its token; other users of this machine may see it here, the environment variable is better
-    #[arg(long, value_name = "TOKEN", env = "JUPYTER_TOKEN", hide_env_values = true)]
+    #[arg(long, value_name = "TOKEN", env = "JUPYTER_TOKEN")]
     pub(crate) jupyter_token: Option<String>,
 
     /// Its password, where it has no token
-    #[arg(long, value_name = "PASSWORD", env = "JUPYTER_PASSWORD", hide_env_values = true)]
+    #[arg(long, value_name = "PASSWORD", env = "JUPYTER_PASSWORD")]
     pub(crate) jupyter_password: Option<String>,
 
     /// The server of the notebooks, if it is another than that of the kernels
-    #[arg(long, value_name = "URL", env = "DOCUMENT_URL", hide_env_values = true)]
+    #[arg(long, value_name = "URL", env = "DOCUMENT_URL")]
     pub(crate) document_url: Option<String>,
 
     /// Its token
-    #[arg(long, value_name = "TOKEN", env = "DOCUMENT_TOKEN", hide_env_values = true)]
+    #[arg(long, value_name = "TOKEN", env = "DOCUMENT_TOKEN")]
     pub(crate) document_token: Option<String>,
 
     /// Its password
-    #[arg(long, value_name = "PASSWORD", env = "DOCUMENT_PASSWORD", hide_env_values = true)]
+    #[arg(long, value_name = "PASSWORD", env = "DOCUMENT_PASSWORD")]
     pub(crate) document_password: Option<String>,
 
     /// A notebook to begin with
@@ -67,27 +67,15 @@ pub(crate) struct Jupyter {
     pub(crate) document_provider: Option<String>,
 
     /// The server of the kernels, if it is another than that of the notebooks
-    #[arg(
-        long,
-        visible_alias = "runtime-url",
-        value_name = "URL",
-        env = "CODE_SANDBOX_URL",
-        hide_env_values = true
-    )]
+    #[arg(long, visible_alias = "runtime-url", value_name = "URL", env = "CODE_SANDBOX_URL")]
     pub(crate) code_sandbox_url: Option<String>,
 
     /// Its token
-    #[arg(
-        long,
-        visible_alias = "runtime-token",
-        value_name = "TOKEN",
-        env = "CODE_SANDBOX_TOKEN",
-        hide_env_values = true
-    )]
+    #[arg(long, visible_alias = "runtime-token", value_name = "TOKEN", env = "CODE_SANDBOX_TOKEN")]
     pub(crate) code_sandbox_token: Option<String>,
 
     /// Its password
-    #[arg(long, value_name = "PASSWORD", env = "CODE_SANDBOX_PASSWORD", hide_env_values = true)]
+    #[arg(long, value_name = "PASSWORD", env = "CODE_SANDBOX_PASSWORD")]
     pub(crate) code_sandbox_password: Option<String>,
 
     /// The kernel that the first notebook is to run on
@@ -99,7 +87,7 @@ pub(crate) struct Jupyter {
     pub(crate) start_new_code_sandbox: Option<bool>,
 
     /// Token that agents must send as "Authorization: Bearer" (streamable-http; default: a new one)
-    #[arg(long, visible_alias = "token", value_name = "TOKEN", env = "MCP_TOKEN", hide_env_values = true)]
+    #[arg(long, visible_alias = "token", value_name = "TOKEN", env = "MCP_TOKEN")]
     pub(crate) mcp_token: Option<String>,
 
     /// Serve every agent on this machine, without a token (streamable-http, loopback only)
@@ -169,9 +157,9 @@ pub(crate) struct Vendor {
     sandbox_environment: Option<String>,
     #[arg(long, hide = true, env = "SANDBOX_GPU")]
     sandbox_gpu: Option<String>,
-    #[arg(long, hide = true, env = "CODE_SANDBOX_PROXY_TOKEN", hide_env_values = true)]
+    #[arg(long, hide = true, env = "CODE_SANDBOX_PROXY_TOKEN")]
     code_sandbox_proxy_token: Option<String>,
-    #[arg(long, hide = true, env = "CODE_SANDBOX_CHANNELS_URL", hide_env_values = true)]
+    #[arg(long, hide = true, env = "CODE_SANDBOX_CHANNELS_URL")]
     code_sandbox_channels_url: Option<String>,
     #[arg(long, hide = true, env = "JUPYTER_MCP_TOKEN_VERIFIER_CLASS")]
     token_verifier_class: Option<String>,
@@ -212,10 +200,11 @@ pub(crate) fn given(value: Option<&str>) -> Option<&str> {
 
 /// Leaves an argument's environment variable out of account if it says nothing.
 pub(crate) fn heed_variable(argument: Arg) -> Arg {
-    let value = argument.get_env().map(|name| std::env::var(name).unwrap_or_default());
+    let value = argument.get_env().and_then(|name| std::env::var(name).ok());
     match value {
         Some(value) if given(Some(&value)).is_none() => argument.env(Resettable::Reset),
-        _ => argument,
+        // The help tells the name; the value is nobody else's business.
+        _ => argument.hide_env_values(true),
     }
 }
 
