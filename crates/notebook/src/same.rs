@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Bundle, Json, Output, scan, string};
+use crate::{Bundle, Json, Output, joined, scan, string};
 
 /// Values nested deeper than this are compared as text.
 const DEEPEST: usize = 128;
@@ -32,8 +32,26 @@ impl Output {
 
 impl Bundle {
     fn is_same(&self, other: &Self) -> bool {
-        self.data.is_same(&other.data) && self.metadata.is_same(&other.metadata)
+        let (own, others) = (sorted(self), sorted(other));
+        // A file may hold a text as the list of its lines, and the text may be binary data with or without a last break.
+        let is_same_member = |((own_name, own), (name, other)): (&(String, Json), &(String, Json))| {
+            own_name == name
+                && match (joined(own), joined(other)) {
+                    (Some(own), Some(other)) => own.trim_end_matches('\n') == other.trim_end_matches('\n'),
+                    _ => own.is_same(other),
+                }
+        };
+        own.len() == others.len()
+            && own.iter().zip(&others).all(is_same_member)
+            && self.metadata.is_same(&other.metadata)
     }
+}
+
+/// The contents of a bundle by MIME type.
+fn sorted(bundle: &Bundle) -> Vec<(String, Json)> {
+    let mut members = bundle.members();
+    members.sort_by(|(one, _), (other, _)| one.cmp(other));
+    members
 }
 
 fn is_same(own: &str, other: &str, depth: usize) -> bool {
@@ -103,6 +121,15 @@ mod tests {
         for (a, b) in pairs {
             assert!(json(a).is_same(&json(b)), "{a} {b}");
         }
+    }
+
+    #[test]
+    fn a_text_is_the_list_of_its_lines() {
+        let output = |data: &str| Output::Display(Bundle { data: json(data), metadata: json("{}") });
+        let one = output(r#"{"text/plain": "a\nb", "image/png": "aGk=\n"}"#);
+        assert!(one.is_same(&output(r#"{"image/png": "aGk=", "text/plain": ["a\n", "b"]}"#)));
+        assert!(!one.is_same(&output(r#"{"image/png": "aGk=", "text/plain": ["a\n", "c"]}"#)));
+        assert!(!one.is_same(&output(r#"{"text/plain": "a\nb"}"#)));
     }
 
     #[test]
