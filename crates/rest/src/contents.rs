@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::body::{self, Payload};
+use crate::random::random;
 use crate::server::{PATIENCE, Request};
 use crate::{Kind, RestError, Result, Server, lenient, path};
 
@@ -252,17 +253,9 @@ impl Model<'_> {
 
 /// A path in the same folder that nobody uses.
 fn beside(path: &str) -> Result<String> {
-    let mut random = [0; 4];
-    getrandom::fill(&mut random).map_err(|error| {
-        RestError::new(
-            Kind::Server,
-            format!("The operating system gave no random bytes: {error}."),
-            "Try again.",
-        )
-    })?;
     let path = path.trim_matches('/');
     let stem = path.strip_suffix(".ipynb").unwrap_or(path);
-    Ok(format!("{stem}-{:08x}.ipynb", u32::from_be_bytes(random)))
+    Ok(format!("{stem}-{:08x}.ipynb", u32::from_be_bytes(random()?)))
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod lenient;
 mod login;
 mod options;
 mod path;
+mod random;
 mod secret;
 mod server;
 mod sessions;

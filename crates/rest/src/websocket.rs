@@ -13,6 +13,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
+use crate::random::random;
 use crate::server::Request;
 use crate::{Kind, RestError, Result, Server, diagnosis};
 
@@ -107,15 +108,7 @@ impl Server {
 }
 
 fn key() -> Result<String> {
-    let mut random = [0; 16];
-    getrandom::fill(&mut random).map_err(|error| {
-        RestError::new(
-            Kind::Server,
-            format!("The operating system gave no random bytes: {error}."),
-            "Try again.",
-        )
-    })?;
-    Ok(STANDARD.encode(random))
+    Ok(STANDARD.encode(random::<16>()?))
 }
 
 /// Checks the answer to a handshake (RFC 6455 §4.1) and returns the protocol that the server chose.

@@ -10,6 +10,7 @@ mod journal;
 mod lane;
 mod opened;
 mod place;
+mod places;
 mod relay;
 mod run;
 mod run_state;
@@ -25,9 +26,10 @@ pub use place::{
     Applied, Choice, Connector, Document, Expected, FileEntry, FileKind, FrontEnd, Future, Kernel,
     KernelDescription, KernelRequest, KernelState, KernelspecInfo, Mode, Place, Presence, Saved, ServerWish,
 };
+pub use places::For;
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use run::Run;
 pub use run_state::{RunCell, RunState, RunView};
 pub use session::Session;
 pub use token::{NoRandomness, Token};
-pub use workspace::{For, Settings, Workspace};
+pub use workspace::{Settings, Workspace};

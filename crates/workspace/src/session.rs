@@ -9,8 +9,9 @@ use tokio::sync::mpsc;
 
 use crate::opened::{KernelWish, Opened, find_kernel};
 use crate::place::{Choice, Expected, Kernel, Mode, Place, ServerWish};
+use crate::places::For;
 use crate::run::Run;
-use crate::workspace::{For, Workspace};
+use crate::workspace::Workspace;
 use crate::{Error, Side};
 
 /// The reference to the cell that a person is in. No id has an `@`.

@@ -9,12 +9,13 @@ use futures_util::future::join_all;
 use render::Budget;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+use tokio_util::task::TaskTracker;
 
 use crate::journal::Journal;
 use crate::lane::Lane;
 use crate::opened::{Opened, find_kernel};
 use crate::place::{Choice, Connector, Kernel, KernelRequest, Mode, Place, ServerWish};
+use crate::places::{For, Places};
 use crate::run::Run;
 use crate::run_state::{RunCell, RunState};
 use crate::{Error, Side, execute};
@@ -42,7 +43,7 @@ impl Default for Settings {
 
 /// One server's notebooks, kernels and runs.
 pub struct Workspace {
-    connector: Option<Arc<dyn Connector>>,
+    places: Places,
     settings: Settings,
     journal: Journal,
     shared: Mutex<Shared>,
@@ -53,8 +54,6 @@ pub struct Workspace {
     /// Where tasks run that a kernel's connection begins: its own runtime ends with it.
     runtime: Handle,
     sessions: AtomicU64,
-    /// Moves when a place has got, or lost, what some tools need.
-    abilities: watch::Sender<u64>,
 }
 
 /// A notebook: which place it is in, and its path there. Two ways into the same server are two places.
@@ -64,31 +63,14 @@ fn key(place: &Arc<dyn Place>, path: &str) -> Key {
     (Arc::as_ptr(place).addr(), path.to_owned())
 }
 
-/// Whose place a server becomes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum For {
-    /// That of the session that asked.
-    Session,
-    /// That of all agents that have no sessions.
-    Stateless,
-    /// That of all that have not chosen another.
-    All,
-}
-
 #[derive(Default)]
 struct Shared {
-    /// The places that sessions have reached; the first is that of a session that has not chosen.
-    places: Vec<Arc<dyn Place>>,
-    /// The place of agents without sessions, if one of them has chosen it.
-    common: Option<Arc<dyn Place>>,
     opened: HashMap<Key, Arc<Opened>>,
     /// Names given by any session, for agents that have no session of their own.
     names: HashMap<String, BTreeSet<Key>>,
     lanes: HashMap<String, Arc<Lane>>,
     /// The kernel for code that belongs to no notebook, by the place's prefix.
     scratch: HashMap<String, Arc<dyn Kernel>>,
-    /// What follows the abilities of the places.
-    followers: Vec<AbortOnDropHandle<()>>,
 }
 
 impl Workspace {
@@ -103,8 +85,8 @@ impl Workspace {
         settings: Settings,
         connector: Option<Arc<dyn Connector>>,
     ) -> Arc<Self> {
-        let workspace = Arc::new(Self {
-            connector,
+        Arc::new(Self {
+            places: Places::new(place, connector),
             settings,
             journal: Journal::default(),
             shared: Mutex::default(),
@@ -112,85 +94,36 @@ impl Workspace {
             tasks: TaskTracker::new(),
             runtime: Handle::current(),
             sessions: AtomicU64::new(0),
-            abilities: watch::Sender::new(0),
-        });
-        workspace.follow(&*place);
-        workspace.shared().places.push(place);
-        workspace
+        })
     }
 
     /// The place of sessions that have not chosen another.
     pub fn place(&self) -> Arc<dyn Place> {
-        // It is made with one and loses none.
-        self.shared().places[0].clone()
+        self.places.first()
     }
 
     /// The place of agents that have no sessions.
     pub(crate) fn common_place(&self) -> Arc<dyn Place> {
-        let common = self.shared().common.clone();
-        common.unwrap_or_else(|| self.place())
+        self.places.common()
     }
 
     /// Whether agents can reach other servers.
     pub fn can_connect(&self) -> bool {
-        self.connector.is_some()
+        self.places.can_connect()
     }
 
     /// Reaches a server.
     pub async fn connect(&self, wish: ServerWish, whose: For) -> Result<Arc<dyn Place>, Error> {
-        let Some(connector) = &self.connector else {
-            return Err(Error::new(
-                Side::Agent,
-                "Servers cannot be chosen here.",
-                "The places of this server are fixed when it starts.",
-            ));
-        };
-        let place = connector.connect(wish).await?;
-        let is_new = {
-            let mut shared = self.shared();
-            let is_new = !shared.places.iter().any(|known| Arc::ptr_eq(known, &place));
-            match whose {
-                For::All => {
-                    shared.places.retain(|known| !Arc::ptr_eq(known, &place));
-                    shared.places.insert(0, place.clone());
-                    shared.common = None;
-                }
-                _ if is_new => shared.places.push(place.clone()),
-                _ => {}
-            }
-            if whose == For::Stateless {
-                shared.common = Some(place.clone());
-            }
-            is_new
-        };
-        if is_new {
-            self.follow(&*place);
-        }
-        if whose != For::Session {
-            self.abilities_changed();
-        }
-        Ok(place)
+        self.places.connect(wish, whose).await
     }
 
     /// A counter that moves whenever tools may be possible that were not, or no more.
     pub fn abilities(&self) -> watch::Receiver<u64> {
-        self.abilities.subscribe()
+        self.places.abilities()
     }
 
     pub(crate) fn abilities_changed(&self) {
-        self.abilities.send_modify(|count| *count += 1);
-    }
-
-    /// Tells of the changes of one place's abilities, as long as the workspace is there.
-    fn follow(&self, place: &dyn Place) {
-        let Some(mut changes) = place.front_end_changes() else { return };
-        let abilities = self.abilities.clone();
-        let follower = self.runtime.spawn(async move {
-            while changes.changed().await.is_ok() {
-                abilities.send_modify(|count| *count += 1);
-            }
-        });
-        self.shared().followers.push(AbortOnDropHandle::new(follower));
+        self.places.abilities_changed();
     }
 
     /// What the operator has set.
@@ -217,16 +150,7 @@ impl Workspace {
         path: &str,
         mode: Mode,
     ) -> Result<Arc<Opened>, Error> {
-        let is_theirs =
-            |place: &Arc<dyn Place>| !place.prefix().is_empty() && path.starts_with(place.prefix());
-        let place = if is_theirs(place) {
-            place.clone()
-        } else {
-            // The newest of the nearest: a token may have been renewed, and one server may stand below another.
-            let shared = self.shared();
-            let theirs = shared.places.iter().filter(|place| is_theirs(place));
-            theirs.max_by_key(|place| place.prefix().len()).unwrap_or(place).clone()
-        };
+        let place = self.places.of(path, place);
         let document = place.open(path, mode).await?;
         let key = key(&place, document.path());
         let mut shared = self.shared();
@@ -361,8 +285,7 @@ impl Workspace {
     /// Stops what was started, and lets the runs write down how they ended. Bounded.
     pub async fn shutdown(&self) {
         let ended = async {
-            let places = self.shared().places.clone();
-            join_all(places.iter().map(|place| place.shutdown())).await;
+            join_all(self.places.all().iter().map(|place| place.shutdown())).await;
             self.tasks.close();
             self.tasks.wait().await;
         };

@@ -1,0 +1,15 @@
+//! Bytes that nobody can guess.
+
+use crate::{Kind, RestError, Result};
+
+pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        RestError::new(
+            Kind::Server,
+            format!("The operating system gave no random bytes: {error}."),
+            "Try again.",
+        )
+    })?;
+    Ok(bytes)
+}
