@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ from agents.node_sdk import node, node_modules
 from home import MARK, Home, new_mark
 from jupyter_server import free_port, interpreter
 from notebook_files import Json
-from processes import marked
+from processes import end_server
 
 _CONFIG = Path(__file__).parent / "jupyter/jupyterhub_config.py"
 _TOKEN = "e2e-token-of-the-hub's-own-service"
@@ -79,18 +78,7 @@ class JupyterHub:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(_ENDING)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait(_ENDING)
-        for left in marked(self.mark):
-            try:
-                os.kill(left, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        end_server(self.process, self.mark, _ENDING)
         shutil.rmtree(self.homes, ignore_errors=True)
 
     def ask(self, method: str, path: str, body: Any = None, token: str = _TOKEN) -> httpx.Response:

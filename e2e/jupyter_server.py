@@ -1,7 +1,6 @@
 """A real Jupyter server on loopback, in one of three forms; it can be killed and started again on the same port."""
 
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import httpx
 from cellbridge import REPOSITORY
 from home import Home, new_mark
 from notebook_files import Json
-from processes import kernels, marked, obey_permissions
+from processes import end_server, kernels, obey_permissions
 
 # Without anything for working together, with jupyter-collaboration, with jupyter-server-documents.
 FORMS = ("plain", "rtc", "jsd")
@@ -146,18 +145,7 @@ class JupyterServer:
 
     def stop(self) -> None:
         """Ends the server as its owner does, and whatever a killed one left."""
-        if self.process and self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(_ENDING)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait(_ENDING)
-        for left in marked(self.mark):
-            try:
-                os.kill(left, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        end_server(self.process, self.mark, _ENDING)
 
     def ask(self, method: str, path: str, body: Any = None, **given: Any) -> httpx.Response:
         """A request as the person's own client makes it."""

@@ -2,7 +2,10 @@
 
 import asyncio
 import ctypes
+import os
 import re
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,3 +83,19 @@ def obey_permissions() -> None:
     for capability in (_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH):
         # Whoever is not root has no capability to drop.
         ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+def end_server(process: subprocess.Popen[bytes] | None, mark: str, within: float) -> None:
+    """Ends a server as its owner does, and whatever it left that bears the mark."""
+    if process and process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(within)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(within)
+    for left in marked(mark):
+        try:
+            os.kill(left, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
