@@ -45,6 +45,8 @@ struct Head<'a> {
     msg_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     msg_type: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    session: Option<Cow<'a, str>>,
 }
 
 impl Message {
@@ -66,8 +68,16 @@ impl Message {
 
     /// The `msg_type` of the request that it belongs to; empty if there is none.
     pub(crate) fn parent_kind(&self) -> Cow<'_, str> {
-        let head: Option<Head<'_>> = self.request.decode().ok().flatten();
-        head.and_then(|head| head.msg_type).unwrap_or_default()
+        self.asker().msg_type.unwrap_or_default()
+    }
+
+    /// The session of whoever sent that request; empty if there is none.
+    pub(crate) fn parent_session(&self) -> Cow<'_, str> {
+        self.asker().session.unwrap_or_default()
+    }
+
+    fn asker(&self) -> Head<'_> {
+        self.request.decode::<Option<Head<'_>>>().ok().flatten().unwrap_or_default()
     }
 
     /// How long its parts are.

@@ -16,16 +16,14 @@ use crate::message::Channel;
 use crate::reach::{self, Failure, Way};
 use crate::{Client, KernelError};
 
-mod budget;
 mod channels;
 mod dialing;
 mod frame;
-mod helpers;
 mod inbox;
 mod link;
 mod numbers;
+mod relief;
 mod seen;
-mod switch;
 
 use channels::Channels;
 use dialing::Dialing;
@@ -80,8 +78,8 @@ pub trait Dial: Send + Sync + 'static {
         protocols: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Dialed, DialError>>;
 
-    /// Whether the server drops output beyond a rate, as jupyter-server does for each socket. Then further sockets are
-    /// opened where there is much of it.
+    /// Whether the server drops output beyond a rate, as jupyter-server does for each socket. Then it is kept from that
+    /// where there is much of it.
     fn is_limited(&self) -> bool {
         true
     }

@@ -6,18 +6,17 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant as Time, sleep_until};
 
-use super::budget::Budget;
 use super::dialing::Dialing;
-use super::helpers::{Helpers, News};
 use super::inbox::Inbox;
 use super::link::{Link, Parts};
-use super::seen::Source;
 use crate::message::{self, Channel, Message, Outgoing};
 use crate::transport::{Received, Transport};
 
 /// How long after a kernel's good-bye its server is asked whether it is gone. A server does not end the connections to
 /// a kernel that it was told to end, and says nothing.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// How long the end of a run is held back for what may still come.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The connection to one kernel, made anew when it is lost.
 pub(crate) struct Channels {
@@ -26,25 +25,21 @@ pub(crate) struct Channels {
     /// What never left us.
     outbox: VecDeque<Parts>,
     inbox: Inbox,
-    helpers: Helpers,
-    sources: Source,
     /// When to find out whether the kernel is gone.
     farewell: Option<Time>,
+    /// When to hold nothing back any more.
+    release: Option<Time>,
 }
 
-/// The main connection, over which all but outputs go.
+/// The connection as it is.
 enum Main {
-    Open {
-        link: Link,
-        source: Source,
-        budget: Budget,
-    },
+    Open(Link),
     Lost(BoxFuture<'static, Result<Link, String>>),
     /// For good, and why.
     Ended(String),
 }
 
-/// What happened to the main connection.
+/// What happened to the connection.
 enum Change {
     Message(Message),
     Lost,
@@ -55,63 +50,28 @@ enum Change {
 impl Channels {
     pub(super) fn new(dialing: Dialing, link: Link) -> Self {
         Self {
+            inbox: Inbox::new(&dialing.session),
             dialing,
-            main: Main::Open { link, source: 0, budget: Budget::default() },
+            main: Main::Open(link),
             outbox: VecDeque::new(),
-            inbox: Inbox::default(),
-            helpers: Helpers::default(),
-            sources: 0,
             farewell: None,
+            release: None,
         }
     }
 
     fn on_change(&mut self, change: Change) {
-        match (change, &mut self.main) {
-            (Change::Message(message), Main::Open { source, budget, .. }) => {
-                budget.count(&message, Instant::now());
-                self.inbox.take(message, *source, &self.dialing.session);
+        match change {
+            Change::Message(message) => self.inbox.take(message, Instant::now()),
+            Change::Lost => self.main = Main::Lost(Box::pin(self.dialing.clone().again())),
+            Change::Opened(link) => {
+                self.inbox.reconnect();
+                self.main = Main::Open(link);
             }
-            (Change::Message(_), _) => {}
-            (Change::Lost, _) => {
-                // The others go the same way; what they hear would only be heard twice.
-                self.helpers = Helpers::default();
-                self.main = Main::Lost(Box::pin(self.dialing.clone().again()));
-            }
-            (Change::Opened(link), _) => {
-                self.sources += 1;
-                self.inbox.reconnect(self.sources);
-                self.main = Main::Open { link, source: self.sources, budget: Budget::default() };
-            }
-            (Change::Ended(why), _) => self.main = Main::Ended(why),
-        }
-    }
-
-    fn on_news(&mut self, news: News) {
-        match news {
-            News::Opened(source) => self.inbox.prefer(source),
-            News::Message(message, source) => {
-                self.inbox.take(message, source, self.helpers.session(source));
-            }
-            News::Ended(source) => {
-                self.inbox.lose(source);
-                self.helpers.retain(|it| it != source);
+            Change::Ended(why) => {
+                self.inbox.release();
+                self.main = Main::Ended(why);
             }
         }
-    }
-
-    /// Opens and closes further sockets.
-    fn manage(&mut self) {
-        let Main::Open { source: main, budget, .. } = &self.main else { return };
-        // The one that was opened last hears the kernel's newest words, so it has the most time until its limit.
-        let newest = self.inbox.newest();
-        let is_strained =
-            if newest == *main { budget.is_strained(Instant::now()) } else { self.helpers.is_in_use(newest) };
-        let is_strained = is_strained && self.dialing.is_limited();
-        if is_strained && self.inbox.can_switch() && self.helpers.open(&self.dialing, self.sources + 1) {
-            self.sources += 1;
-            self.inbox.crowd();
-        }
-        self.helpers.retain(|source| self.inbox.needs(source));
     }
 }
 
@@ -126,16 +86,22 @@ impl Transport for Channels {
             }
             tokio::select! {
                 change = self.main.next(&mut self.outbox) => self.on_change(change),
-                news = self.helpers.next() => self.on_news(news),
-                () = sleep_until(self.farewell.unwrap_or_else(Time::now)), if self.farewell.is_some() => {
+                () = at(self.farewell) => {
                     self.farewell = None;
                     self.on_change(Change::Lost);
                 }
+                () = at(self.release) => self.inbox.release(),
             }
+            self.release =
+                self.inbox.is_holding().then(|| self.release.unwrap_or_else(|| Time::now() + PATIENCE));
             if self.inbox.is_ending() {
                 self.farewell = Some(Time::now() + FAREWELL);
             }
-            self.manage();
+            if self.dialing.is_limited()
+                && let Some(question) = self.inbox.question(Instant::now())
+            {
+                self.send(question).await;
+            }
         }
     }
 
@@ -151,7 +117,7 @@ impl Transport for Channels {
             Ok(parts) => self.outbox.push_back((channel, parts)),
             Err(error) => tracing::error!(?channel, %error, "a message to the kernel cannot be written"),
         }
-        if let Main::Open { link, .. } = &mut self.main {
+        if let Main::Open(link) = &mut self.main {
             link.send(&mut self.outbox).await;
         }
     }
@@ -172,9 +138,16 @@ impl Main {
     /// What happens next. Nothing is lost when the future is dropped.
     async fn next(&mut self, outbox: &mut VecDeque<Parts>) -> Change {
         match self {
-            Self::Open { link, .. } => link.receive(outbox).await.map_or(Change::Lost, Change::Message),
+            Self::Open(link) => link.receive(outbox).await.map_or(Change::Lost, Change::Message),
             Self::Lost(again) => again.await.map_or_else(Change::Ended, Change::Opened),
             Self::Ended(_) => std::future::pending().await,
         }
+    }
+}
+
+async fn at(time: Option<Time>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }

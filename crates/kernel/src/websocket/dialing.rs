@@ -34,11 +34,6 @@ impl Dialing {
         self.dial.is_limited()
     }
 
-    /// The same kernel under another session.
-    pub(super) fn under(&self, session: &str) -> Self {
-        Self { session: session.into(), ..self.clone() }
-    }
-
     /// Dials once; twice if the server turns out to speak no protocol by name.
     pub(super) async fn once(&mut self) -> Result<Link, DialError> {
         loop {

@@ -1,30 +1,48 @@
-//! What the messages of the sockets become: each once, with what is missing told.
+//! What the messages of a kernel become: each once, with what is missing told.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use serde::Deserialize;
 
 use super::numbers::{Cause, Numbers, Stamp, state};
-use super::seen::{Seen, Source};
-use super::switch::Switch;
-use crate::message::{Channel, Message};
+use super::relief::Relief;
+use super::seen::Seen;
+use crate::message::{Channel, Message, Outgoing};
 use crate::text::Lenient;
 use crate::transport::Received;
 
-/// Messages on their way from the sockets to the executions. No I/O.
-#[derive(Default)]
+/// Messages on their way from the socket to the executions. No I/O.
 pub(super) struct Inbox {
+    /// Ours, under which the server speaks itself.
+    session: String,
     ready: VecDeque<Received>,
     numbers: Numbers,
     seen: Seen,
-    switch: Switch,
+    relief: Relief,
     /// The last request of ours on the shell channel.
     asked: String,
     /// The kernel said good-bye.
     is_ending: bool,
+    /// The end of a run of which something seems to be missing, while answers are to come that may make up for it.
+    held: Option<Message>,
 }
 
 impl Inbox {
+    /// For connections under `session`.
+    pub(super) fn new(session: &str) -> Self {
+        Self {
+            session: session.to_owned(),
+            ready: VecDeque::new(),
+            numbers: Numbers::default(),
+            seen: Seen::default(),
+            relief: Relief::new(session),
+            asked: String::new(),
+            is_ending: false,
+            held: None,
+        }
+    }
+
     /// What is to be given out next.
     pub(super) fn next(&mut self) -> Option<Received> {
         self.ready.pop_front()
@@ -35,94 +53,76 @@ impl Inbox {
         id.clone_into(&mut self.asked);
     }
 
-    /// Whether outputs can be taken from one socket and then from another.
-    pub(super) fn can_switch(&self) -> bool {
-        self.numbers.are_known()
-    }
-
     /// Whether the kernel said good-bye since this was asked last.
     pub(super) fn is_ending(&mut self) -> bool {
         std::mem::take(&mut self.is_ending)
     }
 
-    /// The socket that was opened last and is in use or about to be.
-    pub(super) fn newest(&self) -> Source {
-        self.switch.newest()
+    /// What is to be asked now, so that the server drops nothing.
+    pub(super) fn question(&mut self, now: Instant) -> Option<Outgoing> {
+        self.relief.question(now)
     }
 
-    /// Whether outputs of `source` are in use or about to be.
-    pub(super) fn needs(&self, source: Source) -> bool {
-        self.switch.needs(source)
+    /// Whether something is held back until answers came.
+    pub(super) fn is_holding(&self) -> bool {
+        self.held.is_some()
     }
 
-    /// The main connection is another one, `source`, from here on.
-    pub(super) fn reconnect(&mut self, source: Source) {
+    /// Waits for no more answers.
+    pub(super) fn release(&mut self) {
+        if let Some(held) = self.held.take() {
+            self.pass(held);
+        }
+    }
+
+    /// The connection is another one from here on.
+    pub(super) fn reconnect(&mut self) {
+        self.release();
+        self.relief.reset();
         let told = self.numbers.cut();
         self.give(told);
-        let held = self.switch.restart(source);
-        for (message, from) in held {
-            self.take_one(message, from);
-        }
+        self.seen.reconnect();
         self.ready.push_back(Received::Reconnected);
     }
 
-    /// A further socket is opened to the kernel.
-    pub(super) fn crowd(&mut self) {
-        self.numbers.crowd();
-    }
-
-    /// Outputs are to be taken from `source` as soon as that can be done without a gap.
-    pub(super) fn prefer(&mut self, source: Source) {
-        self.switch.prefer(source);
-    }
-
-    /// The socket `source`, which was not the main one, has ended.
-    pub(super) fn lose(&mut self, source: Source) {
-        if source == self.switch.current() {
-            let told = self.numbers.cut();
-            self.give(told);
-        }
-        for (message, from) in self.switch.lose(source) {
-            self.take_one(message, from);
-        }
-    }
-
-    /// Takes a message that came over `source`, whose session is `session`.
-    pub(super) fn take(&mut self, message: Message, source: Source, session: &str) {
+    /// Takes a message that came over the socket.
+    pub(super) fn take(&mut self, message: Message, now: Instant) {
+        self.relief.count(&message, now);
         let cause = Cause::of_notice(&message);
         let is_servers = cause.is_some()
-            || Stamp::read(&message.header).session == session
+            || Stamp::read(&message.header).session == self.session
             || matches!(state(&message).as_deref(), Some("restarting" | "dead"));
         match cause {
-            Some(cause) if self.numbers.are_known() => self.drops(cause, message, source),
-            // Sockets other than the main one hear the same.
-            _ if is_servers && !self.switch.is_main(source) => {}
-            _ if is_servers => self.ready.push_back(Received::Message(message)),
-            _ => {
-                for (message, from) in self.switch.take(message, source, &self.seen) {
-                    self.take_one(message, from);
-                }
+            Some(cause) if self.numbers.are_known() => {
+                let told = self.numbers.doubt(cause, message.parent);
+                self.give(told);
             }
+            _ if is_servers => self.ready.push_back(Received::Message(message)),
+            _ => self.take_kernels(message),
         }
     }
 
-    /// The server says that it drops messages for `source`.
-    fn drops(&mut self, cause: Cause, notice: Message, source: Source) {
-        let is_current = source == self.switch.current();
-        if is_current {
-            let told = self.numbers.doubt(cause, notice.parent);
-            self.give(told);
-        }
-        for (message, from) in self.switch.drops(source) {
-            self.take_one(message, from);
-        }
-    }
-
-    /// Takes a message of the kernel, in its turn.
-    fn take_one(&mut self, message: Message, source: Source) {
-        if !self.seen.insert(&message, source) {
+    /// Takes a message of the kernel.
+    fn take_kernels(&mut self, message: Message) {
+        if !self.seen.insert(&message) {
             return;
         }
+        let is_answer = self.relief.is_answer(&message);
+        if message.channel == Channel::Iopub && !is_answer {
+            self.release();
+        }
+        // The kernel answers from another thread, whose messages can come later than their numbers say.
+        if self.relief.is_waiting() && self.numbers.lacks_at(&message) {
+            self.held = Some(message);
+            return;
+        }
+        self.pass(message);
+        if is_answer && !self.relief.is_waiting() {
+            self.release();
+        }
+    }
+
+    fn pass(&mut self, message: Message) {
         self.is_ending |= says_good_bye(&message);
         let counted = self.numbers.take(&message, &self.asked);
         self.give(counted.before);
@@ -132,7 +132,7 @@ impl Inbox {
         // Of a kernel that counts it is known already, and the new process may have been asked something before it says
         // so.
         let is_known = self.numbers.are_known() && state(&message).as_deref() == Some("starting");
-        if !is_known {
+        if !is_known && !self.relief.is_answer(&message) {
             self.ready.push_back(Received::Message(message));
         }
     }

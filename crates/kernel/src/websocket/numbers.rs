@@ -6,7 +6,7 @@
 //! exactly how many are missing.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use notebook::Json;
 use serde::Deserialize;
@@ -90,9 +90,6 @@ pub(super) struct Numbers {
     /// The request that the kernel turned to last, unless that is over.
     running: Option<String>,
     gap: Option<Gap>,
-    /// Whether further sockets were opened during the gap. Each makes the kernel say things that come to nobody, so that
-    /// a number that is missing is no sign of a loss.
-    is_crowded: bool,
 }
 
 /// A stretch of messages of which some may be missing.
@@ -104,6 +101,8 @@ struct Gap {
     start: u64,
     /// How many of the numbers behind `start` came.
     seen: u64,
+    /// Those of them that can come before lower ones, over another channel or from another thread.
+    ahead: BTreeSet<u64>,
     /// Requests that were replied to, or may have been. Replies to others never come here.
     answered: HashSet<String>,
     /// Requests whose reply came.
@@ -165,7 +164,8 @@ impl Numbers {
             Some("idle") => {
                 self.running.take_if(|running| *running == message.parent);
                 if self.gap.as_ref().is_some_and(|gap| !is_other(gap)) {
-                    counted.before = counted.before.or(self.close());
+                    let last = stamp.number().map_or(self.last, |(_, number)| number);
+                    counted.before = counted.before.or(self.close_at(last));
                 }
             }
             _ => {}
@@ -185,11 +185,6 @@ impl Numbers {
         told
     }
 
-    /// A further socket is opened to the kernel.
-    pub(super) fn crowd(&mut self) {
-        self.is_crowded = true;
-    }
-
     /// From here on messages may be missing, because the connection was lost.
     pub(super) fn cut(&mut self) -> Option<Message> {
         match self.running.clone() {
@@ -198,21 +193,45 @@ impl Numbers {
         }
     }
 
+    /// Whether the message ends a run, and something of it would be told as missing.
+    pub(super) fn lacks_at(&self, message: &Message) -> bool {
+        let Some(gap) = self.gap.as_ref().filter(|gap| gap.parent == message.parent) else { return false };
+        let stamp = Stamp::read(&message.header);
+        let number = stamp.number().filter(|(process, _)| *process == self.process).map(|(_, number)| number);
+        number.is_some_and(|number| gap.missing(number) > 1) && state(message).as_deref() == Some("idle")
+    }
+
     /// Ends the gap. Gives what is to be told of it.
     fn close(&mut self) -> Option<Message> {
+        self.close_at(self.last)
+    }
+
+    /// The same; what is numbered higher than `last` does not belong to it.
+    fn close_at(&mut self, last: u64) -> Option<Message> {
         let gap = self.gap.take()?;
-        if std::mem::take(&mut self.is_crowded) && gap.cause == Cause::Slow {
-            return None;
-        }
-        let unheard = gap.answered.difference(&gap.replied).count() as u64;
-        let missing = (self.last - gap.start).saturating_sub(gap.seen).saturating_sub(unheard);
+        let missing = gap.missing(last);
         if missing == 0 { None } else { told(gap.cause, missing, &gap.parent) }
     }
 }
 
 impl Gap {
     fn new(cause: Cause, parent: String, start: u64) -> Self {
-        Self { cause, parent, start, seen: 0, answered: HashSet::new(), replied: HashSet::new() }
+        Self {
+            cause,
+            parent,
+            start,
+            seen: 0,
+            ahead: BTreeSet::new(),
+            answered: HashSet::new(),
+            replied: HashSet::new(),
+        }
+    }
+
+    /// How many messages up to number `last` did not come, apart from replies.
+    fn missing(&self, last: u64) -> u64 {
+        let unheard = self.answered.difference(&self.replied).count() as u64;
+        let ahead = self.ahead.range(last + 1..).count() as u64;
+        last.saturating_sub(self.start + unheard).saturating_sub(self.seen - ahead)
     }
 
     fn count(&mut self, message: &Message, number: u64, state: Option<&str>) {
@@ -220,6 +239,9 @@ impl Gap {
             return;
         }
         self.seen += 1;
+        if message.channel != Channel::Iopub || state.is_some() {
+            self.ahead.insert(number);
+        }
         match message.channel {
             Channel::Shell | Channel::Control => drop(self.replied.insert(message.parent.clone())),
             Channel::Iopub if message.kind == "status" => {

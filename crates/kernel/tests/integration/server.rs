@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::future::pending;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
@@ -39,9 +38,6 @@ pub(crate) struct Door {
     pub(crate) refusals: Mutex<VecDeque<DialError>>,
     /// An attempt was refused.
     pub(crate) refused: Notify,
-    /// Only the session that came first is let in.
-    pub(crate) is_narrow: AtomicBool,
-    first: Mutex<Option<String>>,
 }
 
 /// One open socket, seen from the server.
@@ -73,8 +69,6 @@ impl Server {
             port: listener.local_addr().unwrap().port(),
             refusals: Mutex::default(),
             refused: Notify::new(),
-            is_narrow: AtomicBool::new(true),
-            first: Mutex::default(),
         };
         Self { listener, door: Arc::new(door), is_v1, number: 0 }
     }
@@ -265,10 +259,6 @@ impl Dial for Door {
             if let Some(refusal) = self.refusals.lock().unwrap().pop_front() {
                 self.refused.notify_one();
                 return Err(refusal);
-            }
-            let first = self.first.lock().unwrap().get_or_insert_with(|| session_id.to_owned()).clone();
-            if first != session_id && self.is_narrow.load(Ordering::SeqCst) {
-                return Err(DialError::Unreachable("one is enough".to_owned()));
             }
             let unreachable = |error: String| DialError::Unreachable(error);
             let stream = TcpStream::connect(("127.0.0.1", self.port))
