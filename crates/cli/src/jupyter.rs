@@ -161,7 +161,7 @@ fn secrets_of(source: &Source) -> Vec<Token> {
     let in_address = Address::parse(url).ok().and_then(|address| address.token);
     let given = match credentials {
         Credentials::Token(secret) | Credentials::Password(secret) => Some(secret.clone()),
-        Credentials::None => None,
+        Credentials::None | Credentials::Forwarded(_) => None,
     };
     let secrets = in_address.into_iter().chain(given);
     secrets.filter_map(|secret| Token::chosen(secret.expose())).collect()
@@ -176,7 +176,7 @@ fn either(option: Option<&str>, variable: &str) -> Option<String> {
 /// How servers are reached: certificates beside the system's, and what the environment says.
 pub(crate) fn reach(ca_file: Option<PathBuf>) -> Options {
     let agent = concat!("cellbridge/", env!("CARGO_PKG_VERSION")).to_owned();
-    Options { ca_file, proxies: proxies(), agent }
+    Options { ca_file, proxies: proxies(), agent, unix_socket: None }
 }
 
 /// The proxies that the environment names, in either case; `HTTP_PROXY` is not heeded where a web server's visitors
@@ -214,7 +214,7 @@ mod tests {
                 (url, format!("password {}", word.expose()))
             }
             Source::Given { url, credentials: Credentials::None } => (url, String::new()),
-            Source::Discover(_) => panic!("nothing is looked for"),
+            other => panic!("unexpected: {other:?}"),
         };
         sources.map(show).collect()
     }

@@ -30,7 +30,7 @@ use crate::server::Server;
 use crate::sse::Restored;
 
 /// The largest request body taken from an agent.
-const LARGEST_BODY: usize = 256 * 1024 * 1024;
+pub(crate) const LARGEST_BODY: usize = 256 * 1024 * 1024;
 /// How long a session of the older era may be idle. An agent may think, or its person sleep, for long.
 const SESSION_IDLE: Duration = Duration::from_secs(24 * 3600);
 /// How long open connections may take to end at shutdown.
@@ -48,32 +48,16 @@ pub async fn serve_http(
     guard: Guard,
     shutdown: CancellationToken,
 ) -> Result<(), HttpError> {
-    let mut sessions = LocalSessionManager::default();
-    sessions.session_config.keep_alive = Some(SESSION_IDLE);
-    sessions.session_config.sse_retry = Some(RETRY);
-    let config = StreamableHttpServerConfig::default()
-        // The guard has checked Host and Origin by then, for every path.
-        .disable_allowed_hosts()
-        // In the 2026-07-28 era, where nothing is sent before the first message anyway: some clients take only
-        // small events, and one answer needs no stream.
-        .with_json_response(true)
-        .with_max_request_body_bytes(LARGEST_BODY)
-        .with_sse_retry(Some(RETRY))
-        .with_cancellation_token(shutdown.child_token());
-    let ended = shutdown.child_token();
-    let face = Arc::new(Face { server: server.clone(), guard, deserted: Deserted::default() });
-    let mcp = StreamableHttpService::new(move || Ok(server.session(&ended)), Arc::new(sessions), config);
-    let router =
-        Router::new().route_service("/mcp", mcp).layer(from_fn_with_state(face.clone(), pass_raw)).route(
-            "/healthz",
-            get(|| async { ([(header::CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#) }),
-        );
-    let operated = face.server.workspace().filter(|workspace| workspace.can_connect());
+    let router = protocol(&server, &shutdown).route(
+        "/healthz",
+        get(|| async { ([(header::CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#) }),
+    );
+    let operated = server.workspace().filter(|workspace| workspace.can_connect());
     let router = match operated {
         Some(workspace) => router.merge(control::routes(workspace.clone())),
         None => router,
     };
-    let router = router.layer(from_fn_with_state(face, check));
+    let router = router.layer(from_fn_with_state(Arc::new(guard), check));
     // Without this, small event-stream replies wait 40 ms for the agent's delayed acknowledgement.
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
@@ -86,18 +70,37 @@ pub async fn serve_http(
     }
 }
 
+/// The protocol at `/mcp`, in both eras, for everybody who gets there.
+pub(crate) fn protocol(server: &Server, shutdown: &CancellationToken) -> Router {
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(SESSION_IDLE);
+    sessions.session_config.sse_retry = Some(RETRY);
+    let config = StreamableHttpServerConfig::default()
+        // Whoever lets requests in has checked Host and Origin, for every path.
+        .disable_allowed_hosts()
+        // In the 2026-07-28 era, where nothing is sent before the first message anyway: some clients take only
+        // small events, and one answer needs no stream.
+        .with_json_response(true)
+        .with_max_request_body_bytes(LARGEST_BODY)
+        .with_sse_retry(Some(RETRY))
+        .with_cancellation_token(shutdown.child_token());
+    let face = Arc::new(Face { server: server.clone(), deserted: Deserted::default() });
+    let (server, ended) = (server.clone(), shutdown.child_token());
+    let mcp = StreamableHttpService::new(move || Ok(server.session(&ended)), Arc::new(sessions), config);
+    Router::new().route_service("/mcp", mcp).layer(from_fn_with_state(face, pass_raw))
+}
+
 struct Face {
     server: Server,
-    guard: Guard,
     deserted: Deserted,
 }
 
 /// Lets nobody past who may not speak to this server.
-async fn check(State(face): State<Arc<Face>>, request: Request, next: Next) -> Response {
+async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     // A health check tells nothing, so it needs no token.
     let is_open = matches!(parts.uri.path(), "/healthz" | control::HEALTH);
-    let checked = face.guard.check_source(&parts).and_then(|()| match face.guard.check_token(&mut parts) {
+    let checked = guard.check_source(&parts).and_then(|()| match guard.check_token(&mut parts) {
         Err(_) if is_open => Ok(()),
         checked => checked,
     });

@@ -9,10 +9,12 @@
 mod call;
 mod control;
 mod elicit;
+mod embedded;
 mod guard;
 mod hangup;
 mod http;
 mod outbox;
+mod permissions;
 mod prompts;
 mod raw;
 mod reports;
@@ -24,8 +26,10 @@ mod subscriptions;
 mod tool_call;
 mod tools;
 
+pub use embedded::Embedded;
 pub use guard::Guard;
 pub use http::{HttpError, serve_http};
+pub use permissions::Permissions;
 pub use server::Server;
 pub use stdio::{StdioError, serve_stdio};
 

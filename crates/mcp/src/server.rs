@@ -105,7 +105,7 @@ impl Session {
     }
 
     /// The tools as they stand at this moment.
-    fn tools(&self) -> Vec<workspace::Tool> {
+    pub(crate) fn tools(&self) -> Vec<workspace::Tool> {
         let own = self.desk.iter().flat_map(|desk| tools::list(tools::Abilities::of(desk)));
         let mut tools: Vec<_> = own.cloned().collect();
         tools.extend(self.relay.iter().flat_map(|relay| relay.tools()));

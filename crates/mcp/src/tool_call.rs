@@ -15,6 +15,7 @@ use workspace::{Answer, Call, Error, Side};
 use crate::call::RawParams;
 use crate::elicit::Form;
 use crate::hangup::Hangup;
+use crate::permissions::Permissions;
 use crate::raw;
 use crate::reports::{Audience, WAITING_REPORTS};
 use crate::server::{Session, is_new_era};
@@ -48,6 +49,7 @@ impl Session {
             cancelled: context.ct.clone(),
             person: person.as_ref().map(|person| person as &dyn Person),
             is_stateless: is_new_era && parts.is_some(),
+            may: parts.and_then(|parts| parts.extensions.get()).copied().unwrap_or_default(),
         };
         let call = self.answer(call, asking);
         let level = (!is_new_era).then(|| self.log_level());
@@ -64,10 +66,11 @@ impl Session {
         answer
     }
 
-    async fn answer(&self, call: Call, asking: Asking<'_>) -> Result<Answer, Error> {
+    pub(crate) async fn answer(&self, call: Call, asking: Asking<'_>) -> Result<Answer, Error> {
         if let Some(session) = self.desk.as_ref().filter(|_| tools::serves(&call.name)) {
             let Call { name, params, reports, wants_progress } = call;
-            let Asking { cancelled, person, is_stateless } = asking;
+            let Asking { cancelled, person, is_stateless, may } = asking;
+            may.check(&name)?;
             if is_stateless {
                 session.be_stateless();
             }
@@ -87,10 +90,19 @@ impl Session {
 }
 
 /// Who asks, as far as a notebook tool is concerned.
-struct Asking<'a> {
+#[derive(Default)]
+pub(crate) struct Asking<'a> {
     cancelled: CancellationToken,
     person: Option<&'a dyn Person>,
     is_stateless: bool,
+    may: Permissions,
+}
+
+impl Asking<'_> {
+    /// Somebody without the protocol, of whom only the rights are known.
+    pub(crate) fn with(may: Permissions) -> Self {
+        Self { may, ..Self::default() }
+    }
 }
 
 /// A result for a model to read: failures are `isError` results with the next step in them, never protocol

@@ -21,7 +21,8 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 /// Makes a client for `base` that keeps up to `idle` connections for later, and cookies if there is a `jar` for them.
 /// Contacts nothing.
 pub(crate) fn build(base: &Url, jar: Option<&Arc<Jar>>, options: &Options, idle: usize) -> Result<Client> {
-    let proxies = if is_loopback(base) { Vec::new() } else { proxies(&options.proxies)? };
+    let is_direct = options.unix_socket.is_some() || is_loopback(base);
+    let proxies = if is_direct { Vec::new() } else { proxies(&options.proxies)? };
     let mut client = Client::builder()
         .user_agent(options.agent.as_str())
         .redirect(redirect::Policy::none())
@@ -34,6 +35,10 @@ pub(crate) fn build(base: &Url, jar: Option<&Arc<Jar>>, options: &Options, idle:
         .http1_only()
         // Without this, the client would read the environment.
         .no_proxy();
+    #[cfg(unix)]
+    if let Some(socket) = &options.unix_socket {
+        client = client.unix_socket(socket.as_path());
+    }
     if let Some(jar) = jar {
         client = client.cookie_provider(Arc::clone(jar));
     }

@@ -21,6 +21,7 @@ pub(crate) enum Shown {
     Nothing,
     Token,
     Password,
+    Forwarded,
 }
 
 /// What was asked of whom.
@@ -221,9 +222,11 @@ fn of_refusal(asked: &Asked<'_>, message: &str) -> RestError {
         }
         Shown::Token => format!("{place} does not accept the token."),
         Shown::Password => format!("{place} does not accept the login with the password."),
+        Shown::Forwarded => format!("{place} does not let the user of this agent do that."),
     };
     let hint = match asked.shown {
         Shown::Password if hub.is_none() => "Correct the password, or give a token instead.".to_owned(),
+        Shown::Forwarded => "Use a token or a login with the right to it.".to_owned(),
         _ => obtain,
     };
     RestError::new(Kind::Unauthorized, cause, hint)

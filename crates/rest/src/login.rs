@@ -50,7 +50,7 @@ impl Server {
                 self.visit_login().await?;
                 Ok(self.xsrf().is_some())
             }
-            Credentials::None | Credentials::Token(_) => Ok(false),
+            Credentials::None | Credentials::Token(_) | Credentials::Forwarded(_) => Ok(false),
         }
     }
 

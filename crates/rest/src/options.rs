@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use crate::Secret;
+use crate::{Forwarded, Secret};
 
 /// How to show a server who we are.
 #[derive(Debug, Clone, Default)]
@@ -15,6 +16,8 @@ pub enum Credentials {
     Token(Secret),
     /// The password of the login page; what follows is done with its cookies.
     Password(Secret),
+    /// What an agent showed the same server, which the program lives in.
+    Forwarded(Arc<Forwarded>),
 }
 
 /// What the command line and the environment say about connections.
@@ -26,6 +29,8 @@ pub struct Options {
     pub proxies: Proxies,
     /// The `User-Agent` of every request.
     pub agent: String,
+    /// The Unix socket that leads to the server, whatever its address says; the address is named in `Host` still.
+    pub unix_socket: Option<PathBuf>,
 }
 
 /// The proxies to go through, as `HTTP_PROXY` and its siblings have them. Loopback is always reached directly.

@@ -136,6 +136,7 @@ impl Server {
             Credentials::None => Shown::Nothing,
             Credentials::Token(_) => Shown::Token,
             Credentials::Password(_) => Shown::Password,
+            Credentials::Forwarded(_) => Shown::Forwarded,
         }
     }
 
@@ -179,18 +180,23 @@ impl Server {
     async fn once(&self, request: &Request<'_>, url: Url) -> Result<Response, Failure> {
         let Inner { base, jar, options, client, sockets, .. } = &*self.inner;
         // A server makes a login of a token, and keeps it after the token was revoked: reads would go on and changes fail.
-        let jar = (!matches!(self.inner.credentials, Credentials::Token(_))).then_some(jar);
+        // What is forwarded may hold cookies of its own.
+        let has_jar = !matches!(self.inner.credentials, Credentials::Token(_) | Credentials::Forwarded(_));
+        let jar = has_jar.then_some(jar);
         let client = if request.is_upgrade {
             sockets.get_or_try_init(|| async { client::build(base, jar, options, 0) }).await?
         } else {
             client.get_or_try_init(|| async { client::build(base, jar, options, usize::MAX) }).await?
         };
         let mut builder = client.request(request.method.clone(), url);
-        if let Credentials::Token(token) = &self.inner.credentials {
-            builder = builder.header(AUTHORIZATION, authorization(token.expose())?);
-        } else if let Some(xsrf) = self.xsrf() {
-            builder = builder.header("X-XSRFToken", xsrf);
-        }
+        builder = match &self.inner.credentials {
+            Credentials::Token(token) => builder.header(AUTHORIZATION, authorization(token.expose())?),
+            Credentials::Forwarded(forwarded) => builder.headers(forwarded.headers()),
+            Credentials::None | Credentials::Password(_) => match self.xsrf() {
+                Some(xsrf) => builder.header("X-XSRFToken", xsrf),
+                None => builder,
+            },
+        };
         if !request.payload.pieces.is_empty() {
             let form = request.payload.is_form;
             let kind = if form { "application/x-www-form-urlencoded" } else { "application/json" };

@@ -70,7 +70,27 @@ struct Tool {
     effect: Effect,
 }
 
+/// What somebody must be allowed in order to use a tool; the words are those of Jupyter's authorizers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Right {
+    Read,
+    Write,
+    Execute,
+}
+
 impl Tool {
+    fn right(&self) -> Right {
+        match (self.effect, self.name) {
+            // What these take away is the kernel's, or what it was doing.
+            (Effect::Runs, _) | (_, "interrupt_kernel" | "restart_notebook" | "unuse_notebook") => {
+                Right::Execute
+            }
+            // Making a notebook is up to the place.
+            (Effect::Reads, _) | (_, "use_notebook") => Right::Read,
+            (Effect::Adds | Effect::Edits | Effect::Destroys, _) => Right::Write,
+        }
+    }
+
     fn definition(self) -> Value {
         let (reads, destroys, is_idempotent, is_open) = match self.effect {
             Effect::Reads => (true, false, true, false),
@@ -98,6 +118,8 @@ macro_rules! tools {
     ($($name:ident),* $(,)?) => {
         /// The tools in the order in which they are listed.
         static TOOLS: LazyLock<Vec<workspace::Tool>> = LazyLock::new(|| vec![$(listed($name::tool())),*]);
+
+        static RIGHTS: LazyLock<Vec<Right>> = LazyLock::new(|| vec![$($name::tool().right()),*]);
 
         /// The tool of that name, if there is one.
         fn known(name: &str) -> Option<&'static str> {
@@ -185,6 +207,12 @@ pub(crate) fn list(abilities: Abilities) -> impl Iterator<Item = &'static worksp
 /// Whether a call of that name is for these tools, by a name of today or an older one.
 pub(crate) fn serves(name: &str) -> bool {
     known(name).is_some() || older_names::translate(name).is_some()
+}
+
+/// What somebody must be allowed in order to call the tool, by a name of today or an older one.
+pub(crate) fn right(name: &str) -> Option<Right> {
+    let today = older_names::translate(name).or_else(|| known(name))?;
+    TOOLS.iter().zip(&*RIGHTS).find(|(tool, _)| tool.name == today).map(|(_, right)| *right)
 }
 
 /// Runs a tool. `params` are those of the `tools/call`.
