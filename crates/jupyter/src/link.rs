@@ -64,6 +64,7 @@ impl Link {
     /// What to call it, without secrets.
     pub(crate) fn title(&self) -> String {
         match (&*self.found(), &self.source) {
+            (_, Source::Given { credentials: Credentials::Forwarded(_), .. }) => "this Jupyter server".to_owned(),
             (Some(server), _) => format!("the Jupyter server at {}", server.base()),
             (None, Source::Given { url, .. }) => match Address::parse(url) {
                 Ok(address) => format!("the Jupyter server at {}", address.base),

@@ -9,7 +9,6 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 const OWN: &[&str] = &[
     "connection",
     "expect",
-    "host",
     "keep-alive",
     "last-event-id",
     "origin",
@@ -24,7 +23,7 @@ const OWN: &[&str] = &[
 const OWN_KINDS: &[&str] = &["accept", "content-", "if-", "mcp-", "sec-"];
 
 /// The headers by which a server knows somebody: a token, cookies with their token against forged requests, and whatever
-/// an identity provider looks at. The newest are used.
+/// an identity provider looks at; and its own name, after which it names its cookie. The newest are used.
 #[derive(Default)]
 pub struct Forwarded {
     headers: RwLock<HeaderMap>,
@@ -89,7 +88,7 @@ mod tests {
         ]);
         let headers = forwarded.headers();
         let names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
-        assert_eq!(names, ["authorization", "cookie", "x-xsrftoken", "x-remote-user"]);
+        assert_eq!(names, ["authorization", "cookie", "x-xsrftoken", "x-remote-user", "host"]);
         assert!(!format!("{headers:?} {forwarded:?}").contains("token t"));
         forwarded.replace(&[own("authorization", "token new")]);
         assert_eq!(forwarded.headers()["authorization"], "token new");

@@ -29,7 +29,7 @@ pub struct Options {
     pub proxies: Proxies,
     /// The `User-Agent` of every request.
     pub agent: String,
-    /// The Unix socket that leads to the server, whatever its address says; the address is named in `Host` still.
+    /// The Unix socket that leads to a server that is shown what was forwarded, whatever its address says.
     pub unix_socket: Option<PathBuf>,
 }
 

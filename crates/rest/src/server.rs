@@ -112,6 +112,11 @@ impl Server {
         if let Credentials::Token(token) = &credentials {
             authorization(token.expose())?;
         }
+        let mut options = options.clone();
+        if !matches!(credentials, Credentials::Forwarded(_)) {
+            // It leads to the server that the program lives in, which is not this one.
+            options.unix_socket = None;
+        }
         let jar = Arc::new(Jar::default());
         let inner = Inner {
             base: address.base.clone(),
@@ -120,7 +125,7 @@ impl Server {
             login: Login::default(),
             client: OnceCell::new(),
             sockets: OnceCell::new(),
-            options: options.clone(),
+            options,
         };
         Ok(Self { inner: Arc::new(inner) })
     }
