@@ -59,7 +59,6 @@ impl Embedded {
 async fn health() -> Json<Value> {
     Json(json!({
         "status": "healthy",
-        "context_type": "JUPYTER_SERVER",
         "extension": "cellbridge",
         "version": env!("CARGO_PKG_VERSION"),
     }))

@@ -1,0 +1,55 @@
+//! What one user's agents see.
+
+use std::sync::Arc;
+
+use jupyter::{Jupyter, Settings, Source};
+use mcp::{Embedded, Server};
+use render::Budget;
+use rest::{Credentials, Forwarded, Options, Proxies};
+use tokio_util::sync::CancellationToken;
+use workspace::Workspace;
+
+use crate::config::{Config, Whereabouts};
+
+/// One user's notebooks, runs and sessions, and what the user was last known by.
+pub(crate) struct Face {
+    pub(crate) identity: Arc<Forwarded>,
+    pub(crate) embedded: Embedded,
+    pub(crate) workspace: Arc<Workspace>,
+}
+
+impl Face {
+    /// Contacts nothing. Needs to be called within the runtime.
+    pub(crate) fn new(config: &Config, headers: &[(String, String)], shutdown: &CancellationToken) -> Self {
+        let identity = Arc::new(Forwarded::new(headers));
+        let source = |(whereabouts, login): (&Whereabouts, Credentials)| match whereabouts {
+            Whereabouts::Here => Source::Given {
+                url: format!("http://localhost{}", config.base_url),
+                credentials: Credentials::Forwarded(identity.clone()),
+            },
+            Whereabouts::Elsewhere(url) => Source::Given { url: url.clone(), credentials: login },
+        };
+        let place = Jupyter::new(Settings {
+            documents: source(config.documents()),
+            kernels: config.kernels().map(source),
+            reconnect: None,
+            options: Options {
+                ca_file: None,
+                proxies: Proxies::default(),
+                agent: concat!("cellbridge/", env!("CARGO_PKG_VERSION")).to_owned(),
+                unix_socket: Some(config.socket.clone()),
+            },
+            prefix: String::new(),
+            notebook: config.document_id.clone(),
+            kernel: config.runtime_id.clone(),
+        });
+        let settings = workspace::Settings {
+            budget: Budget { characters: config.max_characters, images: config.max_images },
+            patience: config.execution_timeout.min(config.max_execution_timeout),
+            most_patience: config.max_execution_timeout,
+        };
+        let workspace = Workspace::with_connector(place, settings, None);
+        let embedded = Embedded::new(&Server::with_workspace(workspace.clone(), None), shutdown);
+        Self { identity, embedded, workspace }
+    }
+}

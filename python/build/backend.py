@@ -1,0 +1,42 @@
+"""Builds the wheel: maturin packs the native module, and the program that is built here first.
+
+`CELLBRIDGE_PROFILE` chooses another of Cargo's profiles for both, such as `dev`."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import maturin
+from maturin import get_requires_for_build_editable, get_requires_for_build_sdist  # noqa: F401
+from maturin import get_requires_for_build_wheel, prepare_metadata_for_build_wheel  # noqa: F401
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "python/cellbridge.data/scripts"
+PROFILE = os.environ.get("CELLBRIDGE_PROFILE", "release")
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    provide_program()
+    return maturin.build_wheel(wheel_directory, settings(config_settings), metadata_directory)
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    provide_program()
+    return maturin.build_editable(wheel_directory, settings(config_settings), metadata_directory)
+
+
+def settings(given):
+    return given or {"build-args": f"--profile {PROFILE} --locked"}
+
+
+def provide_program():
+    cargo = ["cargo", "build", "--locked", "--package", "cli", "--bin", "cellbridge", "--profile", PROFILE]
+    cargo.append("--message-format=json-render-diagnostics")
+    said = subprocess.run(cargo, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    messages = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    program = next(message["executable"] for message in messages if message.get("executable"))
+    shutil.rmtree(SCRIPTS, ignore_errors=True)
+    SCRIPTS.mkdir(parents=True)
+    shutil.copy2(program, SCRIPTS)

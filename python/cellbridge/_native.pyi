@@ -1,0 +1,20 @@
+from asyncio import AbstractEventLoop, Future
+
+class Core:
+    def __new__(cls, config: str) -> Core: ...
+    def answer(
+        self,
+        event_loop: AbstractEventLoop,
+        method: str,
+        path: str,
+        headers: list[tuple[str, str]],
+        body: bytes,
+        user: str,
+        may: tuple[bool, bool, bool],
+    ) -> Future[tuple[int, list[tuple[str, str]], bytes, Stream | None]]: ...
+    def metrics(self) -> str: ...
+    def close(self, event_loop: AbstractEventLoop) -> Future[None]: ...
+
+class Stream:
+    def next(self, event_loop: AbstractEventLoop) -> Future[bytes | None]: ...
+    def close(self) -> None: ...

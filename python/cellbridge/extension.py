@@ -1,0 +1,89 @@
+"""The server extension: its settings, and when it begins and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from jupyter_server.extension.application import ExtensionApp
+from traitlets import Bool, Float, Int, Unicode
+from traitlets.config import Config
+
+from ._native import Core
+from .handler import McpHandler
+from .private_socket import PrivateSocket
+
+
+class CellbridgeApp(ExtensionApp):
+    """Serves agents at /mcp, over the Model Context Protocol."""
+
+    name = "cellbridge"
+
+    document_url = Unicode(
+        "local", config=True, help="The server of the notebooks; `local` is this one."
+    )
+    document_token = Unicode(None, allow_none=True, config=True, help="Its token, if it is another.")
+    document_id = Unicode(None, allow_none=True, config=True, help="A notebook to begin with.")
+    runtime_url = Unicode(
+        "local", config=True, help="The server of the kernels; `local` is this one."
+    )
+    runtime_token = Unicode(None, allow_none=True, config=True, help="Its token, if it is another.")
+    runtime_id = Unicode(
+        None, allow_none=True, config=True, help="The kernel that the first notebook is to run on."
+    )
+    max_characters = Int(20_000, min=500, config=True, help="The characters that one reply may hold.")
+    max_images = Int(4, min=0, config=True, help="The images that one reply may hold.")
+    execution_timeout = Float(
+        120,
+        min=0,
+        config=True,
+        help="Seconds that `execute_cell` waits when the agent does not say; the run itself goes on.",
+    )
+    max_execution_timeout = Float(
+        3600, min=0, config=True, help="The most seconds that a call waits for a run."
+    )
+    read_only = Bool(False, config=True, help="Whether agents may only read, whoever they work for.")
+
+    _told = (
+        "document_url",
+        "document_token",
+        "document_id",
+        "runtime_url",
+        "runtime_token",
+        "runtime_id",
+        "max_characters",
+        "max_images",
+        "execution_timeout",
+        "max_execution_timeout",
+        "read_only",
+    )
+    _socket: PrivateSocket | None = None
+    _core: Core | None = None
+
+    def initialize_settings(self) -> None:
+        # Set for jupyter-mcp-server, whose traits of these names mean the same.
+        theirs = self.config.get("JupyterMCPServerExtensionApp", {})
+        ours = self.config.get(type(self).__name__, {})
+        named = {name.replace("code_sandbox_", "runtime_"): value for name, value in theirs.items()}
+        adopted = {name: named[name] for name in self._told if name in named and name not in ours}
+        if adopted:
+            self.update_config(Config({type(self).__name__: adopted}))
+
+    def initialize_handlers(self) -> None:
+        self.handlers.append((McpHandler.pattern, McpHandler, {"extension": self}))
+
+    def core(self) -> Core:
+        """What answers; made for the first request, so that an unused extension costs nothing."""
+        if self._core is None:
+            self._socket = PrivateSocket(self.serverapp)
+            told = {trait: getattr(self, trait) for trait in self._told}
+            told |= {"socket": self._socket.path, "base_url": self.serverapp.base_url}
+            self._core = Core(json.dumps(told))
+        return self._core
+
+    async def stop_extension(self) -> None:
+        core, socket = self._core, self._socket
+        if core is not None:
+            await core.close(asyncio.get_running_loop())
+        if socket is not None:
+            await socket.close()
