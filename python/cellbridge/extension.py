@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 
 from jupyter_server.extension.application import ExtensionApp
-from traitlets import Bool, Float, Int, Unicode
+from traitlets import Bool, Float, Int, List, Unicode
 from traitlets.config import Config
 
+from . import metrics
 from ._native import Core
 from .handler import McpHandler
+from .kernels import connection_file
 from .private_socket import PrivateSocket
 
 
@@ -43,6 +46,9 @@ class CellbridgeApp(ExtensionApp):
         3600, min=0, config=True, help="The most seconds that a call waits for a run."
     )
     read_only = Bool(False, config=True, help="Whether agents may only read, whoever they work for.")
+    allowed_tools = List(
+        Unicode(), config=True, help="The only tools that agents are offered; all, if none is named."
+    )
 
     _told = (
         "document_url",
@@ -56,6 +62,7 @@ class CellbridgeApp(ExtensionApp):
         "execution_timeout",
         "max_execution_timeout",
         "read_only",
+        "allowed_tools",
     )
     _socket: PrivateSocket | None = None
     _core: Core | None = None
@@ -78,12 +85,14 @@ class CellbridgeApp(ExtensionApp):
             self._socket = PrivateSocket(self.serverapp)
             told = {trait: getattr(self, trait) for trait in self._told}
             told |= {"socket": self._socket.path, "base_url": self.serverapp.base_url}
-            self._core = Core(json.dumps(told))
+            self._core = Core(json.dumps(told), partial(connection_file, self.serverapp))
+            metrics.show(self._core)
         return self._core
 
     async def stop_extension(self) -> None:
         core, socket = self._core, self._socket
         if core is not None:
+            metrics.hide(core)
             await core.close(asyncio.get_running_loop())
         if socket is not None:
             await socket.close()

@@ -44,6 +44,7 @@ pub(crate) async fn serve(options: jupyter_args::Jupyter) -> anyhow::Result<()> 
         prefix: String::new(),
         notebook: given(options.document_id.as_deref()).map(str::to_owned),
         kernel: either(options.code_sandbox_id.as_deref(), "RUNTIME_ID"),
+        direct: None,
     });
     let dialer: Arc<dyn Connector> = Dialer::new(reach, Some(place.clone()));
     let images = if options.allow_img_output { options.max_images as usize } else { 0 };

@@ -71,6 +71,7 @@ impl Dialer {
                 prefix: base,
                 notebook: address.notebook,
                 kernel: None,
+                direct: None,
             })
         });
         // Before the answer is yes.

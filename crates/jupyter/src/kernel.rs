@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
-use ::kernel::{Client, KernelError, Status, connect_websocket};
+use ::kernel::{self as messaging, Client, KernelError, Status, connect_websocket};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use rest::{KernelModel, Kernelspec};
@@ -38,12 +38,21 @@ struct Known {
     used: Option<SystemTime>,
     /// When it was last known to be there.
     seen: Option<Instant>,
+    /// The server counts our connection among its own.
+    is_counted: bool,
     /// How it is known to be no more.
     gone: Option<String>,
     /// It is the kernel of no notebook's session, and ends with us.
     is_scratch: bool,
     /// We started it, for a notebook.
     is_ours: bool,
+}
+
+impl Known {
+    /// How many of the connections that the server counts are ours.
+    fn our_connections(&self) -> u64 {
+        u64::from(self.is_counted && self.client.as_ref().is_some_and(|client| !is_dead(client)))
+    }
 }
 
 impl ServerKernel {
@@ -55,6 +64,7 @@ impl ServerKernel {
             client: None,
             used: None,
             seen: None,
+            is_counted: false,
             gone: None,
             is_scratch: false,
             is_ours: false,
@@ -106,9 +116,7 @@ impl ServerKernel {
     pub(crate) fn is_only_ours(&self) -> bool {
         let known = self.known();
         let is_idle = known.model.execution_state.as_deref() == Some("idle");
-        known.is_ours
-            && is_idle
-            && known.model.connections.is_some_and(|all| all <= u64::from(known.client.is_some()))
+        known.is_ours && is_idle && known.model.connections.is_some_and(|all| all <= known.our_connections())
     }
 
     pub(crate) fn is_scratch(&self) -> bool {
@@ -168,9 +176,19 @@ impl ServerKernel {
     }
 
     async fn connect(&self) -> Result<Client, Error> {
-        let server = self.link.apart().await.map_err(failure::of)?;
-        let dial = Arc::new(Channels { server, kernel: self.id.clone(), is_limited: self.link.is_limited() });
-        let client = match connect_websocket(dial, START, std::future::pending()).await {
+        let direct = match &self.link.direct {
+            Some(direct) => direct.connection(&self.id).await,
+            None => None,
+        };
+        let connected = if let Some(info) = &direct {
+            messaging::connect(info, START, std::future::pending()).await
+        } else {
+            let server = self.link.apart().await.map_err(failure::of)?;
+            let (kernel, is_limited) = (self.id.clone(), self.link.is_limited());
+            let dial = Arc::new(Channels { server, kernel, is_limited });
+            connect_websocket(dial, START, std::future::pending()).await
+        };
+        let client = match connected {
             Ok(client) => client,
             Err(error) => {
                 // It may have been shut down meanwhile.
@@ -180,6 +198,7 @@ impl ServerKernel {
         };
         self.follow(&client);
         let mut known = self.known();
+        known.is_counted = direct.is_none();
         known.client = Some(client.clone());
         known.used = Some(SystemTime::now());
         known.seen = Some(Instant::now());
@@ -266,9 +285,12 @@ impl ServerKernel {
         let found = self.link.call(None, |server| async move { server.kernel(&self.id).await }).await?;
         let Some(model) = found else { return Ok(false) };
         self.update(model.clone(), None);
-        let is_connected = self.known().client.as_ref().is_some_and(|client| !is_dead(client));
+        let (ours, is_connected) = {
+            let known = self.known();
+            (known.our_connections(), known.client.as_ref().is_some_and(|client| !is_dead(client)))
+        };
         let is_busy = model.execution_state.as_deref() == Some("busy");
-        if model.connections.is_some_and(|all| all > u64::from(is_connected)) || is_busy && !is_connected {
+        if model.connections.is_some_and(|all| all > ours) || is_busy && !is_connected {
             return Ok(true);
         }
         let sessions = self.link.call(None, |server| async move { server.sessions().await }).await?;

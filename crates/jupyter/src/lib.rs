@@ -21,9 +21,10 @@ mod stored;
 mod testing;
 mod time;
 
+pub use ::kernel::ConnectionInfo;
 pub use connect::Dialer;
 pub use server::Jupyter;
-pub use settings::{Settings, Source};
+pub use settings::{Direct, Settings, Source};
 
 /// Lines for people while something is prepared.
 type Lines = tokio::sync::mpsc::Sender<String>;

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rest::{Address, Credentials, Kind, Options, RestError, Server, discover};
 use tokio::sync::mpsc;
 use workspace::Error;
 
-use crate::settings::Source;
+use crate::settings::{Direct, Source};
 use crate::{Lines, failure};
 
 /// How long a Hub may take to start a server while somebody sees its progress, and while nobody does: clients give up on
@@ -27,6 +27,8 @@ pub(crate) struct Link {
     options: Options,
     /// The pause between two attempts to reach it, if it was set.
     pub(crate) reconnect: Option<Duration>,
+    /// The way to its kernels, if there is one beside the server.
+    pub(crate) direct: Option<Arc<dyn Direct>>,
     found: Mutex<Option<Server>>,
     /// Whether kernels' channels are served by jupyter-server-documents, which drops no output.
     is_unlimited: AtomicBool,
@@ -43,6 +45,7 @@ impl Link {
             is_unlimited: AtomicBool::new(false),
             preparing: tokio::sync::Mutex::default(),
             reconnect: None,
+            direct: None,
         }
     }
 
@@ -64,7 +67,9 @@ impl Link {
     /// What to call it, without secrets.
     pub(crate) fn title(&self) -> String {
         match (&*self.found(), &self.source) {
-            (_, Source::Given { credentials: Credentials::Forwarded(_), .. }) => "this Jupyter server".to_owned(),
+            (_, Source::Given { credentials: Credentials::Forwarded(_), .. }) => {
+                "this Jupyter server".to_owned()
+            }
             (Some(server), _) => format!("the Jupyter server at {}", server.base()),
             (None, Source::Given { url, .. }) => match Address::parse(url) {
                 Ok(address) => format!("the Jupyter server at {}", address.base),

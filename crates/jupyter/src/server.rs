@@ -39,10 +39,13 @@ pub struct Jupyter {
 impl Jupyter {
     /// Contacts nothing.
     pub fn new(settings: Settings) -> Arc<Self> {
-        let Settings { documents, kernels, reconnect, options, prefix, notebook, kernel } = settings;
+        let Settings { documents, kernels, reconnect, options, prefix, notebook, kernel, direct } = settings;
         let prefix = Prefix::new(prefix);
-        let link = Arc::new(Link::new(documents, options.clone()).reconnecting(reconnect));
-        let kernel_link = kernels.map_or_else(|| link.clone(), |source| Arc::new(Link::new(source, options)));
+        let mut link = Link::new(documents, options.clone()).reconnecting(reconnect);
+        let mut kernel_link = kernels.map(|source| Link::new(source, options));
+        kernel_link.as_mut().unwrap_or(&mut link).direct = direct;
+        let link = Arc::new(link);
+        let kernel_link = kernel_link.map_or_else(|| link.clone(), Arc::new);
         Arc::new(Self {
             documents: Documents::new(link.clone(), prefix.clone()),
             kernels: Kernels::new(kernel_link.clone(), prefix.clone(), kernel),

@@ -2,8 +2,11 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+use kernel::ConnectionInfo;
 use rest::{Credentials, Options};
 
 /// Where a server is.
@@ -37,6 +40,14 @@ pub struct Settings {
     pub notebook: Option<String>,
     /// The kernel to use for whatever names no other.
     pub kernel: Option<String>,
+    /// Where kernels can be spoken to without the server between.
+    pub direct: Option<Arc<dyn Direct>>,
+}
+
+/// Knows where the kernels of a server listen, because it lives in it.
+pub trait Direct: fmt::Debug + Send + Sync {
+    /// The sockets of a kernel; `None` if only the server reaches them.
+    fn connection<'a>(&'a self, kernel: &'a str) -> BoxFuture<'a, Option<ConnectionInfo>>;
 }
 
 // The address may hold a token.

@@ -38,7 +38,8 @@ struct OverZmq {
 impl Way for OverZmq {
     type Transport = Sockets;
 
-    const QUESTIONED: &'static [Channel] = &[Channel::Shell];
+    /// A kernel that others started may be at work.
+    const QUESTIONED: &'static [Channel] = &[Channel::Shell, Channel::Control];
     const PAUSE: Duration = Duration::from_millis(20);
     const UNREACHED: &'static str = "it does not listen";
 

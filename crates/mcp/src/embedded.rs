@@ -35,7 +35,7 @@ impl Embedded {
     /// Serves `server` until `shutdown`.
     pub fn new(server: &Server, shutdown: &CancellationToken) -> Self {
         // Calls without the protocol share a session: whoever makes them has none.
-        let session = Arc::new(server.session(shutdown));
+        let session = Arc::new(server.no_session(shutdown));
         let plain = Router::new()
             .route("/mcp/healthz", get(health))
             .route("/mcp/tools/list", get(list))
@@ -56,9 +56,15 @@ impl Embedded {
     }
 }
 
-async fn health() -> Json<Value> {
+async fn health(State(session): State<Arc<Session>>) -> Json<Value> {
+    let runs = session.desk.as_ref().map(|desk| desk.workspace().journal().runs()).unwrap_or_default();
+    let metrics = session.counted.metrics();
+    let calls = metrics.calls().into_iter();
     Json(json!({
         "status": "healthy",
+        "sessions": metrics.sessions(),
+        "runs": runs.iter().filter(|run| !run.state().is_over()).count(),
+        "tool_calls": calls.map(|(_, calls)| calls.answered + calls.abandoned).sum::<u64>(),
         "extension": "cellbridge",
         "version": env!("CARGO_PKG_VERSION"),
     }))

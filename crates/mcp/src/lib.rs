@@ -13,6 +13,7 @@ mod embedded;
 mod guard;
 mod hangup;
 mod http;
+mod metrics;
 mod outbox;
 mod permissions;
 mod prompts;
@@ -29,7 +30,8 @@ mod tools;
 pub use embedded::Embedded;
 pub use guard::Guard;
 pub use http::{HttpError, serve_http};
-pub use permissions::Permissions;
+pub use metrics::{Calls, Metrics};
+pub use permissions::{Permissions, Policy};
 pub use server::Server;
 pub use stdio::{StdioError, serve_stdio};
 

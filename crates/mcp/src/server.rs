@@ -21,6 +21,8 @@ use tokio::sync::watch::{self, error::RecvError};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use workspace::{Error, Relay, Workspace};
 
+use crate::metrics::{Counted, Metrics};
+use crate::permissions::Policy;
 use crate::subscriptions::Subscriptions;
 use crate::{prompts, raw, resources, tools};
 
@@ -29,17 +31,31 @@ use crate::{prompts, raw, resources, tools};
 pub struct Server {
     workspace: Option<Arc<Workspace>>,
     relay: Option<Arc<dyn Relay>>,
+    policy: Arc<Policy>,
+    metrics: Arc<Metrics>,
 }
 
 impl Server {
     /// Serves the tools of `relay`.
     pub fn new(relay: Arc<dyn Relay>) -> Self {
-        Self { workspace: None, relay: Some(relay) }
+        Self { workspace: None, relay: Some(relay), policy: Arc::default(), metrics: Arc::default() }
     }
 
     /// Serves the notebook tools on `workspace`, and those of `relay` beside them.
     pub fn with_workspace(workspace: Arc<Workspace>, relay: Option<Arc<dyn Relay>>) -> Self {
-        Self { workspace: Some(workspace), relay }
+        Self { workspace: Some(workspace), relay, policy: Arc::default(), metrics: Arc::default() }
+    }
+
+    /// Offers no more of the notebook tools than `policy` does.
+    #[must_use]
+    pub fn offering(self, policy: Policy) -> Self {
+        Self { policy: Arc::new(policy), ..self }
+    }
+
+    /// Counts what agents do in `metrics`.
+    #[must_use]
+    pub fn counting(self, metrics: Arc<Metrics>) -> Self {
+        Self { metrics, ..self }
     }
 
     /// Whether the tool wants arguments repeated in HTTP headers (SEP-2243), which `rmcp` checks.
@@ -55,11 +71,22 @@ impl Server {
 
     /// The handler of one agent's session; `ended` tells it that the agent has gone.
     pub(crate) fn session(&self, ended: &CancellationToken) -> Session {
+        self.desk(ended, Counted::new(self.metrics.clone()))
+    }
+
+    /// The same for those who speak without the protocol, all together.
+    pub(crate) fn no_session(&self, ended: &CancellationToken) -> Session {
+        self.desk(ended, Counted::no_session(self.metrics.clone()))
+    }
+
+    fn desk(&self, ended: &CancellationToken, counted: Counted) -> Session {
         let over = ended.child_token();
         let log_level = Mutex::new(LoggingLevel::Debug);
         Session {
             desk: self.workspace.clone().map(workspace::Session::new),
             relay: self.relay.clone(),
+            policy: self.policy.clone(),
+            counted,
             over: over.clone(),
             _guard: over.drop_guard(),
             log_level,
@@ -81,6 +108,8 @@ pub(crate) struct Session {
     /// The agent's notebooks, where there is a workspace.
     pub(crate) desk: Option<workspace::Session>,
     pub(crate) relay: Option<Arc<dyn Relay>>,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) counted: Counted,
     /// Cancelled when the session is over, so that nothing that serves it outlives it.
     pub(crate) over: CancellationToken,
     _guard: DropGuard,
@@ -107,7 +136,7 @@ impl Session {
     /// The tools as they stand at this moment.
     pub(crate) fn tools(&self) -> Vec<workspace::Tool> {
         let own = self.desk.iter().flat_map(|desk| tools::list(tools::Abilities::of(desk)));
-        let mut tools: Vec<_> = own.cloned().collect();
+        let mut tools: Vec<_> = own.filter(|tool| self.policy.offers(&tool.name)).cloned().collect();
         tools.extend(self.relay.iter().flat_map(|relay| relay.tools()));
         tools
     }

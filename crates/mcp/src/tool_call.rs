@@ -70,13 +70,18 @@ impl Session {
         if let Some(session) = self.desk.as_ref().filter(|_| tools::serves(&call.name)) {
             let Call { name, params, reports, wants_progress } = call;
             let Asking { cancelled, person, is_stateless, may } = asking;
+            self.policy.check(&name)?;
+            let may = may.under(&self.policy);
             may.check(&name)?;
             if is_stateless {
                 session.be_stateless();
             }
             let context =
-                tools::Context { session, reports, wants_progress, cancelled, is_stateless, person };
-            return tools::call(&name, &params, &context).await.and_then(tools::Answer::into_result);
+                tools::Context { session, reports, wants_progress, cancelled, is_stateless, person, may };
+            let timing = self.counted.metrics().begin(&name);
+            let answer = tools::call(&name, &params, &context).await;
+            timing.end(answer.as_ref().map_or(true, |answer| answer.is_error));
+            return answer.and_then(tools::Answer::into_result);
         }
         match &self.relay {
             Some(relay) => relay.call(call).await,

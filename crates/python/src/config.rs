@@ -1,5 +1,6 @@
 //! What the person who runs the Jupyter server has set, as the extension writes it down.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -34,6 +35,7 @@ pub(crate) struct Config {
     #[serde(deserialize_with = "seconds")]
     pub(crate) max_execution_timeout: Duration,
     pub(crate) read_only: bool,
+    pub(crate) allowed_tools: BTreeSet<String>,
 }
 
 /// Which server.
@@ -69,6 +71,11 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 impl Config {
     pub(crate) fn documents(&self) -> (&Whereabouts, Credentials) {
         (&self.document_url, login(self.document_token.as_deref()))
+    }
+
+    /// Whether the kernels are those of the server that we live in.
+    pub(crate) fn has_kernels(&self) -> bool {
+        self.runtime_url == Whereabouts::Here
     }
 
     /// The server of the kernels, if that is another.

@@ -1,14 +1,12 @@
 //! What the extension holds: the faces of its users.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use mcp::Permissions;
+use mcp::{Metrics, Permissions};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -18,10 +16,11 @@ use crate::config::Config;
 use crate::face::Face;
 use crate::future::{self, guarded};
 use crate::http::{self, Answer};
+use crate::managers::Managers;
 use crate::runtime;
 
 /// How long the end may take. Jupyter Server waits for it before it ends its kernels.
-const CLOSING: Duration = Duration::from_secs(5);
+const CLOSING: Duration = Duration::from_secs(2);
 
 /// Answers the requests of one Jupyter server's users.
 #[pyclass(frozen, module = "cellbridge._native")]
@@ -29,24 +28,30 @@ pub struct Core(Option<Arc<Shared>>);
 
 struct Shared {
     config: Config,
+    connection: Py<PyAny>,
     faces: Mutex<HashMap<String, Arc<Face>>>,
     shutdown: CancellationToken,
-    requests: AtomicU64,
+    metrics: Arc<Metrics>,
 }
+
+/// Users, sessions, runs, and for each tool its calls.
+type Counts = (usize, u64, usize, Vec<(&'static str, u64, u64, u64, f64)>);
 
 #[pymethods]
 impl Core {
-    /// `config` is JSON. Starts nothing.
+    /// `config` is JSON. `connection` takes a kernel's id and gives the text of its connection file, or `None` if it is
+    /// reached through the server only; it is called on the server's loop. Starts nothing.
     #[new]
-    fn new(config: &str) -> PyResult<Self> {
+    fn new(config: &str, connection: Py<PyAny>) -> PyResult<Self> {
         guarded(|| {
             let config = serde_json::from_str(config)
                 .map_err(|error| PyValueError::new_err(format!("cellbridge's configuration: {error}")))?;
             Ok(Self(Some(Arc::new(Shared {
                 config,
+                connection,
                 faces: Mutex::default(),
                 shutdown: CancellationToken::new(),
-                requests: AtomicU64::new(0),
+                metrics: Arc::default(),
             }))))
         })
     }
@@ -73,12 +78,10 @@ impl Core {
             let request = http::request(method, path, &headers, Bytes::from_owner(body))?;
             let face = {
                 let _entered = runtime.enter();
-                shared.face(user, &headers)
+                shared.face(user, &headers, event_loop)
             };
-            shared.requests.fetch_add(1, Ordering::Relaxed);
             let (read, write, execute) = may;
-            let may_change = !shared.config.read_only;
-            let may = Permissions { read, write: write && may_change, execute: execute && may_change };
+            let may = Permissions { read, write, execute };
             let over = shared.shutdown.clone();
             let answer = async move { Answer::collect(face.embedded.answer(request, may).await).await };
             future::spawn(event_loop, runtime, answer, move |py, answer| match answer {
@@ -88,18 +91,17 @@ impl Core {
         })
     }
 
-    /// Counters, in the text format of Prometheus.
-    fn metrics(&self) -> PyResult<String> {
+    /// `(users, sessions, runs under way, [(tool, answered, failed, abandoned, seconds)])`.
+    fn metrics(&self) -> PyResult<Counts> {
         guarded(|| {
             let shared = self.shared()?;
-            let (users, requests) = (shared.faces().len(), shared.requests.load(Ordering::Relaxed));
-            let mut text = String::new();
-            for (name, kind, value) in
-                [("users", "gauge", users as u64), ("requests_total", "counter", requests)]
-            {
-                let _ = write!(text, "# TYPE cellbridge_{name} {kind}\ncellbridge_{name} {value}\n");
-            }
-            Ok(text)
+            let faces: Vec<_> = shared.faces().values().cloned().collect();
+            let is_going = |run: &Arc<workspace::Run>| !run.state().is_over();
+            let runs = faces.iter().flat_map(|face| face.workspace.journal().runs()).filter(is_going).count();
+            let calls = shared.metrics.calls().into_iter();
+            let calls =
+                calls.map(|(tool, it)| (tool, it.answered, it.failed, it.abandoned, it.time.as_secs_f64()));
+            Ok((faces.len(), shared.metrics.sessions(), runs, calls.collect()))
         })
     }
 
@@ -139,13 +141,14 @@ impl Drop for Core {
 
 impl Shared {
     /// The face of a user, who is known by `headers` from now on.
-    fn face(&self, user: &str, headers: &[(String, String)]) -> Arc<Face> {
+    fn face(&self, user: &str, headers: &[(String, String)], event_loop: &Bound<'_, PyAny>) -> Arc<Face> {
         let mut faces = self.faces();
         if let Some(face) = faces.get(user) {
             face.identity.replace(headers);
             return face.clone();
         }
-        let face = Arc::new(Face::new(&self.config, headers, &self.shutdown));
+        let managers = Managers::new(event_loop, &self.connection);
+        let face = Arc::new(Face::new(&self.config, headers, managers, self.metrics.clone(), &self.shutdown));
         faces.insert(user.to_owned(), face.clone());
         face
     }

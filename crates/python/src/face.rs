@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use jupyter::{Jupyter, Settings, Source};
-use mcp::{Embedded, Server};
+use jupyter::{Direct, Jupyter, Settings, Source};
+use mcp::{Embedded, Metrics, Policy, Server};
 use render::Budget;
 use rest::{Credentials, Forwarded, Options, Proxies};
 use tokio_util::sync::CancellationToken;
 use workspace::Workspace;
 
 use crate::config::{Config, Whereabouts};
+use crate::managers::Managers;
 
 /// One user's notebooks, runs and sessions, and what the user was last known by.
 pub(crate) struct Face {
@@ -20,7 +21,13 @@ pub(crate) struct Face {
 
 impl Face {
     /// Contacts nothing. Needs to be called within the runtime.
-    pub(crate) fn new(config: &Config, headers: &[(String, String)], shutdown: &CancellationToken) -> Self {
+    pub(crate) fn new(
+        config: &Config,
+        headers: &[(String, String)],
+        managers: Managers,
+        metrics: Arc<Metrics>,
+        shutdown: &CancellationToken,
+    ) -> Self {
         let identity = Arc::new(Forwarded::new(headers));
         let source = |(whereabouts, login): (&Whereabouts, Credentials)| match whereabouts {
             Whereabouts::Here => Source::Given {
@@ -42,6 +49,7 @@ impl Face {
             prefix: String::new(),
             notebook: config.document_id.clone(),
             kernel: config.runtime_id.clone(),
+            direct: config.has_kernels().then(|| Arc::new(managers) as Arc<dyn Direct>),
         });
         let settings = workspace::Settings {
             budget: Budget { characters: config.max_characters, images: config.max_images },
@@ -49,7 +57,9 @@ impl Face {
             most_patience: config.max_execution_timeout,
         };
         let workspace = Workspace::with_connector(place, settings, None);
-        let embedded = Embedded::new(&Server::with_workspace(workspace.clone(), None), shutdown);
+        let policy = Policy { is_read_only: config.read_only, tools: config.allowed_tools.clone() };
+        let server = Server::with_workspace(workspace.clone(), None).offering(policy).counting(metrics);
+        let embedded = Embedded::new(&server, shutdown);
         Self { identity, embedded, workspace }
     }
 }

@@ -37,7 +37,7 @@ impl Error {
         Self::new(
             Side::Agent,
             format!("There is no kernel with the id {id:?}."),
-            "list_kernels shows those that there are; leave kernel_id out to use the notebook's own, or say NEW.",
+            "list_kernels shows those that there are; leave kernel_id out to use the notebook's own. use_notebook takes NEW for another.",
         )
     }
 }

@@ -55,6 +55,7 @@ async fn the_first_place_is_found_by_its_address() {
         prefix: String::new(),
         notebook: None,
         kernel: None,
+        direct: None,
     });
     let dialer = Dialer::new(Options::default(), Some(first));
     for token in [None, Some("right")] {

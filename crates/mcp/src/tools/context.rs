@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{Error, Opened, Progress, Report, Session, Side};
 
 use super::arguments::Arguments;
+use crate::permissions::Permissions;
 
 /// One call of a tool.
 pub(crate) struct Context<'a> {
@@ -24,6 +25,8 @@ pub(crate) struct Context<'a> {
     pub(crate) is_stateless: bool,
     /// The person behind the agent, where the agent can ask.
     pub(crate) person: Option<&'a dyn Person>,
+    /// What its user may do, beyond the tool itself.
+    pub(crate) may: Permissions,
 }
 
 /// Somebody who can be asked for a line.

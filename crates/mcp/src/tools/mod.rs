@@ -206,18 +206,28 @@ pub(crate) fn list(abilities: Abilities) -> impl Iterator<Item = &'static worksp
 
 /// Whether a call of that name is for these tools, by a name of today or an older one.
 pub(crate) fn serves(name: &str) -> bool {
-    known(name).is_some() || older_names::translate(name).is_some()
+    today(name).is_some()
+}
+
+/// What a tool is called today.
+pub(crate) fn today(name: &str) -> Option<&'static str> {
+    older_names::translate(name).or_else(|| known(name))
+}
+
+/// The name itself, and that of today if it is an older one.
+pub(crate) fn names(name: &str) -> impl Iterator<Item = &str> {
+    [Some(name), older_names::translate(name)].into_iter().flatten()
 }
 
 /// What somebody must be allowed in order to call the tool, by a name of today or an older one.
 pub(crate) fn right(name: &str) -> Option<Right> {
-    let today = older_names::translate(name).or_else(|| known(name))?;
+    let today = today(name)?;
     TOOLS.iter().zip(&*RIGHTS).find(|(tool, _)| tool.name == today).map(|(_, right)| *right)
 }
 
 /// Runs a tool. `params` are those of the `tools/call`.
 pub(crate) async fn call(name: &str, params: &RawValue, context: &Context<'_>) -> Outcome {
-    let Some(today) = older_names::translate(name).or_else(|| known(name)) else {
+    let Some(today) = today(name) else {
         return Err(arguments::refused(format!("There is no tool {name:?}.")));
     };
     let mut arguments = Arguments::read(today, params)?;

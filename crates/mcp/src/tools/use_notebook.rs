@@ -10,7 +10,7 @@ use super::arguments::{Arguments, refused};
 use super::cells::brief;
 use super::context::{Context, Outcome};
 use super::schema::Schema;
-use super::{Effect, Tool};
+use super::{Effect, Right, Tool};
 
 /// The cells that are shown at once.
 const FIRST_CELLS: usize = 20;
@@ -50,6 +50,12 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         id: arguments.optional_text("kernel_id")?,
         name: arguments.optional_text("kernel_name")?,
     };
+    if mode == Mode::Create {
+        context.may.permit(Right::Write, "use_notebook with mode \"create\"")?;
+    }
+    if wish.id.is_some() || wish.name.is_some() {
+        context.may.permit(Right::Execute, "use_notebook with a kernel of choice")?;
+    }
     if let Some(id) = wish.id.as_deref().filter(|id| *id != "NEW") {
         session.kernel(id).await?;
     }

@@ -1,0 +1,158 @@
+//! What agents do, counted for those who run the server.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::tools;
+
+/// Counts of all who share it.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    sessions: AtomicI64,
+    calls: Mutex<BTreeMap<&'static str, Calls>>,
+}
+
+/// The calls of one tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Calls {
+    /// How many were answered.
+    pub answered: u64,
+    /// Of these, how many with an error.
+    pub failed: u64,
+    /// How many were taken back by the agent, or had theirs go away.
+    pub abandoned: u64,
+    /// How long all of them took together.
+    pub time: Duration,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy)]
+enum Ended {
+    Well,
+    Badly,
+    Abandoned,
+}
+
+impl Metrics {
+    /// How many sessions of agents there are.
+    pub fn sessions(&self) -> u64 {
+        self.sessions.load(Ordering::Relaxed).try_into().unwrap_or_default()
+    }
+
+    /// The calls of each tool that was called, by its name.
+    pub fn calls(&self) -> Vec<(&'static str, Calls)> {
+        self.tallies().iter().map(|(name, calls)| (*name, *calls)).collect()
+    }
+
+    /// Counts a call from here on. Names of unknown tools are not kept: there is no end to them.
+    pub(crate) fn begin(&self, tool: &str) -> Timing<'_> {
+        Timing { metrics: self, tool: tools::today(tool), start: Instant::now(), ended: Ended::Abandoned }
+    }
+
+    fn count(&self, name: &'static str, ended: Ended, time: Duration) {
+        let mut tallies = self.tallies();
+        let calls = tallies.entry(name).or_default();
+        match ended {
+            Ended::Well => calls.answered += 1,
+            Ended::Badly => {
+                calls.answered += 1;
+                calls.failed += 1;
+            }
+            Ended::Abandoned => calls.abandoned += 1,
+        }
+        calls.time += time;
+    }
+
+    fn tallies(&self) -> MutexGuard<'_, BTreeMap<&'static str, Calls>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that is under way; one that is dropped before its end was abandoned.
+pub(crate) struct Timing<'a> {
+    metrics: &'a Metrics,
+    tool: Option<&'static str>,
+    start: Instant,
+    ended: Ended,
+}
+
+impl Timing<'_> {
+    pub(crate) fn end(mut self, is_error: bool) {
+        self.ended = if is_error { Ended::Badly } else { Ended::Well };
+    }
+}
+
+impl Drop for Timing<'_> {
+    fn drop(&mut self) {
+        if let Some(tool) = self.tool {
+            self.metrics.count(tool, self.ended, self.start.elapsed());
+        }
+    }
+}
+
+/// A session, counted as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    metrics: Arc<Metrics>,
+    sessions: i64,
+}
+
+impl Counted {
+    pub(crate) fn new(metrics: Arc<Metrics>) -> Self {
+        Self::count(metrics, 1)
+    }
+
+    /// For calls of whoever has no session.
+    pub(crate) fn no_session(metrics: Arc<Metrics>) -> Self {
+        Self::count(metrics, 0)
+    }
+
+    fn count(metrics: Arc<Metrics>, sessions: i64) -> Self {
+        metrics.sessions.fetch_add(sessions, Ordering::Relaxed);
+        Self { metrics, sessions }
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.metrics.sessions.fetch_sub(self.sessions, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_counted_by_tool_and_end() {
+        let metrics = Metrics::default();
+        metrics.begin("read_cell").end(false);
+        metrics.begin("read_cell").end(true);
+        drop(metrics.begin("execute_cell"));
+        metrics.begin("no such tool").end(false);
+        let counts: Vec<_> = metrics
+            .calls()
+            .into_iter()
+            .map(|(name, it)| (name, it.answered, it.failed, it.abandoned))
+            .collect();
+        assert_eq!(counts, [("execute_cell", 0, 0, 1), ("read_cell", 2, 1, 0)]);
+    }
+
+    #[test]
+    fn sessions_are_counted_while_they_live() {
+        let metrics = Arc::new(Metrics::default());
+        let (one, two) = (Counted::new(metrics.clone()), Counted::new(metrics.clone()));
+        let _nobody = Counted::no_session(metrics.clone());
+        assert_eq!(metrics.sessions(), 2);
+        drop(one);
+        assert_eq!(metrics.sessions(), 1);
+        drop(two);
+        assert_eq!(metrics.sessions(), 0);
+    }
+}
