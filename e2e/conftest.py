@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from home import Home
-from jupyter_program import jupyter_program
+from jupyter_inside import InsideServer, program_at
 from jupyter_server import JupyterServer, SharedServers
 from notebook_server import NotebookServer, notebook_server
 from server import page_server
@@ -60,9 +60,17 @@ def jupyter(form: str, jupyter_servers: SharedServers) -> Iterator[JupyterServer
 
 
 @pytest.fixture(scope="module")
-def at_server(jupyter: JupyterServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookServer]:
-    """The program at that server, shared by the tests of one file."""
-    with jupyter_program(jupyter, tmp_path_factory.mktemp("home")) as program:
+def mode() -> str:
+    """Where the program is; files whose tests also run inside of servers say so."""
+    return "beside"
+
+
+@pytest.fixture(scope="module")
+def at_server(
+    jupyter: JupyterServer, mode: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[NotebookServer | InsideServer]:
+    """The program at that server, or in it, shared by the tests of one file."""
+    with program_at(jupyter, mode, tmp_path_factory.mktemp("home")) as program:
         yield program
 
 
@@ -70,3 +78,15 @@ def at_server(jupyter: JupyterServer, tmp_path_factory: pytest.TempPathFactory) 
 def path(request: pytest.FixtureRequest) -> str:
     """A notebook's path of this test's own."""
     return re.sub(r"\W+", "-", request.node.name).strip("-") + ".ipynb"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what `only_beside` says has no meaning inside of a server."""
+    left_out = [item for item in items if item.get_closest_marker("only_beside") and _is_inside(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _is_inside(item: pytest.Item) -> bool:
+    place = getattr(item, "callspec").params.get("place")
+    return place is not None and place.mode == "inside"

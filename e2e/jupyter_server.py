@@ -50,11 +50,13 @@ class JupyterServer:
         folder: Path,
         *options: str,
         token: str = TOKEN,
+        base_url: str = "/",
         limits: Callable[[], None] | None = None,
         environment: dict[str, str] | None = None,
     ) -> None:
         self.form = form
         self.token = token
+        self.base_url = base_url
         self.options = options
         self.limits = limits
         self.port = free_port()
@@ -69,7 +71,7 @@ class JupyterServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/"
+        return f"http://127.0.0.1:{self.port}{self.base_url}"
 
     @property
     def runtime(self) -> Path:
@@ -94,6 +96,7 @@ class JupyterServer:
             "ServerApp.ip": "127.0.0.1",
             "ServerApp.port": self.port,
             "ServerApp.port_retries": 0,
+            "ServerApp.base_url": self.base_url,
             "ServerApp.open_browser": False,
             "ServerApp.root_dir": self.root,
             "IdentityProvider.token": self.token,

@@ -8,18 +8,29 @@ import signal
 import pytest
 
 from agents.python_sdk import python_agent
+from jupyter_inside import BESIDE, INSIDE, Place, only_beside, program_at
 from jupyter_notebooks import write_notebook
 from jupyter_program import at_jupyter, is_on_disk, jupyter_program
-from jupyter_server import FORMS, JupyterServer, jupyter_server
+from jupyter_server import JupyterServer, jupyter_server
 from notebook_desk import Desk, gate, id_in, run_in
 from notebook_files import printed
 from notebook_server import NotebookServer
 from processes import until
 
 
-@pytest.fixture(scope="module", params=FORMS)
-def form(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(scope="module", params=[*BESIDE, INSIDE], ids="-".join)
+def place(request: pytest.FixtureRequest) -> Place:
     return request.param
+
+
+@pytest.fixture(scope="module")
+def form(place: Place) -> str:
+    return place.form
+
+
+@pytest.fixture(scope="module")
+def mode(place: Place) -> str:
+    return place.mode
 
 
 async def _process(desk: Desk) -> int:
@@ -178,6 +189,7 @@ async def test_input_is_asked_for_and_answered(at_server: NotebookServer, path: 
         assert "Hello Ada" in printed(desk.cell(id_in(waiting)))
 
 
+@only_beside("there, the program ends before the server does")
 async def test_kernels_outlive_the_program_as_the_server_says_and_are_joined_again(
     jupyter: JupyterServer, tmp_path_factory: pytest.TempPathFactory, path: str
 ) -> None:
@@ -194,13 +206,13 @@ async def test_kernels_outlive_the_program_as_the_server_says_and_are_joined_aga
 
 
 async def test_a_server_that_limits_output_loses_none_unsaid(
-    tmp_path_factory: pytest.TempPathFactory, form: str, path: str
+    tmp_path_factory: pytest.TempPathFactory, form: str, mode: str, path: str
 ) -> None:
     """The server drops what a kernel prints too fast; what is missing must come another way, or be counted."""
     options = ("--ZMQChannelsWebsocketConnection.iopub_msg_rate_limit=100",)
     with (
         jupyter_server(form, tmp_path_factory.mktemp("limited"), *options) as server,
-        jupyter_program(server, tmp_path_factory.mktemp("home")) as program,
+        program_at(server, mode, tmp_path_factory.mktemp("home")) as program,
     ):
         async with at_jupyter(program, path) as desk:
             # A line is one message of the kernel: written in one piece, and flushed.

@@ -6,9 +6,10 @@ import re
 import pytest
 
 from agents.python_sdk import python_agent
+from jupyter_inside import BESIDE, INSIDE, Place
 from jupyter_notebooks import write_notebook
 from jupyter_program import at_jupyter, is_on_disk
-from jupyter_server import FORMS, JupyterServer
+from jupyter_server import JupyterServer
 from notebook_desk import Desk, gate, run_in
 from notebook_files import printed, sources
 from notebook_server import NotebookServer
@@ -18,9 +19,19 @@ FRESH_KERNELS = 3
 PRINTS = 5000
 
 
-@pytest.fixture(scope="module", params=FORMS)
-def form(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(scope="module", params=[*BESIDE, INSIDE], ids="-".join)
+def place(request: pytest.FixtureRequest) -> Place:
     return request.param
+
+
+@pytest.fixture(scope="module")
+def form(place: Place) -> str:
+    return place.form
+
+
+@pytest.fixture(scope="module")
+def mode(place: Place) -> str:
+    return place.mode
 
 
 async def test_a_notebook_of_24_megabytes_is_read_and_edited_whole(

@@ -7,6 +7,7 @@ mod browser;
 mod node;
 mod python;
 mod stamp;
+mod wheel;
 
 use std::path::PathBuf;
 
@@ -29,7 +30,7 @@ pub(crate) struct Parts {
     pub(crate) servers: Servers,
 }
 
-/// The interpreters whose environments hold Jupyter servers.
+/// The interpreters whose environments hold Jupyter servers, with our own package inside.
 pub(crate) struct Servers {
     /// Without anything for working together.
     pub(crate) plain: PathBuf,
@@ -45,11 +46,12 @@ pub(crate) fn all(project: &Project) -> Result<Parts> {
     let chromium = browser::provide()?;
     let environment = environment(project)?;
     let node_modules = node::provide(project, &environment)?;
-    let servers = Servers {
-        plain: python::provide(project, Purpose::PlainServer)?.python,
-        collaboration: collaboration_server(project)?.python,
-        documents: python::provide(project, Purpose::DocumentsServer)?.python,
-    };
+    let plain = python::provide(project, Purpose::PlainServer)?;
+    let collaboration = collaboration_server(project)?;
+    let documents = python::provide(project, Purpose::DocumentsServer)?;
+    wheel::provide(project, &environment, [&plain, &collaboration, &documents])?;
+    let servers =
+        Servers { plain: plain.python, collaboration: collaboration.python, documents: documents.python };
     Ok(Parts { python: environment.python, programs: environment.programs, node_modules, chromium, servers })
 }
 

@@ -16,6 +16,8 @@ const OLDEST: (u32, u32) = (3, 11);
 
 /// A virtual environment.
 pub(crate) struct Environment {
+    /// Its folder.
+    pub(crate) home: PathBuf,
     /// Its interpreter.
     pub(crate) python: PathBuf,
     /// The folder of its programs.
@@ -83,7 +85,7 @@ pub(crate) fn provide(project: &Project, purpose: Purpose) -> Result<Environment
         )?;
         stamp.set()?;
     }
-    Ok(Environment { python, programs })
+    Ok(Environment { home, python, programs })
 }
 
 fn create(home: &Path) -> Result<()> {
