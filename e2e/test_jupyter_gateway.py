@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from home import Home, new_mark
-from jupyter_program import at_jupyter, is_on_disk, jupyter_program
+from jupyter_program import at_jupyter, is_on_disk, jupyter_program, until_on_disk
 from jupyter_server import JupyterServer, free_port, interpreter, jupyter_server
 from notebook_desk import gate
 from notebook_files import printed
 from notebook_server import NotebookServer
-from processes import end_server, until
+from processes import end_server
 
 _TOKEN = "e2e-token-of-the-gateway"
 _ENDING = 20.0
@@ -67,7 +67,7 @@ async def test_a_run_behind_the_gateway_is_interrupted_and_its_kernel_restarted(
     async with at_jupyter(program, path) as desk:
         opened, wait = gate(desk)
         run = await desk.begin(f"lost = 1\nprint('begun', flush=True)\n{wait}")
-        await until(lambda: "begun" in printed(desk.cell(0)), "it runs")
+        await until_on_disk(desk, lambda it: "begun" in printed(it["cells"][0]), "it runs")
         await desk.do("interrupt_kernel")
         assert "KeyboardInterrupt" in (await desk.wait(run)).text
         await desk.do("restart_notebook")
