@@ -75,6 +75,7 @@ async def test_a_half_open_connection_is_noticed(form: str, tmp_path: Path) -> N
                 async with at_jupyter(program, "x.ipynb") as desk:
                     opened, wait = gate(desk)
                     run = await desk.begin(f"print('one', flush=True)\n{wait}\nprint('two')")
+                    await until(lambda: "one" in printed(server.contents("x.ipynb")["cells"][0]), "the first line")
                     before = proxy.accepted
                     proxy.freeze()
                     opened.touch()

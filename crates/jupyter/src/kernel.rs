@@ -150,10 +150,11 @@ impl ServerKernel {
             };
         }
         let model = self.look().await?;
-        if model.execution_state.as_deref() == Some("dead") {
+        let is_dead = model.execution_state.as_deref() == Some("dead");
+        if is_dead {
             self.post_restart().await?;
         }
-        self.connect().await
+        self.connect(is_dead).await
     }
 
     /// Asks the server how it is. Fails if it is no more.
@@ -167,10 +168,10 @@ impl ServerKernel {
         Ok(model)
     }
 
-    async fn connect(&self) -> Result<Client, Error> {
+    async fn connect(&self, is_fresh: bool) -> Result<Client, Error> {
         let server = self.link.apart().await.map_err(failure::of)?;
         let dial = Arc::new(Channels { server, kernel: self.id.clone(), is_limited: self.link.is_limited() });
-        let client = match connect_websocket(dial, START, std::future::pending()).await {
+        let client = match connect_websocket(dial, START, is_fresh, std::future::pending()).await {
             Ok(client) => client,
             Err(error) => {
                 // It may have been shut down meanwhile.
@@ -251,7 +252,7 @@ impl ServerKernel {
         if let Some(client) = before {
             client.fail("it was started anew".to_owned());
         }
-        self.connect().await.map(drop)
+        self.connect(true).await.map(drop)
     }
 
     async fn end(&self) -> Result<(), Error> {

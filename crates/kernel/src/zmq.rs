@@ -38,9 +38,13 @@ struct OverZmq {
 impl Way for OverZmq {
     type Transport = Sockets;
 
-    const QUESTIONED: &'static [Channel] = &[Channel::Shell];
     const PAUSE: Duration = Duration::from_millis(20);
+    const SILENCE: Duration = Duration::MAX;
     const UNREACHED: &'static str = "it does not listen";
+
+    fn questioned(&self) -> &'static [Channel] {
+        &[Channel::Shell]
+    }
 
     async fn open(&mut self) -> Result<Sockets, Failure> {
         if let Err(error) = knock(&self.info).await {
