@@ -27,7 +27,7 @@ def _gateway(folder: Path) -> Iterator[str]:
     command = [interpreter("plain"), "-m", "kernel_gateway", "--JupyterWebsocketPersonality.list_kernels=True"]
     command += [f"--KernelGatewayApp.port={port}", f"--KernelGatewayApp.auth_token={_TOKEN}"]
     with (folder / "gateway.log").open("wb") as log:
-        process = subprocess.Popen(command, env=home.environment(mark), stdout=log, stderr=log)
+        process = subprocess.Popen(command, cwd=folder, env=home.environment(mark), stdout=log, stderr=log)
     try:
         yield f"http://127.0.0.1:{port}"
     finally:

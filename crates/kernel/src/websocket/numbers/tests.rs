@@ -25,6 +25,12 @@ const PRINT: &str = "iopub a execute stream";
 const BUSY: &str = "iopub a execute status busy";
 const IDLE: &str = "iopub a execute status idle";
 const REPLY: &str = "shell a execute execute_reply";
+/// A question of somebody's: its beginning, its reply, its end.
+const QUESTION: (&str, &str, &str) = (
+    "iopub other kernel_info status busy",
+    "control other kernel_info kernel_info_reply",
+    "iopub other kernel_info status idle",
+);
 
 /// What is told while messages come, the server's notice at `!`.
 fn told(lines: &[(u64, &str)]) -> Vec<String> {
@@ -76,9 +82,7 @@ fn two_stretches_of_one_cause_are_told_together() {
 
 #[test]
 fn replies_that_overtake_belong_where_their_numbers_are() {
-    let (busy, reply) =
-        ("iopub other kernel_info status busy", "control other kernel_info kernel_info_reply");
-    let idle = "iopub other kernel_info status idle";
+    let (busy, reply, idle) = QUESTION;
     let lines = [
         (1, BUSY),
         (7, reply),
@@ -96,9 +100,7 @@ fn replies_that_overtake_belong_where_their_numbers_are() {
 
 #[test]
 fn replies_after_a_run_are_none_of_it() {
-    let (busy, reply) =
-        ("iopub other kernel_info status busy", "control other kernel_info kernel_info_reply");
-    let idle = "iopub other kernel_info status idle";
+    let (busy, reply, idle) = QUESTION;
     let one = [(1, BUSY), (2, PRINT), (6, reply), (3, REPLY), (4, IDLE), (5, busy), (7, idle)];
     let two = [(8, BUSY), (9, PRINT), (10, REPLY), (11, IDLE)];
     assert!(told(&[&one[..], &two[..]].concat()).is_empty());
