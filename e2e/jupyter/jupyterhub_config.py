@@ -19,6 +19,10 @@ c.JupyterHub.cleanup_servers = True
 
 c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = os.environ["E2E_HUB_HOMES"] + "/{username}"
+# A server that still starts a kernel does not end at the first word.
+c.LocalProcessSpawner.interrupt_timeout = 1
+c.LocalProcessSpawner.term_timeout = 1
+c.LocalProcessSpawner.kill_timeout = 2
 c.Spawner.args = ["--allow-root"]
 c.Spawner.default_url = "/lab"
 c.Spawner.environment = {name: os.environ[name] for name in os.environ["E2E_HUB_KEPT"].split()}

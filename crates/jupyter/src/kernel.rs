@@ -158,10 +158,11 @@ impl ServerKernel {
             };
         }
         let model = self.look().await?;
-        if model.execution_state.as_deref() == Some("dead") {
+        let is_dead = model.execution_state.as_deref() == Some("dead");
+        if is_dead {
             self.post_restart().await?;
         }
-        self.connect().await
+        self.connect(is_dead).await
     }
 
     /// Asks the server how it is. Fails if it is no more.
@@ -175,18 +176,18 @@ impl ServerKernel {
         Ok(model)
     }
 
-    async fn connect(&self) -> Result<Client, Error> {
+    async fn connect(&self, is_fresh: bool) -> Result<Client, Error> {
         let direct = match &self.link.direct {
             Some(direct) => direct.connection(&self.id).await,
             None => None,
         };
         let connected = if let Some(info) = &direct {
-            messaging::connect(info, START, std::future::pending()).await
+            messaging::connect(info, START, is_fresh, std::future::pending()).await
         } else {
             let server = self.link.apart().await.map_err(failure::of)?;
             let (kernel, is_limited) = (self.id.clone(), self.link.is_limited());
             let dial = Arc::new(Channels { server, kernel, is_limited });
-            connect_websocket(dial, START, std::future::pending()).await
+            connect_websocket(dial, START, is_fresh, std::future::pending()).await
         };
         let client = match connected {
             Ok(client) => client,
@@ -270,7 +271,7 @@ impl ServerKernel {
         if let Some(client) = before {
             client.fail("it was started anew".to_owned());
         }
-        self.connect().await.map(drop)
+        self.connect(true).await.map(drop)
     }
 
     async fn end(&self) -> Result<(), Error> {

@@ -42,6 +42,8 @@ pub(crate) struct Executions {
     silence: Silence,
     /// What the kernel last said of itself.
     state: Status,
+    /// The session under which the kernel last told its state; each of its processes has its own.
+    process: Option<String>,
     orphans: Option<Sink>,
     inputs: Inputs,
 }
@@ -69,6 +71,7 @@ impl Executions {
             doubt: None,
             silence: Silence::default(),
             state: Status::Idle,
+            process: None,
             orphans: None,
             inputs,
         }
@@ -200,10 +203,13 @@ impl Executions {
                 }
                 self.settle_doubt(now);
             }
-            // It lost what it was asked for before.
             "starting" => {
                 self.state = Status::Starting;
-                self.end(&Outcome::Restarted);
+                // It lost what it was asked for before. `ipykernel` can say so late: it answers on the control channel
+                // before it begins.
+                if self.process.as_ref().is_some_and(|known| *known != message.session()) {
+                    self.end(&Outcome::Restarted);
+                }
             }
             // The last two are what a Jupyter server says in the name of a kernel that cannot:
             // https://jupyter-client.readthedocs.io/en/stable/messaging.html#kernel-status
@@ -220,6 +226,7 @@ impl Executions {
             }
             other => tracing::debug!(state = other, "unknown state of a kernel"),
         }
+        self.process = Some(message.session().into_owned());
         Ok(())
     }
 

@@ -76,6 +76,11 @@ impl Message {
         self.asker().session.unwrap_or_default()
     }
 
+    /// The session of whoever sent it; empty if that is not told.
+    pub(crate) fn session(&self) -> Cow<'_, str> {
+        self.header.decode::<Head<'_>>().ok().and_then(|head| head.session).unwrap_or_default()
+    }
+
     fn asker(&self) -> Head<'_> {
         self.request.decode::<Option<Head<'_>>>().ok().flatten().unwrap_or_default()
     }

@@ -19,12 +19,15 @@ use crate::{Client, KernelError, KernelInfo};
 pub(crate) trait Way: Send + 'static {
     /// What carries the messages.
     type Transport: Transport;
-    /// The channels on which the kernel is asked who it is; the first answer counts.
-    const QUESTIONED: &'static [Channel];
     /// The pause before a connection is tried again.
     const PAUSE: Duration;
+    /// How long a kernel may be silent on a connection until another is made.
+    const SILENCE: Duration;
     /// What is said of a kernel that was not reached yet, for people.
     const UNREACHED: &'static str;
+
+    /// The channels on which the kernel is asked who it is; the first answer counts.
+    fn questioned(&self) -> &'static [Channel];
 
     /// Opens a connection, once.
     fn open(&mut self) -> impl Future<Output = Result<Self::Transport, Failure>> + Send;
@@ -101,15 +104,16 @@ impl<W: Way> Attempt<W> {
         W::UNREACHED.clone_into(&mut self.missing);
         loop {
             match self.way.open().await {
-                Ok(mut transport) => {
-                    if let Some(kernel) = self.shake_hands(&mut transport).await {
-                        return Ok((transport, kernel));
+                Ok(mut transport) => match timeout(W::SILENCE, self.shake_hands(&mut transport)).await {
+                    Ok(Some(kernel)) => return Ok((transport, kernel)),
+                    Ok(None) => {
+                        if let Some(how) = transport.how_it_ended() {
+                            return Err(KernelError::Died { how });
+                        }
+                        "it closes the connection".clone_into(&mut self.missing);
                     }
-                    if let Some(how) = transport.how_it_ended() {
-                        return Err(KernelError::Died { how });
-                    }
-                    "it closes the connection".clone_into(&mut self.missing);
-                }
+                    Err(_) => tracing::debug!(missing = self.missing, "another connection is made"),
+                },
                 Err(Failure::NotYet(cause)) => self.missing = cause,
                 Err(Failure::Final(error)) => return Err(error),
             }
@@ -122,7 +126,7 @@ impl<W: Way> Attempt<W> {
         let mut handshake = Handshake::default();
         loop {
             if handshake.tick(Instant::now()) {
-                for &channel in W::QUESTIONED {
+                for &channel in self.way.questioned() {
                     transport.send((channel, Handshake::question())).await;
                 }
             }

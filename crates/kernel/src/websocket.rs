@@ -105,6 +105,8 @@ pub enum DialError {
 /// Connects to a kernel of a Jupyter server and waits until it answers and its outputs are seen to arrive, up to
 /// `patience`.
 ///
+/// `is_fresh`: the kernel has just been started, so that nothing keeps it from answering a request.
+///
 /// `gone` completes when the kernel is known to be dead and says how it ended; it may never complete. It is heeded as
 /// long as there is a [`Client`]. A connection that is lost is made anew, for up to two minutes, under the same session,
 /// for which the server keeps what the kernel says meanwhile.
@@ -113,23 +115,31 @@ pub enum DialError {
 pub async fn connect_websocket(
     dial: Arc<dyn Dial>,
     patience: Duration,
+    is_fresh: bool,
     gone: impl Future<Output = String> + Send + 'static,
 ) -> Result<Client, KernelError> {
     let session = Uuid::new_v4().to_string();
-    reach::connect(OverWebSocket { dialing: Dialing::new(dial, session) }, patience, gone).await
+    reach::connect(OverWebSocket { dialing: Dialing::new(dial, session), is_fresh }, patience, gone).await
 }
 
 struct OverWebSocket {
     dialing: Dialing,
+    is_fresh: bool,
 }
 
 impl Way for OverWebSocket {
     type Transport = Channels;
 
-    /// `ipykernel` replies on the control channel even while it runs what somebody else asked for.
-    const QUESTIONED: &'static [Channel] = &[Channel::Shell, Channel::Control];
     const PAUSE: Duration = Duration::from_millis(200);
+    /// jupyter-server-documents can lose a kernel that is restarted, until somebody connects anew.
+    const SILENCE: Duration = Duration::from_secs(8);
     const UNREACHED: &'static str = "the server does not answer";
+
+    /// `ipykernel` replies on the control channel even while it runs what somebody else asked for. One that has just
+    /// started runs nothing, but its server may have its other channels still with the process before.
+    fn questioned(&self) -> &'static [Channel] {
+        if self.is_fresh { &[Channel::Shell] } else { &[Channel::Shell, Channel::Control] }
+    }
 
     async fn open(&mut self) -> Result<Channels, Failure> {
         match self.dialing.once().await {

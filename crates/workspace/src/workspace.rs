@@ -69,8 +69,8 @@ struct Shared {
     /// Names given by any session, for agents that have no session of their own.
     names: HashMap<String, BTreeSet<Key>>,
     lanes: HashMap<String, Arc<Lane>>,
-    /// The kernel for code that belongs to no notebook, by the place's prefix.
-    scratch: HashMap<String, Arc<dyn Kernel>>,
+    /// The kernel for code that belongs to no notebook, for each place.
+    scratch: Vec<(Arc<dyn Place>, Arc<dyn Kernel>)>,
 }
 
 impl Workspace {
@@ -218,7 +218,7 @@ impl Workspace {
         self.tasks.spawn(async move {
             let kernel = match kernel {
                 Some(kernel) => Ok(kernel),
-                None => workspace.scratch(&*place).await,
+                None => workspace.scratch(place).await,
             };
             let ran = match kernel {
                 Ok(kernel) => execute::in_kernel(&workspace, kernel, &asked, None).await,
@@ -337,16 +337,21 @@ impl Workspace {
         self.tasks.spawn_on(execute::late(self.clone(), notebook, run), &self.runtime);
     }
 
-    async fn scratch(&self, place: &dyn Place) -> Result<Arc<dyn Kernel>, Error> {
+    async fn scratch(&self, place: Arc<dyn Place>) -> Result<Arc<dyn Kernel>, Error> {
         let _one_at_a_time = self.scratching.lock().await;
-        let known = self.shared().scratch.get(place.prefix()).cloned();
+        // One server can be two places: as each of two users.
+        let is_here = |(its, _): &(Arc<dyn Place>, Arc<dyn Kernel>)| Arc::ptr_eq(its, &place);
+        let known =
+            self.shared().scratch.iter().find(|known| is_here(known)).map(|(_, kernel)| kernel.clone());
         if let Some(kernel) = known.filter(|kernel| !kernel.is_gone()) {
             return Ok(kernel);
         }
         let request = KernelRequest { is_needed: true, ..KernelRequest::default() };
         match place.kernel(request).await? {
             Choice::Kernel { kernel, .. } => {
-                self.shared().scratch.insert(place.prefix().to_owned(), kernel.clone());
+                let mut shared = self.shared();
+                shared.scratch.retain(|known| !is_here(known));
+                shared.scratch.push((place.clone(), kernel.clone()));
                 Ok(kernel)
             }
             Choice::OnFirstRun(_) => Err(no_kernel_came()),

@@ -41,7 +41,7 @@ impl Drop for Ground {
 impl Ground {
     /// Lays everything out beside the program and starts the server.
     pub(crate) fn prepare(program: &str, python: &str, original: &str) -> Result<Self> {
-        let home = Path::new(program).with_file_name("bench-jupyter");
+        let home = std::path::absolute(program)?.with_file_name("bench-jupyter");
         if home.exists() {
             std::fs::remove_dir_all(&home)?;
         }
@@ -59,11 +59,13 @@ impl Ground {
             }
         }
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
-        let mut command = Command::new(python);
+        let mut command = Command::new(std::path::absolute(python)?);
         command.args(["-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.port_retries=0"]);
         command.arg(format!("--ServerApp.port={port}")).arg(format!("--IdentityProvider.token={TOKEN}"));
         command.arg(format!("--ServerApp.root_dir={}", root.display()));
         in_home(&mut command, &home);
+        // jupyter-collaboration keeps a database where its server runs.
+        command.current_dir(&home);
         let log = std::fs::File::create(home.join("server.log"))?;
         let server = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn()?;
         let ground = Self { server, port, home, program: program.to_owned(), original: original.to_owned() };

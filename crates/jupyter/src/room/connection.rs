@@ -25,8 +25,8 @@ const AWAITED_PAUSE: Duration = Duration::from_millis(400);
 const GIVE_UP: Duration = Duration::from_secs(30 * 60);
 
 /// Proxies close connections that are silent for a minute, and a half-open one is never told of.
-const PING: Duration = Duration::from_secs(20);
-const SILENCE: Duration = Duration::from_secs(45);
+const PING: Duration = Duration::from_secs(10);
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// How slow a connection may be before sending counts as stuck, in bytes per second.
 const SLOWEST: usize = 256 << 10;

@@ -66,11 +66,13 @@ pub(super) fn message(line: &str, probe: &str) -> Message {
     let parent = words.next().unwrap();
     let parent = if parent == "probe" { probe } else { parent };
     let kind = words.next().unwrap();
+    let content = words.next().unwrap_or("{}");
+    let session = if content.contains("anew") { "new" } else { "s" };
     let header = json!({
-        "msg_id": format!("of {parent}"), "session": "s", "username": "u", "version": "5.3", "msg_type": kind
+        "msg_id": format!("of {parent}"), "session": session, "username": "u", "version": "5.3", "msg_type": kind
     });
     let parent = json!({ "msg_id": parent });
-    let content = Bytes::copy_from_slice(words.next().unwrap_or("{}").as_bytes());
+    let content = Bytes::copy_from_slice(content.as_bytes());
     Message::read(channel, header.to_string().into(), parent.to_string().into(), content).unwrap()
 }
 
@@ -302,10 +304,25 @@ fn a_kernel_that_starts_anew_lost_what_it_was_asked() {
         r#"
         run a
         run b
+        iopub a status {"execution_state": "busy"}
         iopub a execute_input {"execution_count": 1}
-        iopub nobody status {"execution_state": "starting"}
+        iopub nobody status {"execution_state": "starting", "process": "anew"}
         run c
-        iopub c status {"execution_state": "busy"}
+        iopub c status {"execution_state": "busy", "process": "anew"}
+        "#
+    );
+}
+
+#[test]
+fn a_kernel_that_says_late_that_it_starts_lost_nothing() {
+    told!(
+        r#"
+        run a
+        iopub a status {"execution_state": "busy"}
+        iopub nobody status {"execution_state": "starting"}
+        iopub a execute_input {"execution_count": 1}
+        shell a execute_reply {"status": "ok", "execution_count": 1}
+        iopub a status {"execution_state": "idle"}
         "#
     );
 }

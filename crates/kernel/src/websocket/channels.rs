@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The connection to one kernel, made anew when it is lost.
 pub(crate) struct Channels {
     dialing: Dialing,
-    main: Main,
+    connection: Connection,
     /// What never left us.
     outbox: VecDeque<Parts>,
     inbox: Inbox,
@@ -32,7 +32,7 @@ pub(crate) struct Channels {
 }
 
 /// The connection as it is.
-enum Main {
+enum Connection {
     Open(Link),
     Lost(BoxFuture<'static, Result<Link, String>>),
     /// For good, and why.
@@ -52,7 +52,7 @@ impl Channels {
         Self {
             inbox: Inbox::new(&dialing.session),
             dialing,
-            main: Main::Open(link),
+            connection: Connection::Open(link),
             outbox: VecDeque::new(),
             farewell: None,
             release: None,
@@ -62,14 +62,14 @@ impl Channels {
     fn on_change(&mut self, change: Change) {
         match change {
             Change::Message(message) => self.inbox.take(message, Instant::now()),
-            Change::Lost => self.main = Main::Lost(Box::pin(self.dialing.clone().again())),
+            Change::Lost => self.connection = Connection::Lost(Box::pin(self.dialing.clone().again())),
             Change::Opened(link) => {
                 self.inbox.reconnect();
-                self.main = Main::Open(link);
+                self.connection = Connection::Open(link);
             }
             Change::Ended(why) => {
                 self.inbox.release();
-                self.main = Main::Ended(why);
+                self.connection = Connection::Ended(why);
             }
         }
     }
@@ -85,7 +85,7 @@ impl Transport for Channels {
                 return None;
             }
             tokio::select! {
-                change = self.main.next(&mut self.outbox) => self.on_change(change),
+                change = self.connection.next(&mut self.outbox) => self.on_change(change),
                 () = at(self.farewell) => {
                     self.farewell = None;
                     self.on_change(Change::Lost);
@@ -106,7 +106,7 @@ impl Transport for Channels {
     }
 
     fn is_closed(&self) -> bool {
-        matches!(self.main, Main::Ended(_))
+        matches!(self.connection, Connection::Ended(_))
     }
 
     async fn send(&mut self, (channel, message): Outgoing) {
@@ -117,7 +117,7 @@ impl Transport for Channels {
             Ok(parts) => self.outbox.push_back((channel, parts)),
             Err(error) => tracing::error!(?channel, %error, "a message to the kernel cannot be written"),
         }
-        if let Main::Open(link) = &mut self.main {
+        if let Connection::Open(link) = &mut self.connection {
             link.send(&mut self.outbox).await;
         }
     }
@@ -127,14 +127,14 @@ impl Transport for Channels {
     }
 
     fn how_it_ended(&self) -> Option<String> {
-        match &self.main {
-            Main::Ended(why) => Some(why.clone()),
+        match &self.connection {
+            Connection::Ended(why) => Some(why.clone()),
             _ => None,
         }
     }
 }
 
-impl Main {
+impl Connection {
     /// What happens next. Nothing is lost when the future is dropped.
     async fn next(&mut self, outbox: &mut VecDeque<Parts>) -> Change {
         match self {

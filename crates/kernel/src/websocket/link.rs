@@ -18,9 +18,9 @@ use crate::message::{Channel, Message};
 
 /// How long nothing may come before a ping asks whether the server is there. Less than the half minute after which many
 /// proxies forget a silent connection.
-const PING: Duration = Duration::from_secs(15);
+const PING: Duration = Duration::from_secs(10);
 /// How long nothing may come at all.
-const SILENCE: Duration = Duration::from_secs(45);
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// A message for the kernel: its channel and its parts.
 pub(super) type Parts = (Channel, [Bytes; 4]);

@@ -6,7 +6,7 @@
 //! exactly how many are missing.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use notebook::Json;
 use serde::Deserialize;
@@ -85,8 +85,11 @@ pub(super) struct Numbers {
     session: String,
     /// With which its ids begin.
     process: String,
-    /// The highest number so far.
+    /// The highest number so far of what the kernel published.
     last: u64,
+    /// Numbers that came and can come before lower ones, over another channel or from another thread: those of the gap,
+    /// and those that no gap has reached. With each reply, what it replies to.
+    ahead: BTreeMap<u64, Option<String>>,
     /// The request that the kernel turned to last, unless that is over.
     running: Option<String>,
     gap: Option<Gap>,
@@ -101,8 +104,6 @@ struct Gap {
     start: u64,
     /// How many of the numbers behind `start` came.
     seen: u64,
-    /// Those of them that can come before lower ones, over another channel or from another thread.
-    ahead: BTreeSet<u64>,
     /// Requests that were replied to, or may have been. Replies to others never come here.
     answered: HashSet<String>,
     /// Requests whose reply came.
@@ -141,10 +142,7 @@ impl Numbers {
             }
             // What code forks off speaks under the same session, and counts for itself.
             if self.process == process {
-                if let Some(gap) = &mut self.gap {
-                    gap.count(message, number, state.as_deref());
-                }
-                self.last = self.last.max(number);
+                self.count(message, number, state.as_deref());
             }
         }
         let is_other = |gap: &Gap| gap.parent != message.parent;
@@ -157,7 +155,8 @@ impl Numbers {
                 if message.parent_kind() == "execute_request" {
                     self.running = Some(message.parent.clone());
                     if self.are_known() && self.gap.is_none() {
-                        self.gap = Some(Gap::new(Cause::Slow, message.parent.clone(), self.last));
+                        let start = stamp.number().map_or(self.last, |(_, number)| number);
+                        self.open(Cause::Slow, message.parent.clone(), start);
                     }
                 }
             }
@@ -176,12 +175,14 @@ impl Numbers {
     /// From here on messages may be missing, because the server says so to whoever sent `parent`. Gives what is to be
     /// told of the ones before.
     pub(super) fn doubt(&mut self, cause: Cause, parent: String) -> Option<Message> {
-        if let Some(gap) = self.gap.as_mut().filter(|gap| gap.cause == Cause::Slow && gap.parent == parent) {
+        let is_same =
+            |gap: &&mut Gap| gap.parent == parent && (gap.cause == cause || gap.cause == Cause::Slow);
+        if let Some(gap) = self.gap.as_mut().filter(is_same) {
             gap.cause = cause;
             return None;
         }
         let told = self.close();
-        self.gap = Some(Gap::new(cause, parent, self.last));
+        self.open(cause, parent, self.last);
         told
     }
 
@@ -198,7 +199,44 @@ impl Numbers {
         let Some(gap) = self.gap.as_ref().filter(|gap| gap.parent == message.parent) else { return false };
         let stamp = Stamp::read(&message.header);
         let number = stamp.number().filter(|(process, _)| *process == self.process).map(|(_, number)| number);
-        number.is_some_and(|number| gap.missing(number) > 1) && state(message).as_deref() == Some("idle")
+        number.is_some_and(|number| self.missing(gap, number) > 1)
+            && state(message).as_deref() == Some("idle")
+    }
+
+    /// Begins a gap behind the number `start`.
+    fn open(&mut self, cause: Cause, parent: String, start: u64) {
+        self.ahead = self.ahead.split_off(&(start + 1));
+        let seen = self.ahead.len() as u64;
+        self.gap = Some(Gap {
+            cause,
+            parent,
+            start,
+            seen,
+            answered: HashSet::new(),
+            replied: self.ahead.values().flatten().cloned().collect(),
+        });
+    }
+
+    fn count(&mut self, message: &Message, number: u64, state: Option<&str>) {
+        if message.channel == Channel::Iopub {
+            self.last = self.last.max(number);
+            if state.is_some() {
+                self.ahead.insert(number, None);
+            }
+        } else {
+            self.ahead.insert(number, Some(message.parent.clone()));
+        }
+        match &mut self.gap {
+            Some(gap) => gap.count(message, number, state),
+            None => self.ahead = self.ahead.split_off(&(self.last + 1)),
+        }
+    }
+
+    /// How many messages of the gap up to number `last` did not come, apart from replies.
+    fn missing(&self, gap: &Gap, last: u64) -> u64 {
+        let unheard = gap.answered.difference(&gap.replied).count() as u64;
+        let ahead = self.ahead.range(last + 1..).count() as u64;
+        last.saturating_sub(gap.start + unheard).saturating_sub(gap.seen - ahead)
     }
 
     /// Ends the gap. Gives what is to be told of it.
@@ -209,39 +247,17 @@ impl Numbers {
     /// The same; what is numbered higher than `last` does not belong to it.
     fn close_at(&mut self, last: u64) -> Option<Message> {
         let gap = self.gap.take()?;
-        let missing = gap.missing(last);
+        let missing = self.missing(&gap, last);
         if missing == 0 { None } else { told(gap.cause, missing, &gap.parent) }
     }
 }
 
 impl Gap {
-    fn new(cause: Cause, parent: String, start: u64) -> Self {
-        Self {
-            cause,
-            parent,
-            start,
-            seen: 0,
-            ahead: BTreeSet::new(),
-            answered: HashSet::new(),
-            replied: HashSet::new(),
-        }
-    }
-
-    /// How many messages up to number `last` did not come, apart from replies.
-    fn missing(&self, last: u64) -> u64 {
-        let unheard = self.answered.difference(&self.replied).count() as u64;
-        let ahead = self.ahead.range(last + 1..).count() as u64;
-        last.saturating_sub(self.start + unheard).saturating_sub(self.seen - ahead)
-    }
-
     fn count(&mut self, message: &Message, number: u64, state: Option<&str>) {
         if number <= self.start {
             return;
         }
         self.seen += 1;
-        if message.channel != Channel::Iopub || state.is_some() {
-            self.ahead.insert(number);
-        }
         match message.channel {
             Channel::Shell | Channel::Control => drop(self.replied.insert(message.parent.clone())),
             Channel::Iopub if message.kind == "status" => {

@@ -91,7 +91,7 @@ impl FakeKernel {
         gone: impl Future<Output = String> + Send + 'static,
     ) -> Client {
         let info = self.info.clone();
-        let connect = kernel::connect(&info, PATIENCE, gone);
+        let connect = kernel::connect(&info, PATIENCE, true, gone);
         tokio::select! {
             client = connect => client.unwrap(),
             request = self.request() => panic!("unexpected: {request:?}"),

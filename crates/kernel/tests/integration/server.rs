@@ -76,7 +76,7 @@ impl Server {
     /// Connects a client, and gives the socket that it uses.
     pub(crate) async fn client(&mut self) -> (Client, Socket) {
         let mut connecting =
-            Box::pin(kernel::connect_websocket(self.door.clone(), PATIENCE, pending::<String>()));
+            Box::pin(kernel::connect_websocket(self.door.clone(), PATIENCE, false, pending::<String>()));
         let mut socket = tokio::select! {
             socket = self.accept() => socket,
             client = &mut connecting => panic!("unexpected: {client:?}"),

@@ -160,7 +160,8 @@ async fn a_first_refusal_is_told_at_once() {
         (DialError::Refused("no entry".to_owned()), KernelError::Unusable { cause: "no entry".to_owned() }),
     ] {
         server.door.refusals.lock().unwrap().push_back(refusal);
-        let error = kernel::connect_websocket(server.door.clone(), PATIENCE, pending::<String>()).await;
+        let error =
+            kernel::connect_websocket(server.door.clone(), PATIENCE, false, pending::<String>()).await;
         assert_eq!(error.unwrap_err(), expected);
     }
 }

@@ -84,7 +84,7 @@ impl Recipe {
         let process = Process::start(&plan).map_err(Failure::Process)?;
         let gone = process.end();
         let gone = async move { gone.await.to_string() };
-        match kernel::connect(&connection.info, self.patience, gone).await {
+        match kernel::connect(&connection.info, self.patience, true, gone).await {
             Ok(client) => Ok(Running { client, process, _connection: connection }),
             Err(error) => {
                 let ended = process.ended();

@@ -25,6 +25,12 @@ const PRINT: &str = "iopub a execute stream";
 const BUSY: &str = "iopub a execute status busy";
 const IDLE: &str = "iopub a execute status idle";
 const REPLY: &str = "shell a execute execute_reply";
+/// A question of somebody's: its beginning, its reply, its end.
+const QUESTION: (&str, &str, &str) = (
+    "iopub other kernel_info status busy",
+    "control other kernel_info kernel_info_reply",
+    "iopub other kernel_info status idle",
+);
 
 /// What is told while messages come, the server's notice at `!`.
 fn told(lines: &[(u64, &str)]) -> Vec<String> {
@@ -67,10 +73,37 @@ fn what_a_server_dropped_is_told_exactly() {
 }
 
 #[test]
-fn a_second_stretch_is_told_when_it_begins() {
+fn two_stretches_of_one_cause_are_told_together() {
     let lines = [(1, BUSY), (0, "!"), (10, PRINT), (0, "!"), (30, PRINT), (31, REPLY), (32, IDLE)];
-    let told = told(&lines);
+    assert!(told(&lines)[0].starts_with("[27 "));
+    let told = told(&[(1, BUSY), (0, "!"), (10, PRINT), (0, "cut"), (30, PRINT), (31, REPLY), (32, IDLE)]);
     assert!(told[0].starts_with("[8 ") && told[1].starts_with("[19 "), "{told:?}");
+}
+
+#[test]
+fn replies_that_overtake_belong_where_their_numbers_are() {
+    let (busy, reply, idle) = QUESTION;
+    let lines = [
+        (1, BUSY),
+        (7, reply),
+        (0, "!"),
+        (3, PRINT),
+        (0, "cut"),
+        (6, busy),
+        (8, idle),
+        (9, REPLY),
+        (10, IDLE),
+    ];
+    let told = told(&lines);
+    assert!(told[0].starts_with("[1 ") && told[1].starts_with("[2 "), "2, then 4 and 5: {told:?}");
+}
+
+#[test]
+fn replies_after_a_run_are_none_of_it() {
+    let (busy, reply, idle) = QUESTION;
+    let one = [(1, BUSY), (2, PRINT), (6, reply), (3, REPLY), (4, IDLE), (5, busy), (7, idle)];
+    let two = [(8, BUSY), (9, PRINT), (10, REPLY), (11, IDLE)];
+    assert!(told(&[&one[..], &two[..]].concat()).is_empty());
 }
 
 #[test]
