@@ -158,11 +158,12 @@ impl ServerKernel {
             };
         }
         let model = self.look().await?;
-        let is_dead = model.execution_state.as_deref() == Some("dead");
-        if is_dead {
+        let state = model.execution_state.as_deref();
+        if state == Some("dead") {
             self.post_restart().await?;
         }
-        self.connect(is_dead).await
+        let is_fresh = matches!(state, Some("dead" | "starting" | "restarting" | "autorestarting"));
+        self.connect(is_fresh).await
     }
 
     /// Asks the server how it is. Fails if it is no more.

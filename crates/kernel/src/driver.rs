@@ -56,6 +56,8 @@ pub(crate) fn connection<T: Transport>(transport: T, kernel: KernelInfo) -> (Cli
 enum End {
     /// The kernel is dead, and it is known how.
     Told(String),
+    /// Its server says that it is dead, after all that it said itself.
+    Over(String),
     /// A connection has ended.
     Lost,
     /// There are no handles.
@@ -98,6 +100,7 @@ impl<T: Transport> Driver<T> {
                     seen_dead.unwrap_or_else(|_| "it closed its connections".to_owned())
                 }
             }
+            End::Over(how) => how,
             End::Unwanted => "nobody holds the connection any more".to_owned(),
         };
         self.end(how);
@@ -160,7 +163,8 @@ impl<T: Transport> Driver<T> {
             }
         }
         match self.executions.status() {
-            Status::Dead(how) => Some(End::Told(how)),
+            // Another process may take its place, and is not to be spoken to before it is seen to be heard here.
+            Status::Dead(how) => Some(End::Over(how)),
             _ => None,
         }
     }

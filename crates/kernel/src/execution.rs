@@ -44,6 +44,8 @@ pub(crate) struct Executions {
     state: Status,
     /// The session under which the kernel last told its state; each of its processes has its own.
     process: Option<String>,
+    /// The kernel publishes what it is about to run, as the protocol wants. Not all do.
+    tells_input: bool,
     orphans: Option<Sink>,
     inputs: Inputs,
 }
@@ -72,6 +74,7 @@ impl Executions {
             silence: Silence::default(),
             state: Status::Idle,
             process: None,
+            tells_input: false,
             orphans: None,
             inputs,
         }
@@ -98,7 +101,11 @@ impl Executions {
 
     /// What the kernel does.
     pub(crate) fn status(&self) -> Status {
-        if self.running > 0 { Status::Busy } else { self.state.clone() }
+        match &self.state {
+            Status::Dead(_) => self.state.clone(),
+            _ if self.running > 0 => Status::Busy,
+            state => state.clone(),
+        }
     }
 
     /// When [`Executions::tick`] wants to be called.
@@ -214,15 +221,11 @@ impl Executions {
             // The last two are what a Jupyter server says in the name of a kernel that cannot:
             // https://jupyter-client.readthedocs.io/en/stable/messaging.html#kernel-status
             "restarting" => {
-                self.state = Status::Starting;
-                self.end(&Outcome::KernelDied(
-                    "it ended by itself, and its server starts it anew".to_owned(),
-                ));
+                self.state = Status::Dead("it ended by itself, and its server starts it anew".to_owned());
             }
             "dead" => {
-                let how = "it ended by itself, and its server could not start it anew".to_owned();
-                self.state = Status::Dead(how.clone());
-                self.end(&Outcome::KernelDied(how));
+                let how = "it ended by itself, and its server could not start it anew";
+                self.state = Status::Dead(how.to_owned());
             }
             other => tracing::debug!(state = other, "unknown state of a kernel"),
         }
@@ -232,6 +235,7 @@ impl Executions {
 
     fn on_input(&mut self, message: &Message) -> serde_json::Result<()> {
         let input: content::ExecuteInput = message.content.decode()?;
+        self.tells_input = true;
         if let Some(execution) = self.known.get_mut(message.parent.as_str()) {
             execution.start(input.execution_count.0);
         }
@@ -351,6 +355,9 @@ impl Executions {
             return;
         };
         self.inputs.remove(id);
+        if self.tells_input {
+            execution.mind_losses();
+        }
         let (last, outcome) = end(execution);
         for event in last {
             execution.tell(event);

@@ -45,6 +45,11 @@ impl Reply {
         self.outcome == Outcome::Aborted
     }
 
+    /// Whether the code ran to its end.
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.outcome, Outcome::Done { .. })
+    }
+
     /// The number in `In[n]`.
     pub(crate) fn execution_count(&self) -> Option<u64> {
         match &self.outcome {

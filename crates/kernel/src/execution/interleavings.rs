@@ -66,7 +66,8 @@ impl Witness {
                 self.is_finished = true;
             }
             Event::InputWanted { .. } => assert!(self.is_started && !self.is_finished),
-            Event::Output { output: Output::Stream { text, .. }, .. } => {
+            // Ours, of losses, goes to stderr.
+            Event::Output { output: Output::Stream { name, text }, .. } if name == "stdout" => {
                 let line = text.as_str().parse().ok();
                 assert!(self.last_line < line, "{line:?} after {:?}", self.last_line);
                 self.last_line = line;
@@ -101,7 +102,7 @@ proptest! {
                 }
                 Happening::Print(name) => {
                     line += 1;
-                    let text = format!(r#"iopub {name} stream {{"text": "{line}"}}"#);
+                    let text = format!(r#"iopub {name} stream {{"name": "stdout", "text": "{line}"}}"#);
                     executions.handle(&message(&text, ""), now);
                 }
                 Happening::Wait(seconds) => {

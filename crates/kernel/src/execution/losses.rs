@@ -35,6 +35,7 @@ fn what_went_with_a_connection_ends_when_the_kernel_answers() {
         shell probe kernel_info_reply {}
         run c
         iopub probe status {"execution_state": "idle"}
+        iopub c execute_input {"execution_count": 2}
         shell c execute_reply {"status": "ok", "execution_count": 2}
         iopub c status {"execution_state": "idle"}
         "#
@@ -78,8 +79,21 @@ fn a_server_tells_of_a_kernel_that_ended_by_itself() {
         run a
         iopub a execute_input {"execution_count": 1}
         iopub server status {"execution_state": "restarting"}
+        "#
+    );
+}
+
+#[test]
+fn what_a_kernel_did_unheard_is_told() {
+    told!(
+        r#"
+        run a
+        iopub a execute_input {"execution_count": 1}
+        shell a execute_reply {"status": "ok", "execution_count": 1}
+        iopub a status {"execution_state": "idle"}
         run b
-        iopub server status {"execution_state": "dead"}
+        shell b execute_reply {"status": "ok", "execution_count": 1}
+        iopub b status {"execution_state": "idle"}
         "#
     );
 }

@@ -70,6 +70,18 @@ impl Execution {
         (self.sink)(event);
     }
 
+    /// Tells on stderr that what the kernel published of it is missing, if it ran and nothing of that came. The channel
+    /// for it can be back later than the one for requests when a kernel is started anew.
+    pub(super) fn mind_losses(&mut self) {
+        let Some(reply) = self.reply.as_ref().filter(|reply| reply.is_done()) else { return };
+        if self.stage == Stage::Queued && !self.is_silent {
+            self.start(reply.execution_count());
+            let text =
+                "[The kernel ran this, and what it published did not arrive: outputs may be missing.]\n";
+            self.tell(output(Output::Stream { name: "stderr".to_owned(), text: text.into() }, None));
+        }
+    }
+
     /// What its reply shows, and how it ended.
     pub(super) fn conclude(&mut self) -> (Vec<Event>, Outcome) {
         let reply = self.reply.take().unwrap_or_default();

@@ -172,7 +172,16 @@ async fn a_kernel_that_the_server_starts_anew_ends_what_ran() {
     let (client, mut socket) = server.client().await;
     let (_, mut events, _) = server.execute(&mut socket, &client).await;
     socket.send_own(&json!({}), "status", json!({ "execution_state": "restarting" })).await;
-    assert_eq!(events.collect().await.1, died("it ended by itself, and its server starts it anew"));
+    let how = "it ended by itself, and its server starts it anew";
+    assert_eq!(events.collect().await.1, died(how));
+    // The next process is spoken to over another connection.
+    client.status().wait_for(|status| *status == Status::Dead(how.to_owned())).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_kernel_that_the_server_cannot_start_anew_is_dead() {
+    let mut server = Server::start(true).await;
+    let (client, mut socket) = server.client().await;
     let (_, mut events, _) = server.execute(&mut socket, &client).await;
     socket.send_own(&json!({}), "status", json!({ "execution_state": "dead" })).await;
     let how = "it ended by itself, and its server could not start it anew";
