@@ -14,6 +14,7 @@ from . import metrics
 from ._native import Core
 from .handler import McpHandler
 from .kernels import connection_file
+from .neighbours import has_commands, has_rooms
 from .private_socket import PrivateSocket
 
 
@@ -45,6 +46,12 @@ class CellbridgeApp(ExtensionApp):
     max_execution_timeout = Float(
         3600, min=0, config=True, help="The most seconds that a call waits for a run."
     )
+    max_notebooks = Int(
+        100, min=1, config=True, help="The notebooks that one agent's session may have open."
+    )
+    max_runs = Int(
+        100, min=1, config=True, help="The runs that one agent's session may have under way."
+    )
     read_only = Bool(False, config=True, help="Whether agents may only read, whoever they work for.")
     allowed_tools = List(
         Unicode(), config=True, help="The only tools that agents are offered; all, if none is named."
@@ -61,6 +68,8 @@ class CellbridgeApp(ExtensionApp):
         "max_images",
         "execution_timeout",
         "max_execution_timeout",
+        "max_notebooks",
+        "max_runs",
         "read_only",
         "allowed_tools",
     )
@@ -85,6 +94,7 @@ class CellbridgeApp(ExtensionApp):
             self._socket = PrivateSocket(self.serverapp)
             told = {trait: getattr(self, trait) for trait in self._told}
             told |= {"socket": self._socket.path, "base_url": self.serverapp.base_url}
+            told |= {"has_rooms": has_rooms(self.serverapp), "has_commands": has_commands(self.serverapp)}
             self._core = Core(json.dumps(told), partial(connection_file, self.serverapp))
             metrics.show(self._core)
         return self._core

@@ -38,6 +38,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             .env("CELLBRIDGE_E2E_JUPYTER_PLAIN", &parts.servers.plain)
             .env("CELLBRIDGE_E2E_JUPYTER_RTC", &parts.servers.collaboration)
             .env("CELLBRIDGE_E2E_JUPYTER_JSD", &parts.servers.documents)
+            .env("CELLBRIDGE_E2E_WHEEL", &parts.wheel)
             .env("CELLBRIDGE_E2E_ARTIFACTS", project.target.join("e2e/artifacts")),
     )
 }

@@ -45,6 +45,7 @@ pub(crate) async fn serve(options: jupyter_args::Jupyter) -> anyhow::Result<()> 
         notebook: given(options.document_id.as_deref()).map(str::to_owned),
         kernel: either(options.code_sandbox_id.as_deref(), "RUNTIME_ID"),
         direct: None,
+        lacks: jupyter::Lacks::default(),
     });
     let dialer: Arc<dyn Connector> = Dialer::new(reach, Some(place.clone()));
     let images = if options.allow_img_output { options.max_images as usize } else { 0 };
@@ -52,6 +53,7 @@ pub(crate) async fn serve(options: jupyter_args::Jupyter) -> anyhow::Result<()> 
         budget: render::Budget { characters: options.max_characters as usize, images },
         patience: options.execution_timeout.min(options.max_execution_timeout),
         most_patience: options.max_execution_timeout,
+        ..workspace::Settings::default()
     };
     let workspace = Workspace::with_connector(place, settings, Some(dialer));
     let shutdown = CancellationToken::new();

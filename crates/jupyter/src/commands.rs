@@ -56,9 +56,9 @@ impl Commands {
     pub(crate) fn new(link: Arc<Link>, prefix: Prefix) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
+            is_looked_for: AtomicBool::new(link.lacks.commands),
             link,
             prefix,
-            is_looked_for: AtomicBool::new(false),
             found: watch::Sender::new(0),
         })
     }

@@ -10,7 +10,7 @@ use workspace::{Connector, Error, Future, Place, ServerWish, Side, Token};
 
 use crate::failure;
 use crate::server::Jupyter;
-use crate::settings::{Settings, Source};
+use crate::settings::{Lacks, Settings, Source};
 
 /// The one kind of document provider that there is here.
 const PROVIDER: &str = "jupyter";
@@ -72,6 +72,7 @@ impl Dialer {
                 notebook: address.notebook,
                 kernel: None,
                 direct: None,
+                lacks: Lacks::default(),
             })
         });
         // Before the answer is yes.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use notebook::{Edit, Notebook};
 use rest::Want;
 use tokio::sync::watch;
@@ -106,13 +107,16 @@ impl ServerDocument {
 
     /// Enters the notebook's room. `None` if the server has none.
     async fn find_room(&self) -> Result<Option<Arc<Room>>, Error> {
-        let path = self.server_path.clone();
+        let (path, lacks_rooms) = (self.server_path.clone(), self.link.lacks.rooms);
         let looked = self.link.attempt(None, |server| {
             let path = path.clone();
             async move {
                 // First: a room is promised for a file that is not there as well.
                 let entry = server.contents(&path, Want::Meta).await?;
                 let size = entry.size.unwrap_or(0);
+                if lacks_rooms {
+                    return Ok(None);
+                }
                 if server.collaboration_session(&path).await?.is_some() {
                     return Ok(Some((Dialect::Collaboration, size)));
                 }
@@ -141,7 +145,9 @@ impl ServerDocument {
     /// a room.
     async fn way_to_write(&self) -> Result<Way, Error> {
         let way = self.way().await?;
-        let Way::Stored(_) = &way else { return Ok(way) };
+        if self.link.lacks.rooms || matches!(way, Way::Room(_)) {
+            return Ok(way);
+        }
         let path = self.server_path.clone();
         let asked = self.link.call(None, |server| {
             let path = path.clone();
@@ -270,6 +276,17 @@ impl Document for ServerDocument {
 
     fn selected(&self) -> Option<String> {
         self.room()?.selected()
+    }
+
+    fn rest(&self) -> BoxFuture<'_, ()> {
+        // What is not in the file yet, or could not be kept, is known to the room alone.
+        let left = self.known_way().take_if(|way| !matches!(way, Way::Room(room) if !room.is_settled()));
+        async move {
+            if let Some(Way::Room(room)) = left {
+                room.leave().await;
+            }
+        }
+        .boxed()
     }
 
     fn notice(&self) -> Option<String> {

@@ -24,7 +24,7 @@ mod time;
 pub use ::kernel::ConnectionInfo;
 pub use connect::Dialer;
 pub use server::Jupyter;
-pub use settings::{Direct, Settings, Source};
+pub use settings::{Direct, Lacks, Settings, Source};
 
 /// Lines for people while something is prepared.
 type Lines = tokio::sync::mpsc::Sender<String>;

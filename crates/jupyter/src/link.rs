@@ -9,7 +9,7 @@ use rest::{Address, Credentials, Kind, Options, RestError, Server, discover};
 use tokio::sync::mpsc;
 use workspace::Error;
 
-use crate::settings::{Direct, Source};
+use crate::settings::{Direct, Lacks, Source};
 use crate::{Lines, failure};
 
 /// How long a Hub may take to start a server while somebody sees its progress, and while nobody does: clients give up on
@@ -29,6 +29,8 @@ pub(crate) struct Link {
     pub(crate) reconnect: Option<Duration>,
     /// The way to its kernels, if there is one beside the server.
     pub(crate) direct: Option<Arc<dyn Direct>>,
+    /// What it is known not to have.
+    pub(crate) lacks: Lacks,
     found: Mutex<Option<Server>>,
     /// Whether kernels' channels are served by jupyter-server-documents, which drops no output.
     is_unlimited: AtomicBool,
@@ -46,6 +48,7 @@ impl Link {
             preparing: tokio::sync::Mutex::default(),
             reconnect: None,
             direct: None,
+            lacks: Lacks::default(),
         }
     }
 

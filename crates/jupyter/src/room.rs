@@ -62,6 +62,11 @@ impl Room {
         self.shared.is_dismissed()
     }
 
+    /// Whether all that agents have done is in the file, which is where it was.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.shared.state().owed.intents().is_empty() && self.renamed().is_none() && self.lost().is_none()
+    }
+
     pub(crate) async fn snapshot(&self) -> Result<Notebook, Error> {
         self.shared.synced().await?;
         let mut state = self.shared.state();

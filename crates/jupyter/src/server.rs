@@ -39,11 +39,13 @@ pub struct Jupyter {
 impl Jupyter {
     /// Contacts nothing.
     pub fn new(settings: Settings) -> Arc<Self> {
-        let Settings { documents, kernels, reconnect, options, prefix, notebook, kernel, direct } = settings;
+        let Settings { documents, kernels, reconnect, options, prefix, notebook, kernel, direct, lacks } =
+            settings;
         let prefix = Prefix::new(prefix);
         let mut link = Link::new(documents, options.clone()).reconnecting(reconnect);
         let mut kernel_link = kernels.map(|source| Link::new(source, options));
         kernel_link.as_mut().unwrap_or(&mut link).direct = direct;
+        link.lacks = lacks;
         let link = Arc::new(link);
         let kernel_link = kernel_link.map_or_else(|| link.clone(), Arc::new);
         Arc::new(Self {

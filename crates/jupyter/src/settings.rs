@@ -42,6 +42,17 @@ pub struct Settings {
     pub kernel: Option<String>,
     /// Where kernels can be spoken to without the server between.
     pub direct: Option<Arc<dyn Direct>>,
+    /// What the server of the notebooks is known not to have, and is not asked for.
+    pub lacks: Lacks,
+}
+
+/// What servers need not have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lacks {
+    /// Rooms in which notebooks are edited together.
+    pub rooms: bool,
+    /// jupyterlab-commands-toolkit.
+    pub commands: bool,
 }
 
 /// Knows where the kernels of a server listen, because it lives in it.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jupyter::Lacks;
 use rest::{Credentials, Secret};
 use serde::{Deserialize, Deserializer};
 
@@ -14,6 +15,10 @@ pub(crate) struct Config {
     /// Where the Jupyter server that we live in is served to us.
     pub(crate) socket: PathBuf,
     pub(crate) base_url: String,
+    /// Whether it has rooms in which notebooks are edited together.
+    has_rooms: bool,
+    /// Whether it passes commands to JupyterLab.
+    has_commands: bool,
     #[serde(default)]
     document_url: Whereabouts,
     #[serde(default, deserialize_with = "given")]
@@ -34,6 +39,8 @@ pub(crate) struct Config {
     pub(crate) execution_timeout: Duration,
     #[serde(deserialize_with = "seconds")]
     pub(crate) max_execution_timeout: Duration,
+    pub(crate) max_notebooks: usize,
+    pub(crate) max_runs: usize,
     pub(crate) read_only: bool,
     pub(crate) allowed_tools: BTreeSet<String>,
 }
@@ -71,6 +78,12 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 impl Config {
     pub(crate) fn documents(&self) -> (&Whereabouts, Credentials) {
         (&self.document_url, login(self.document_token.as_deref()))
+    }
+
+    /// What the server of the notebooks is known not to have.
+    pub(crate) fn lacks(&self) -> Lacks {
+        let is_here = self.document_url == Whereabouts::Here;
+        Lacks { rooms: is_here && !self.has_rooms, commands: is_here && !self.has_commands }
     }
 
     /// Whether the kernels are those of the server that we live in.

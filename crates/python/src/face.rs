@@ -7,7 +7,7 @@ use mcp::{Embedded, Metrics, Policy, Server};
 use render::Budget;
 use rest::{Credentials, Forwarded, Options, Proxies};
 use tokio_util::sync::CancellationToken;
-use workspace::Workspace;
+use workspace::{Limits, Workspace};
 
 use crate::config::{Config, Whereabouts};
 use crate::managers::Managers;
@@ -49,12 +49,14 @@ impl Face {
             prefix: String::new(),
             notebook: config.document_id.clone(),
             kernel: config.runtime_id.clone(),
+            lacks: config.lacks(),
             direct: config.has_kernels().then(|| Arc::new(managers) as Arc<dyn Direct>),
         });
         let settings = workspace::Settings {
             budget: Budget { characters: config.max_characters, images: config.max_images },
             patience: config.execution_timeout.min(config.max_execution_timeout),
             most_patience: config.max_execution_timeout,
+            limits: Limits { notebooks: config.max_notebooks, runs: config.max_runs },
         };
         let workspace = Workspace::with_connector(place, settings, None);
         let policy = Policy { is_read_only: config.read_only, tools: config.allowed_tools.clone() };

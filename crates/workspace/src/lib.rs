@@ -6,8 +6,10 @@
 mod error;
 mod execute;
 mod hearing;
+mod idle;
 mod journal;
 mod lane;
+mod limits;
 mod opened;
 mod place;
 mod places;
@@ -21,6 +23,7 @@ mod workspace;
 pub use error::{Error, Side};
 pub use hearing::{heard, is_heard, tell};
 pub use journal::Journal;
+pub use limits::Limits;
 pub use opened::{KernelWish, Opened};
 pub use place::{
     Applied, Choice, Connector, Document, Expected, FileEntry, FileKind, FrontEnd, Future, Kernel,

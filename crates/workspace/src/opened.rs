@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::place::{Choice, Document, Kernel, KernelRequest, Place, Presence};
 use crate::{Error, Side};
@@ -25,6 +27,8 @@ struct Bound {
     /// The session that brought the kernel; `None` for one that was there before.
     brought_by: Option<u64>,
     users: HashSet<u64>,
+    /// When the last of them left, if nobody has come since and it is not at rest.
+    left: Option<Instant>,
 }
 
 /// Which kernel an agent wants for a notebook.
@@ -119,13 +123,31 @@ impl Opened {
     }
 
     pub(crate) fn enter(&self, session: u64) {
-        self.bound().users.insert(session);
+        let mut bound = self.bound();
+        bound.users.insert(session);
+        bound.left = None;
     }
 
     /// Lets a session go that has ended. Its kernel stays.
     pub(crate) fn forget(&self, session: u64) {
-        self.bound().users.remove(&session);
+        {
+            let mut bound = self.bound();
+            if bound.users.remove(&session) && bound.users.is_empty() {
+                bound.left = Some(Instant::now());
+            }
+        }
         self.document.set_presence(session, None);
+    }
+
+    /// For how long nobody has used it; `None` if somebody does, or it is at rest.
+    pub(crate) fn unused_for(&self) -> Option<Duration> {
+        self.bound().left.map(|left| left.elapsed())
+    }
+
+    /// Lets go of what only serves those who use it. Its kernel stays.
+    pub(crate) async fn rest(&self) {
+        self.bound().left = None;
+        self.document.rest().await;
     }
 
     /// Lets a session go. Gives the kernel if no other uses the notebook and that session brought it, or, with

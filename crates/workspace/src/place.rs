@@ -192,6 +192,11 @@ pub trait Document: Send + Sync + 'static {
         None
     }
 
+    /// Nobody uses it for now: lets go of what is kept for them. It can be used again at any time.
+    fn rest(&self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
+
     /// What an agent should know of the way in which this notebook is stored.
     fn notice(&self) -> Option<String> {
         None

@@ -1,18 +1,23 @@
 //! One agent: the names it has given to notebooks, its current notebook, and what it has seen of the cells.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use notebook::{CellRef, Notebook};
 use tokio::sync::mpsc;
 
+use crate::limits::{Slot, Slots};
 use crate::opened::{KernelWish, Opened, find_kernel};
 use crate::place::{Choice, Expected, Kernel, Mode, Place, ServerWish};
 use crate::places::For;
 use crate::run::Run;
 use crate::workspace::Workspace;
 use crate::{Error, Side};
+
+mod seen;
+
+use seen::Seen;
 
 /// The reference to the cell that a person is in. No id has an `@`.
 const SELECTED: &str = "@selected";
@@ -21,6 +26,7 @@ const SELECTED: &str = "@selected";
 pub struct Session {
     workspace: Arc<Workspace>,
     id: u64,
+    slots: Slots,
     desk: Mutex<Desk>,
 }
 
@@ -40,20 +46,11 @@ struct Desk {
     seen: HashMap<String, Seen>,
 }
 
-/// What the agent believes of a notebook.
-#[derive(Default)]
-struct Seen {
-    /// The ids of the cells at the indices at which they were last shown.
-    order: BTreeMap<usize, String>,
-    /// The revisions of the cells whose source was shown.
-    revisions: HashMap<String, String>,
-}
-
 impl Session {
     /// A new agent's session.
     pub fn new(workspace: Arc<Workspace>) -> Self {
-        let id = workspace.new_session();
-        Self { workspace, id, desk: Mutex::default() }
+        let (id, slots) = (workspace.new_session(), Slots::new(workspace.settings().limits));
+        Self { workspace, id, slots, desk: Mutex::default() }
     }
 
     /// What all sessions share.
@@ -113,6 +110,7 @@ impl Session {
 
     /// Opens a notebook under a name, and makes it the current one.
     pub async fn use_notebook(&self, name: &str, path: &str, mode: Mode) -> Result<Arc<Opened>, Error> {
+        self.check_room_for(path)?;
         let opened = self.workspace.open(&self.place(), path, mode).await?;
         self.enter(&opened);
         self.works_on(opened.path(), None);
@@ -146,9 +144,14 @@ impl Session {
                 desk.current = None;
             }
             desk.seen.remove(path);
-            desk.names.iter().any(|(_, of)| of == path)
+            let is_used = desk.names.iter().any(|(_, of)| of == path);
+            if !is_used {
+                desk.homes.remove(path);
+            }
+            is_used
         };
         let kernel = if is_used { None } else { opened.leave(self.id, takes_orphans) };
+        self.workspace.left();
         let kernel = kernel.filter(|kernel| !self.workspace.is_shared(&**kernel, opened.path()));
         let Some(kernel) = kernel else { return Ok((opened, None)) };
         self.workspace.close(&opened);
@@ -168,6 +171,7 @@ impl Session {
         }
         let place = self.place();
         if Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
+            self.check_room_for(name)?;
             let opened = self.workspace.open(&place, name, Mode::Connect).await?;
             self.enter(&opened);
             return Ok(opened);
@@ -206,8 +210,13 @@ impl Session {
     }
 
     /// Runs a cell, or code beside the cells, in a notebook's kernel. Never waits.
-    pub fn run(&self, notebook: Arc<Opened>, cell: Option<String>, source: String) -> Arc<Run> {
-        self.workspace.run(notebook, cell, source, self.id)
+    pub fn run(
+        &self,
+        notebook: Arc<Opened>,
+        cell: Option<String>,
+        source: String,
+    ) -> Result<Arc<Run>, Error> {
+        Ok(self.workspace.run(notebook, cell, source, self.id, self.slot()?))
     }
 
     /// Runs cells, by id and source, in order; each has its run from the beginning. Never waits.
@@ -216,8 +225,8 @@ impl Session {
         notebook: &Arc<Opened>,
         cells: Vec<(String, String)>,
         stops_on_error: bool,
-    ) -> Vec<Arc<Run>> {
-        self.workspace.run_in_order(notebook, cells, stops_on_error, self.id)
+    ) -> Result<Vec<Arc<Run>>, Error> {
+        Ok(self.workspace.run_in_order(notebook, cells, stops_on_error, self.id, self.slot()?))
     }
 
     /// The kernel with this id, or the only one whose id begins so.
@@ -228,7 +237,7 @@ impl Session {
     /// Runs code in the kernel with this id; without one in a kernel that belongs to no notebook. Never waits for the
     /// run.
     pub async fn run_code(&self, kernel: Option<&str>, source: String) -> Result<Arc<Run>, Error> {
-        self.workspace.run_code(self.place(), kernel, source).await
+        self.workspace.run_code(self.place(), kernel, source, self.slot()?).await
     }
 
     /// The cell that a reference means, for a tool that only looks. `@selected` is the one that a person is in.
@@ -305,49 +314,31 @@ impl Session {
 
     /// Remembers that the agent was shown the sources of these cells, and where they stand.
     pub fn saw(&self, path: &str, notebook: &Notebook, shown: impl IntoIterator<Item = usize> + Clone) {
-        self.listed(path, notebook, shown.clone());
-        let mut desk = self.desk();
-        let seen = desk.seen.entry(path.to_owned()).or_default();
-        for cell in shown.into_iter().filter_map(|index| notebook.cells().get(index)) {
-            seen.revisions.insert(cell.id().to_owned(), cell.revision().to_owned());
-        }
+        self.desk().seen.entry(path.to_owned()).or_default().saw(notebook, shown);
     }
 
     /// Remembers that the agent was told where these cells stand.
     pub fn listed(&self, path: &str, notebook: &Notebook, listed: impl IntoIterator<Item = usize>) {
-        let mut desk = self.desk();
-        let seen = desk.seen.entry(path.to_owned()).or_default();
-        for index in listed {
-            if let Some(cell) = notebook.cells().get(index) {
-                seen.order.insert(index, cell.id().to_owned());
-            }
-        }
+        self.desk().seen.entry(path.to_owned()).or_default().listed(notebook, listed);
     }
 
     /// The agent put a cell in: what it saw from there on stands one further.
     pub fn inserted(&self, path: &str, index: usize) {
         if let Some(seen) = self.desk().seen.get_mut(path) {
-            let order = std::mem::take(&mut seen.order).into_iter();
-            seen.order = order.map(|(at, id)| (if at < index { at } else { at + 1 }, id)).collect();
+            seen.inserted(index);
         }
     }
 
     /// The agent took a cell out: what it saw after it stands one before.
     pub fn removed(&self, path: &str, index: usize) {
         if let Some(seen) = self.desk().seen.get_mut(path) {
-            let order = std::mem::take(&mut seen.order).into_iter().filter(|(at, _)| *at != index);
-            seen.order = order.map(|(at, id)| (if at < index { at } else { at - 1 }, id)).collect();
+            seen.removed(index);
         }
     }
 
     /// The indices of cells whose source is no longer what this agent was shown.
     pub fn changed_by_others(&self, path: &str, notebook: &Notebook) -> Vec<usize> {
-        let desk = self.desk();
-        let Some(seen) = desk.seen.get(path) else { return Vec::new() };
-        let is_other =
-            |id: &str, revision: &str| seen.revisions.get(id).is_some_and(|known| known != revision);
-        let cells = notebook.cells().iter().enumerate();
-        cells.filter(|(_, cell)| is_other(cell.id(), cell.revision())).map(|(index, _)| index).collect()
+        self.desk().seen.get(path).map(|seen| seen.changed(notebook)).unwrap_or_default()
     }
 
     async fn current_notebook(&self) -> Result<Arc<Opened>, Error> {
@@ -380,6 +371,20 @@ impl Session {
         self.desk().homes.insert(opened.path().to_owned(), opened.place().clone());
     }
 
+    /// Fails if the session has as many notebooks open as it may, and this is another.
+    fn check_room_for(&self, path: &str) -> Result<(), Error> {
+        let desk = self.desk();
+        if desk.homes.contains_key(path) {
+            return Ok(());
+        }
+        self.workspace.settings().limits.check_notebooks(desk.homes.len())
+    }
+
+    /// The place of one more run.
+    fn slot(&self) -> Result<Slot, Error> {
+        if self.desk().is_stateless { self.workspace.common_slots().take() } else { self.slots.take() }
+    }
+
     fn path_of(&self, name: &str) -> Option<String> {
         self.desk().names.iter().find(|(known, _)| known == name).map(|(_, path)| path.clone())
     }
@@ -394,6 +399,7 @@ impl Drop for Session {
         for opened in self.workspace.opened() {
             opened.forget(self.id);
         }
+        self.workspace.left();
     }
 }
 

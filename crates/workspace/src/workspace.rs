@@ -11,14 +11,16 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
+use crate::idle::Tidying;
 use crate::journal::Journal;
 use crate::lane::Lane;
+use crate::limits::{Limits, Slot, Slots};
 use crate::opened::{Opened, find_kernel};
 use crate::place::{Choice, Connector, Kernel, KernelRequest, Mode, Place, ServerWish};
 use crate::places::{For, Places};
 use crate::run::Run;
 use crate::run_state::{RunCell, RunState};
-use crate::{Error, Side, execute};
+use crate::{Error, Side, execute, idle};
 
 /// How long a run may still take to leave at the end, in all.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -33,11 +35,18 @@ pub struct Settings {
     pub patience: Duration,
     /// The longest that a call waits for a run, whatever the agent says.
     pub most_patience: Duration,
+    /// How much one session may have at a time.
+    pub limits: Limits,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { budget: Budget::default(), patience: Duration::from_secs(120), most_patience: DAY }
+        Self {
+            budget: Budget::default(),
+            patience: Duration::from_secs(120),
+            most_patience: DAY,
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -54,6 +63,9 @@ pub struct Workspace {
     /// Where tasks run that a kernel's connection begins: its own runtime ends with it.
     runtime: Handle,
     sessions: AtomicU64,
+    /// What agents without sessions may have under way, all together.
+    slots: Slots,
+    pub(crate) tidying: Tidying,
 }
 
 /// A notebook: which place it is in, and its path there. Two ways into the same server are two places.
@@ -87,6 +99,8 @@ impl Workspace {
     ) -> Arc<Self> {
         Arc::new(Self {
             places: Places::new(place, connector),
+            slots: Slots::new(settings.limits),
+            tidying: Tidying::default(),
             settings,
             journal: Journal::default(),
             shared: Mutex::default(),
@@ -177,10 +191,12 @@ impl Workspace {
         cell: Option<String>,
         source: String,
         session: u64,
+        slot: Slot,
     ) -> Arc<Run> {
         let cell = cell.map(|id| RunCell { path: notebook.path().to_owned(), id });
         let run = self.journal.begin(cell, source);
-        self.tasks.spawn(execute::in_notebook(self.clone(), notebook, run.clone(), session));
+        let running = execute::in_notebook(self.clone(), notebook, run.clone(), session);
+        self.tasks.spawn(slot.held(running));
         run
     }
 
@@ -191,13 +207,14 @@ impl Workspace {
         cells: Vec<(String, String)>,
         stops_on_error: bool,
         session: u64,
+        slot: Slot,
     ) -> Vec<Arc<Run>> {
         let begin =
             |(id, source)| self.journal.begin(Some(RunCell { path: notebook.path().to_owned(), id }), source);
         let runs: Vec<_> = cells.into_iter().map(begin).collect();
         let running =
             execute::in_order(self.clone(), notebook.clone(), runs.clone(), stops_on_error, session);
-        self.tasks.spawn(running);
+        self.tasks.spawn(slot.held(running));
         runs
     }
 
@@ -208,6 +225,7 @@ impl Workspace {
         place: Arc<dyn Place>,
         kernel: Option<&str>,
         source: String,
+        slot: Slot,
     ) -> Result<Arc<Run>, Error> {
         let kernel = match kernel {
             Some(id) => Some(find_kernel(&*place, id).await?),
@@ -215,7 +233,7 @@ impl Workspace {
         };
         let run = self.journal.begin(None, source);
         let (workspace, asked) = (self.clone(), run.clone());
-        self.tasks.spawn(async move {
+        self.tasks.spawn(slot.held(async move {
             let kernel = match kernel {
                 Some(kernel) => Ok(kernel),
                 None => workspace.scratch(place).await,
@@ -227,7 +245,7 @@ impl Workspace {
             if let Err(error) = ran {
                 asked.end(RunState::Failed(error));
             }
-        });
+        }));
         Ok(run)
     }
 
@@ -290,6 +308,18 @@ impl Workspace {
             self.tasks.wait().await;
         };
         let _ = tokio::time::timeout(CLOSING, ended).await;
+    }
+
+    /// What agents without sessions may have under way.
+    pub(crate) fn common_slots(&self) -> Slots {
+        self.slots.clone()
+    }
+
+    /// A session has left a notebook: what nobody uses is let go of after a while.
+    pub(crate) fn left(self: &Arc<Self>) {
+        if self.tidying.begin() {
+            self.runtime.spawn(idle::tidy(Arc::downgrade(self)));
+        }
     }
 
     pub(crate) fn new_session(&self) -> u64 {

@@ -15,7 +15,8 @@ pub(crate) const READ: &str = "two_hundred.ipynb";
 /// The folders of the tree, with notebooks in each.
 pub(crate) const FOLDERS: usize = 10;
 const NOTEBOOKS: usize = 20;
-const TOKEN: &str = "bench-token-for-loopback";
+/// What every server here asks its clients for.
+pub(crate) const TOKEN: &str = "bench-token-for-loopback";
 const START: Duration = Duration::from_secs(60);
 
 /// A server with jupyter-collaboration, in a home of its own. It ends with this.
@@ -110,7 +111,7 @@ pub(crate) fn authorization() -> String {
 }
 
 /// What the person has set up for Jupyter plays no part.
-fn in_home(command: &mut Command, home: &Path) {
+pub(crate) fn in_home(command: &mut Command, home: &Path) {
     for (name, folder) in [
         ("HOME", "home"),
         ("IPYTHONDIR", "ipython"),

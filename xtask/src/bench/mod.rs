@@ -6,6 +6,13 @@
 
 mod colab;
 mod duration;
+mod extension;
+mod extension_agent;
+mod extension_ground;
+mod extension_memory;
+mod extension_status;
+mod extension_table;
+mod extension_wheel;
 mod jupyter;
 mod jupyter_floor;
 mod jupyter_ground;
@@ -43,23 +50,35 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             let program = original.programs.join("jupyter-mcp-server");
             in_release("measure-jupyter", &[server.python.as_os_str(), program.as_os_str()])
         }
+        ["extension"] => {
+            let project = Project::find()?;
+            let (server, original) =
+                (provision::collaboration_server(&project)?, provision::original(&project)?);
+            let site = extension_wheel::provide(&project)?;
+            let more = [server.python.as_os_str(), site.as_os_str(), original.python.as_os_str()];
+            in_release("measure-extension", &more)
+        }
         // From here on for this executable alone.
         ["measure-colab", program] => colab::measure(program),
         ["measure-local", program, python] => local::measure(program, python),
         ["measure-jupyter", program, python, original] => jupyter::measure(program, python, original),
+        ["measure-extension", program, python, site, their_python] => {
+            extension::measure(program, python, site, their_python)
+        }
         ["floor-stdio"] => lines::echo(),
         ["floor-websocket"] => runtime()?.block_on(websocket::echo()),
         ["page", port, token] => runtime()?.block_on(page::serve(port.parse()?, token)),
         ["--help" | "-h"] => {
             println!(
-                "Usage: cargo xtask bench colab|jupyter|local\n\n\
+                "Usage: cargo xtask bench colab|extension|jupyter|local\n\n\
                  colab  start, memory, calls and a large result of `cellbridge colab`\n\
+                 extension  the tools at a Jupyter server's /mcp, beside jupyter-mcp-server's extension and both on stdio\n\
                  jupyter  the tools of `cellbridge jupyter`, beside jupyter-mcp-server on the same server\n\
                  local  start, memory, executions and files of `cellbridge`, beside Python's blocking client"
             );
             Ok(())
         }
-        _ => bail!("`cargo xtask bench colab`, `jupyter` and `local` are what can be measured"),
+        _ => bail!("`cargo xtask bench colab`, `extension`, `jupyter` and `local` are what can be measured"),
     }
 }
 

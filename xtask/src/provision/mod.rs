@@ -28,6 +28,8 @@ pub(crate) struct Parts {
     pub(crate) chromium: PathBuf,
     /// The Jupyter servers.
     pub(crate) servers: Servers,
+    /// Our own package, which is a part of them.
+    pub(crate) wheel: PathBuf,
 }
 
 /// The interpreters whose environments hold Jupyter servers, with our own package inside.
@@ -49,10 +51,11 @@ pub(crate) fn all(project: &Project) -> Result<Parts> {
     let plain = python::provide(project, Purpose::PlainServer)?;
     let collaboration = collaboration_server(project)?;
     let documents = python::provide(project, Purpose::DocumentsServer)?;
-    wheel::provide(project, &environment, [&plain, &collaboration, &documents])?;
+    let wheel = wheel::provide(project, &environment, [&plain, &collaboration, &documents])?;
     let servers =
         Servers { plain: plain.python, collaboration: collaboration.python, documents: documents.python };
-    Ok(Parts { python: environment.python, programs: environment.programs, node_modules, chromium, servers })
+    let Environment { python, programs, .. } = environment;
+    Ok(Parts { python, programs, node_modules, chromium, servers, wheel })
 }
 
 /// Provides the virtual environment of the tests alone.

@@ -21,8 +21,9 @@ wheel = zipfile.ZipFile(sys.argv[1])
 print(wheel.read(record).decode())
 ";
 
-/// Builds the wheel with what the tests' environment has, and installs it into those `servers` that have another.
-pub(crate) fn provide(project: &Project, tests: &Environment, servers: [&Environment; 3]) -> Result<()> {
+/// Builds the wheel with what the tests' environment has, and installs it into those `servers` that have another. Gives the
+/// wheel.
+pub(crate) fn provide(project: &Project, tests: &Environment, servers: [&Environment; 3]) -> Result<PathBuf> {
     let wheel = build(project, tests)?;
     let contents = command::read(project.command(&tests.python).args(["-c", CONTENTS]).arg(&wheel))?;
     for server in servers {
@@ -36,7 +37,7 @@ pub(crate) fn provide(project: &Project, tests: &Environment, servers: [&Environ
             stamp.set()?;
         }
     }
-    Ok(())
+    Ok(wheel)
 }
 
 fn build(project: &Project, tests: &Environment) -> Result<PathBuf> {

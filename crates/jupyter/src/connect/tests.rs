@@ -56,6 +56,7 @@ async fn the_first_place_is_found_by_its_address() {
         notebook: None,
         kernel: None,
         direct: None,
+        lacks: Lacks::default(),
     });
     let dialer = Dialer::new(Options::default(), Some(first));
     for token in [None, Some("right")] {

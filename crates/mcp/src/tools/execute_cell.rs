@@ -57,7 +57,7 @@ pub(super) fn start(
         return Err(not_code(&label(index, cell), &cell.kind().to_string()));
     }
     let (id, source) = (cell.id().to_owned(), cell.source().into_owned());
-    Ok(context.session.run(opened.clone(), Some(id), source))
+    context.session.run(opened.clone(), Some(id), source)
 }
 
 /// Where a run of a cell belongs, for its last line.

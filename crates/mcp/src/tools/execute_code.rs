@@ -46,7 +46,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         (None, name) => {
             let opened = session.notebook(name.as_deref()).await?;
             let place = format!(" · kernel of {}", opened.path());
-            (session.run(opened, None, code), place)
+            (session.run(opened, None, code)?, place)
         }
     };
     waiting.wait(&run, context).await?;

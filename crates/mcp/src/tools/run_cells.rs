@@ -59,7 +59,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         let cell = &notebook.cells()[*index];
         (cell.id().to_owned(), cell.source().into_owned())
     };
-    let runs = session.run_in_order(&opened, cells.iter().map(source).collect(), stops);
+    let runs = session.run_in_order(&opened, cells.iter().map(source).collect(), stops)?;
     for (position, (index, run)) in cells.iter().copied().zip(&runs).enumerate() {
         waiting.patience = deadline.saturating_duration_since(Instant::now());
         if let Err(error) = waiting.wait(run, context).await {

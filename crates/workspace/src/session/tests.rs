@@ -16,6 +16,8 @@ use crate::place::{
 };
 use crate::workspace::Settings;
 
+mod holding;
+
 /// A document in memory.
 struct Page {
     path: String,
@@ -24,6 +26,8 @@ struct Page {
     is_live: AtomicBool,
     /// The cell that a person is in.
     selected: Mutex<Option<String>>,
+    /// How often it was laid to rest.
+    rests: watch::Sender<usize>,
 }
 
 impl Document for Page {
@@ -55,6 +59,11 @@ impl Document for Page {
 
     fn selected(&self) -> Option<String> {
         self.selected.lock().unwrap().clone()
+    }
+
+    fn rest(&self) -> BoxFuture<'_, ()> {
+        self.rests.send_modify(|rests| *rests += 1);
+        async {}.boxed()
     }
 }
 
@@ -141,6 +150,7 @@ impl Place for Memory {
             version: watch::Sender::new(0),
             is_live: AtomicBool::new(false),
             selected: Mutex::default(),
+            rests: watch::Sender::default(),
         };
         let page =
             self.pages.lock().unwrap().entry(path.to_owned()).or_insert_with(|| Arc::new(page())).clone();
@@ -357,7 +367,7 @@ async fn a_run_whose_kernel_does_not_start_is_over_and_says_why() {
     let (_, workspace) = memory();
     let session = Session::new(workspace.clone());
     let (opened, _) = with_cells(&session, "a.ipynb", 1).await;
-    let run = session.run(opened, None, "1".into());
+    let run = session.run(opened, None, "1".into()).unwrap();
     run.settled().await;
     let crate::RunState::Failed(error) = run.state() else { panic!("{:?}", run.state()) };
     assert_eq!(error.cause, "It does not start.");

@@ -1,0 +1,78 @@
+//! What sessions hold, and how much of it.
+
+use super::*;
+use crate::idle::REST;
+use crate::limits::Limits;
+
+fn limited(limits: Limits) -> Session {
+    let settings = Settings { limits, ..Settings::default() };
+    Session::new(Workspace::new(Arc::new(Memory::default()), settings))
+}
+
+#[tokio::test]
+async fn a_session_has_no_more_notebooks_open_than_it_may() {
+    let session = limited(Limits { notebooks: 2, ..Limits::default() });
+    for path in ["a.ipynb", "b.ipynb", "a.ipynb"] {
+        session.use_notebook(path, path, Mode::Connect).await.unwrap();
+    }
+    for refused in [
+        session.use_notebook("c", "c.ipynb", Mode::Connect).await.err(),
+        session.notebook(Some("c.ipynb")).await.err(),
+    ] {
+        assert_eq!(refused.unwrap().cause, "This session has as many notebooks open as it may: 2.");
+    }
+    let other = Session::new(session.workspace().clone());
+    other.use_notebook("c", "c.ipynb", Mode::Connect).await.unwrap();
+    session.unuse_notebook(Some("a.ipynb"), false).await.unwrap();
+    session.use_notebook("c", "c.ipynb", Mode::Connect).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_session_has_no_more_runs_under_way_than_it_may() {
+    let session = limited(Limits { runs: 1, ..Limits::default() });
+    let (opened, _) = with_cells(&session, "a.ipynb", 2).await;
+    let run = session.run(opened.clone(), None, "1".into()).unwrap();
+    let cells = vec![("x".to_owned(), "2".to_owned())];
+    let refused = [
+        session.run(opened.clone(), None, "1".into()).err(),
+        session.run_in_order(&opened, cells, true).err(),
+        session.run_code(None, "1".into()).await.err(),
+    ];
+    for refused in refused {
+        assert_eq!(refused.unwrap().cause, "This session has as many runs under way as it may: 1.");
+    }
+    let other = Session::new(session.workspace().clone());
+    other.run(opened.clone(), None, "1".into()).unwrap();
+    run.settled().await;
+    while session.slots.take().is_err() {
+        tokio::task::yield_now().await;
+    }
+    session.run(opened, None, "1".into()).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notebook_that_nobody_uses_is_laid_to_rest() {
+    let (memory, workspace) = memory();
+    let (session, other) = (Session::new(workspace.clone()), Session::new(workspace.clone()));
+    for session in [&session, &other] {
+        session.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
+    }
+    let mut rests = memory.pages.lock().unwrap()["a.ipynb"].rests.subscribe();
+    drop(session);
+    tokio::time::sleep(REST * 3).await;
+    assert_eq!(*rests.borrow_and_update(), 0, "another session uses it");
+
+    let held = other.notebook(None).await.unwrap();
+    drop(other);
+    tokio::time::sleep(REST * 3).await;
+    assert_eq!(*rests.borrow_and_update(), 0, "a run may hold it");
+
+    drop(held);
+    rests.changed().await.unwrap();
+    let again = Session::new(workspace.clone());
+    again.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
+    drop(again);
+    tokio::time::sleep(REST / 2).await;
+    assert_eq!(*rests.borrow_and_update(), 1, "it was used a moment ago");
+    rests.changed().await.unwrap();
+}

@@ -1,0 +1,207 @@
+//! Our extension of Jupyter Server beside another, and beside the programs that do the same from outside, by turns.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+
+use super::duration::median;
+use super::extension_agent::{Agent, Caller};
+use super::extension_ground::{ADDING, BESIDE, INSIDE, Notebooks, Server, Software, module};
+use super::extension_table::{Row, print};
+use super::jupyter_floor::{Rest, Socket};
+use super::jupyter_ground::READ;
+use super::local_peers::Desk;
+use super::start::load;
+use super::{extension_memory, extension_status};
+
+const ROUNDS: usize = 10;
+const CALLS: usize = 5;
+/// Takes a second for what takes others milliseconds, so it is called once in a round.
+const THEIRS_BESIDE: usize = 2;
+
+/// A tool with its arguments.
+struct Call {
+    what: &'static str,
+    tool: &'static str,
+    theirs: Value,
+    ours: Value,
+    /// What every answer contains.
+    expected: &'static str,
+    /// Milliseconds.
+    most: f64,
+    less: Option<f64>,
+}
+
+/// Takes all measurements of one run and prints them.
+pub(crate) fn measure(program: &str, python: &str, site: &str, their_python: &str) -> Result<()> {
+    let load_before = load();
+    let home = std::path::absolute(program)?.with_file_name("bench-extension");
+    if home.exists() {
+        std::fs::remove_dir_all(&home)?;
+    }
+    let theirs = Software {
+        python: Path::new(their_python),
+        site: None,
+        extension: "jupyter_mcp_server",
+        needs_file_ids: true,
+    };
+    let ours = Software {
+        python: Path::new(python),
+        site: Some(Path::new(site)),
+        extension: "cellbridge",
+        needs_file_ids: false,
+    };
+
+    let mut tables = Vec::new();
+    for (notebooks, folder, head) in [
+        (Notebooks::InFiles, "files", "plain server, p50"),
+        (Notebooks::InRooms, "rooms", "with jupyter-collaboration, p50"),
+    ] {
+        let rows = side_by_side(&home.join(folder), program, notebooks, theirs, ours).context(head)?;
+        tables.push((head, rows));
+    }
+    tables.push(("memory of the server", extension_memory::measure(&home, theirs, ours)?));
+    std::fs::remove_dir_all(&home)?;
+
+    println!("load average before: {load_before}, after: {}", load());
+    tables.iter().for_each(|(head, rows)| print(head, rows));
+    Ok(())
+}
+
+/// All four in turns: their extension, ours, their program, and ours.
+fn side_by_side(
+    home: &Path,
+    program: &str,
+    notebooks: Notebooks,
+    theirs: Software<'_>,
+    ours: Software<'_>,
+) -> Result<Vec<Row>> {
+    let runtime = super::runtime()?;
+    let their_server = Server::start(home.join("theirs"), theirs, notebooks, true)?;
+    let our_server = Server::start(home.join("ours"), ours, notebooks, true)?;
+    // Their program needs rooms, whatever the others do with.
+    let beside = Server::start(home.join("beside"), theirs, Notebooks::InRooms, false)?;
+    for server in [&their_server, &our_server, &beside] {
+        server.furnish()?;
+    }
+    let mut their_program = beside.beside(module(theirs.python, "jupyter_mcp_server"));
+    their_program.args(["--start-new-code-sandbox", "true"]);
+    let mut our_program = Command::new(std::path::absolute(program)?);
+    our_program.arg("jupyter");
+    let mut inside_theirs = Agent::open(their_server.port)?;
+    let mut inside_ours = Agent::open(our_server.port)?;
+    let mut beside_theirs = Desk::open(&mut their_program)?;
+    let mut beside_ours = Desk::open(&mut our_server.beside(our_program))?;
+
+    let mut rest = Rest::new(our_server.port)?;
+    let kernel: Value = serde_json::from_slice(&rest.ask("POST", "/api/kernels", "{}")?)?;
+    let channels = format!("/api/kernels/{}/channels", kernel["id"].as_str().context("no kernel")?);
+    let mut socket = runtime.block_on(Socket::open(our_server.port, &channels))?;
+
+    let mut rows = Vec::new();
+    {
+        let mut callers: [(&mut dyn Caller, &str); 4] = [
+            (&mut inside_theirs, INSIDE),
+            (&mut inside_ours, INSIDE),
+            (&mut beside_theirs, BESIDE),
+            (&mut beside_ours, BESIDE),
+        ];
+        for (caller, own) in &mut callers {
+            caller.call("use_notebook", &json!({ "notebook_name": "read", "notebook_path": READ }))?;
+            caller.call("use_notebook", &json!({ "notebook_name": "own", "notebook_path": own }))?;
+            caller.call("execute_code", &json!({ "code": "1+1" }))?;
+        }
+        for call in calls() {
+            // Their extension has forgotten by now which notebook is in use.
+            for (caller, own) in &mut callers {
+                caller.call("use_notebook", &json!({ "notebook_name": "own", "notebook_path": own }))?;
+            }
+            let mut floor = |number| {
+                let begin = Instant::now();
+                match call.tool {
+                    "list_kernels" => rest.get("/api/kernels").map(|_| Some(begin.elapsed())),
+                    "execute_code" => runtime.block_on(socket.execute(number)).map(Some),
+                    _ => Ok(None),
+                }
+            };
+            rows.push(by_turns(&call, &mut callers, &mut floor)?);
+        }
+    }
+    let theirs: (&Server, &mut dyn Caller) = (&their_server, &mut inside_theirs);
+    rows.extend(extension_status::measure(notebooks, theirs, (&our_server, &mut inside_ours))?);
+    Ok(rows)
+}
+
+fn calls() -> Vec<Call> {
+    let call = |what, tool, arguments: Value, expected, most, less| Call {
+        what,
+        tool,
+        theirs: arguments.clone(),
+        ours: arguments,
+        expected,
+        most,
+        less,
+    };
+    let read = |what, format| {
+        let arguments = json!({ "notebook_name": "read", "response_format": format, "limit": 0 });
+        let mut call = call(what, "read_notebook", arguments, "199", 3.0, Some(10.0));
+        call.ours["max_characters"] = json!(1_000_000);
+        call
+    };
+    vec![
+        call("list_kernels", "list_kernels", json!({}), "python3", 1.5, Some(5.0)),
+        read("read_notebook, 200 cells, brief", "brief"),
+        read("read_notebook, 200 cells, detailed", "detailed"),
+        call("execute_code(\"1+1\")", "execute_code", json!({ "code": "1+1" }), "2", 8.0, None),
+        call(
+            "execute_cell, 1+1 of 200 cells",
+            "execute_cell",
+            json!({ "cell_index": ADDING }),
+            "2",
+            12.0,
+            None,
+        ),
+    ]
+}
+
+fn by_turns(
+    call: &Call,
+    callers: &mut [(&mut dyn Caller, &str); 4],
+    floor: &mut dyn FnMut(usize) -> Result<Option<Duration>>,
+) -> Result<Row> {
+    let mut times: [Vec<Duration>; 5] = Default::default();
+    for round in 0..=ROUNDS {
+        for number in 0..CALLS {
+            let mut taken = [floor(round * CALLS + number)?, None, None, None, None];
+            for (place, (caller, _)) in callers.iter_mut().enumerate() {
+                if place == THEIRS_BESIDE && number > 0 {
+                    continue;
+                }
+                let arguments = if place % 2 == 0 { &call.theirs } else { &call.ours };
+                let (time, text) = caller.call(call.tool, arguments)?;
+                ensure!(text.contains(call.expected), "{} told {text:?}", call.tool);
+                taken[place + 1] = Some(time);
+            }
+            // The first round warms up.
+            if round > 0 {
+                times.iter_mut().zip(taken).for_each(|(all, one)| all.extend(one));
+            }
+        }
+    }
+    let middle = |times: Vec<Duration>| (!times.is_empty()).then(|| median(times).as_secs_f64() * 1e3);
+    let [floor, theirs, ours, theirs_beside, ours_beside] = times.map(middle);
+    Ok(Row {
+        what: call.what.to_owned(),
+        unit: "ms",
+        floor,
+        theirs,
+        ours,
+        theirs_beside,
+        ours_beside,
+        most: Some(call.most),
+        less: call.less,
+    })
+}
