@@ -110,7 +110,6 @@ def test_agents_may_only_read_where_that_is_set(two_servers: tuple[JupyterServer
     assert server.kernel_models() == []
 
 
-@pytest.mark.xfail(reason="`use_notebook` counts as reading even where it makes a notebook", strict=True)
 def test_agents_who_may_only_read_make_no_notebooks(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
     server, _ = two_servers
     done, told = call(server, "use_notebook", notebook_path="made.ipynb", mode="create")

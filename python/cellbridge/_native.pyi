@@ -2,7 +2,9 @@ from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
 
 class Core:
-    def __new__(cls, config: str, connection: Callable[[str], str | None]) -> Core: ...
+    def __new__(
+        cls, config: str, connection: Callable[[str], str | None], file: Callable[[str], str | None]
+    ) -> Core: ...
     def answer(
         self,
         event_loop: AbstractEventLoop,

@@ -13,7 +13,7 @@ from traitlets.config import Config
 from . import metrics
 from ._native import Core
 from .handler import McpHandler
-from .kernels import connection_file
+from .managers import connection_file, notebook_file
 from .neighbours import has_commands, has_rooms
 from .private_socket import PrivateSocket
 
@@ -95,7 +95,8 @@ class CellbridgeApp(ExtensionApp):
             told = {trait: getattr(self, trait) for trait in self._told}
             told |= {"socket": self._socket.path, "base_url": self.serverapp.base_url}
             told |= {"has_rooms": has_rooms(self.serverapp), "has_commands": has_commands(self.serverapp)}
-            self._core = Core(json.dumps(told), partial(connection_file, self.serverapp))
+            managers = (partial(known, self.serverapp) for known in (connection_file, notebook_file))
+            self._core = Core(json.dumps(told), *managers)
             metrics.show(self._core)
         return self._core
 

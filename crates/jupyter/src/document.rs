@@ -112,7 +112,7 @@ impl ServerDocument {
             let path = path.clone();
             async move {
                 // First: a room is promised for a file that is not there as well.
-                let entry = server.contents(&path, Want::Meta).await?;
+                let entry = server.contents(&path, Want::Glance).await?;
                 let size = entry.size.unwrap_or(0);
                 if lacks_rooms {
                     return Ok(None);

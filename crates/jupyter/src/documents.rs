@@ -75,7 +75,7 @@ impl Documents {
         let shown = self.prefix.shown(path);
         let asked = self.link.attempt(None, |server| {
             let path = path.to_owned();
-            async move { server.contents(&path, Want::Meta).await }
+            async move { server.contents(&path, Want::Glance).await }
         });
         match asked.await {
             Ok(entry) if entry.kind == EntryKind::Directory => {

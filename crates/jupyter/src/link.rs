@@ -27,7 +27,7 @@ pub(crate) struct Link {
     options: Options,
     /// The pause between two attempts to reach it, if it was set.
     pub(crate) reconnect: Option<Duration>,
-    /// The way to its kernels, if there is one beside the server.
+    /// The way to its kernels and files, if there is one beside the server.
     pub(crate) direct: Option<Arc<dyn Direct>>,
     /// What it is known not to have.
     pub(crate) lacks: Lacks,
@@ -55,6 +55,17 @@ impl Link {
     /// With this pause between two attempts to reach the server.
     pub(crate) fn reconnecting(self, pause: Option<Duration>) -> Self {
         Self { reconnect: pause, ..self }
+    }
+
+    /// It is known not to have this.
+    pub(crate) fn lacking(self, lacks: Lacks) -> Self {
+        Self { lacks, ..self }
+    }
+
+    /// If it is the server that we live in, this reaches it as well.
+    pub(crate) fn beside(self, direct: Option<Arc<dyn Direct>>) -> Self {
+        let is_own = matches!(self.source, Source::Given { credentials: Credentials::Forwarded(_), .. });
+        Self { direct: direct.filter(|_| is_own), ..self }
     }
 
     /// Whether the server drops output of kernels beyond a rate.

@@ -42,12 +42,10 @@ impl Jupyter {
         let Settings { documents, kernels, reconnect, options, prefix, notebook, kernel, direct, lacks } =
             settings;
         let prefix = Prefix::new(prefix);
-        let mut link = Link::new(documents, options.clone()).reconnecting(reconnect);
-        let mut kernel_link = kernels.map(|source| Link::new(source, options));
-        kernel_link.as_mut().unwrap_or(&mut link).direct = direct;
-        link.lacks = lacks;
-        let link = Arc::new(link);
-        let kernel_link = kernel_link.map_or_else(|| link.clone(), Arc::new);
+        let link = Link::new(documents, options.clone()).reconnecting(reconnect).lacking(lacks);
+        let link = Arc::new(link.beside(direct.clone()));
+        let kernel_link = kernels.map(|source| Arc::new(Link::new(source, options).beside(direct)));
+        let kernel_link = kernel_link.unwrap_or_else(|| link.clone());
         Arc::new(Self {
             documents: Documents::new(link.clone(), prefix.clone()),
             kernels: Kernels::new(kernel_link.clone(), prefix.clone(), kernel),

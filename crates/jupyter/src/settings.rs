@@ -40,7 +40,7 @@ pub struct Settings {
     pub notebook: Option<String>,
     /// The kernel to use for whatever names no other.
     pub kernel: Option<String>,
-    /// Where kernels can be spoken to without the server between.
+    /// What can be reached without the server between; of the servers to whose users' identities are forwarded.
     pub direct: Option<Arc<dyn Direct>>,
     /// What the server of the notebooks is known not to have, and is not asked for.
     pub lacks: Lacks,
@@ -55,10 +55,13 @@ pub struct Lacks {
     pub commands: bool,
 }
 
-/// Knows where the kernels of a server listen, because it lives in it.
+/// Knows where a server's kernels listen and its files lie, because it lives in it.
 pub trait Direct: fmt::Debug + Send + Sync {
     /// The sockets of a kernel; `None` if only the server reaches them.
     fn connection<'a>(&'a self, kernel: &'a str) -> BoxFuture<'a, Option<ConnectionInfo>>;
+
+    /// The file of a notebook, by its path from the server's root; `None` if only the server can read it.
+    fn file<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Option<PathBuf>>;
 }
 
 // The address may hold a token.

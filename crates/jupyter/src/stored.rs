@@ -1,14 +1,16 @@
 //! A notebook on a server where nobody edits together: it is read and written through the contents API.
 
+mod beside;
 mod restore;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use notebook::{Edit, Notebook};
 use rest::{Entry, Want};
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, OnceCell, watch};
 use workspace::{Applied, Error, Expected, Saved, Side};
 
 use crate::failure;
@@ -33,6 +35,8 @@ pub(crate) struct Stored {
     /// Also the queue of those who want to change it.
     known: Mutex<Option<Known>>,
     changes: watch::Sender<u64>,
+    /// The file, if it can be read without the server.
+    file: OnceCell<Option<PathBuf>>,
 }
 
 #[derive(Clone)]
@@ -65,7 +69,7 @@ impl Version {
 
 impl Stored {
     pub(crate) fn new(link: Arc<Link>, path: String, changes: watch::Sender<u64>) -> Self {
-        Self { link, path, known: Mutex::new(None), changes }
+        Self { link, path, known: Mutex::new(None), changes, file: OnceCell::new() }
     }
 
     pub(crate) async fn snapshot(&self) -> Result<Notebook, Error> {
@@ -133,22 +137,12 @@ impl Stored {
     }
 
     async fn refresh(&self, known: &mut Option<Known>) -> Result<Known, Error> {
-        if let Some(known) = &*known
-            && self.meta().await?.is_same(&known.version)
-        {
-            return Ok(known.clone());
-        }
-        let path = self.path.clone();
-        let read = self.link.attempt(None, |server| {
-            let path = path.clone();
-            async move { server.contents(&path, Want::Notebook).await }
-        });
-        let entry = read.await.map_err(|error| self.failure(error))?;
-        let version = Version::of(&entry);
-        let content =
-            entry.content.ok_or_else(|| failure::unreadable(&self.path, &"the server sent no content"))?;
-        let mut notebook =
-            Notebook::parse(content).map_err(|error| failure::unreadable(&self.path, &error))?;
+        let Some((version, mut notebook)) = self.newer(known.as_ref()).await? else {
+            if let Some(known) = known {
+                return Ok(known.clone());
+            }
+            return Err(failure::unreadable(&self.path, &"it was not read"));
+        };
         if let Some(before) = &*known {
             notebook.carry_ids(&before.notebook);
         }
@@ -159,13 +153,37 @@ impl Stored {
         Ok(now)
     }
 
+    /// The notebook as it is in the file; `None` if that is what is known.
+    async fn newer(&self, known: Option<&Known>) -> Result<Option<(Version, Notebook)>, Error> {
+        let is_known = |version: &Version| known.is_some_and(|known| version.is_same(&known.version));
+        if let Some(file) = self.file().await {
+            return self.newer_beside(file, is_known).await;
+        }
+        if known.is_some() && is_known(&self.meta().await?) {
+            return Ok(None);
+        }
+        let entry = self.ask(Want::Notebook).await?;
+        let version = Version::of(&entry);
+        let content =
+            entry.content.ok_or_else(|| failure::unreadable(&self.path, &"the server sent no content"))?;
+        let notebook = Notebook::parse(content).map_err(|error| failure::unreadable(&self.path, &error))?;
+        Ok(Some((version, notebook)))
+    }
+
     async fn meta(&self) -> Result<Version, Error> {
+        match self.file().await {
+            Some(file) => self.read_beside(file).await.map(|(version, _)| version),
+            None => self.ask(Want::Meta).await.map(|entry| Version::of(&entry)),
+        }
+    }
+
+    async fn ask(&self, want: Want) -> Result<Entry, Error> {
         let path = self.path.clone();
         let asked = self.link.attempt(None, |server| {
             let path = path.clone();
-            async move { server.contents(&path, Want::Meta).await }
+            async move { server.contents(&path, want).await }
         });
-        asked.await.map(|entry| Version::of(&entry)).map_err(|error| self.failure(error))
+        asked.await.map_err(|error| self.failure(error))
     }
 
     async fn write(&self, text: Bytes) -> rest::Result<Version> {

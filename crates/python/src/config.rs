@@ -86,11 +86,6 @@ impl Config {
         Lacks { rooms: is_here && !self.has_rooms, commands: is_here && !self.has_commands }
     }
 
-    /// Whether the kernels are those of the server that we live in.
-    pub(crate) fn has_kernels(&self) -> bool {
-        self.runtime_url == Whereabouts::Here
-    }
-
     /// The server of the kernels, if that is another.
     pub(crate) fn kernels(&self) -> Option<(&Whereabouts, Credentials)> {
         let is_another = self.runtime_url != self.document_url;

@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::face::Face;
 use crate::future::{self, guarded};
 use crate::http::{self, Answer};
-use crate::managers::Managers;
+use crate::managers::{Known, Managers};
 use crate::runtime;
 
 /// How long the end may take. Jupyter Server waits for it before it ends its kernels.
@@ -28,7 +28,7 @@ pub struct Core(Option<Arc<Shared>>);
 
 struct Shared {
     config: Config,
-    connection: Py<PyAny>,
+    known: Known,
     faces: Mutex<HashMap<String, Arc<Face>>>,
     shutdown: CancellationToken,
     metrics: Arc<Metrics>,
@@ -39,16 +39,17 @@ type Counts = (usize, u64, usize, Vec<(&'static str, u64, u64, u64, f64)>);
 
 #[pymethods]
 impl Core {
-    /// `config` is JSON. `connection` takes a kernel's id and gives the text of its connection file, or `None` if it is
-    /// reached through the server only; it is called on the server's loop. Starts nothing.
+    /// `config` is JSON. `connection` takes a kernel's id and gives the text of its connection file, `file` takes a path
+    /// from the server's root and gives the file's own; `None` is what only the server can reach. They are called on the
+    /// server's loop. Starts nothing.
     #[new]
-    fn new(config: &str, connection: Py<PyAny>) -> PyResult<Self> {
+    fn new(config: &str, connection: Py<PyAny>, file: Py<PyAny>) -> PyResult<Self> {
         guarded(|| {
             let config = serde_json::from_str(config)
                 .map_err(|error| PyValueError::new_err(format!("cellbridge's configuration: {error}")))?;
             Ok(Self(Some(Arc::new(Shared {
                 config,
-                connection,
+                known: Known { connection, file },
                 faces: Mutex::default(),
                 shutdown: CancellationToken::new(),
                 metrics: Arc::default(),
@@ -147,7 +148,7 @@ impl Shared {
             face.identity.replace(headers);
             return face.clone();
         }
-        let managers = Managers::new(event_loop, &self.connection);
+        let managers = Managers::new(event_loop, &self.known);
         let face = Arc::new(Face::new(&self.config, headers, managers, self.metrics.clone(), &self.shutdown));
         faces.insert(user.to_owned(), face.clone());
         face

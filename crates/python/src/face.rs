@@ -50,7 +50,7 @@ impl Face {
             notebook: config.document_id.clone(),
             kernel: config.runtime_id.clone(),
             lacks: config.lacks(),
-            direct: config.has_kernels().then(|| Arc::new(managers) as Arc<dyn Direct>),
+            direct: Some(Arc::new(managers) as Arc<dyn Direct>),
         });
         let settings = workspace::Settings {
             budget: Budget { characters: config.max_characters, images: config.max_images },

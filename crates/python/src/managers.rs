@@ -1,6 +1,7 @@
 //! What Jupyter's managers know and no handler tells.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,41 +14,56 @@ use tokio::sync::oneshot;
 /// How long the server's loop may be busy with something else.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Asks where kernels listen, on the server's loop.
+/// Asks where kernels listen and files lie, on the server's loop.
 pub(crate) struct Managers {
     event_loop: Py<PyAny>,
-    /// Takes a kernel's id and gives its connection file's text, or `None`.
-    connection: Py<PyAny>,
+    known: Known,
+}
+
+/// What Python knows: functions of one text that give a text or `None`.
+pub(crate) struct Known {
+    /// Of a kernel's id: its connection file's text.
+    pub(crate) connection: Py<PyAny>,
+    /// Of a path from the server's root: the file.
+    pub(crate) file: Py<PyAny>,
 }
 
 impl Managers {
-    pub(crate) fn new(event_loop: &Bound<'_, PyAny>, connection: &Py<PyAny>) -> Self {
+    pub(crate) fn new(event_loop: &Bound<'_, PyAny>, known: &Known) -> Self {
         let py = event_loop.py();
-        Self { event_loop: event_loop.clone().unbind(), connection: connection.clone_ref(py) }
+        let known = Known { connection: known.connection.clone_ref(py), file: known.file.clone_ref(py) };
+        Self { event_loop: event_loop.clone().unbind(), known }
     }
 
-    fn ask(&self, kernel: &str) -> oneshot::Receiver<Option<ConnectionInfo>> {
+    async fn ask(&self, what: &Py<PyAny>, of: &str) -> Option<String> {
         let (answer, answered) = oneshot::channel();
         Python::try_attach(|py| {
-            let question = Question {
-                connection: self.connection.clone_ref(py),
-                kernel: kernel.to_owned(),
-                answer: Mutex::new(Some(answer)),
-            };
+            let question =
+                Question { what: what.clone_ref(py), of: of.to_owned(), answer: Mutex::new(Some(answer)) };
             // A closed loop drops the question, which is an answer as well.
             let _ = self.event_loop.call_method1(py, "call_soon_threadsafe", (question,));
         });
-        answered
+        tokio::time::timeout(PATIENCE, answered).await.ok().and_then(Result::ok).flatten()
     }
 }
 
 impl Direct for Managers {
     fn connection<'a>(&'a self, kernel: &'a str) -> BoxFuture<'a, Option<ConnectionInfo>> {
         async {
-            let answered = tokio::time::timeout(PATIENCE, self.ask(kernel)).await;
-            answered.ok().and_then(Result::ok).flatten()
+            let file = self.ask(&self.known.connection, kernel).await?;
+            match serde_json::from_str(&file) {
+                Ok(info) => Some(info),
+                Err(error) => {
+                    tracing::warn!(%error, "the kernel manager tells of sockets of another kind");
+                    None
+                }
+            }
         }
         .boxed()
+    }
+
+    fn file<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Option<PathBuf>> {
+        async { self.ask(&self.known.file, path).await.map(PathBuf::from) }.boxed()
     }
 }
 
@@ -60,26 +76,19 @@ impl fmt::Debug for Managers {
 /// What the loop calls.
 #[pyclass(frozen)]
 struct Question {
-    connection: Py<PyAny>,
-    kernel: String,
-    answer: Mutex<Option<oneshot::Sender<Option<ConnectionInfo>>>>,
+    what: Py<PyAny>,
+    of: String,
+    answer: Mutex<Option<oneshot::Sender<Option<String>>>>,
 }
 
 #[pymethods]
 impl Question {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
         let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let file: Option<String> = self.connection.call1(py, (&self.kernel,))?.extract(py)?;
-        let info = file.and_then(|file| match serde_json::from_str(&file) {
-            Ok(info) => Some(info),
-            Err(error) => {
-                tracing::warn!(%error, "the kernel manager tells of sockets of another kind");
-                None
-            }
-        });
+        let told = self.what.call1(py, (&self.of,))?.extract(py)?;
         if let Some(answer) = answer {
             // Whoever asked may have gone.
-            let _ = answer.send(info);
+            let _ = answer.send(told);
         }
         Ok(())
     }

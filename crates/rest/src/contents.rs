@@ -24,6 +24,8 @@ pub enum Want {
     Listing,
     /// What is known of it without its content; with its hash where the server has hashes (2.11 and later).
     Meta,
+    /// The same without the hash, for which the server reads the whole file.
+    Glance,
     /// A notebook with its content.
     Notebook,
     /// A file's text as it is, which may be half written.
@@ -105,6 +107,7 @@ impl Server {
             Want::Listing => "type=directory&content=1",
             // Servers before 2.11 do not look at `hash`.
             Want::Meta => "content=0&hash=1",
+            Want::Glance => "content=0",
             Want::Notebook => "type=notebook&content=1&hash=1",
             Want::Text => "type=file&format=text&content=1",
         };

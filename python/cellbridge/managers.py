@@ -1,0 +1,36 @@
+"""Where the server's kernels listen, and where its files lie."""
+
+from __future__ import annotations
+
+import json
+
+from jupyter_server.serverapp import ServerApp
+from jupyter_server.services.contents.filemanager import AsyncFileContentsManager, FileContentsManager
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager, LargeFileManager
+from tornado.web import HTTPError
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+# Jupyter's own: others may keep something else in a file than what they tell.
+FILE_MANAGERS = (AsyncFileContentsManager, AsyncLargeFileManager, FileContentsManager, LargeFileManager)
+
+
+def connection_file(serverapp: ServerApp, kernel_id: str) -> str | None:
+    """What the kernel's connection file says; `None` if its sockets are elsewhere, as behind a gateway."""
+    manager = serverapp.kernel_manager
+    if serverapp.gateway_config.gateway_enabled or kernel_id not in manager:
+        return None
+    info = manager.get_kernel(kernel_id).get_connection_info()
+    if info["transport"] == "tcp" and info["ip"] not in LOOPBACK:
+        return None
+    return json.dumps(info | {"key": info["key"].decode()})
+
+
+def notebook_file(serverapp: ServerApp, path: str) -> str | None:
+    """The file at a path from the server's root; `None` if the contents are not simply files."""
+    manager = serverapp.contents_manager
+    if type(manager) not in FILE_MANAGERS:
+        return None
+    try:
+        return manager._get_os_path(path)
+    except HTTPError:
+        return None
