@@ -68,3 +68,6 @@ impl Stored {
         Ok((Version { hash: Some(hex), modified: entry.last_modified, size }, content.into()))
     }
 }
+
+#[cfg(test)]
+mod tests;
