@@ -23,9 +23,11 @@ use single::{Execution, Stage, output};
 /// How many finished executions keep their sinks, for threads that print late and displays that are updated.
 const KEPT: usize = 64;
 
-/// How long after the reply `idle` may be missing before we ask whether it was lost. A kernel drops messages for a
-/// reader that is too slow, and `idle` can be one of them.
+/// How long after the reply `idle` may be missing, or after `idle` the reply, before we ask whether it was lost. A kernel
+/// drops messages for a reader that is too slow, and `idle` can be one of them.
 const IDLE_PATIENCE: Duration = Duration::from_secs(2);
+
+const GIVEN_UP: &str = "it ended by itself, and its server could not start it anew";
 
 /// The executions of one connection.
 pub(crate) struct Executions {
@@ -131,6 +133,7 @@ impl Executions {
                     doubt.answered = Some(now);
                 }
                 self.settle_doubt(now);
+                self.settle_unanswered(&message.parent);
                 Ok(())
             }
             (Channel::Stdin, "input_request") => self.on_input_request(message),
@@ -167,7 +170,7 @@ impl Executions {
     pub(crate) fn tick(&mut self, now: Instant) -> Option<Outgoing> {
         self.settle_doubt(now);
         self.probe_at = self.probe_at.filter(|&at| at > now);
-        let is_waiting = self.known.values().any(Execution::waits_for_idle);
+        let is_waiting = self.known.values().any(|it| it.waits_for_idle() || it.waits_for_reply());
         if self.probe_at.is_some() || !is_waiting {
             return if self.running > 0 { self.silence.question(now) } else { None };
         }
@@ -205,6 +208,9 @@ impl Executions {
                     execution.is_idle = true;
                 }
                 self.settle(&message.parent);
+                if self.known.get(message.parent.as_str()).is_some_and(Execution::waits_for_reply) {
+                    self.probe_at.get_or_insert(now + IDLE_PATIENCE);
+                }
                 if let Some(doubt) = self.doubt.as_mut().filter(|doubt| doubt.question == message.parent) {
                     doubt.is_idle = true;
                 }
@@ -223,10 +229,7 @@ impl Executions {
             "restarting" => {
                 self.state = Status::Dead("it ended by itself, and its server starts it anew".to_owned());
             }
-            "dead" => {
-                let how = "it ended by itself, and its server could not start it anew";
-                self.state = Status::Dead(how.to_owned());
-            }
+            "dead" => self.state = Status::Dead(GIVEN_UP.to_owned()),
             other => tracing::debug!(state = other, "unknown state of a kernel"),
         }
         self.process = Some(message.session().into_owned());
@@ -325,6 +328,14 @@ impl Executions {
         let is_over = |execution: &Execution| execution.number < number && execution.waits_for_idle();
         for id in self.unfinished(is_over) {
             self.finish(&id, Execution::conclude);
+        }
+    }
+
+    /// Where the kernel was idle without a reply before it answered our question `parent`, there will be none.
+    fn settle_unanswered(&mut self, parent: &str) {
+        let Some(&(_, number)) = self.probe.as_ref().filter(|(id, _)| id == parent) else { return };
+        for id in self.unfinished(|execution| execution.number < number && execution.waits_for_reply()) {
+            self.finish(&id, Execution::unanswered);
         }
     }
 

@@ -54,6 +54,11 @@ impl Execution {
         !self.is_finished() && self.reply.is_some()
     }
 
+    /// Whether the kernel has turned to other things and not said how this ended.
+    pub(super) fn waits_for_reply(&self) -> bool {
+        !self.is_finished() && self.is_idle && self.reply.is_none()
+    }
+
     pub(super) fn start(&mut self, execution_count: Option<u64>) {
         if self.stage == Stage::Queued {
             self.stage = Stage::Started;
@@ -91,6 +96,14 @@ impl Execution {
         let may_show_error = !self.has_error && !self.is_silent;
         let (outputs, outcome) = reply.into_end(may_show_error);
         (outputs.into_iter().map(|shown| output(shown, None)).collect(), outcome)
+    }
+
+    /// It is over, and the kernel does not say how it ended. `ipykernel` gives no reply where it is interrupted in its own
+    /// lines before the code.
+    pub(super) fn unanswered(&mut self) -> (Vec<Event>, Outcome) {
+        let value = "The kernel turned to other things without a word of how this ended: it was interrupted as it began.";
+        let (name, value) = ("Interrupted".to_owned(), value.to_owned());
+        (Vec::new(), Outcome::Error { execution_count: None, name, value })
     }
 
     /// It is over, and how it ended was lost with the connection.

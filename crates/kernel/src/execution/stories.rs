@@ -373,3 +373,34 @@ fn a_lost_idle_is_asked_for_when_nothing_comes_next() {
         "#
     );
 }
+
+#[test]
+fn a_reply_that_never_comes_is_asked_for() {
+    told!(
+        r#"
+        run a
+        iopub a status {"execution_state": "busy"}
+        iopub a execute_input {"execution_count": 1}
+        iopub a status {"execution_state": "idle"}
+        run b
+        wait 1
+        wait 1
+        shell probe kernel_info_reply {}
+        iopub b status {"execution_state": "busy"}
+        "#
+    );
+}
+
+#[test]
+fn a_late_reply_is_waited_for() {
+    told!(
+        r#"
+        run a
+        iopub a execute_input {"execution_count": 1}
+        iopub a status {"execution_state": "idle"}
+        wait 3
+        shell a execute_reply {"status": "ok", "execution_count": 1}
+        shell probe kernel_info_reply {}
+        "#
+    );
+}
