@@ -63,6 +63,11 @@ class Person:
     async def sees_output(self, index: int, text: str | re.Pattern[str]) -> None:
         await expect(self.cell(index).locator(".jp-OutputArea")).to_contain_text(text, timeout=_SHOWING)
 
+    async def has_a_kernel(self) -> None:
+        """Waits until the kernel that JupyterLab started is there for the person."""
+        indicator = self._notebook.locator(".jp-Notebook-ExecutionIndicator")
+        await expect(indicator).to_have_attribute("data-status", "idle", timeout=_OPENING)
+
     async def type(self, index: int, text: str) -> None:
         """Types at the end of a cell."""
         await self.cell(index).locator(".cm-content").click()

@@ -1,8 +1,9 @@
-"""The official conformance suite, against the program alone and through the program to a page."""
+"""The official conformance suite, against the program alone, through it to a page, and at a Jupyter server."""
 
 import asyncio
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,11 +11,14 @@ import pytest
 
 from agents.node_sdk import node, node_modules
 from agents.python_sdk import python_agent
-from cellbridge import OPEN, HttpProgram, serving_http
+from cellbridge import OPEN, serving_http
 from conformance_tools import FIXTURE_TOOLS
+from jupyter_inside import program_at
+from jupyter_server import JupyterServer, jupyter_server
 from tab_socket import tab_socket
 
 BASELINES = Path(__file__).parent / "conformance"
+OPEN_CONFIG = Path(__file__).parent / "jupyter/open_config.py"
 # The suite calls whatever tool comes first; connecting a browser must not keep it for a minute.
 OPTIONS = ("--no-token", "--no-browser", "--connect-timeout", "1")
 
@@ -29,9 +33,9 @@ class Verdict:
     output: str
 
 
-async def suite(server: HttpProgram, revision: str, baseline: str, results: Path) -> Verdict:
+async def suite(url: str, revision: str, baseline: str, results: Path) -> Verdict:
     script = node_modules() / "@modelcontextprotocol/conformance/dist/index.js"
-    what = ["--url", server.url, "--requirements", revision]
+    what = ["--url", url, "--requirements", revision]
     files = ["--expected-failures", str(BASELINES / baseline), "--output-dir", str(results)]
     process = await asyncio.create_subprocess_exec(
         *[node(), str(script), "server", *what, *files],
@@ -92,9 +96,27 @@ THROUGH_THE_BRIDGE = {
 @pytest.mark.parametrize("revision", ALONE)
 async def test_the_program_alone_fails_only_what_the_baseline_names(revision: str, tmp_path: Path) -> None:
     async with serving_http(*OPTIONS) as server:
-        verdict = await suite(server, revision, f"baseline-{revision}.yml", tmp_path)
+        verdict = await suite(server.url, revision, f"baseline-{revision}.yml", tmp_path)
     assert verdict.code == 0, verdict.output
     assert ALONE[revision] <= verdict.passed, verdict.output
+
+
+@pytest.fixture(scope="module")
+def open_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+    """Some requests of the suite leave out what stands in the address, so that no token can."""
+    with jupyter_server("plain", tmp_path_factory.mktemp("open"), f"--config={OPEN_CONFIG}") as server:
+        yield server
+
+
+@pytest.mark.parametrize("mode", ["beside", "inside"])
+@pytest.mark.parametrize("revision", ALONE)
+async def test_at_a_jupyter_server_only_the_same_fails_beside_and_inside(
+    revision: str, mode: str, open_server: JupyterServer, tmp_path: Path
+) -> None:
+    with program_at(open_server, mode, tmp_path / "home") as server:
+        verdict = await suite(server.url.partition("?")[0], revision, f"notebooks-{revision}.yml", tmp_path / "found")
+    assert verdict.code == 0, verdict.output
+    assert ALONE[revision] | {"resources-list", "prompts-list"} <= verdict.passed, verdict.output
 
 
 @pytest.mark.parametrize("revision", ALONE)
@@ -102,7 +124,7 @@ async def test_a_page_s_tools_pass_through_the_bridge(revision: str, tmp_path: P
     async with serving_http(*OPTIONS) as server, python_agent(server.url) as agent:
         async with tab_socket(await agent.tab_address(), FIXTURE_TOOLS) as page:
             assert (await agent.call(OPEN)).structured == {"result": True}
-            verdict = await suite(server, revision, f"through-bridge-{revision}.yml", tmp_path)
+            verdict = await suite(server.url, revision, f"through-bridge-{revision}.yml", tmp_path)
             calls = page.received.count("tools/call")
     assert verdict.code == 0, verdict.output
     assert ALONE[revision] | THROUGH_THE_BRIDGE[revision] <= verdict.passed, verdict.output

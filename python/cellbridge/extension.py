@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from functools import partial
 
 from jupyter_server.extension.application import ExtensionApp
-from traitlets import Bool, Float, Int, List, Unicode
+from traitlets import Bool, Float, Int, List, Unicode, default
 from traitlets.config import Config
 
 from . import metrics
@@ -56,6 +57,12 @@ class CellbridgeApp(ExtensionApp):
     allowed_tools = List(
         Unicode(), config=True, help="The only tools that agents are offered; all, if none is named."
     )
+    otel_file = Unicode(
+        None,
+        allow_none=True,
+        config=True,
+        help="The file to which OpenTelemetry spans are appended [default: $CELLBRIDGE_OTEL_FILE].",
+    )
 
     _told = (
         "document_url",
@@ -72,9 +79,14 @@ class CellbridgeApp(ExtensionApp):
         "max_runs",
         "read_only",
         "allowed_tools",
+        "otel_file",
     )
     _socket: PrivateSocket | None = None
     _core: Core | None = None
+
+    @default("otel_file")
+    def _otel_file(self) -> str | None:
+        return os.environ.get("CELLBRIDGE_OTEL_FILE")
 
     def initialize_settings(self) -> None:
         # Set for jupyter-mcp-server, whose traits of these names mean the same.
@@ -84,6 +96,9 @@ class CellbridgeApp(ExtensionApp):
         adopted = {name: named[name] for name in self._told if name in named and name not in ours}
         if adopted:
             self.update_config(Config({type(self).__name__: adopted}))
+        if self.otel_file:
+            # If it cannot be written, that is known now, and not when the first agent comes.
+            os.close(os.open(self.otel_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600))
 
     def initialize_handlers(self) -> None:
         self.handlers.append((McpHandler.pattern, McpHandler, {"extension": self}))

@@ -163,6 +163,12 @@ pub(crate) struct Logging {
     /// How much to log (default: warn on stderr, info in a file)
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) log_level: Option<Level>,
+
+    /// Append OpenTelemetry spans of calls, runs and kernels to this file, as lines of OTLP JSON
+    ///
+    /// A collector is named by the standard variables, such as `OTEL_EXPORTER_OTLP_ENDPOINT`.
+    #[arg(long, value_name = "FILE", env = "CELLBRIDGE_OTEL_FILE")]
+    pub(crate) otel_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

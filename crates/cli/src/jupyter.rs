@@ -33,7 +33,7 @@ pub(crate) async fn serve(options: jupyter_args::Jupyter) -> anyhow::Result<()> 
     };
     let door = Door::for_transport(&serving).await?;
     let secrets = secrets.chain(door.iter().filter_map(|door| door.token.clone())).collect();
-    let _log = logging::start(&serving.logging, secrets)?;
+    logging::start(&serving.logging, secrets)?;
 
     let reach = reach(options.ca_file.clone());
     let place = Jupyter::new(Settings {

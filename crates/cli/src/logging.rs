@@ -1,16 +1,18 @@
-//! Where the log goes: stderr or a file, never stdout, and never with a secret in it.
+//! Where the log goes: stderr or a file, never stdout, and never with a secret in it. Spans go their own ways.
 //!
 //! A thread of its own writes it: whoever started us may leave stderr unread, and then writing to it stops.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use telemetry::{Settings, Telemetry};
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -24,8 +26,26 @@ const MOST_WAITING: usize = 1024;
 /// How long the last lines may take at the end.
 const CLOSING: Duration = Duration::from_millis(200);
 
-/// Writes the last lines when it is dropped.
-pub(crate) struct Log(SyncSender<Entry>);
+/// How long the last spans may take to a collector.
+const LAST_SPANS: Duration = Duration::from_secs(1);
+
+static STARTED: OnceLock<Started> = OnceLock::new();
+
+struct Started {
+    log: Log,
+    telemetry: Option<Telemetry>,
+}
+
+/// Writes what has not been written yet. Nothing that could log or be traced should come after it.
+pub(crate) fn finish() {
+    let Some(Started { log, telemetry }) = STARTED.get() else { return };
+    if let Some(telemetry) = telemetry {
+        telemetry.end(LAST_SPANS);
+    }
+    log.flush();
+}
+
+struct Log(SyncSender<Entry>);
 
 enum Entry {
     Line(String),
@@ -33,8 +53,9 @@ enum Entry {
     Mark(SyncSender<()>),
 }
 
-impl Drop for Log {
-    fn drop(&mut self) {
+impl Log {
+    /// Waits until the lines so far are written, within bounds.
+    fn flush(&self) {
         let (mark, written) = sync_channel(1);
         if self.0.try_send(Entry::Mark(mark)).is_ok() {
             let _ = written.recv_timeout(CLOSING);
@@ -42,8 +63,8 @@ impl Drop for Log {
     }
 }
 
-/// Starts logging. None of `secrets` will be written, whoever logs it.
-pub(crate) fn start(options: &Logging, secrets: Vec<Token>) -> anyhow::Result<Log> {
+/// Starts logging, and tracing if that is asked for. None of `secrets` will be logged, whoever does it.
+pub(crate) fn start(options: &Logging, secrets: Vec<Token>) -> anyhow::Result<()> {
     let path = match (&options.log, &options.log_file) {
         (Some(folder), _) => Some(file_in(folder)?),
         (None, file) => file.clone(),
@@ -58,9 +79,22 @@ pub(crate) fn start(options: &Logging, secrets: Vec<Token>) -> anyhow::Result<Lo
     });
     // The libraries print whole messages, with whatever notebooks and arguments hold: only their errors are
     // wanted, however much of ours is.
-    let own = ["cellbridge", "colab", "jupyter", "kernel", "local", "mcp", "rest", "workspace", "ydoc"];
+    let own = [
+        "cellbridge",
+        "colab",
+        "jupyter",
+        "kernel",
+        "local",
+        "mcp",
+        "rest",
+        "telemetry",
+        "workspace",
+        "ydoc",
+    ];
     let own = own.map(|name| (name, level));
     let targets = Targets::new().with_default(level.min(LevelFilter::ERROR)).with_targets(own);
+    let mut wanted = Settings::read(|name| std::env::var(name).ok(), options.otel_file.clone());
+    let telemetry = Telemetry::start(&mut wanted)?;
     let is_file = path.is_some();
     let out: Box<dyn Write + Send> = match path {
         Some(path) => Box::new(open(&path)?),
@@ -69,8 +103,14 @@ pub(crate) fn start(options: &Logging, secrets: Vec<Token>) -> anyhow::Result<Lo
     let entries = spawn_writer(out)?;
     let format = tracing_subscriber::fmt::layer().with_ansi(false).with_target(is_file);
     let format = format.with_writer(Redacting { entries: entries.clone(), secrets: secrets.into() });
-    tracing_subscriber::registry().with(targets).with(format).try_init()?;
-    Ok(Log(entries))
+    let spans = telemetry.as_ref().map(Telemetry::layer);
+    tracing_subscriber::registry().with(spans).with(format.with_filter(targets)).try_init()?;
+    for note in wanted.notes() {
+        tracing::warn!("{note}");
+    }
+    // A second subscriber would have been refused above.
+    let _ = STARTED.set(Started { log: Log(entries), telemetry });
+    Ok(())
 }
 
 /// The thread ends with the process: the subscriber, which holds the other end, is never dropped.
@@ -153,7 +193,7 @@ mod tests {
         let secrets = ["one-secret", "two"].map(|secret| Token::chosen(secret).unwrap());
         let mut writer = Redacting { entries: entries.clone(), secrets: secrets.into() };
         writer.write_all(b"a one-secret b two, two\n").unwrap();
-        drop(Log(entries));
+        Log(entries).flush();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "a (hidden) b (hidden), (hidden)\n");
     }
 
@@ -175,7 +215,7 @@ mod tests {
         for _ in 0..MOST_WAITING * 2 {
             writer.write_all(b"line\n").unwrap();
         }
-        drop(Log(entries));
+        Log(entries).flush();
     }
 
     #[test]

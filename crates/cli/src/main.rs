@@ -18,8 +18,9 @@ use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
     // Clients' configurations say "nothing" with an empty variable.
-    let command =
-        Cli::command().mut_subcommand("jupyter", |command| command.mut_args(jupyter_args::heed_variable));
+    let command = Cli::command()
+        .mut_args(jupyter_args::heed_variable)
+        .mut_subcommands(|command| command.mut_args(jupyter_args::heed_variable));
     let cli = Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit());
     if let Some(Command::Colab(options)) = &cli.command
         && let Some(option) = not_built(options)
@@ -42,12 +43,14 @@ fn main() -> ExitCode {
         match cli.command {
             None => serve::every_place(cli.every).await,
             Some(Command::Colab(options)) => serve::colab(*options).await,
-            Some(Command::Jupyter(options)) => jupyter::serve(*options).await,
+            Some(Command::Jupyter(options)) => Box::pin(jupyter::serve(*options)).await,
             Some(Command::Demo(options)) => demo::run(options).await,
         }
     });
     // A read of standard input that is under way on a terminal cannot be ended.
     runtime.shutdown_background();
+    // Whatever was under way has ended by now, and told so.
+    logging::finish();
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -29,7 +29,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let serving = &options.serving;
     let token = Token::generate()?;
     let door = Door::for_transport(serving).await?;
-    let _log = logging::start(&serving.logging, secrets(&token, door.as_ref()))?;
+    logging::start(&serving.logging, secrets(&token, door.as_ref()))?;
     let root = match &options.root {
         Some(root) => root.clone(),
         None => std::env::current_dir().context("the current folder is gone; name one with --root")?,
@@ -78,7 +78,7 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
     };
     let token = Token::generate()?;
     let door = Door::for_transport(serving).await?;
-    let _log = logging::start(&serving.logging, secrets(&token, door.as_ref()))?;
+    logging::start(&serving.logging, secrets(&token, door.as_ref()))?;
     let listener = Listener::bind(tab_port).context("the port for the Colab tab could not be opened")?;
     tracing::info!(port = listener.port(), "waiting for a Colab tab");
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{Request, Response, StatusCode};
+use axum::http::{HeaderMap, Request, Response, StatusCode};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use serde::Deserialize;
@@ -24,6 +24,7 @@ use crate::permissions::Permissions;
 use crate::reports::WAITING_REPORTS;
 use crate::server::{Server, Session};
 use crate::tool_call::Asking;
+use crate::trace;
 
 /// Answers requests that somebody else has let in.
 #[derive(Clone)]
@@ -88,6 +89,7 @@ struct PlainCall<'a> {
 async fn call(
     State(session): State<Arc<Session>>,
     Extension(may): Extension<Permissions>,
+    headers: HeaderMap,
     body: Bytes,
 ) -> (StatusCode, Json<Value>) {
     let plain: PlainCall<'_> = match serde_json::from_slice(&body) {
@@ -101,8 +103,9 @@ async fn call(
     let Ok(params) = params else { return failed(StatusCode::BAD_REQUEST, "The body cannot be read.") };
     let (reports, _nobody_listens) = mpsc::channel(WAITING_REPORTS);
     let name = plain.tool_name.into_owned();
+    let span = trace::of_plain(&session, &name, &headers);
     let call = Call { name, params: Arc::from(params), reports, wants_progress: false };
-    match session.answer(call, Asking::with(may)).await {
+    match trace::traced(span, session.answer(call, Asking::with(may))).await {
         Ok(Answer::Result(result)) => {
             #[derive(Deserialize)]
             #[serde(rename_all = "camelCase")]

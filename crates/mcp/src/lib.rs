@@ -26,6 +26,7 @@ mod stdio;
 mod subscriptions;
 mod tool_call;
 mod tools;
+mod trace;
 
 pub use embedded::Embedded;
 pub use guard::Guard;

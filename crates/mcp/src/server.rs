@@ -133,6 +133,11 @@ impl Session {
         own.into_iter().chain(relayed).collect::<Vec<_>>().join("\n\n")
     }
 
+    /// Which session it is of those that have notebooks.
+    pub(crate) fn number(&self) -> Option<u64> {
+        self.desk.as_ref().map(workspace::Session::number)
+    }
+
     /// The tools as they stand at this moment.
     pub(crate) fn tools(&self) -> Vec<workspace::Tool> {
         let own = self.desk.iter().flat_map(|desk| tools::list(tools::Abilities::of(desk)));

@@ -20,6 +20,7 @@ use crate::raw;
 use crate::reports::{Audience, WAITING_REPORTS};
 use crate::server::{Session, is_new_era};
 use crate::tools::{self, Person};
+use crate::trace;
 
 impl Session {
     /// Serves a call to its end, or until the agent, its session or its connection ends it.
@@ -44,6 +45,7 @@ impl Session {
         let is_new_era = is_new_era(&context);
         // The 2026-07-28 era knows no requests of a server.
         let person = if is_new_era { None } else { Form::of(&context.peer) };
+        let span = trace::of(self, &name, &context);
         let call = Call { name, params, reports, wants_progress: token.is_some() };
         let asking = Asking {
             cancelled: context.ct.clone(),
@@ -51,7 +53,7 @@ impl Session {
             is_stateless: is_new_era && parts.is_some(),
             may: parts.and_then(|parts| parts.extensions.get()).copied().unwrap_or_default(),
         };
-        let call = self.answer(call, asking);
+        let call = trace::traced(span, self.answer(call, asking));
         let level = (!is_new_era).then(|| self.log_level());
         let audience = Audience { peer: &context.peer, token, level };
         // Dropping the call cancels it; an answer that is there already is worth more than any of the others.

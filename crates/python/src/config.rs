@@ -43,6 +43,9 @@ pub(crate) struct Config {
     pub(crate) max_runs: usize,
     pub(crate) read_only: bool,
     pub(crate) allowed_tools: BTreeSet<String>,
+    /// Where spans are written.
+    #[serde(default, deserialize_with = "given")]
+    pub(crate) otel_file: Option<String>,
 }
 
 /// Which server.

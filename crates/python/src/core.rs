@@ -17,10 +17,12 @@ use crate::face::Face;
 use crate::future::{self, guarded};
 use crate::http::{self, Answer};
 use crate::managers::{Known, Managers};
-use crate::runtime;
+use crate::{logging, runtime};
 
 /// How long the end may take. Jupyter Server waits for it before it ends its kernels.
 const CLOSING: Duration = Duration::from_secs(2);
+/// How long the last spans may take to a collector.
+const LAST_SPANS: Duration = Duration::from_secs(1);
 
 /// Answers the requests of one Jupyter server's users.
 #[pyclass(frozen, module = "cellbridge._native")]
@@ -45,8 +47,9 @@ impl Core {
     #[new]
     fn new(config: &str, connection: Py<PyAny>, file: Py<PyAny>) -> PyResult<Self> {
         guarded(|| {
-            let config = serde_json::from_str(config)
+            let config: Config = serde_json::from_str(config)
                 .map_err(|error| PyValueError::new_err(format!("cellbridge's configuration: {error}")))?;
+            logging::start(config.otel_file.clone().map(Into::into))?;
             Ok(Self(Some(Arc::new(Shared {
                 config,
                 known: Known { connection, file },
@@ -117,6 +120,13 @@ impl Core {
                 let goodbyes = join_all(faces.iter().map(|face| face.workspace.shutdown()));
                 if tokio::time::timeout(CLOSING, goodbyes).await.is_err() {
                     tracing::warn!("gave up waiting for the end of what agents had begun");
+                }
+                for face in &faces {
+                    face.workspace.end_spans();
+                }
+                if let Some(telemetry) = logging::telemetry() {
+                    let flushed = tokio::task::spawn_blocking(|| telemetry.flush());
+                    let _ = tokio::time::timeout(LAST_SPANS, flushed).await;
                 }
             };
             future::spawn(event_loop, runtime, goodbye, |py, ()| Ok(py.None()))

@@ -7,6 +7,7 @@ mod core;
 mod face;
 mod future;
 mod http;
+mod logging;
 mod managers;
 mod runtime;
 mod stream;

@@ -7,12 +7,14 @@ use kernel::{Client, Event, Execute};
 use notebook::{Edit, Kernelspec};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
+use tracing::Instrument as _;
 
 use crate::Error;
 use crate::opened::{KernelWish, Opened};
 use crate::place::{Choice, Kernel, KernelState};
 use crate::run::Run;
 use crate::run_state::RunState;
+use crate::trace;
 use crate::workspace::{Workspace, no_kernel_came};
 
 /// The least time between two writes of the same run's outputs.
@@ -33,13 +35,18 @@ pub(crate) async fn in_notebook(
     run: Arc<Run>,
     session: u64,
 ) {
+    let span = run.span();
+    attempt_twice(&workspace, &notebook, &run, session).instrument(span).await;
+}
+
+async fn attempt_twice(workspace: &Arc<Workspace>, notebook: &Arc<Opened>, run: &Arc<Run>, session: u64) {
     let mut gone = None;
     loop {
-        let kernel = match choose(&notebook, &run, session).await {
+        let kernel = match choose(notebook, run, session).await {
             Ok(kernel) => kernel,
             Err(error) => return run.end(RunState::Failed(error)),
         };
-        match (in_kernel(&workspace, kernel, &run, Some(&notebook)).await, gone.take()) {
+        match (in_kernel(workspace, kernel, run, Some(notebook)).await, gone.take()) {
             (Ok(()), _) => return,
             (Err(error), Some(_)) => return run.end(RunState::Failed(error)),
             (Err(error), None) => {
@@ -127,7 +134,7 @@ pub(crate) async fn in_kernel(
         run.note(format!("The kernel had died ({how}) and was started anew: its variables are gone."));
     }
     run.stage("starting the kernel");
-    let client = match kernel.client().await {
+    let client = match trace::client(&*kernel).await {
         Ok(client) => client,
         Err(error) if kernel.is_gone() => return Err(error),
         Err(error) => {
@@ -135,6 +142,9 @@ pub(crate) async fn in_kernel(
             return Ok(());
         }
     };
+    if lane.is_new(&client) {
+        trace::connected(&lane, &kernel, &client);
+    }
     // Taken back while the kernel started.
     if run.state().is_over() {
         return Ok(());

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::MutexGuard as Turn;
+use kernel::{Client, Status};
+use tokio::sync::{MutexGuard as Turn, watch};
 
 use crate::run::Run;
 
@@ -19,6 +20,8 @@ struct Now {
     running: Option<Arc<Run>>,
     /// Moves when the kernel is started anew on request.
     restarts: u64,
+    /// That of the last run.
+    connection: Option<watch::Receiver<Status>>,
 }
 
 impl Lane {
@@ -35,7 +38,26 @@ impl Lane {
 
     /// What the kernel works on.
     pub(crate) fn running(&self) -> Option<Arc<Run>> {
-        self.now().running.clone().filter(|run| !run.state().is_over())
+        self.latest().filter(|run| !run.state().is_over())
+    }
+
+    /// Whether a run uses another connection than the last.
+    pub(crate) fn is_new(&self, client: &Client) -> bool {
+        let connection = client.status();
+        let mut now = self.now();
+        let is_known = now.connection.as_ref().is_some_and(|known| known.same_channel(&connection));
+        now.connection = Some(connection);
+        !is_known
+    }
+
+    /// How often the kernel was started anew on request.
+    pub(crate) fn restarts(&self) -> u64 {
+        self.now().restarts
+    }
+
+    /// The run that the kernel worked on last, or works on.
+    pub(crate) fn latest(&self) -> Option<Arc<Run>> {
+        self.now().running.clone()
     }
 
     /// Takes back the runs that wait.

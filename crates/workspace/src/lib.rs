@@ -18,6 +18,7 @@ mod run;
 mod run_state;
 mod session;
 mod token;
+mod trace;
 mod workspace;
 
 pub use error::{Error, Side};
@@ -35,4 +36,5 @@ pub use run::Run;
 pub use run_state::{RunCell, RunState, RunView};
 pub use session::Session;
 pub use token::{NoRandomness, Token};
+pub use trace::{TRACED, side};
 pub use workspace::{Settings, Workspace};

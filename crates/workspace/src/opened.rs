@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::place::{Choice, Document, Kernel, KernelRequest, Place, Presence};
-use crate::{Error, Side};
+use crate::{Error, Side, trace};
 
 /// An open notebook, shared by all sessions of the server.
 pub struct Opened {
@@ -108,6 +108,7 @@ impl Opened {
         };
         let choice = self.place.kernel(request).await?;
         if let Choice::Kernel { kernel, is_new } = &choice {
+            trace::kernel_chosen(&**kernel, *is_new);
             let mut bound = self.bound();
             if bound.kernel.as_ref().is_none_or(|bound| bound.id() != kernel.id()) {
                 bound.brought_by = is_new.then_some(session);

@@ -7,9 +7,11 @@ use kernel::{Client, Event, ExecutionId, Outcome, OutputArea};
 use notebook::Output;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
+use tracing::Span;
 
 use crate::place::{Kernel, Saved};
-use crate::run_state::{RunCell, RunState, RunView};
+use crate::run_state::{RunCell, RunState, RunView, is_interruption};
+use crate::trace::{self, TRACED};
 
 /// The bytes that one run may print and show; streams beyond are not kept. A loop that prints without end must not
 /// take the machine's memory.
@@ -58,6 +60,8 @@ struct Record {
     stage: String,
     execution: Option<(Client, ExecutionId)>,
     kernel: Option<Arc<dyn Kernel>>,
+    /// None once it has ended.
+    span: Span,
 }
 
 impl Record {
@@ -115,6 +119,7 @@ impl Run {
             stage: String::new(),
             execution: None,
             kernel: None,
+            span: trace::run(&id, cell.as_ref()),
         };
         Self {
             id,
@@ -238,7 +243,9 @@ impl Run {
     }
 
     pub(crate) fn on(&self, kernel: Arc<dyn Kernel>) {
-        self.record().kernel = Some(kernel);
+        let mut record = self.record();
+        record.span.record("cellbridge.kernel.id", kernel.id());
+        record.kernel = Some(kernel);
     }
 
     /// Says that whatever ends the run from now on was asked for.
@@ -270,7 +277,20 @@ impl Run {
     /// Says that the end is where it belongs.
     pub(crate) fn close(&self) {
         self.record().is_closed = true;
+        self.end_span();
         self.moved();
+    }
+
+    /// What is done for it is done in this.
+    pub(crate) fn span(&self) -> Span {
+        self.record().span.clone()
+    }
+
+    /// Ends its span, however far it has come.
+    pub(crate) fn end_span(&self) {
+        let mut record = self.record();
+        let span = std::mem::replace(&mut record.span, Span::none());
+        trace::run_ended(&span, &record.state, record.execution_count);
     }
 
     /// Claims the writing of late output. `false` if somebody has claimed it.
@@ -293,6 +313,7 @@ impl Run {
             record.state = RunState::Running;
         }
         record.execution = Some((client, id));
+        tracing::info!(target: TRACED, parent: &record.span, "run.started");
         drop(record);
         self.moved();
     }
@@ -304,9 +325,8 @@ impl Run {
             record.state = state;
             record.ended = Some(Instant::now());
         }
-        record.is_closed = true;
         drop(record);
-        self.moved();
+        self.close();
     }
 
     /// Takes what the kernel tells. Comes in order; output may follow the end.
@@ -375,11 +395,6 @@ impl Run {
     fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether an error of this name is what an interrupt makes. Some kernels give none.
-fn is_interruption(name: &str) -> bool {
-    name.is_empty() || name.to_lowercase().contains("interrupt")
 }
 
 /// The SHA-256 of a text, in hexadecimal digits.

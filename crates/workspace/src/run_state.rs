@@ -50,6 +50,11 @@ impl RunState {
     }
 }
 
+/// Whether an error of this name is what an interrupt makes. Some kernels give none.
+pub(crate) fn is_interruption(name: &str) -> bool {
+    name.is_empty() || name.to_lowercase().contains("interrupt")
+}
+
 /// The cell that a run belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunCell {

@@ -53,6 +53,11 @@ impl Session {
         Self { workspace, id, slots, desk: Mutex::default() }
     }
 
+    /// Which one it is, counted from 0.
+    pub fn number(&self) -> u64 {
+        self.id
+    }
+
     /// What all sessions share.
     pub fn workspace(&self) -> &Arc<Workspace> {
         &self.workspace

@@ -10,6 +10,7 @@ use render::Budget;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 
 use crate::idle::Tidying;
 use crate::journal::Journal;
@@ -20,7 +21,7 @@ use crate::place::{Choice, Connector, Kernel, KernelRequest, Mode, Place, Server
 use crate::places::{For, Places};
 use crate::run::Run;
 use crate::run_state::{RunCell, RunState};
-use crate::{Error, Side, execute, idle};
+use crate::{Error, Side, execute, idle, trace};
 
 /// How long a run may still take to leave at the end, in all.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -195,6 +196,9 @@ impl Workspace {
     ) -> Arc<Run> {
         let cell = cell.map(|id| RunCell { path: notebook.path().to_owned(), id });
         let run = self.journal.begin(cell, source);
+        if run.cell().is_none() {
+            run.span().record("cellbridge.notebook.path", notebook.path());
+        }
         let running = execute::in_notebook(self.clone(), notebook, run.clone(), session);
         self.tasks.spawn(slot.held(running));
         run
@@ -233,7 +237,7 @@ impl Workspace {
         };
         let run = self.journal.begin(None, source);
         let (workspace, asked) = (self.clone(), run.clone());
-        self.tasks.spawn(slot.held(async move {
+        let running = async move {
             let kernel = match kernel {
                 Some(kernel) => Ok(kernel),
                 None => workspace.scratch(place).await,
@@ -245,7 +249,8 @@ impl Workspace {
             if let Err(error) = ran {
                 asked.end(RunState::Failed(error));
             }
-        }));
+        };
+        self.tasks.spawn(slot.held(running).instrument(run.span()));
         Ok(run)
     }
 
@@ -254,7 +259,7 @@ impl Workspace {
         let running = self.lane(kernel.id()).running();
         match &running {
             Some(run) => self.interrupt_run(run).await?,
-            None => kernel.interrupt().await?,
+            None => interrupt(kernel).await?,
         }
         Ok(running)
     }
@@ -270,7 +275,7 @@ impl Workspace {
             (state, _) if state.is_over() => Ok(()),
             (_, Some(kernel)) => {
                 run.expect_interruption();
-                kernel.interrupt().await
+                interrupt(&*kernel).await
             }
         }
     }
@@ -283,7 +288,7 @@ impl Workspace {
             run.expect_restart();
             run.note("The kernel was started anew while this ran.");
         }
-        kernel.restart().await
+        trace::with_kernel("kernel.restart", kernel, kernel.restart()).await
     }
 
     /// Ends the kernels that sessions brought for notebooks, and lets go of those notebooks. A kernel that somebody else
@@ -308,6 +313,14 @@ impl Workspace {
             self.tasks.wait().await;
         };
         let _ = tokio::time::timeout(CLOSING, ended).await;
+        self.end_spans();
+    }
+
+    /// Lets those who trace know how far the runs have come that are not over.
+    pub fn end_spans(&self) {
+        for run in self.journal.runs() {
+            run.end_span();
+        }
     }
 
     /// What agents without sessions may have under way.
@@ -378,7 +391,8 @@ impl Workspace {
         }
         let request = KernelRequest { is_needed: true, ..KernelRequest::default() };
         match place.kernel(request).await? {
-            Choice::Kernel { kernel, .. } => {
+            Choice::Kernel { kernel, is_new } => {
+                trace::kernel_chosen(&*kernel, is_new);
                 let mut shared = self.shared();
                 shared.scratch.retain(|known| !is_here(known));
                 shared.scratch.push((place.clone(), kernel.clone()));
@@ -391,6 +405,10 @@ impl Workspace {
     fn shared(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+async fn interrupt(kernel: &dyn Kernel) -> Result<(), Error> {
+    trace::with_kernel("kernel.interrupt", kernel, kernel.interrupt()).await
 }
 
 /// A place must bring a kernel when a run needs one.

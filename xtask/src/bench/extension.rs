@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::duration::median;
 use super::extension_agent::{Agent, Caller};
-use super::extension_ground::{ADDING, BESIDE, INSIDE, Notebooks, Server, Software, module};
+use super::extension_ground::{ADDING, BESIDE, INSIDE, Notebooks, RUN, Server, Software, module, run_name};
 use super::extension_table::{Row, print};
 use super::jupyter_floor::{Rest, Socket};
 use super::jupyter_ground::READ;
@@ -28,10 +28,12 @@ struct Call {
     tool: &'static str,
     theirs: Value,
     ours: Value,
+    /// The cells of the notebook in use.
+    cells: usize,
     /// What every answer contains.
     expected: &'static str,
     /// Milliseconds.
-    most: f64,
+    most: Option<f64>,
     less: Option<f64>,
 }
 
@@ -55,19 +57,16 @@ pub(crate) fn measure(program: &str, python: &str, site: &str, their_python: &st
         needs_file_ids: false,
     };
 
-    let mut tables = Vec::new();
     for (notebooks, folder, head) in [
         (Notebooks::InFiles, "files", "plain server, p50"),
         (Notebooks::InRooms, "rooms", "with jupyter-collaboration, p50"),
     ] {
         let rows = side_by_side(&home.join(folder), program, notebooks, theirs, ours).context(head)?;
-        tables.push((head, rows));
+        print(head, &rows);
     }
-    tables.push(("memory of the server", extension_memory::measure(&home, theirs, ours)?));
+    print("memory of the server", &extension_memory::measure(&home, theirs, ours)?);
     std::fs::remove_dir_all(&home)?;
-
-    println!("load average before: {load_before}, after: {}", load());
-    tables.iter().for_each(|(head, rows)| print(head, rows));
+    println!("\nload average before: {load_before}, after: {}", load());
     Ok(())
 }
 
@@ -111,13 +110,13 @@ fn side_by_side(
         ];
         for (caller, own) in &mut callers {
             caller.call("use_notebook", &json!({ "notebook_name": "read", "notebook_path": READ }))?;
-            caller.call("use_notebook", &json!({ "notebook_name": "own", "notebook_path": own }))?;
+            uses(*caller, own, RUN[0])?;
             caller.call("execute_code", &json!({ "code": "1+1" }))?;
         }
         for call in calls() {
             // Their extension has forgotten by now which notebook is in use.
             for (caller, own) in &mut callers {
-                caller.call("use_notebook", &json!({ "notebook_name": "own", "notebook_path": own }))?;
+                uses(*caller, own, call.cells)?;
             }
             let mut floor = |number| {
                 let begin = Instant::now();
@@ -135,35 +134,37 @@ fn side_by_side(
     Ok(rows)
 }
 
+fn uses(caller: &mut dyn Caller, own: &str, cells: usize) -> Result<()> {
+    let path = run_name(own, cells);
+    caller.call("use_notebook", &json!({ "notebook_name": path, "notebook_path": path }))?;
+    Ok(())
+}
+
 fn calls() -> Vec<Call> {
-    let call = |what, tool, arguments: Value, expected, most, less| Call {
+    let call = |what, tool, arguments: Value, expected, most| Call {
         what,
         tool,
         theirs: arguments.clone(),
         ours: arguments,
+        cells: RUN[0],
         expected,
-        most,
-        less,
+        most: Some(most),
+        less: None,
     };
     let read = |what, format| {
         let arguments = json!({ "notebook_name": "read", "response_format": format, "limit": 0 });
-        let mut call = call(what, "read_notebook", arguments, "199", 3.0, Some(10.0));
-        call.ours["max_characters"] = json!(1_000_000);
-        call
+        let mut read = call(what, "read_notebook", arguments, "199", 3.0);
+        read.ours["max_characters"] = json!(1_000_000);
+        Call { less: Some(10.0), ..read }
     };
+    let execute = |what| call(what, "execute_cell", json!({ "cell_index": ADDING }), "2", 12.0);
     vec![
-        call("list_kernels", "list_kernels", json!({}), "python3", 1.5, Some(5.0)),
+        Call { less: Some(5.0), ..call("list_kernels", "list_kernels", json!({}), "python3", 1.5) },
         read("read_notebook, 200 cells, brief", "brief"),
         read("read_notebook, 200 cells, detailed", "detailed"),
-        call("execute_code(\"1+1\")", "execute_code", json!({ "code": "1+1" }), "2", 8.0, None),
-        call(
-            "execute_cell, 1+1 of 200 cells",
-            "execute_cell",
-            json!({ "cell_index": ADDING }),
-            "2",
-            12.0,
-            None,
-        ),
+        call("execute_code(\"1+1\")", "execute_code", json!({ "code": "1+1" }), "2", 8.0),
+        execute("execute_cell, 1+1 of 20 cells"),
+        Call { cells: RUN[1], most: None, ..execute("execute_cell, 1+1 of 200 cells") },
     ]
 }
 
@@ -201,7 +202,7 @@ fn by_turns(
         ours,
         theirs_beside,
         ours_beside,
-        most: Some(call.most),
+        most: call.most,
         less: call.less,
     })
 }

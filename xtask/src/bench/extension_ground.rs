@@ -13,11 +13,12 @@ use super::jupyter_floor::Rest;
 use super::jupyter_ground::{READ, TOKEN, in_home};
 use super::local_ground::notebook;
 
-/// The notebook in which an agent at `/mcp` runs cells.
-pub(crate) const INSIDE: &str = "inside.ipynb";
-/// The notebook in which an agent with a program of its own runs cells.
-pub(crate) const BESIDE: &str = "beside.ipynb";
-/// The cell of these notebooks that adds one and one.
+/// The cells of the notebooks in which agents run one.
+pub(crate) const RUN: [usize; 2] = [20, 200];
+/// Whose they are: an agent's at `/mcp`, or one's with a program of its own.
+pub(crate) const INSIDE: &str = "inside";
+pub(crate) const BESIDE: &str = "beside";
+/// The cell of them that adds one and one.
 pub(crate) const ADDING: usize = 1;
 /// How often the large notebook is there: each time it is read, it is another file.
 pub(crate) const LARGE: usize = 3;
@@ -103,11 +104,12 @@ impl Server {
         command.current_dir(&home);
         let log = std::fs::File::create(home.join("server.log"))?;
         let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn()?;
-        let server = Self { process, port, home };
+        let mut server = Self { process, port, home };
         let begin = Instant::now();
         while Rest::new(port).and_then(|mut rest| rest.get("/api")).is_err() {
             let log = server.home.join("server.log");
-            ensure!(begin.elapsed() < START, "the Jupyter server does not start; see {}", log.display());
+            let is_there = server.process.try_wait()?.is_none() && begin.elapsed() < START;
+            ensure!(is_there, "the Jupyter server does not start; see {}", log.display());
             std::thread::sleep(Duration::from_millis(50));
         }
         Ok(server)
@@ -115,12 +117,15 @@ impl Server {
 
     /// Lays out what agents read and run.
     pub(crate) fn furnish(&self) -> Result<()> {
-        let mut runs = notebook(200);
-        let cell = &mut runs["cells"][ADDING];
-        (cell["source"], cell["outputs"]) = (json!("1+1"), json!([]));
         std::fs::write(self.path(READ), notebook(200).to_string())?;
-        std::fs::write(self.path(INSIDE), runs.to_string())?;
-        std::fs::write(self.path(BESIDE), runs.to_string())?;
+        for cells in RUN {
+            let mut runs = notebook(cells);
+            let cell = &mut runs["cells"][ADDING];
+            (cell["source"], cell["outputs"]) = (json!("1+1"), json!([]));
+            for agent in [INSIDE, BESIDE] {
+                std::fs::write(self.path(&run_name(agent, cells)), runs.to_string())?;
+            }
+        }
         let large = large().to_string();
         (0..LARGE).try_for_each(|number| std::fs::write(self.path(&large_name(number)), &large))?;
         Ok(())
@@ -149,6 +154,11 @@ pub(crate) fn module(python: &Path, name: &str) -> Command {
     let mut command = Command::new(python);
     command.args(["-c", MODULE, name]);
     command
+}
+
+/// The notebook in which an agent runs cells.
+pub(crate) fn run_name(agent: &str, cells: usize) -> String {
+    format!("{agent}{cells}.ipynb")
 }
 
 /// A name of the large notebook.

@@ -43,7 +43,7 @@ impl Row {
 pub(crate) fn print(head: &str, rows: &[Row]) {
     println!(
         "\n{head:<34}{:>10}{:>11}{:>11}{:>12}{:>11}{:>20}",
-        "", "theirs", "ours", "theirs", "ours", "ours inside to"
+        "", "theirs", "ours", "theirs", "ours", "to ours inside"
     );
     println!(
         "{:<34}{:>10}{:>11}{:>11}{:>12}{:>11}{:>9}{:>9}{:>9}  target",

@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             println!(
                 "Usage: cargo xtask bench colab|extension|jupyter|local\n\n\
                  colab  start, memory, calls and a large result of `cellbridge colab`\n\
-                 extension  the tools at a Jupyter server's /mcp, beside jupyter-mcp-server's extension and both on stdio\n\
+                 extension  the tools at a server's /mcp, beside jupyter-mcp-server's and both programs on stdio\n\
                  jupyter  the tools of `cellbridge jupyter`, beside jupyter-mcp-server on the same server\n\
                  local  start, memory, executions and files of `cellbridge`, beside Python's blocking client"
             );

@@ -8,7 +8,7 @@ const FLOORS: [(u8, &[&str]); 5] = [
     (1, &["notebook"]),
     (2, &["kernel", "render", "rest", "ydoc"]),
     (3, &["workspace"]),
-    (4, &["mcp", "local", "jupyter", "colab"]),
+    (4, &["mcp", "local", "jupyter", "colab", "telemetry"]),
     (5, &["cli", "python"]),
 ];
 

@@ -1,0 +1,173 @@
+//! What runs and kernels go through, for whoever traces it: names and numbers, never code or what it puts out.
+
+use std::sync::Arc;
+
+use kernel::{Client, Status};
+use opentelemetry::trace::TraceContextExt as _;
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+use crate::lane::Lane;
+use crate::place::{Kernel, KernelState};
+use crate::run_state::{RunCell, RunState};
+use crate::{Error, Side};
+
+/// The target of spans and of the events in them, which tells them from the log.
+pub const TRACED: &str = "otel";
+
+/// The span of a run that is asked for now: a child of the call that asks, which it may outlive.
+pub(crate) fn run(id: &str, cell: Option<&RunCell>) -> Span {
+    let span = tracing::info_span!(
+        target: TRACED,
+        // For `tracing` it is nobody's child: there, a parent is not over before its children are.
+        parent: None,
+        "run",
+        "cellbridge.run.id" = id,
+        "cellbridge.notebook.path" = cell.map(|cell| cell.path.as_str()),
+        "cellbridge.cell.id" = cell.map(|cell| cell.id.as_str()),
+        "cellbridge.kernel.id" = Empty,
+        "cellbridge.run.state" = Empty,
+        "cellbridge.run.execution_count" = Empty,
+        "error.type" = Empty,
+        "otel.status_code" = Empty,
+    );
+    if !span.is_disabled() {
+        // Fails where nobody traces.
+        let _ = span.set_parent(Span::current().context());
+    }
+    span
+}
+
+/// Writes down how a run ended, or how far it has come.
+pub(crate) fn run_ended(span: &Span, state: &RunState, execution_count: Option<u64>) {
+    if span.is_disabled() {
+        return;
+    }
+    let (name, error) = match state {
+        RunState::Queued => ("queued", None),
+        RunState::Running => ("running", None),
+        RunState::WaitingForInput { .. } => ("waiting_for_input", None),
+        RunState::Done => ("done", None),
+        RunState::Error { name, .. } => ("error", Some(class(name))),
+        RunState::Interrupted => ("interrupted", None),
+        RunState::KernelDied(_) => ("kernel_died", Some("kernel_died")),
+        RunState::Failed(error) => ("failed", Some(side(error.side))),
+    };
+    if let RunState::KernelDied(_) = state {
+        tracing::info!(target: TRACED, parent: span, "kernel.died");
+    }
+    span.record("cellbridge.run.state", name);
+    if let Some(count) = execution_count.and_then(|count| i64::try_from(count).ok()) {
+        span.record("cellbridge.run.execution_count", count);
+    }
+    failed(span, error);
+    // The task that owns the run may hold the span for longer, or for ever.
+    span.context().span().end();
+}
+
+/// Does something with a kernel, in a span of its own.
+pub(crate) async fn with_kernel<T>(
+    what: &'static str,
+    kernel: &dyn Kernel,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    let span = tracing::info_span!(
+        target: TRACED,
+        "kernel",
+        "otel.name" = what,
+        "cellbridge.kernel.id" = kernel.id(),
+        "cellbridge.kernel.name" = kernel.description().name,
+        "error.type" = Empty,
+        "otel.status_code" = Empty,
+    );
+    let done = work.instrument(span.clone()).await;
+    failed(&span, done.as_ref().err().map(|error| side(error.side)));
+    done
+}
+
+/// The connection to a kernel; where that means a start, in a span of its own.
+pub(crate) async fn client(kernel: &dyn Kernel) -> Result<Client, Error> {
+    match kernel.description().state {
+        KernelState::NotStarted | KernelState::Dead(_) => {
+            with_kernel("kernel.start", kernel, kernel.client()).await
+        }
+        KernelState::Starting | KernelState::Idle | KernelState::Busy => kernel.client().await,
+    }
+}
+
+/// Notes a kernel that a place has started for the call or run under way.
+pub(crate) fn kernel_chosen(kernel: &dyn Kernel, is_new: bool) {
+    // One that starts with its first use is traced there.
+    if is_new && kernel.description().state != KernelState::NotStarted {
+        let id = kernel.id();
+        tracing::info!(target: TRACED, { "cellbridge.kernel.id" = id }, "kernel.started");
+    }
+}
+
+/// Notes a new connection for the run under way, and from then on how the kernel ends, if nobody asks for that.
+pub(crate) fn connected(lane: &Arc<Lane>, kernel: &Arc<dyn Kernel>, client: &Client) {
+    if Span::current().is_disabled() {
+        return;
+    }
+    tracing::info!(target: TRACED, { "cellbridge.kernel.id" = kernel.id() }, "kernel.connected");
+    let (lane, kernel, mut status) = (lane.clone(), Arc::downgrade(kernel), client.status());
+    let restarts = lane.restarts();
+    // Ends with the connection.
+    tokio::spawn(async move {
+        let died = status.wait_for(|status| matches!(status, Status::Dead(_))).await.is_ok();
+        let Some(kernel) = kernel.upgrade().filter(|kernel| died && !kernel.is_gone()) else { return };
+        let is_dead = matches!(kernel.description().state, KernelState::Dead(_));
+        // A run tells of it itself.
+        let is_told = lane.latest().is_some_and(|run| matches!(run.state(), RunState::KernelDied(_)));
+        if is_dead && !is_told && lane.restarts() == restarts {
+            tracing::info_span!(
+                target: TRACED,
+                parent: None,
+                "kernel.died",
+                "cellbridge.kernel.id" = kernel.id(),
+                "error.type" = "kernel_died",
+                "otel.status_code" = "ERROR",
+            );
+        }
+    });
+}
+
+fn failed(span: &Span, error: Option<&str>) {
+    if let Some(error) = error {
+        span.record("error.type", error);
+        span.record("otel.status_code", "ERROR");
+    }
+}
+
+/// Whose move it is after a failure.
+pub fn side(side: Side) -> &'static str {
+    match side {
+        Side::Agent => "agent",
+        Side::Person => "person",
+        Side::Place => "place",
+        Side::Us => "internal",
+    }
+}
+
+/// The name of an exception, if it is one: some kernels put all that they have to say there.
+fn class(name: &str) -> &str {
+    let is_name = |name: &str| {
+        name.len() <= 100 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:".contains(&byte))
+    };
+    if !name.is_empty() && is_name(name) { name } else { "error" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_kernel_says_instead_of_a_name_is_not_told() {
+        assert_eq!(class("ZeroDivisionError"), "ZeroDivisionError");
+        assert_eq!(class("numpy.linalg.LinAlgError"), "numpy.linalg.LinAlgError");
+        assert_eq!(class("object 'password' not found"), "error");
+        assert_eq!(class(&"x".repeat(101)), "error");
+        assert_eq!(class(""), "error");
+    }
+}
