@@ -335,7 +335,7 @@ impl Executions {
     fn settle_unanswered(&mut self, parent: &str) {
         let Some(&(_, number)) = self.probe.as_ref().filter(|(id, _)| id == parent) else { return };
         for id in self.unfinished(|execution| execution.number < number && execution.waits_for_reply()) {
-            self.finish(&id, Execution::unanswered);
+            self.finish(&id, |_| Execution::unanswered());
         }
     }
 

@@ -17,7 +17,7 @@ pub(crate) struct Config {
     pub(crate) base_url: String,
     /// Whether it has rooms in which notebooks are edited together.
     has_rooms: bool,
-    /// Whether it passes commands to JupyterLab.
+    /// Whether it passes commands to `JupyterLab`.
     has_commands: bool,
     #[serde(default)]
     document_url: Whereabouts,

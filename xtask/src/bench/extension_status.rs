@@ -20,6 +20,7 @@ const LULL: Duration = Duration::from_secs(1);
 type Reading = (Duration, Duration);
 
 /// Has the large notebook read from Jupyter itself, by their extension and by ours, by turns.
+#[expect(clippy::needless_pass_by_value, reason = "a server goes with the one who calls it")]
 pub(crate) fn measure(
     notebooks: Notebooks,
     theirs: (&Server, &mut dyn Caller),

@@ -100,7 +100,7 @@ impl Execution {
 
     /// It is over, and the kernel does not say how it ended. `ipykernel` gives no reply where it is interrupted in its own
     /// lines before the code.
-    pub(super) fn unanswered(&mut self) -> (Vec<Event>, Outcome) {
+    pub(super) fn unanswered() -> (Vec<Event>, Outcome) {
         let value = "The kernel turned to other things without a word of how this ended: it was interrupted as it began.";
         let (name, value) = ("Interrupted".to_owned(), value.to_owned());
         (Vec::new(), Outcome::Error { execution_count: None, name, value })
