@@ -5,14 +5,18 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from agents.answer import Answer
+from agents.python_sdk import python_agent
 from home import Home, new_mark
-from jupyter_inside import ask, call, sockets
+from jupyter_inside import ask, call, inside, sockets
 from jupyter_notebooks import write_notebook
 from jupyter_server import JupyterServer, free_port, interpreter
+from notebook_desk import run_in
 from notebook_files import read_valid, sources
 from processes import end_server
 
@@ -87,6 +91,35 @@ def test_two_servers_in_one_process_are_two(two_servers: tuple[JupyterServer, Ju
         assert done and f"{own}.ipynb" in told and f"{other}.ipynb" not in told
         assert call(server, "use_notebook", notebook_path=f"{own}.ipynb")[0]
         assert not call(server, "use_notebook", notebook_path=f"{other}.ipynb")[0]
+
+
+async def test_one_agent_has_no_more_than_is_set(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
+    _, server = two_servers
+    names = [f"{name}.ipynb" for name in ("one", "two", "three")]
+    for name in names:
+        write_notebook(server.root / name, "1 + 1")
+    url = inside(server).url
+    async with python_agent(url) as agent, python_agent(url) as other:
+
+        async def use(agent: Any, name: str) -> Answer:
+            return await agent.call("use_notebook", {"notebook_name": name, "notebook_path": name})
+
+        for name in names[:2]:
+            assert not (await use(agent, name)).is_error
+        refused = await use(agent, names[2])
+        assert refused.is_error and "as many notebooks open as it may: 2" in refused.text
+        assert not (await use(other, names[2])).is_error
+        await agent.call("unuse_notebook", {"notebook_name": names[0]})
+        assert not (await use(agent, names[2])).is_error
+
+        code = "import threading; threading.Event().wait()"
+        begun = await agent.call("execute_code", {"code": code, "notebook_name": names[1], "timeout": 0.1})
+        refused = await agent.call("execute_cell", {"notebook_name": names[2], "cell_index": 0})
+        assert refused.is_error and "as many runs under way as it may: 1" in refused.text
+        assert not (await other.call("execute_cell", {"cell_index": 0})).is_error
+        await agent.call("interrupt_kernel", {"run_id": run_in(begun)})
+        await agent.call("get_run", {"run_id": run_in(begun), "wait_seconds": 30})
+        assert not (await agent.call("execute_cell", {"notebook_name": names[2], "cell_index": 0})).is_error
 
 
 def test_agents_may_only_read_where_that_is_set(two_servers: tuple[JupyterServer, JupyterServer]) -> None:

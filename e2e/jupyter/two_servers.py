@@ -1,7 +1,7 @@
 """Two Jupyter servers in one process, as programs have them that embed Jupyter.
 
 It is started with a token, and with a root folder and a port for each. Agents may only read at the first; the second is
-set up for jupyter-mcp-server."""
+set up for jupyter-mcp-server, and leaves little to each agent."""
 
 import sys
 
@@ -10,7 +10,10 @@ from traitlets.config import Config
 
 SETTINGS = [
     {"CellbridgeApp": {"read_only": True}},
-    {"JupyterMCPServerExtensionApp": {"document_url": "local", "runtime_url": "local", "document_id": "given.ipynb"}},
+    {
+        "JupyterMCPServerExtensionApp": {"document_url": "local", "runtime_url": "local", "document_id": "given.ipynb"},
+        "CellbridgeApp": {"max_notebooks": 2, "max_runs": 1},
+    },
 ]
 
 
