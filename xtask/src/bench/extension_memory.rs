@@ -11,7 +11,7 @@ use super::extension_ground::{Notebooks, Server, Software};
 use super::extension_table::Row;
 use super::start::resident;
 
-const STARTS: usize = 5;
+const STARTS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(100);
 /// So many pauses without change are rest.
 const REST: usize = 5;
