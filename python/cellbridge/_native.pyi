@@ -3,7 +3,11 @@ from collections.abc import Callable
 
 class Core:
     def __new__(
-        cls, config: str, connection: Callable[[str], str | None], file: Callable[[str], str | None]
+        cls,
+        config: str,
+        connection: Callable[[str], str | None],
+        file: Callable[[str], str | None],
+        kernels: Callable[[str], str | None],
     ) -> Core: ...
     def answer(
         self,
@@ -13,7 +17,7 @@ class Core:
         headers: list[tuple[str, str]],
         body: bytes,
         user: str,
-        may: tuple[bool, bool, bool],
+        may: tuple[bool, bool, bool, bool],
     ) -> Future[tuple[int, list[tuple[str, str]], bytes, Stream | None]]: ...
     def metrics(self) -> tuple[int, int, int, list[tuple[str, int, int, int, float]]]: ...
     def close(self, event_loop: AbstractEventLoop) -> Future[None]: ...

@@ -14,7 +14,7 @@ from traitlets.config import Config
 from . import metrics
 from ._native import Core
 from .handler import McpHandler
-from .managers import connection_file, notebook_file
+from .managers import connection_file, kernels, notebook_file
 from .neighbours import has_commands, has_rooms
 from .private_socket import PrivateSocket
 
@@ -110,7 +110,7 @@ class CellbridgeApp(ExtensionApp):
             told = {trait: getattr(self, trait) for trait in self._told}
             told |= {"socket": self._socket.path, "base_url": self.serverapp.base_url}
             told |= {"has_rooms": has_rooms(self.serverapp), "has_commands": has_commands(self.serverapp)}
-            managers = (partial(known, self.serverapp) for known in (connection_file, notebook_file))
+            managers = (partial(known, self.serverapp) for known in (connection_file, notebook_file, kernels))
             self._core = Core(json.dumps(told), *managers)
             metrics.show(self._core)
         return self._core

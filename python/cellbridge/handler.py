@@ -53,17 +53,18 @@ class McpHandler(APIHandler):
             self.on_connection_close()
 
     async def _permissions(self) -> tuple[bool, ...]:
-        """What the authorizer lets this user do: read, write, execute."""
+        """What the authorizer lets this user do: read, write, execute, see kernels."""
         own = self.auth_resource
-        # Kernels are spoken to directly, past the handler that would ask.
-        asked = (("read", own), ("write", own), ("execute", own), ("execute", "kernels"))
-        read, write, *execute = [
+        # Kernels are spoken to directly, past the handlers that would ask.
+        kernels = "kernels"
+        asked = (("read", own), ("write", own), ("read", kernels), ("execute", own), ("execute", kernels))
+        read, write, sees_kernels, *execute = [
             bool(await ensure_async(self.authorizer.is_authorized(self, self.current_user, *what)))
             for what in asked
         ]
         if not (read or write or all(execute)):
             raise web.HTTPError(403)
-        return read, write, all(execute)
+        return read, write, all(execute), sees_kernels
 
     def _start(self, status: int, headers: list[tuple[str, str]]) -> None:
         self.set_status(status)

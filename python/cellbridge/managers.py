@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+from jupyter_client.jsonutil import json_default
 from jupyter_server.serverapp import ServerApp
 from jupyter_server.services.contents.filemanager import AsyncFileContentsManager, FileContentsManager
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager, LargeFileManager
+from jupyter_server.services.kernels.kernelmanager import MappingKernelManager
 from tornado.web import HTTPError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -23,6 +25,15 @@ def connection_file(serverapp: ServerApp, kernel_id: str) -> str | None:
     if info["transport"] == "tcp" and info["ip"] not in LOOPBACK:
         return None
     return json.dumps(info | {"key": info["key"].decode()})
+
+
+def kernels(serverapp: ServerApp, _: str) -> str | None:
+    """The kernels, as the server lists them; `None` if they are elsewhere."""
+    if serverapp.gateway_config.gateway_enabled or not isinstance(
+        serverapp.kernel_manager, MappingKernelManager
+    ):
+        return None
+    return json.dumps(serverapp.kernel_manager.list_kernels(), default=json_default)
 
 
 def notebook_file(serverapp: ServerApp, path: str) -> str | None:

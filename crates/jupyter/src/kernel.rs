@@ -168,7 +168,7 @@ impl ServerKernel {
 
     /// Asks the server how it is. Fails if it is no more.
     async fn look(&self) -> Result<KernelModel, Error> {
-        let found = self.link.call(None, |server| async move { server.kernel(&self.id).await }).await?;
+        let found = self.link.kernel(&self.id).await?;
         let Some(model) = found else {
             self.vanish("the server has shut it down");
             return Err(self.no_more());
@@ -284,7 +284,7 @@ impl ServerKernel {
     /// Whether others use it: they are connected, it works for somebody while we are not, or more than one notebook runs on
     /// it.
     async fn is_used_by_others(&self) -> Result<bool, Error> {
-        let found = self.link.call(None, |server| async move { server.kernel(&self.id).await }).await?;
+        let found = self.link.kernel(&self.id).await?;
         let Some(model) = found else { return Ok(false) };
         self.update(model.clone(), None);
         let (ours, is_connected) = {

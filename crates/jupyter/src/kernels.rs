@@ -47,8 +47,7 @@ impl Kernels {
     /// The kernels that run.
     pub(crate) async fn list(&self) -> Result<Vec<Arc<ServerKernel>>, Error> {
         let start = Instant::now();
-        let asked = self.link.call(None, |server| async move { server.kernels().await });
-        let (models, ()) = join(asked, self.specs.learn()).await;
+        let (models, ()) = join(self.link.kernels(), self.specs.learn()).await;
         let models = models?;
         self.specs.learn_of(&models, start).await;
         let listed: HashSet<&str> = models.iter().map(|model| model.id.as_str()).collect();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rest::{Address, Credentials, Kind, Options, RestError, Server, discover};
+use rest::{Address, Credentials, KernelModel, Kind, Options, RestError, Server, discover};
 use tokio::sync::mpsc;
 use workspace::Error;
 
@@ -152,6 +152,29 @@ impl Link {
         W: Future<Output = rest::Result<T>>,
     {
         self.attempt(progress, work).await.map_err(failure::of)
+    }
+
+    /// The kernels that run.
+    pub(crate) async fn kernels(&self) -> Result<Vec<KernelModel>, Error> {
+        match self.kernels_beside().await {
+            Some(kernels) => Ok(kernels),
+            None => self.call(None, |server| async move { server.kernels().await }).await,
+        }
+    }
+
+    /// The kernel with this id, if there is one.
+    pub(crate) async fn kernel(&self, id: &str) -> Result<Option<KernelModel>, Error> {
+        match self.kernels_beside().await {
+            Some(kernels) => Ok(kernels.into_iter().find(|kernel| kernel.id == id)),
+            None => self.call(None, |server| async move { server.kernel(id).await }).await,
+        }
+    }
+
+    async fn kernels_beside(&self) -> Option<Vec<KernelModel>> {
+        let listed = self.direct.as_ref()?.kernels().await?;
+        serde_json::from_str(&listed)
+            .inspect_err(|error| tracing::warn!(%error, "kernels of another kind"))
+            .ok()
     }
 
     /// Like [`Link::call`], with the failure as the server gave it.

@@ -57,6 +57,9 @@ pub struct Lacks {
 
 /// Knows where a server's kernels listen and its files lie, because it lives in it.
 pub trait Direct: fmt::Debug + Send + Sync {
+    /// The kernels, as `GET /api/kernels` would list them; `None` if only the server may or can tell.
+    fn kernels(&self) -> BoxFuture<'_, Option<String>>;
+
     /// The sockets of a kernel; `None` if only the server reaches them.
     fn connection<'a>(&'a self, kernel: &'a str) -> BoxFuture<'a, Option<ConnectionInfo>>;
 

@@ -122,6 +122,7 @@ async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) ->
 async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Next) -> Response {
     let session = session_of(request.headers()).map(|session| (session, face.deserted.clone()));
     let comes_back = request.method() == Method::GET && request.headers().contains_key("last-event-id");
+    let is_goodbye = request.method() == Method::DELETE;
     let is_json = request.headers().get(header::CONTENT_TYPE).is_some_and(is_json);
     let (mut watch, mut kept) = (None, Vec::new());
     if let (true, Some((session, deserted))) = (comes_back, session.clone()) {
@@ -156,6 +157,10 @@ async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Nex
         }
     }
     let mut response = next.run(request).await;
+    if is_goodbye && response.status() == StatusCode::ACCEPTED {
+        // The session has ended; some clients take "accepted" for a failure.
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
     let kind = response.headers().get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     if kind.starts_with(b"text/event-stream") {
         return response.map(|body| Body::new(Restored::new(body, watch, &kept)));

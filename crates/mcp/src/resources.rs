@@ -7,8 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use notebook::{Bundle, CellRef, Output};
 use rmcp::model::{ListResourcesResult, Resource, ResourceContents, ResourceTemplate};
-use tokio::sync::watch;
-use workspace::{Error, Session, Side};
+use workspace::{Changes, Error, Session, Side};
 
 const SCHEME: &str = "notebook://";
 const NOTEBOOK: &str = "application/x-ipynb+json";
@@ -70,11 +69,10 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// A counter that moves when somebody else has changed the notebook of a resource; `None` if there is none of that
-/// address.
-pub(crate) async fn changes(session: &Session, uri: &str) -> Result<Option<watch::Receiver<u64>>, Error> {
+/// What is heard when somebody else changes the notebook of a resource; `None` if there is none of that address.
+pub(crate) async fn changes(session: &Session, uri: &str) -> Result<Option<Changes>, Error> {
     let Some(Address { notebook, .. }) = Address::parse(uri) else { return Ok(None) };
-    Ok(Some(session.notebook(Some(&notebook)).await?.document().changes()))
+    Ok(Some(session.changes(&session.notebook(Some(&notebook)).await?)))
 }
 
 /// The content of a resource; `None` if there is none of that address.

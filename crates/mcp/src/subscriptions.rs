@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, RoleServer};
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use workspace::Changes;
 
 /// One agent's subscriptions, by address.
 #[derive(Default)]
@@ -18,7 +18,7 @@ impl Subscriptions {
     pub(crate) fn begin(
         &self,
         uri: String,
-        mut changes: watch::Receiver<u64>,
+        mut changes: Changes,
         peer: Peer<RoleServer>,
         watching: CancellationToken,
     ) {

@@ -42,17 +42,18 @@ type Counts = (usize, u64, usize, Vec<(&'static str, u64, u64, u64, f64)>);
 #[pymethods]
 impl Core {
     /// `config` is JSON. `connection` takes a kernel's id and gives the text of its connection file, `file` takes a path
-    /// from the server's root and gives the file's own; `None` is what only the server can reach. They are called on the
-    /// server's loop. Starts nothing.
+    /// from the server's root and gives the file's own, `kernels` takes nothing that matters and lists the kernels as the
+    /// server does, in JSON; `None` is what only the server can reach. They are called on the server's loop. Starts
+    /// nothing.
     #[new]
-    fn new(config: &str, connection: Py<PyAny>, file: Py<PyAny>) -> PyResult<Self> {
+    fn new(config: &str, connection: Py<PyAny>, file: Py<PyAny>, kernels: Py<PyAny>) -> PyResult<Self> {
         guarded(|| {
             let config: Config = serde_json::from_str(config)
                 .map_err(|error| PyValueError::new_err(format!("cellbridge's configuration: {error}")))?;
             logging::start(config.otel_file.clone().map(Into::into))?;
             Ok(Self(Some(Arc::new(Shared {
                 config,
-                known: Known { connection, file },
+                known: Known { connection, file, kernels },
                 faces: Mutex::default(),
                 shutdown: CancellationToken::new(),
                 metrics: Arc::default(),
@@ -60,7 +61,7 @@ impl Core {
         })
     }
 
-    /// A future of `(status, headers, body, Stream or None)`. Cancelling it tells that the client has gone.
+    /// A future of `(status, headers, body, Stream or None)`. The user `may` read, write, execute, and see kernels. Cancelling it tells that the client has gone.
     #[expect(clippy::too_many_arguments, reason = "a request has as many parts")]
     #[expect(clippy::needless_pass_by_value, reason = "Python's arguments arrive by value")]
     fn answer<'py>(
@@ -71,7 +72,7 @@ impl Core {
         headers: Vec<(String, String)>,
         body: PyBackedBytes,
         user: &str,
-        may: (bool, bool, bool),
+        may: (bool, bool, bool, bool),
     ) -> PyResult<Bound<'py, PyAny>> {
         guarded(|| {
             let shared = self.shared()?;
@@ -84,7 +85,8 @@ impl Core {
                 let _entered = runtime.enter();
                 shared.face(user, &headers, event_loop)
             };
-            let (read, write, execute) = may;
+            let (read, write, execute, sees_kernels) = may;
+            face.managers.let_see_kernels(sees_kernels);
             let may = Permissions { read, write, execute };
             let over = shared.shutdown.clone();
             let answer = async move { Answer::collect(face.embedded.answer(request, may).await).await };

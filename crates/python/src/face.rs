@@ -17,6 +17,7 @@ pub(crate) struct Face {
     pub(crate) identity: Arc<Forwarded>,
     pub(crate) embedded: Embedded,
     pub(crate) workspace: Arc<Workspace>,
+    pub(crate) managers: Arc<Managers>,
 }
 
 impl Face {
@@ -29,6 +30,7 @@ impl Face {
         shutdown: &CancellationToken,
     ) -> Self {
         let identity = Arc::new(Forwarded::new(headers));
+        let managers = Arc::new(managers);
         let source = |(whereabouts, login): (&Whereabouts, Credentials)| match whereabouts {
             Whereabouts::Here => Source::Given {
                 url: format!("http://localhost{}", config.base_url),
@@ -50,7 +52,7 @@ impl Face {
             notebook: config.document_id.clone(),
             kernel: config.runtime_id.clone(),
             lacks: config.lacks(),
-            direct: Some(Arc::new(managers) as Arc<dyn Direct>),
+            direct: Some(managers.clone() as Arc<dyn Direct>),
         });
         let settings = workspace::Settings {
             budget: Budget { characters: config.max_characters, images: config.max_images },
@@ -62,6 +64,6 @@ impl Face {
         let policy = Policy { is_read_only: config.read_only, tools: config.allowed_tools.clone() };
         let server = Server::with_workspace(workspace.clone(), None).offering(policy).counting(metrics);
         let embedded = Embedded::new(&server, shutdown);
-        Self { identity, embedded, workspace }
+        Self { identity, embedded, workspace, managers }
     }
 }

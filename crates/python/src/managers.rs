@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct Managers {
     event_loop: Py<PyAny>,
     known: Known,
+    /// Whether the user may see kernels.
+    sees_kernels: AtomicBool,
 }
 
 /// What Python knows: functions of one text that give a text or `None`.
@@ -26,13 +29,24 @@ pub(crate) struct Known {
     pub(crate) connection: Py<PyAny>,
     /// Of a path from the server's root: the file.
     pub(crate) file: Py<PyAny>,
+    /// Of nothing: the kernels, as JSON.
+    pub(crate) kernels: Py<PyAny>,
 }
 
 impl Managers {
     pub(crate) fn new(event_loop: &Bound<'_, PyAny>, known: &Known) -> Self {
         let py = event_loop.py();
-        let known = Known { connection: known.connection.clone_ref(py), file: known.file.clone_ref(py) };
-        Self { event_loop: event_loop.clone().unbind(), known }
+        let known = Known {
+            connection: known.connection.clone_ref(py),
+            file: known.file.clone_ref(py),
+            kernels: known.kernels.clone_ref(py),
+        };
+        Self { event_loop: event_loop.clone().unbind(), known, sees_kernels: AtomicBool::new(false) }
+    }
+
+    /// Takes what the server says of the user's right to see kernels.
+    pub(crate) fn let_see_kernels(&self, may: bool) {
+        self.sees_kernels.store(may, Ordering::Relaxed);
     }
 
     async fn ask(&self, what: &Py<PyAny>, of: &str) -> Option<String> {
@@ -48,6 +62,15 @@ impl Managers {
 }
 
 impl Direct for Managers {
+    fn kernels(&self) -> BoxFuture<'_, Option<String>> {
+        async {
+            // The server's own refusal says more.
+            let may_see = self.sees_kernels.load(Ordering::Relaxed);
+            if may_see { self.ask(&self.known.kernels, "").await } else { None }
+        }
+        .boxed()
+    }
+
     fn connection<'a>(&'a self, kernel: &'a str) -> BoxFuture<'a, Option<ConnectionInfo>> {
         async {
             let file = self.ask(&self.known.connection, kernel).await?;

@@ -47,7 +47,13 @@ async fn attempt_twice(workspace: &Arc<Workspace>, notebook: &Arc<Opened>, run: 
             Err(error) => return run.end(RunState::Failed(error)),
         };
         match (in_kernel(workspace, kernel, run, Some(notebook)).await, gone.take()) {
-            (Ok(()), _) => return,
+            (Ok(()), _) => {
+                // Its outputs, if it has a cell.
+                if run.cell().is_some() {
+                    notebook.changed_by(session);
+                }
+                return;
+            }
             (Err(error), Some(_)) => return run.end(RunState::Failed(error)),
             (Err(error), None) => {
                 run.note(

@@ -3,6 +3,7 @@
 //! A place (a Colab tab, a Jupyter server, a folder) implements the traits of this crate; the face towards
 //! agents knows only the traits. Neither names the other, so a place can be added without touching the face.
 
+mod changes;
 mod error;
 mod execute;
 mod hearing;
@@ -21,6 +22,7 @@ mod token;
 mod trace;
 mod workspace;
 
+pub use changes::Changes;
 pub use error::{Error, Side};
 pub use hearing::{heard, is_heard, tell};
 pub use journal::Journal;

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use crate::changes::{ByAgents, Changes};
 use crate::place::{Choice, Document, Kernel, KernelRequest, Place, Presence};
 use crate::{Error, Side, trace};
 
@@ -19,6 +20,8 @@ pub struct Opened {
     bound: Mutex<Bound>,
     /// Held while a kernel is being chosen.
     choosing: tokio::sync::Mutex<()>,
+    /// Moves when an agent has changed the notebook.
+    changed: watch::Sender<ByAgents>,
 }
 
 #[derive(Default)]
@@ -48,6 +51,7 @@ impl Opened {
             arranging: tokio::sync::Mutex::default(),
             bound: Mutex::default(),
             choosing: tokio::sync::Mutex::default(),
+            changed: watch::Sender::new((0, 0)),
         }
     }
 
@@ -116,6 +120,16 @@ impl Opened {
             }
         }
         Ok(choice)
+    }
+
+    /// What is heard of changes by others than this session.
+    pub(crate) fn changes(&self, session: u64) -> Changes {
+        Changes::new(self.document.changes(), self.changed.subscribe(), session)
+    }
+
+    /// An agent has changed the notebook.
+    pub(crate) fn changed_by(&self, session: u64) {
+        self.changed.send_modify(|(count, by)| (*count, *by) = (*count + 1, session));
     }
 
     /// Shows others that an agent works here.

@@ -43,7 +43,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     }
     let edit = Edit::SetOutputs { id: id.clone(), outputs: Arc::new([]), execution_count: None };
     let expected = vec![Expected { id: id.clone(), revision: None }];
-    let saved = opened.document().apply(vec![edit], expected).await?.saved;
+    let saved = context.session.edit(&opened, vec![edit], expected).await?.saved;
     let count = cell.output_count();
     Ok(format!(
         "Cell {index} output cleared successfully ({count} output(s) removed). id {id} in {}; {saved}",

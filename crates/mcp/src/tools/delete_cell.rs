@@ -58,7 +58,7 @@ pub(super) async fn call(mut arguments: Arguments, context: &Context<'_>) -> Out
     }
     let ids: Vec<String> = indices.iter().map(|index| before.cells()[*index].id().to_owned()).collect();
     let expected = ids.iter().map(|id| session.expected(opened.path(), id, None)).collect();
-    let applied = opened.document().apply(vec![Edit::Delete { ids }], expected).await;
+    let applied = context.session.edit(&opened, vec![Edit::Delete { ids }], expected).await;
     if applied.is_err() {
         let is_stale = |index: &&usize| {
             let cell = &before.cells()[**index];

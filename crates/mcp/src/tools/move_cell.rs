@@ -39,7 +39,7 @@ pub(super) async fn call(mut arguments: Arguments, context: &Context<'_>) -> Out
     let id = before.cells()[source].id().to_owned();
     let edit = Edit::Move { id: id.clone(), index: target };
     let expected = vec![exists(source), exists(target)];
-    let Applied { notebook: after, saved } = opened.document().apply(vec![edit], expected).await?;
+    let Applied { notebook: after, saved } = context.session.edit(&opened, vec![edit], expected).await?;
     let index = after.cell(&id).map_or(target, |(index, _)| index);
     session.removed(opened.path(), source);
     session.inserted(opened.path(), index);

@@ -14,6 +14,10 @@ use crate::testing::{Fake, notebook, sources};
 struct Folder(PathBuf);
 
 impl Direct for Folder {
+    fn kernels(&self) -> BoxFuture<'_, Option<String>> {
+        async { None }.boxed()
+    }
+
     fn connection<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<ConnectionInfo>> {
         async { None }.boxed()
     }
