@@ -72,7 +72,8 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 /// What is heard when somebody else changes the notebook of a resource; `None` if there is none of that address.
 pub(crate) async fn changes(session: &Session, uri: &str) -> Result<Option<Changes>, Error> {
     let Some(Address { notebook, .. }) = Address::parse(uri) else { return Ok(None) };
-    Ok(Some(session.changes(&session.notebook(Some(&notebook)).await?)))
+    let opened = session.notebook(Some(&notebook)).await?;
+    Ok(Some(session.changes(&opened)))
 }
 
 /// The content of a resource; `None` if there is none of that address.
