@@ -90,7 +90,7 @@ pub(super) async fn insert(
     let cell = NewCell::new(kind, source);
     let id = cell.id.clone();
     let edit = Edit::Insert { index, cell };
-    let Applied { notebook, saved } = context.session.edit(&opened, vec![edit], expected).await?;
+    let Applied { notebook, saved } = context.session.edit(opened, vec![edit], expected).await?;
     let index = notebook.cell(&id).map_or(index, |(index, _)| index);
     context.session.inserted(opened.path(), index);
     context.session.saw(opened.path(), &notebook, [index]);

@@ -59,7 +59,7 @@ pub(super) async fn replace(
     let new = if is_stale { old.clone() } else { change(&old)? };
     let edit = Edit::SetSource { id: cell.id().to_owned(), source: new.clone() };
     let Applied { notebook: after, saved } =
-        context.session.edit(&opened, vec![edit], vec![expected]).await?;
+        context.session.edit(opened, vec![edit], vec![expected]).await?;
     let Some((index, cell)) = after.cell(cell.id()) else {
         return Ok(Answer::from(format!("The cell is gone from {}.", opened.path())));
     };
