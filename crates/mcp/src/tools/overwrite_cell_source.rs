@@ -58,8 +58,7 @@ pub(super) async fn replace(
     let is_stale = expected.revision.as_deref() != Some(cell.revision());
     let new = if is_stale { old.clone() } else { change(&old)? };
     let edit = Edit::SetSource { id: cell.id().to_owned(), source: new.clone() };
-    let Applied { notebook: after, saved } =
-        context.session.edit(opened, vec![edit], vec![expected]).await?;
+    let Applied { notebook: after, saved } = context.session.edit(opened, vec![edit], vec![expected]).await?;
     let Some((index, cell)) = after.cell(cell.id()) else {
         return Ok(Answer::from(format!("The cell is gone from {}.", opened.path())));
     };
