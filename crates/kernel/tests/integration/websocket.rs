@@ -167,26 +167,19 @@ async fn a_first_refusal_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_kernel_that_the_server_starts_anew_ends_what_ran() {
-    let mut server = Server::start(true).await;
-    let (client, mut socket) = server.client().await;
-    let (_, mut events, _) = server.execute(&mut socket, &client).await;
-    socket.send_own(&json!({}), "status", json!({ "execution_state": "restarting" })).await;
-    let how = "it ended by itself, and its server starts it anew";
-    assert_eq!(events.collect().await.1, died(how));
-    // The next process is spoken to over another connection.
-    client.status().wait_for(|status| *status == Status::Dead(how.to_owned())).await.unwrap();
-}
-
-#[tokio::test]
-async fn a_kernel_that_the_server_cannot_start_anew_is_dead() {
-    let mut server = Server::start(true).await;
-    let (client, mut socket) = server.client().await;
-    let (_, mut events, _) = server.execute(&mut socket, &client).await;
-    socket.send_own(&json!({}), "status", json!({ "execution_state": "dead" })).await;
-    let how = "it ended by itself, and its server could not start it anew";
-    assert_eq!(events.collect().await.1, died(how));
-    client.status().wait_for(|status| *status == Status::Dead(how.to_owned())).await.unwrap();
+async fn a_kernel_that_its_server_says_is_dead_ends_what_ran() {
+    for (state, how) in [
+        // The next process is spoken to over another connection.
+        ("restarting", "it ended by itself, and its server starts it anew"),
+        ("dead", "it ended by itself, and its server could not start it anew"),
+    ] {
+        let mut server = Server::start(true).await;
+        let (client, mut socket) = server.client().await;
+        let (_, mut events, _) = server.execute(&mut socket, &client).await;
+        socket.send_own(&json!({}), "status", json!({ "execution_state": state })).await;
+        assert_eq!(events.collect().await.1, died(how));
+        client.status().wait_for(|status| *status == Status::Dead(how.to_owned())).await.unwrap();
+    }
 }
 
 #[tokio::test]
