@@ -115,7 +115,13 @@ impl ServerKernel {
     /// Whether we started it, it does nothing, and nobody is connected to it but us.
     pub(crate) fn is_only_ours(&self) -> bool {
         let known = self.known();
-        let is_idle = known.model.execution_state.as_deref() == Some("idle");
+        // What we hear ourselves: the server may hear it later.
+        let heard = known.client.as_ref().map(|client| client.status().borrow().clone());
+        let is_idle = match heard {
+            Some(Status::Starting | Status::Busy) => false,
+            Some(Status::Idle) => true,
+            Some(Status::Dead(_)) | None => known.model.execution_state.as_deref() == Some("idle"),
+        };
         known.is_ours && is_idle && known.model.connections.is_some_and(|all| all <= known.our_connections())
     }
 
