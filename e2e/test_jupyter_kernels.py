@@ -8,6 +8,7 @@ import signal
 import pytest
 
 from agents.python_sdk import python_agent
+from jupyter_channels import listener
 from jupyter_inside import BESIDE, INSIDE, Place, only_beside, program_at
 from jupyter_notebooks import write_notebook
 from jupyter_program import at_jupyter, is_on_disk, jupyter_program
@@ -73,6 +74,27 @@ async def test_no_kernel_is_started_before_the_first_run_and_then_it_is_a_sessio
         assert kernel in (await desk.do("list_kernels")).text
         assert "Its kernel" in (await desk.do("unuse_notebook")).text
         assert kernel not in [each["id"] for each in jupyter.kernel_models()]
+
+
+async def test_runs_end_though_somebody_else_listens_to_the_kernel(
+    at_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    async with at_jupyter(at_server, path) as desk:
+        await desk.do("execute_code", code="mine = 1")
+        # jupyter-server-documents has the kernel answer whoever connected last.
+        kernel = jupyter.session_of(path)["kernel"]["id"]
+        async with listener(jupyter, kernel):
+            for _ in range(2):
+                told = (await desk.do("execute_code", code="print('out'); mine + 1", timeout=20)).text
+                assert "out" in told and "2" in told and "[COMPLETED in" in told
+                assert "ZeroDivisionError" in await desk.fails("execute_code", code="1 / 0", timeout=20)
+            go_on, wait = gate(desk)
+            run = await desk.begin(f"print('begun', flush=True)\n{wait}\nprint('ended')")
+            async with listener(jupyter, kernel):
+                go_on.touch()
+                told = (await desk.call("get_run", run_id=run, wait_seconds=20)).text
+                assert "ended" in told and "[COMPLETED in" in told
+        assert "2" in (await desk.do("execute_code", code="mine + 1", timeout=20)).text
 
 
 async def test_new_and_chosen_kernels(at_server: NotebookServer, jupyter: JupyterServer, path: str) -> None:

@@ -33,6 +33,12 @@ impl Dial for Channels {
     fn is_limited(&self) -> bool {
         self.is_limited
     }
+
+    /// jupyter-server-documents, the one without a limit, connects all sockets to the kernel under one `ZeroMQ` identity,
+    /// which the kernel gives to the last (`KernelManager.client`, `ROUTER_HANDOVER`).
+    fn is_lossy(&self) -> bool {
+        !self.is_limited
+    }
 }
 
 fn failure(error: RestError) -> DialError {

@@ -140,7 +140,7 @@ impl ServerKernel {
 
     fn client_if_up(&self) -> Option<Client> {
         let mut known = self.known();
-        let client = known.client.clone().filter(|client| !is_dead(client))?;
+        let client = known.client.clone().filter(|client| !is_dead(client) && !client.is_cut_off())?;
         known.used = Some(SystemTime::now());
         Some(client)
     }
@@ -206,6 +206,12 @@ impl ServerKernel {
         };
         self.follow(&client);
         let mut known = self.known();
+        if let Some(cut_off) = known.client.take() {
+            // What it runs comes to its end there.
+            tokio::spawn(async move {
+                let _ = cut_off.status().wait_for(|status| *status != Status::Busy).await;
+            });
+        }
         known.is_counted = direct.is_none();
         known.client = Some(client.clone());
         known.used = Some(SystemTime::now());
@@ -277,6 +283,11 @@ impl ServerKernel {
         self.post_restart().await?;
         if let Some(client) = before {
             client.fail("it was started anew".to_owned());
+            if !self.link.is_limited() {
+                // Connections cut each other off there, in whatever order they reach the new process.
+                let mut status = client.status();
+                let _ = status.wait_for(|status| matches!(status, Status::Dead(_))).await;
+            }
         }
         self.connect(true).await.map(drop)
     }

@@ -1,6 +1,7 @@
 //! The handle to a kernel.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jupyter_protocol::{ExecuteRequest, InputReply, InterruptRequest, JupyterMessage, ShutdownRequest};
@@ -40,6 +41,7 @@ pub struct KernelInfo {
 pub struct Client {
     commands: mpsc::UnboundedSender<Command>,
     status: watch::Receiver<Status>,
+    is_cut_off: Arc<AtomicBool>,
     inputs: Inputs,
     info: Arc<KernelInfo>,
 }
@@ -48,10 +50,11 @@ impl Client {
     pub(crate) fn new(
         commands: mpsc::UnboundedSender<Command>,
         status: watch::Receiver<Status>,
+        is_cut_off: Arc<AtomicBool>,
         inputs: Inputs,
         info: KernelInfo,
     ) -> Self {
-        Self { commands, status, inputs, info: Arc::new(info) }
+        Self { commands, status, is_cut_off, inputs, info: Arc::new(info) }
     }
 
     /// Queues an execution behind those that were asked for before. Never waits.
@@ -111,6 +114,13 @@ impl Client {
     /// What the kernel does, now and later.
     pub fn status(&self) -> watch::Receiver<Status> {
         self.status.clone()
+    }
+
+    /// Whether the kernel may hear this connection no more, because somebody else connected through the same server
+    /// ([`Dial::is_lossy`](crate::Dial::is_lossy)). What was asked before still comes to its end; whatever is asked from now
+    /// on wants another connection.
+    pub fn is_cut_off(&self) -> bool {
+        self.is_cut_off.load(Ordering::Relaxed)
     }
 
     /// What the kernel said of itself when the connection was made.

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::coop::consume_budget;
 use tokio::time::{sleep_until, timeout};
 
-use crate::execution::Executions;
+use crate::execution::{Executions, Need};
 use crate::inputs::Inputs;
 use crate::message::{Channel, Message, Outgoing};
 use crate::transport::{Received, Transport};
@@ -43,10 +43,13 @@ pub(crate) fn connection<T: Transport>(transport: T, kernel: KernelInfo) -> (Cli
     let (sender, commands) = mpsc::unbounded_channel();
     let (status, status_receiver) = watch::channel(Status::Idle);
     let inputs = Inputs::default();
-    let client = Client::new(sender, status_receiver, inputs.clone(), kernel);
-    let mut executions = Executions::new(inputs);
+    let mut executions = Executions::new(inputs.clone());
+    let client = Client::new(sender, status_receiver, executions.is_cut_off(), inputs, kernel);
     if transport.is_remote() {
         executions.mind_silence(Instant::now());
+    }
+    if transport.is_lossy() {
+        executions.mind_losses();
     }
     let asked = HashMap::new();
     (client, Driver { transport, executions, asked, commands, status, is_restarting: false })
@@ -120,8 +123,10 @@ impl<T: Transport> Driver<T> {
             },
             how = gone => Some(End::Told(how)),
             () = sleep_until(deadline.unwrap_or_else(Instant::now).into()), if deadline.is_some() => {
-                if let Some(question) = self.executions.tick(Instant::now()) {
-                    self.transport.send(question).await;
+                match self.executions.tick(Instant::now()) {
+                    Some(Need::Answer(question)) => self.transport.send(*question).await,
+                    Some(Need::Connection) => self.transport.renew(),
+                    None => {}
                 }
                 None
             }
@@ -150,7 +155,12 @@ impl<T: Transport> Driver<T> {
 
     async fn take(&mut self, received: Received) -> Option<End> {
         match received {
-            Received::Message(message) => self.handle(message),
+            Received::Message(message) => {
+                if self.transport.is_overtaken() {
+                    self.executions.cut_off();
+                }
+                self.handle(message);
+            }
             Received::Reconnected => {
                 let question = self.executions.doubt();
                 self.transport.send(question).await;

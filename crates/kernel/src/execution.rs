@@ -3,20 +3,24 @@
 //! No I/O: requests, messages and the time go in; events go to the sinks, messages to the kernel come out.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use jupyter_protocol::{JupyterMessage, KernelInfoRequest};
 use notebook::{Json, Output};
 
 use crate::content;
 use crate::inputs::Inputs;
-use crate::message::{Channel, Message, Outgoing};
+use crate::message::{Channel, Message};
 use crate::reply::Reply;
 use crate::{Event, ExecutionId, Outcome, Sink, Status};
 
+mod doubt;
 mod silence;
 mod single;
 
+use doubt::Doubt;
+pub(crate) use doubt::Need;
 use silence::Silence;
 use single::{Execution, Stage, output};
 
@@ -42,6 +46,10 @@ pub(crate) struct Executions {
     probe_at: Option<Instant>,
     doubt: Option<Doubt>,
     silence: Silence,
+    /// The server may have the kernel answer somebody else, and take our requests and lose them.
+    is_lossy: bool,
+    /// It seems to have done so.
+    is_cut_off: Arc<AtomicBool>,
     /// What the kernel last said of itself.
     state: Status,
     /// The session under which the kernel last told its state; each of its processes has its own.
@@ -50,16 +58,6 @@ pub(crate) struct Executions {
     tells_input: bool,
     orphans: Option<Sink>,
     inputs: Inputs,
-}
-
-/// What is asked after the connection was lost. The kernel answers in the order in which it is asked, so with this
-/// answer it is known of everything before whether an answer will come.
-struct Doubt {
-    question: String,
-    number: u64,
-    is_idle: bool,
-    /// When the answer came; its `idle` may be lost for good.
-    answered: Option<Instant>,
 }
 
 impl Executions {
@@ -74,6 +72,8 @@ impl Executions {
             probe_at: None,
             doubt: None,
             silence: Silence::default(),
+            is_lossy: false,
+            is_cut_off: Arc::default(),
             state: Status::Idle,
             process: None,
             tells_input: false,
@@ -85,6 +85,21 @@ impl Executions {
     /// From now on a kernel that works and is silent is asked for a sign of life.
     pub(crate) fn mind_silence(&mut self, now: Instant) {
         self.silence.mind(now);
+    }
+
+    /// From now on it is minded that answers may go to somebody else, and requests to nobody.
+    pub(crate) fn mind_losses(&mut self) {
+        self.is_lossy = true;
+    }
+
+    /// Whether the kernel may hear us no more; known before an execution is told that it is over.
+    pub(crate) fn is_cut_off(&self) -> Arc<AtomicBool> {
+        self.is_cut_off.clone()
+    }
+
+    /// Takes note that the kernel may hear us no more. Gives whether that was not known.
+    pub(crate) fn cut_off(&mut self) -> bool {
+        !self.is_cut_off.swap(true, Ordering::Relaxed)
     }
 
     /// Takes an execution whose request is about to be sent.
@@ -129,7 +144,7 @@ impl Executions {
                 Ok(())
             }
             (Channel::Shell, "kernel_info_reply") => {
-                if let Some(doubt) = self.doubt.as_mut().filter(|doubt| doubt.question == message.parent) {
+                if let Some(doubt) = self.doubt.as_mut().filter(|doubt| doubt.is_asked_by(&message.parent)) {
                     doubt.answered = Some(now);
                 }
                 self.settle_doubt(now);
@@ -144,41 +159,12 @@ impl Executions {
         }
     }
 
-    /// Learns that the connection was lost and made anew. Gives a question to be sent: what ran before and of which the
-    /// end was not heard when the kernel answers it was lost.
-    pub(crate) fn doubt(&mut self) -> Outgoing {
-        self.requests += 1;
-        let question = JupyterMessage::new(KernelInfoRequest {}, None);
-        self.doubt = Some(Doubt {
-            question: question.header.msg_id.clone(),
-            number: self.requests,
-            is_idle: false,
-            answered: None,
-        });
-        (Channel::Shell, question)
-    }
-
     /// Learns that the kernel is a new process: what was running ran on the one before.
     pub(crate) fn replace(&mut self) {
         self.state = Status::Starting;
         for id in self.unfinished(|execution| execution.stage == Stage::Started) {
             self.finish(&id, |_| (Vec::new(), Outcome::Restarted));
         }
-    }
-
-    /// Looks at the time. Gives a question to be sent if `idle` seems to be lost.
-    pub(crate) fn tick(&mut self, now: Instant) -> Option<Outgoing> {
-        self.settle_doubt(now);
-        self.probe_at = self.probe_at.filter(|&at| at > now);
-        let is_waiting = self.known.values().any(|it| it.waits_for_idle() || it.waits_for_reply());
-        if self.probe_at.is_some() || !is_waiting {
-            return if self.running > 0 { self.silence.question(now) } else { None };
-        }
-        self.requests += 1;
-        self.probe_at = Some(now + IDLE_PATIENCE);
-        let question = JupyterMessage::new(KernelInfoRequest {}, None);
-        self.probe = Some((question.header.msg_id.clone(), self.requests));
-        Some((Channel::Shell, question))
     }
 
     /// Ends all executions that are not over.
@@ -211,7 +197,7 @@ impl Executions {
                 if self.known.get(message.parent.as_str()).is_some_and(Execution::waits_for_reply) {
                     self.probe_at.get_or_insert(now + IDLE_PATIENCE);
                 }
-                if let Some(doubt) = self.doubt.as_mut().filter(|doubt| doubt.question == message.parent) {
+                if let Some(doubt) = self.doubt.as_mut().filter(|doubt| doubt.is_asked_by(&message.parent)) {
                     doubt.is_idle = true;
                 }
                 self.settle_doubt(now);
@@ -318,38 +304,6 @@ impl Executions {
         }
     }
 
-    /// The kernel turned to our request `parent`: whatever it replied to before is over, `idle` or not.
-    fn close_before(&mut self, parent: &str) {
-        let number = match (&self.probe, self.known.get(parent)) {
-            (_, Some(execution)) => execution.number,
-            (Some((id, number)), None) if id == parent => *number,
-            _ => return,
-        };
-        let is_over = |execution: &Execution| execution.number < number && execution.waits_for_idle();
-        for id in self.unfinished(is_over) {
-            self.finish(&id, Execution::conclude);
-        }
-    }
-
-    /// Where the kernel was idle without a reply before it answered our question `parent`, there will be none.
-    fn settle_unanswered(&mut self, parent: &str) {
-        let Some(&(_, number)) = self.probe.as_ref().filter(|(id, _)| id == parent) else { return };
-        for id in self.unfinished(|execution| execution.number < number && execution.waits_for_reply()) {
-            self.finish(&id, |_| Execution::unanswered());
-        }
-    }
-
-    /// Ends what was lost with a connection, if that is known by now.
-    fn settle_doubt(&mut self, now: Instant) {
-        let Some(doubt) = self.doubt.take_if(|doubt| doubt.is_settled(now)) else { return };
-        for id in self.unfinished(|execution| execution.number < doubt.number) {
-            self.finish(&id, |execution| match &execution.reply {
-                Some(_) => execution.conclude(),
-                None => execution.lose(),
-            });
-        }
-    }
-
     /// The ids of unfinished executions, in their order.
     fn unfinished(&self, is_wanted: impl Fn(&Execution) -> bool) -> Vec<ExecutionId> {
         if self.running == 0 {
@@ -382,16 +336,6 @@ impl Executions {
         {
             self.known.remove(&oldest);
         }
-    }
-}
-
-impl Doubt {
-    fn settled_at(&self) -> Option<Instant> {
-        self.answered.map(|answered| answered + IDLE_PATIENCE)
-    }
-
-    fn is_settled(&self, now: Instant) -> bool {
-        (self.answered.is_some() && self.is_idle) || self.settled_at().is_some_and(|at| at <= now)
     }
 }
 

@@ -33,6 +33,20 @@ pub(crate) trait Transport: Send + 'static {
         false
     }
 
+    /// Whether somebody else who connects can cut this connection off: the kernel's answers go to them, and our requests
+    /// nowhere. What the kernel tells everybody still comes.
+    fn is_lossy(&self) -> bool {
+        false
+    }
+
+    /// Whether somebody has connected since.
+    fn is_overtaken(&self) -> bool {
+        false
+    }
+
+    /// Makes the connection anew; [`Received::Reconnected`] follows.
+    fn renew(&mut self) {}
+
     /// How the connection ended, if the transport was told.
     fn how_it_ended(&self) -> Option<String> {
         None

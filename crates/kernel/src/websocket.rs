@@ -83,6 +83,11 @@ pub trait Dial: Send + Sync + 'static {
     fn is_limited(&self) -> bool {
         true
     }
+
+    /// Whether another socket to the kernel cuts this one off though it stays open: answers go there, requests nowhere.
+    fn is_lossy(&self) -> bool {
+        false
+    }
 }
 
 /// Why channels were not opened.

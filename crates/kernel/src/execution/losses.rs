@@ -97,3 +97,71 @@ fn what_a_kernel_did_unheard_is_told() {
         "#
     );
 }
+
+#[test]
+fn a_silence_in_which_a_message_may_be_lost_ends_with_an_answer() {
+    told!(
+        r#"
+        lossy
+        run replyless
+        iopub replyless execute_input {"execution_count": 1}
+        iopub replyless error {"ename": "NameError", "evalue": "x", "traceback": ["x"]}
+        run unheard
+        wait 5
+        iopub probe status {"execution_state": "busy"}
+        shell probe kernel_info_reply {}
+        iopub probe status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
+fn a_run_in_front_of_the_answer_to_a_doubt_goes_on() {
+    told!(
+        r#"
+        lossy
+        run long
+        iopub long execute_input {"execution_count": 1}
+        wait 5
+        wait 5
+        iopub alive status {"execution_state": "busy"}
+        wait 5
+        iopub long stream {"name": "stdout", "text": "still here"}
+        shell long execute_reply {"status": "ok", "execution_count": 1}
+        iopub long status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
+fn a_request_that_nobody_hears_is_told_over_another_connection() {
+    told!(
+        r#"
+        lossy
+        run unheard
+        wait 5
+        wait 5
+        wait 5
+        reconnect
+        shell probe kernel_info_reply {}
+        iopub probe status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
+fn a_run_whose_reply_goes_to_somebody_else_ends_as_everybody_is_told() {
+    told!(
+        r#"
+        lossy
+        run done
+        iopub done execute_input {"execution_count": 1}
+        iopub done status {"execution_state": "idle"}
+        run failed
+        iopub failed execute_input {"execution_count": 2}
+        iopub failed error {"ename": "NameError", "evalue": "x", "traceback": ["x"]}
+        iopub failed status {"execution_state": "idle"}
+        wait 2
+        "#
+    );
+}

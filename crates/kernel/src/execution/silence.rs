@@ -12,34 +12,46 @@ use crate::message::{Channel, Outgoing};
 /// How long a kernel that works may be silent.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// Since when the kernel has been silent; nothing where that does not matter.
+/// How long the kernel has been silent.
 #[derive(Debug, Default)]
-pub(super) struct Silence(Option<Instant>);
+pub(super) struct Silence {
+    /// Nothing where it does not matter.
+    since: Option<Instant>,
+    is_asked: bool,
+}
 
 impl Silence {
     /// From now on it matters.
     pub(super) fn mind(&mut self, now: Instant) {
-        self.0 = Some(now);
+        self.since = Some(now);
     }
 
     /// The kernel said something, or there was no reason for it to do so.
     pub(super) fn end(&mut self, now: Instant) {
-        if let Some(since) = &mut self.0 {
-            *since = now;
-        }
+        self.since = self.since.map(|_| now);
+        self.is_asked = false;
     }
 
     /// When it has lasted too long.
     pub(super) fn limit(&self) -> Option<Instant> {
-        self.0.map(|since| since + SILENCE)
+        self.since.map(|since| since + SILENCE)
     }
 
-    /// The question, if it has lasted too long. It goes over the control channel, because the shell channel waits for
-    /// what runs.
-    pub(super) fn question(&mut self, now: Instant) -> Option<Outgoing> {
-        self.limit().filter(|limit| *limit <= now)?;
+    pub(super) fn is_too_long(&self, now: Instant) -> bool {
+        self.limit().is_some_and(|limit| limit <= now)
+    }
+
+    /// Whether the kernel was asked for a sign of life and has been silent since.
+    pub(super) fn is_asked(&self) -> bool {
+        self.is_asked
+    }
+
+    /// Waits anew, now for the answer to the question that is given. It goes over the control channel, because the shell
+    /// channel waits for what runs.
+    pub(super) fn ask(&mut self, now: Instant) -> Outgoing {
         self.end(now);
-        Some((Channel::Control, JupyterMessage::new(KernelInfoRequest {}, None)))
+        self.is_asked = true;
+        (Channel::Control, JupyterMessage::new(KernelInfoRequest {}, None))
     }
 }
 
@@ -48,17 +60,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_silence_is_asked_about_again_and_again() {
+    fn it_is_too_long_after_a_while_in_which_nothing_was_said() {
         let start = Instant::now();
         let mut silence = Silence::default();
-        assert!(silence.limit().is_none() && silence.question(start + SILENCE).is_none());
+        assert!(silence.limit().is_none() && !silence.is_too_long(start + SILENCE));
         silence.mind(start);
-        assert!(silence.question(start + SILENCE / 2).is_none());
-        let (channel, question) = silence.question(start + SILENCE).unwrap();
+        assert!(!silence.is_too_long(start + SILENCE / 2));
+        assert!(silence.is_too_long(start + SILENCE));
+        let (channel, question) = silence.ask(start + SILENCE);
         assert_eq!((channel, &*question.header.msg_type), (Channel::Control, "kernel_info_request"));
-        assert!(silence.question(start + SILENCE).is_none());
-        assert!(silence.question(start + 2 * SILENCE).is_some());
-        silence.end(start + 3 * SILENCE);
-        assert!(silence.question(start + 3 * SILENCE + SILENCE / 2).is_none());
+        assert!(silence.is_asked() && !silence.is_too_long(start + SILENCE * 3 / 2));
+        assert!(silence.is_too_long(start + 2 * SILENCE));
+        silence.end(start + 2 * SILENCE);
+        assert!(!silence.is_asked() && !silence.is_too_long(start + SILENCE * 5 / 2));
     }
 }

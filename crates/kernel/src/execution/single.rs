@@ -15,9 +15,11 @@ pub(super) struct Execution {
     pub(super) is_silent: bool,
     /// The kernel turned to other things.
     pub(super) is_idle: bool,
-    /// It published an error.
-    pub(super) has_error: bool,
+    /// The error that it published: name and value.
+    pub(super) error: Option<(String, String)>,
     pub(super) reply: Option<Reply>,
+    /// What it said of the number in `In[n]` as it began.
+    count: Option<u64>,
     /// The displays that it made.
     pub(super) displays: HashSet<String>,
 }
@@ -39,8 +41,9 @@ impl Execution {
             stage: Stage::Queued,
             is_silent,
             is_idle: false,
-            has_error: false,
+            error: None,
             reply: None,
+            count: None,
             displays: HashSet::new(),
         }
     }
@@ -62,6 +65,7 @@ impl Execution {
     pub(super) fn start(&mut self, execution_count: Option<u64>) {
         if self.stage == Stage::Queued {
             self.stage = Stage::Started;
+            self.count = execution_count;
             (self.sink)(Event::Started { execution_count });
         }
     }
@@ -69,7 +73,9 @@ impl Execution {
     pub(super) fn tell(&mut self, event: Event) {
         self.start(None);
         if let Event::Output { output, display_id } = &event {
-            self.has_error |= matches!(output, Output::Error { .. });
+            if let Output::Error { name, value, .. } = output {
+                self.error = Some((name.clone(), value.clone()));
+            }
             self.displays.extend(display_id.clone());
         }
         (self.sink)(event);
@@ -93,7 +99,7 @@ impl Execution {
         if !reply.is_aborted() {
             self.start(reply.execution_count());
         }
-        let may_show_error = !self.has_error && !self.is_silent;
+        let may_show_error = self.error.is_none() && !self.is_silent;
         let (outputs, outcome) = reply.into_end(may_show_error);
         (outputs.into_iter().map(|shown| output(shown, None)).collect(), outcome)
     }
@@ -106,16 +112,41 @@ impl Execution {
         (Vec::new(), Outcome::Error { execution_count: None, name, value })
     }
 
-    /// It is over, and how it ended was lost with the connection.
-    pub(super) fn lose(&mut self) -> (Vec<Event>, Outcome) {
+    /// It is over, all that the kernel told everybody of it is here, and the reply is not.
+    pub(super) fn conclude_unheard(&mut self) -> (Vec<Event>, Outcome) {
+        if self.stage == Stage::Queued {
+            return Self::unanswered();
+        }
+        let done = Outcome::Done { execution_count: self.count, next_input: None };
+        (Vec::new(), self.failure().unwrap_or(done))
+    }
+
+    /// It is over, and messages of it may be lost.
+    pub(super) fn conclude_in_doubt(&mut self) -> (Vec<Event>, Outcome) {
+        match (&self.reply, self.failure()) {
+            (Some(_), _) => self.conclude(),
+            // After an error nothing runs on.
+            (None, Some(failure)) => (Vec::new(), failure),
+            (None, None) => self.lose(),
+        }
+    }
+
+    /// The error that it published, as its end.
+    fn failure(&self) -> Option<Outcome> {
+        let (name, value) = self.error.clone()?;
+        Some(Outcome::Error { execution_count: self.count, name, value })
+    }
+
+    /// It is over, and how it ended was lost on the way.
+    fn lose(&mut self) -> (Vec<Event>, Outcome) {
         let (name, value) = ("ConnectionLost".to_owned(), match self.stage {
             Stage::Queued => {
-                "The connection to the kernel was lost when this was about to run, and the kernel says nothing of it. \
-                 It is not known whether it ran."
+                "The request or what the kernel said of it was lost on the way, with the connection or by the server. \
+                 It is not known whether this ran."
             }
             _ => {
-                "The connection to the kernel was lost while this ran. It is over; how it ended is not known, and \
-                 outputs may be missing."
+                "What the kernel said of this was lost on the way, with the connection or by the server. It is over; how \
+                 it ended is not known, and outputs may be missing."
             }
         }
         .to_owned());

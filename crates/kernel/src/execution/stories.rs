@@ -3,7 +3,7 @@
 //! A transcript has a line for each thing that happens:
 //! `run a` and `run a silently` ask for an execution; `CHANNEL PARENT KIND CONTENT` is a message of the kernel;
 //! `answer a TEXT` answers a request for input; `wait 3` lets seconds pass; `reconnect` and `replace` make the
-//! connection or the kernel anew; `die HOW` ends the kernel.
+//! connection or the kernel anew; `lossy` is a server that loses messages; `die HOW` ends the kernel.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
@@ -26,6 +26,10 @@ pub(super) fn story(transcript: &str) -> String {
             ["run", name] => executions.add(ExecutionId::new(name), false, sink(name, &log), now),
             ["run", name, "silently"] => executions.add(ExecutionId::new(name), true, sink(name, &log), now),
             ["orphans"] => executions.set_orphans(sink("orphan", &log)),
+            ["lossy"] => {
+                executions.mind_silence(now);
+                executions.mind_losses();
+            }
             ["wait", seconds] => now += Duration::from_secs(seconds.parse().unwrap()),
             ["answer", name, ..] => {
                 let request = inputs.remove(&ExecutionId::new(name));
@@ -44,10 +48,15 @@ pub(super) fn story(transcript: &str) -> String {
             ["die", ..] => executions.end(&Outcome::KernelDied(line[4..].to_owned())),
             _ => executions.handle(&message(line, &probe), now),
         }
-        if let Some((channel, question)) = executions.tick(now) {
-            probe.clone_from(&question.header.msg_id);
-            let kind = question.message_type();
-            writeln!(log.lock().unwrap(), "    asks on {channel:?}: {kind}").unwrap();
+        match executions.tick(now) {
+            Some(Need::Answer(question)) => {
+                let (channel, question) = *question;
+                probe.clone_from(&question.header.msg_id);
+                let kind = question.message_type();
+                writeln!(log.lock().unwrap(), "    asks on {channel:?}: {kind}").unwrap();
+            }
+            Some(Need::Connection) => writeln!(log.lock().unwrap(), "    wants another connection").unwrap(),
+            None => {}
         }
     }
     writeln!(log.lock().unwrap(), "{:?}", executions.status()).unwrap();

@@ -126,6 +126,20 @@ impl Transport for Channels {
         true
     }
 
+    fn is_lossy(&self) -> bool {
+        self.dialing.is_lossy()
+    }
+
+    fn is_overtaken(&self) -> bool {
+        self.is_lossy() && self.inbox.is_overtaken()
+    }
+
+    fn renew(&mut self) {
+        if let Connection::Open(_) = self.connection {
+            self.on_change(Change::Lost);
+        }
+    }
+
     fn how_it_ended(&self) -> Option<String> {
         match &self.connection {
             Connection::Ended(why) => Some(why.clone()),

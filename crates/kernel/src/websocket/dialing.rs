@@ -34,6 +34,10 @@ impl Dialing {
         self.dial.is_limited()
     }
 
+    pub(super) fn is_lossy(&self) -> bool {
+        self.dial.is_lossy()
+    }
+
     /// Dials once; twice if the server turns out to speak no protocol by name.
     pub(super) async fn once(&mut self) -> Result<Link, DialError> {
         loop {

@@ -24,6 +24,8 @@ pub(super) struct Inbox {
     asked: String,
     /// The kernel said good-bye.
     is_ending: bool,
+    /// Somebody else connected to it.
+    is_overtaken: bool,
     /// The end of a run of which something seems to be missing, while answers are to come that may make up for it.
     held: Option<Message>,
 }
@@ -39,6 +41,7 @@ impl Inbox {
             relief: Relief::new(session),
             asked: String::new(),
             is_ending: false,
+            is_overtaken: false,
             held: None,
         }
     }
@@ -56,6 +59,11 @@ impl Inbox {
     /// Whether the kernel said good-bye since this was asked last.
     pub(super) fn is_ending(&mut self) -> bool {
         std::mem::take(&mut self.is_ending)
+    }
+
+    /// Whether somebody else has connected to the kernel.
+    pub(super) fn is_overtaken(&self) -> bool {
+        self.is_overtaken
     }
 
     /// What is to be asked now, so that the server drops nothing.
@@ -124,6 +132,10 @@ impl Inbox {
 
     fn pass(&mut self, message: Message) {
         self.is_ending |= says_good_bye(&message);
+        // Clients begin with this question.
+        self.is_overtaken |= state(&message).as_deref() == Some("busy")
+            && message.parent_kind() == "kernel_info_request"
+            && message.parent_session() != self.session;
         let counted = self.numbers.take(&message, &self.asked);
         self.give(counted.before);
         if counted.is_new_process {
