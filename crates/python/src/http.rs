@@ -53,7 +53,7 @@ impl Answer {
         let (parts, mut body) = response.into_parts();
         let kind = parts.headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
         let body = if kind.starts_with(b"text/event-stream") {
-            match stream::ready(&mut body) {
+            match stream::soon(&mut body).await {
                 (said, true) => AnswerBody::Stream(said, body),
                 (said, false) => AnswerBody::Whole(said),
             }

@@ -1,6 +1,8 @@
 //! A response that is sent as it comes.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -17,6 +19,8 @@ use crate::runtime;
 
 /// What is said at once is handed over as one chunk, up to about this many bytes.
 const ENOUGH: usize = 256 * 1024;
+/// How long an answer is waited for as a whole. Most are there by then, and each part costs the server's loop a turn.
+const SOON: Duration = Duration::from_millis(15);
 
 /// The chunks of one response.
 #[pyclass(frozen, module = "cellbridge._native")]
@@ -113,11 +117,27 @@ async fn chunk(body: &mut Body) -> (Option<Bytes>, bool) {
 }
 
 /// What a body says without a wait, and whether more may follow.
-pub(crate) fn ready(body: &mut Body) -> (Bytes, bool) {
+fn ready(body: &mut Body) -> (Bytes, bool) {
+    // It never waits: what is over already ends it.
+    gather(body, std::future::ready(())).now_or_never().unwrap_or_default()
+}
+
+/// What a body says soon, and whether more may follow.
+pub(crate) async fn soon(body: &mut Body) -> (Bytes, bool) {
+    gather(body, tokio::time::sleep(SOON)).await
+}
+
+/// What a body says until `over`, and whether more may follow.
+async fn gather(body: &mut Body, over: impl Future<Output = ()>) -> (Bytes, bool) {
+    let mut over = pin!(over);
     let mut chunks: Vec<Bytes> = Vec::new();
     let mut length = 0;
     while length < ENOUGH {
-        let Some(frame) = body.frame().now_or_never() else { return (chunks.concat().into(), true) };
+        let frame = tokio::select! {
+            biased;
+            frame = body.frame() => frame,
+            () = &mut over => return (chunks.concat().into(), true),
+        };
         let Some(chunk) = read(frame) else { return (chunks.concat().into(), false) };
         length += chunk.len();
         chunks.push(chunk);
