@@ -157,6 +157,18 @@ async def test_a_kernel_deleted_by_a_person_is_named_and_replaced(
         assert jupyter.session_of(path)["kernel"]["id"] != gone
 
 
+async def test_a_kernel_that_is_deleted_and_says_no_good_bye_is_named(
+    at_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    async with at_jupyter(at_server, path) as desk:
+        await desk.do("execute_code", code="1")
+        run = await desk.begin("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)")
+        kernel = jupyter.session_of(path)["kernel"]["id"]
+        deleted = await asyncio.to_thread(jupyter.ask, "DELETE", f"api/kernels/{kernel}")
+        assert deleted.status_code == 204
+        assert "[KERNEL DIED" in (await desk.call("get_run", run_id=run, wait_seconds=20)).text
+
+
 async def test_a_kernel_shut_down_between_runs_is_replaced_and_the_next_run_says_so(
     at_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:

@@ -21,6 +21,9 @@ const START: Duration = Duration::from_secs(60);
 /// after that.
 const CALM: Duration = Duration::from_millis(250);
 
+/// How long a kernel may work and not change what it does before its server is asked whether it is still there.
+const LOOK: Duration = Duration::from_secs(5);
+
 /// A kernel that runs, or ran, on a server.
 pub(crate) struct ServerKernel {
     this: Weak<Self>,
@@ -244,17 +247,28 @@ impl ServerKernel {
     fn follow(&self, client: &Client) {
         let (mut status, this) = (client.status(), self.this.clone());
         tokio::spawn(async move {
-            while status.changed().await.is_ok() {
+            loop {
+                let state = status.borrow_and_update().clone();
+                let changed = tokio::time::timeout(LOOK, status.changed()).await;
                 let Some(this) = this.upgrade() else { return };
-                this.known().used = Some(SystemTime::now());
-                let is_dead = matches!(*status.borrow_and_update(), Status::Dead(_));
+                let is_dead = match changed {
+                    Ok(Ok(())) => matches!(*status.borrow(), Status::Dead(_)),
+                    Ok(Err(_)) => return,
+                    Err(_) if state == Status::Busy => false,
+                    Err(_) => continue,
+                };
+                if changed.is_ok() {
+                    this.known().used = Some(SystemTime::now());
+                }
+                // When it is dead, so that the next run knows whether to connect again or to start another. While it works,
+                // because a server ends no connections to a kernel that it was told to end, and not all say good-bye.
+                if (is_dead || changed.is_err())
+                    && let Ok(server) = this.link.server().await
+                    && let Ok(None) = server.kernel(&this.id).await
+                {
+                    this.vanish("the server has shut it down");
+                }
                 if is_dead {
-                    // So that the next run knows whether to connect again or to start another.
-                    if let Ok(server) = this.link.server().await
-                        && let Ok(None) = server.kernel(&this.id).await
-                    {
-                        this.vanish("the server has shut it down");
-                    }
                     return;
                 }
             }
