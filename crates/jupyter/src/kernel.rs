@@ -243,26 +243,24 @@ impl ServerKernel {
         )
     }
 
-    /// Notes when the kernel does something, and looks after it when the connection ends. Ends with the connection.
+    /// Notes when the kernel does something, and looks after it when it works for long or the connection ends. Ends with the
+    /// connection.
     fn follow(&self, client: &Client) {
         let (mut status, this) = (client.status(), self.this.clone());
         tokio::spawn(async move {
             loop {
-                let state = status.borrow_and_update().clone();
                 let changed = tokio::time::timeout(LOOK, status.changed()).await;
                 let Some(this) = this.upgrade() else { return };
-                let is_dead = match changed {
-                    Ok(Ok(())) => matches!(*status.borrow(), Status::Dead(_)),
+                let state = status.borrow_and_update().clone();
+                match changed {
+                    Ok(Ok(())) => this.known().used = Some(SystemTime::now()),
                     Ok(Err(_)) => return,
-                    Err(_) if state == Status::Busy => false,
-                    Err(_) => continue,
-                };
-                if changed.is_ok() {
-                    this.known().used = Some(SystemTime::now());
+                    Err(_) => {}
                 }
+                let is_dead = matches!(state, Status::Dead(_));
                 // When it is dead, so that the next run knows whether to connect again or to start another. While it works,
                 // because a server ends no connections to a kernel that it was told to end, and not all say good-bye.
-                if (is_dead || changed.is_err())
+                if (is_dead || changed.is_err() && state == Status::Busy)
                     && let Ok(server) = this.link.server().await
                     && let Ok(None) = server.kernel(&this.id).await
                 {
