@@ -9,12 +9,16 @@ use crate::frame::Reader;
 /// Deeper values are in no notebook: JSON readers refuse them too.
 const DEEPEST: usize = 256;
 
+/// The largest id that a client can have: a whole number that JavaScript holds exactly. The library asserts it, or
+/// mistakes a larger one for another client.
+pub(crate) const LARGEST_CLIENT: u64 = (1 << 53) - 1;
+
 /// Checks an update. It may still be refused by the library.
 pub(crate) fn check_update(update: &[u8]) -> Result<(), YError> {
     let mut walk = Walk(Reader(update));
     for _ in 0..walk.count()? {
         let blocks = walk.count()?;
-        walk.number()?;
+        walk.client()?;
         let mut clock = walk.number()?;
         for _ in 0..blocks {
             clock = clock.saturating_add(walk.block()?);
@@ -24,7 +28,7 @@ pub(crate) fn check_update(update: &[u8]) -> Result<(), YError> {
         }
     }
     for _ in 0..walk.count()? {
-        walk.number()?;
+        walk.client()?;
         for _ in 0..walk.count()? {
             if walk.number()?.saturating_add(walk.number()?) > u64::from(u32::MAX) {
                 return Err(malformed("more deletions than there can be"));
@@ -38,7 +42,7 @@ pub(crate) fn check_update(update: &[u8]) -> Result<(), YError> {
 pub(crate) fn check_state_vector(state_vector: &[u8]) -> Result<(), YError> {
     let mut walk = Walk(Reader(state_vector));
     for _ in 0..walk.count()? {
-        walk.number()?;
+        walk.client()?;
         walk.number()?;
     }
     Ok(())
@@ -53,6 +57,13 @@ struct Walk<'a>(Reader<'a>);
 impl Walk<'_> {
     fn number(&mut self) -> Result<u64, YError> {
         self.0.number().ok_or_else(|| malformed("a number is cut short"))
+    }
+
+    fn client(&mut self) -> Result<(), YError> {
+        match self.number()? {
+            0..=LARGEST_CLIENT => Ok(()),
+            _ => Err(malformed("an id that no client can have")),
+        }
     }
 
     /// How many things follow; each takes a byte at least.
@@ -82,7 +93,7 @@ impl Walk<'_> {
     }
 
     fn id(&mut self) -> Result<(), YError> {
-        self.number()?;
+        self.client()?;
         self.number()?;
         Ok(())
     }

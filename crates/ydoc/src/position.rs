@@ -7,10 +7,8 @@ use yrs::{
 };
 
 use crate::elements::elements;
+use crate::guard::LARGEST_CLIENT;
 use crate::{LiveNotebook, read_cell};
-
-/// The largest id that a client can have: a whole number that JavaScript holds exactly.
-const LARGEST_CLIENT: u64 = (1 << 53) - 1;
 
 /// A place in a shared text that stays where it is while the text changes
 /// (<https://docs.yjs.dev/api/relative-positions>).

@@ -6,6 +6,7 @@ use notebook::{CellKind, Edit, NewCell, Notebook, Output};
 use proptest::prelude::*;
 use ydoc::{Dialect, Happening, LiveNotebook, Room, YError};
 use yrs::branch::{Branch, BranchPtr};
+use yrs::encoding::write::Write;
 use yrs::{
     Any, Array, ArrayPrelim, Doc, In, Map, MapPrelim, ReadTxn, StateVector, Text, TextPrelim, TextRef,
     Transact,
@@ -189,6 +190,41 @@ fn announcements_make_no_room() {
     }
 }
 
+fn number(number: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    bytes.write_var(number);
+    bytes
+}
+
+/// Clients have ids of 53 bits; the library would panic, or take a larger one for another's.
+#[test]
+fn a_client_that_cannot_be_is_refused() {
+    for (client, is_right) in [((1 << 53) - 1, true), (1 << 53, false), (u64::MAX, false)] {
+        let client = number(client);
+        let state_vector = [&[1][..], &client, &[0]].concat();
+        let change = [&[1, 1][..], &client, &[0, 8, 1, 4], b"meta", &[1, 126, 0]].concat();
+        let beside = [&[1, 1, 1, 0, 0x88][..], &client, &[0, 1, 126, 0]].concat();
+        let deletion = [&[0, 1][..], &client, &[1, 0, 1]].concat();
+        let mut live = LiveNotebook::new();
+        assert_eq!(live.update_since(&state_vector).is_ok(), is_right, "{state_vector:?}");
+        for update in [change, beside, deletion] {
+            assert_eq!(live.integrate(&update).is_ok(), is_right, "{update:?}");
+        }
+    }
+}
+
+/// Somebody knows one half of a character that JavaScript counts as two.
+#[test]
+fn half_a_character_may_be_known() {
+    let doc = Doc::with_client_id(1);
+    doc.get_or_insert_text("source").push(&mut doc.transact_mut(), "\u{1d518}\u{1d518}");
+    let mut live = LiveNotebook::new();
+    live.integrate(&update_of(&doc)).unwrap();
+    for clock in 0..=5 {
+        live.update_since(&[1, 1, clock]).unwrap();
+    }
+}
+
 /// Frames that begin as real ones do.
 fn frames() -> impl Strategy<Value = Vec<u8>> {
     let update = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/history.update")).unwrap();
@@ -204,7 +240,12 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
     let random = proptest::collection::vec(any::<u8>(), 0..60);
     let tagged =
         (0..4u8, 0..4u8, random.clone()).prop_map(|(tag, step, rest)| [vec![tag, step], rest].concat());
-    prop_oneof![1 => random, 2 => tagged, 3 => mutated]
+    let numbers =
+        prop_oneof![4 => 0..12u64, 1 => 0..300u64, 1 => (0..64u32).prop_map(|shift| u64::MAX >> shift)];
+    let counted = (0..3u8, proptest::collection::vec(numbers, 0..40))
+        .prop_map(|(step, numbers)| (step, numbers.into_iter().flat_map(number).collect::<Vec<u8>>()))
+        .prop_map(|(step, body)| [vec![0, step], number(body.len() as u64), body].concat());
+    prop_oneof![1 => random, 2 => tagged, 2 => counted, 3 => mutated]
 }
 
 proptest! {
