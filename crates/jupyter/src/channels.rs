@@ -36,7 +36,7 @@ impl Dial for Channels {
 
     /// jupyter-server-documents, the one without a limit, connects all sockets to the kernel under one `ZeroMQ` identity,
     /// which the kernel gives to the last (`KernelManager.client`, `ROUTER_HANDOVER`).
-    fn is_lossy(&self) -> bool {
+    fn can_be_overtaken(&self) -> bool {
         !self.is_limited
     }
 }

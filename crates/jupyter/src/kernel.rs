@@ -1,5 +1,7 @@
 //! One kernel of a server.
 
+mod follow;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -20,9 +22,6 @@ const START: Duration = Duration::from_secs(60);
 /// How long after its last use a kernel is taken to be there. The connection to one that was shut down ends only some time
 /// after that.
 const CALM: Duration = Duration::from_millis(250);
-
-/// How long a kernel may work and not change what it does before its server is asked whether it is still there.
-const LOOK: Duration = Duration::from_secs(5);
 
 /// A kernel that runs, or ran, on a server.
 pub(crate) struct ServerKernel {
@@ -241,36 +240,6 @@ impl ServerKernel {
             ),
             "Run the cell again: that starts a new kernel. Run the cells first on which it depends.",
         )
-    }
-
-    /// Notes when the kernel does something, and looks after it when it works for long or the connection ends. Ends with the
-    /// connection.
-    fn follow(&self, client: &Client) {
-        let (mut status, this) = (client.status(), self.this.clone());
-        tokio::spawn(async move {
-            loop {
-                let changed = tokio::time::timeout(LOOK, status.changed()).await;
-                let Some(this) = this.upgrade() else { return };
-                let state = status.borrow_and_update().clone();
-                match changed {
-                    Ok(Ok(())) => this.known().used = Some(SystemTime::now()),
-                    Ok(Err(_)) => return,
-                    Err(_) => {}
-                }
-                let is_dead = matches!(state, Status::Dead(_));
-                // When it is dead, so that the next run knows whether to connect again or to start another. While it works,
-                // because a server ends no connections to a kernel that it was told to end, and not all say good-bye.
-                if (is_dead || changed.is_err() && state == Status::Busy)
-                    && let Ok(server) = this.link.server().await
-                    && let Ok(None) = server.kernel(&this.id).await
-                {
-                    this.vanish("the server has shut it down");
-                }
-                if is_dead {
-                    return;
-                }
-            }
-        });
     }
 
     async fn post_restart(&self) -> Result<(), Error> {

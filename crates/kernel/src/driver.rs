@@ -48,8 +48,8 @@ pub(crate) fn connection<T: Transport>(transport: T, kernel: KernelInfo) -> (Cli
     if transport.is_remote() {
         executions.mind_silence(Instant::now());
     }
-    if transport.is_lossy() {
-        executions.mind_losses();
+    if transport.can_be_overtaken() {
+        executions.mind_overtaking();
     }
     let asked = HashMap::new();
     (client, Driver { transport, executions, asked, commands, status, is_restarting: false })

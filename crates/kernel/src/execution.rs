@@ -46,8 +46,8 @@ pub(crate) struct Executions {
     probe_at: Option<Instant>,
     doubt: Option<Doubt>,
     silence: Silence,
-    /// The server may have the kernel answer somebody else, and take our requests and lose them.
-    is_lossy: bool,
+    /// Somebody else who connects may get the kernel's answers to us, and our requests are lost.
+    can_be_overtaken: bool,
     /// It seems to have done so.
     is_cut_off: Arc<AtomicBool>,
     /// What the kernel last said of itself.
@@ -72,7 +72,7 @@ impl Executions {
             probe_at: None,
             doubt: None,
             silence: Silence::default(),
-            is_lossy: false,
+            can_be_overtaken: false,
             is_cut_off: Arc::default(),
             state: Status::Idle,
             process: None,
@@ -88,8 +88,8 @@ impl Executions {
     }
 
     /// From now on it is minded that answers may go to somebody else, and requests to nobody.
-    pub(crate) fn mind_losses(&mut self) {
-        self.is_lossy = true;
+    pub(crate) fn mind_overtaking(&mut self) {
+        self.can_be_overtaken = true;
     }
 
     /// Whether the kernel may hear us no more; known before an execution is told that it is over.

@@ -35,7 +35,7 @@ pub(crate) trait Transport: Send + 'static {
 
     /// Whether somebody else who connects can cut this connection off: the kernel's answers go to them, and our requests
     /// nowhere. What the kernel tells everybody still comes.
-    fn is_lossy(&self) -> bool {
+    fn can_be_overtaken(&self) -> bool {
         false
     }
 

@@ -85,7 +85,7 @@ pub trait Dial: Send + Sync + 'static {
     }
 
     /// Whether another socket to the kernel cuts this one off though it stays open: answers go there, requests nowhere.
-    fn is_lossy(&self) -> bool {
+    fn can_be_overtaken(&self) -> bool {
         false
     }
 }

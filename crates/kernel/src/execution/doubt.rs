@@ -60,7 +60,7 @@ impl Executions {
     pub(crate) fn tick(&mut self, now: Instant) -> Option<Need> {
         self.settle_doubt(now);
         self.probe_at = self.probe_at.filter(|&at| at > now);
-        if self.is_lossy && self.probe_at.is_none() {
+        if self.can_be_overtaken && self.probe_at.is_none() {
             self.settle_unheard();
         }
         let is_waiting = self.known.values().any(|it| it.waits_for_idle() || it.waits_for_reply());
@@ -80,11 +80,11 @@ impl Executions {
             return None;
         }
         let is_unanswered = self.silence.is_asked();
-        if self.is_lossy && is_unanswered && self.cut_off() {
+        if self.can_be_overtaken && is_unanswered && self.cut_off() {
             self.silence.end(now);
             return Some(Need::Connection);
         }
-        if self.is_lossy && !is_unanswered && self.doubt.is_none() {
+        if self.can_be_overtaken && !is_unanswered && self.doubt.is_none() {
             self.silence.end(now);
             return Some(Need::Answer(Box::new(self.doubt())));
         }

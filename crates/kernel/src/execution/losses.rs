@@ -102,7 +102,7 @@ fn what_a_kernel_did_unheard_is_told() {
 fn a_silence_in_which_a_message_may_be_lost_ends_with_an_answer() {
     told!(
         r#"
-        lossy
+        overtakable
         run replyless
         iopub replyless execute_input {"execution_count": 1}
         iopub replyless error {"ename": "NameError", "evalue": "x", "traceback": ["x"]}
@@ -119,7 +119,7 @@ fn a_silence_in_which_a_message_may_be_lost_ends_with_an_answer() {
 fn a_run_in_front_of_the_answer_to_a_doubt_goes_on() {
     told!(
         r#"
-        lossy
+        overtakable
         run long
         iopub long execute_input {"execution_count": 1}
         wait 5
@@ -137,7 +137,7 @@ fn a_run_in_front_of_the_answer_to_a_doubt_goes_on() {
 fn a_request_that_nobody_hears_is_told_over_another_connection() {
     told!(
         r#"
-        lossy
+        overtakable
         run unheard
         wait 5
         wait 5
@@ -153,7 +153,7 @@ fn a_request_that_nobody_hears_is_told_over_another_connection() {
 fn a_run_whose_reply_goes_to_somebody_else_ends_as_everybody_is_told() {
     told!(
         r#"
-        lossy
+        overtakable
         run done
         iopub done execute_input {"execution_count": 1}
         iopub done status {"execution_state": "idle"}

@@ -3,7 +3,7 @@
 //! A transcript has a line for each thing that happens:
 //! `run a` and `run a silently` ask for an execution; `CHANNEL PARENT KIND CONTENT` is a message of the kernel;
 //! `answer a TEXT` answers a request for input; `wait 3` lets seconds pass; `reconnect` and `replace` make the
-//! connection or the kernel anew; `lossy` is a server that loses messages; `die HOW` ends the kernel.
+//! connection or the kernel anew; `overtakable` is a connection that others can cut off; `die HOW` ends the kernel.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
@@ -26,9 +26,9 @@ pub(super) fn story(transcript: &str) -> String {
             ["run", name] => executions.add(ExecutionId::new(name), false, sink(name, &log), now),
             ["run", name, "silently"] => executions.add(ExecutionId::new(name), true, sink(name, &log), now),
             ["orphans"] => executions.set_orphans(sink("orphan", &log)),
-            ["lossy"] => {
+            ["overtakable"] => {
                 executions.mind_silence(now);
-                executions.mind_losses();
+                executions.mind_overtaking();
             }
             ["wait", seconds] => now += Duration::from_secs(seconds.parse().unwrap()),
             ["answer", name, ..] => {

@@ -126,12 +126,12 @@ impl Transport for Channels {
         true
     }
 
-    fn is_lossy(&self) -> bool {
-        self.dialing.is_lossy()
+    fn can_be_overtaken(&self) -> bool {
+        self.dialing.can_be_overtaken()
     }
 
     fn is_overtaken(&self) -> bool {
-        self.is_lossy() && self.inbox.is_overtaken()
+        self.can_be_overtaken() && self.inbox.is_overtaken()
     }
 
     fn renew(&mut self) {

@@ -34,8 +34,8 @@ impl Dialing {
         self.dial.is_limited()
     }
 
-    pub(super) fn is_lossy(&self) -> bool {
-        self.dial.is_lossy()
+    pub(super) fn can_be_overtaken(&self) -> bool {
+        self.dial.can_be_overtaken()
     }
 
     /// Dials once; twice if the server turns out to speak no protocol by name.
