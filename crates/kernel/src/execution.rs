@@ -52,6 +52,8 @@ pub(crate) struct Executions {
     is_cut_off: Arc<AtomicBool>,
     /// What the kernel last said of itself.
     state: Status,
+    /// How many requests there had been when the kernel was last replaced.
+    replaced_after: u64,
     /// The session under which the kernel last told its state; each of its processes has its own.
     process: Option<String>,
     /// The kernel publishes what it is about to run, as the protocol wants. Not all do.
@@ -75,6 +77,7 @@ impl Executions {
             can_be_overtaken: false,
             is_cut_off: Arc::default(),
             state: Status::Idle,
+            replaced_after: 0,
             process: None,
             tells_input: false,
             orphans: None,
@@ -162,6 +165,7 @@ impl Executions {
     /// Learns that the kernel is a new process: what was running ran on the one before.
     pub(crate) fn replace(&mut self) {
         self.state = Status::Starting;
+        self.replaced_after = self.requests;
         for id in self.unfinished(|execution| execution.stage == Stage::Started) {
             self.finish(&id, |_| (Vec::new(), Outcome::Restarted));
         }

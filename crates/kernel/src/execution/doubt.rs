@@ -124,7 +124,8 @@ impl Executions {
     pub(super) fn settle_doubt(&mut self, now: Instant) {
         let Some(doubt) = self.doubt.take_if(|doubt| doubt.is_settled(now)) else { return };
         for id in self.unfinished(|execution| execution.number < doubt.number) {
-            self.finish(&id, Execution::conclude_in_doubt);
+            let replaced_after = self.replaced_after;
+            self.finish(&id, |execution| execution.conclude_in_doubt(execution.number <= replaced_after));
         }
     }
 }

@@ -73,6 +73,26 @@ fn a_new_kernel_knows_nothing_of_what_ran_on_the_last() {
 }
 
 #[test]
+fn a_request_of_which_nothing_was_heard_before_its_kernel_was_replaced_ended_with_it() {
+    told!(
+        r#"
+        run a
+        iopub a execute_input {"execution_count": 1}
+        shell a execute_reply {"status": "ok", "execution_count": 1}
+        iopub a status {"execution_state": "idle"}
+        run deadly
+        replace
+        shell probe kernel_info_reply {}
+        iopub probe status {"execution_state": "idle"}
+        run c
+        reconnect
+        shell probe kernel_info_reply {}
+        iopub probe status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
 fn a_server_tells_of_a_kernel_that_ended_by_itself() {
     told!(
         r#"

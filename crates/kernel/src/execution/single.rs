@@ -121,12 +121,14 @@ impl Execution {
         (Vec::new(), self.failure().unwrap_or(done))
     }
 
-    /// It is over, and messages of it may be lost.
-    pub(super) fn conclude_in_doubt(&mut self) -> (Vec<Event>, Outcome) {
+    /// It is over, and messages of it may be lost. `is_replaced`: the kernel it was asked of is no more; a process can
+    /// end before it says that it began.
+    pub(super) fn conclude_in_doubt(&mut self, is_replaced: bool) -> (Vec<Event>, Outcome) {
         match (&self.reply, self.failure()) {
             (Some(_), _) => self.conclude(),
             // After an error nothing runs on.
             (None, Some(failure)) => (Vec::new(), failure),
+            (None, None) if is_replaced => (Vec::new(), Outcome::Restarted),
             (None, None) => self.lose(),
         }
     }
