@@ -15,15 +15,15 @@ PROTOCOL = Subprotocol("v1.kernel.websocket.jupyter.org")
 
 
 @asynccontextmanager
-async def listener(server: JupyterServer, kernel: str) -> AsyncIterator[None]:
-    """A connection to a kernel that has heard it answer."""
+async def listener(server: JupyterServer, kernel: str, channel: str = "shell") -> AsyncIterator[None]:
+    """A connection to a kernel that has heard it answer; one that works answers on the control channel alone."""
     session = uuid.uuid4().hex
     url = f"{server.url.replace('http', 'ws', 1).rstrip('/')}/api/kernels/{kernel}/channels?session_id={session}"
     headers = {"Authorization": f"token {server.token}"}
     async with connect(
         url, subprotocols=[PROTOCOL], additional_headers=headers, max_size=None, max_queue=None
     ) as channels:
-        await channels.send(_frame("control", "kernel_info_request", session))
+        await channels.send(_frame(channel, "kernel_info_request", session))
         async for frame in channels:
             if b'"kernel_info_reply"' in frame:
                 break

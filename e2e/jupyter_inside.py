@@ -73,5 +73,5 @@ def call(server: JupyterServer, tool: str, token: str | None = None, **arguments
 
 
 def sockets(server: JupyterServer) -> list[Path]:
-    """The folders of the private sockets."""
+    """The folders of the private sockets. With a home too deep for the name of a socket they would be elsewhere."""
     return [*(server.home.folder / "tmp").glob("cellbridge-*")]

@@ -45,13 +45,20 @@ def jupyter_launch(home: Path, *options: str, mark: str | None = None, **environ
     return Launch(options, given, command=("jupyter",), folder=home)
 
 
+class JupyterDesk(Desk):
+    """An agent at one notebook of a Jupyter server."""
+
+    async def check_file(self) -> None:
+        await until_on_disk(self, bool, "the file is whole")
+
+
 @asynccontextmanager
 async def at_jupyter(
     program: NotebookServer, path: str, answer: Answerer | None = None, *, create: bool = True
 ) -> AsyncIterator[Desk]:
     """An agent with a session of its own, at one notebook of the server, which has no cells if it is created."""
     async with python_agent(program.url, answer=answer) as agent:
-        desk = Desk(agent, program.root, path)
+        desk = JupyterDesk(agent, program.root, path)
         opened = await (desk.create() if create else desk.open())
         if create and "has 0 cells" not in opened.text:
             # Jupyter's Y document of a notebook without cells begins with an empty one.

@@ -6,7 +6,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -26,6 +27,9 @@ TOKEN = "e2e-token-of-the-jupyter-server"
 _STARTING = 60.0
 _ENDING = 20.0
 
+_worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_ports = count(20_000 + 1_000 * _worker)
+
 
 def interpreter(form: str) -> Path:
     """The Python whose environment holds the server."""
@@ -36,9 +40,12 @@ def interpreter(form: str) -> Path:
 
 
 def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    """A port that is not given away: below those that the system hands out, and not of another worker's range."""
+    while True:
+        port = next(_ports)
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
 
 
 class JupyterServer:

@@ -50,8 +50,11 @@ class Desk:
         answer = await self.call(tool, **given)
         assert not answer.is_error, f"{tool}({given}): {answer.text}"
         if tool not in _READS and self.file.exists():
-            read_valid(self.file)
+            await self.check_file()
         return answer
+
+    async def check_file(self) -> None:
+        read_valid(self.file)
 
     async def fails(self, tool: str, **given: Any) -> str:
         """A call that fails the way a model sees; what it is told."""

@@ -12,9 +12,8 @@ import pytest
 from agents.answer import Answer
 from agents.python_sdk import python_agent
 from jupyter_inside import InsideServer, inside
-from jupyter_program import at_jupyter, is_on_disk, succeeds
+from jupyter_program import JupyterDesk, at_jupyter, is_on_disk, succeeds
 from jupyter_server import JupyterServer, jupyter_server
-from notebook_desk import Desk
 from notebook_files import printed, sources
 from processes import until
 
@@ -91,7 +90,7 @@ async def test_a_notebook_that_cannot_be_read_is_told_and_opens_when_it_can(
 ) -> None:
     _store(database, path, "precious = 1")
     async with python_agent(at_server.url) as agent:
-        desk = Desk(agent, database.root, path)
+        desk = JupyterDesk(agent, database.root, path)
         with _fault(database, "get", kind):
             async with asyncio.timeout(30):
                 _tells(await desk.call("use_notebook", notebook_path=path), kind)

@@ -49,8 +49,10 @@ def _run(path: str) -> dict[str, object]:
     return {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
 
 
-async def test_a_server_told_to_end_ends_with_runs_and_streams_open(form: str, path: str, tmp_path: Path) -> None:
-    with jupyter_server(form, tmp_path) as server:
+async def test_a_server_told_to_end_ends_with_runs_and_streams_open(
+    form: str, path: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with jupyter_server(form, tmp_path_factory.mktemp("ending")) as server:
         assert server.process
         async with httpx.AsyncClient(timeout=30, headers={"Authorization": f"token {server.token}"}) as client:
             hello = await client.post(f"{server.url}mcp", json=INITIALIZE, headers=_ACCEPT)

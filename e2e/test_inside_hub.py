@@ -13,8 +13,8 @@ from mcp.client.streamable_http import streamable_http_client
 from agents.python_sdk import PythonAgent
 from jupyter_hub import JupyterHub, jupyter_hub
 from jupyter_notebooks import write_notebook
-from jupyter_program import is_on_disk
-from notebook_desk import Desk, id_in
+from jupyter_program import JupyterDesk, is_on_disk
+from notebook_desk import id_in
 from notebook_files import printed, sources
 from test_inside_access import ENDPOINTS, LIST
 
@@ -58,7 +58,7 @@ async def _agent(hub: JupyterHub, name: str) -> AsyncIterator[PythonAgent]:
 
 async def test_an_agent_with_a_narrow_token_works_at_its_user_s_own_address(hub: JupyterHub) -> None:
     async with _agent(hub, OWNER) as agent:
-        desk = Desk(agent, hub.root(OWNER), "x.ipynb")
+        desk = JupyterDesk(agent, hub.root(OWNER), "x.ipynb")
         assert "here = 'it is'" in (await desk.open()).text
         assert is_on_disk(await desk.do("insert_cell", cell_index=-1, cell_type="code", cell_source="new = 1"))
         ran = await desk.run("print('in the hub', flush=True); 6 * 7")

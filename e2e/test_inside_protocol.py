@@ -14,9 +14,9 @@ from agents.python_sdk import python_agent
 from cellbridge import program
 from jupyter_inside import InsideServer, ask, call
 from jupyter_notebooks import write_notebook
-from jupyter_program import at_jupyter, is_on_disk
+from jupyter_program import JupyterDesk, at_jupyter, is_on_disk
 from jupyter_server import JupyterServer, interpreter
-from notebook_desk import Desk, gate, id_in
+from notebook_desk import gate, id_in
 from notebook_files import Json, printed, sources
 from test_clients import CLIENTS, Client
 from test_notebook_clients import TOOLS as NOTEBOOK_TOOLS
@@ -72,7 +72,7 @@ async def test_a_client_edits_and_runs_a_live_notebook(
     async with client.connect(at_server.url, client.mode) as agent:
         assert agent.revision == client.revision
         assert await agent.tool_names() - {"open_in_browser"} == TOOLS
-        desk = Desk(agent, jupyter.root, path)
+        desk = JupyterDesk(agent, jupyter.root, path)
         await desk.open()
         assert is_on_disk(await desk.do("insert_cell", cell_index=-1, cell_type="code", cell_source="x = 6"))
         ran = await desk.run("print('größer', 7)")
@@ -186,7 +186,7 @@ async def test_a_subscriber_is_told_what_others_change(
     write_notebook(jupyter.root / path, "a")
     async with python_agent(at_server.url) as agent:
         await agent.subscribe(f"notebook://{path}")
-        await Desk(agent, jupyter.root, path).open()
+        await JupyterDesk(agent, jupyter.root, path).open()
         notebook = jupyter.contents(path)
         notebook["cells"][0]["source"] = "of somebody else"
         assert jupyter.ask("PUT", f"api/contents/{path}", {"type": "notebook", "content": notebook}).is_success

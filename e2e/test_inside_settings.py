@@ -12,10 +12,10 @@ import pytest
 
 from agents.answer import Answer
 from agents.python_sdk import python_agent
-from home import Home, new_mark
+from home import new_mark
 from jupyter_inside import ask, call, inside, sockets
 from jupyter_notebooks import write_notebook
-from jupyter_server import JupyterServer, free_port, interpreter
+from jupyter_server import JupyterServer, interpreter
 from notebook_desk import run_in
 from notebook_files import read_valid, sources
 from processes import end_server

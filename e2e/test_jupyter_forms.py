@@ -11,7 +11,7 @@ from agents.answer import Answer
 from agents.python_sdk import python_agent
 from jupyter_inside import BESIDE, INSIDE, INSIDE_PLAIN, Place
 from jupyter_notebooks import KERNELSPEC, write_notebook
-from jupyter_program import at_jupyter, is_on_disk
+from jupyter_program import JupyterDesk, at_jupyter, is_on_disk
 from jupyter_server import JupyterServer
 from notebook_desk import Desk, gate, id_in, run_in
 from notebook_files import printed, sources
@@ -192,7 +192,7 @@ async def test_creating_never_overwrites_and_a_missing_notebook_is_an_error(
 ) -> None:
     write_notebook(jupyter.root / path, "precious")
     async with python_agent(at_server.url) as agent:
-        desk = Desk(agent, jupyter.root, path)
+        desk = JupyterDesk(agent, jupyter.root, path)
         await desk.call("use_notebook", notebook_path=path, mode="create")
         assert sources(desk.notebook()) == ["precious"]
         missing = await desk.fails("use_notebook", notebook_path="missing.ipynb", notebook_name="missing")

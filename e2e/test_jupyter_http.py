@@ -14,9 +14,9 @@ from agents.python_sdk import python_agent
 from cellbridge import program
 from home import Home
 from jupyter_notebooks import write_notebook
-from jupyter_program import at_jupyter, is_on_disk, jupyter_launch, jupyter_program, reaching
+from jupyter_program import JupyterDesk, at_jupyter, is_on_disk, jupyter_launch, jupyter_program, reaching
 from jupyter_server import JupyterServer, SharedServers
-from notebook_desk import Desk, id_in
+from notebook_desk import id_in
 from notebook_files import printed, sources
 from notebook_server import NotebookServer, running
 from test_clients import CLIENTS, Client
@@ -67,7 +67,7 @@ async def test_a_client_edits_and_runs_a_live_notebook(
         assert {tool["name"] for tool in tools} - {"open_in_browser"} == TOOLS | {"connect_to_jupyter"}
         told = [tool["name"] + tool["description"] + json.dumps(tool["inputSchema"]) for tool in tools]
         assert sum(len(each.encode()) for each in told) / 4 <= TOKENS
-        desk = Desk(agent, jupyter.root, path)
+        desk = JupyterDesk(agent, jupyter.root, path)
         await desk.open()
         assert is_on_disk(await desk.do("insert_cell", cell_index=-1, cell_type="code", cell_source="x = 6"))
         ran = await desk.run("print('größer', 7)")

@@ -11,8 +11,8 @@ from agents.python_sdk import python_agent
 from home import Home
 from jupyter_hub import JupyterHub, jupyter_hub
 from jupyter_notebooks import write_notebook
-from jupyter_program import COMMAND, is_on_disk
-from notebook_desk import Desk, gate, id_in
+from jupyter_program import COMMAND, JupyterDesk, is_on_disk
+from notebook_desk import gate, id_in
 from notebook_files import printed, sources
 from notebook_server import NotebookServer, running
 
@@ -47,7 +47,7 @@ async def test_a_narrow_token_is_enough_for_all_tools(hub: JupyterHub, user: str
     hub.start_server(user)
     with _program(hub, tmp_path, user, f"{hub.url}user/{user}/", f"access:servers!user={user}") as program:
         async with python_agent(program.url) as agent:
-            desk = Desk(agent, program.root, "x.ipynb")
+            desk = JupyterDesk(agent, program.root, "x.ipynb")
             opened = await desk.open()
             assert "here = 'it is'" in opened.text and "[NOTICE]" not in opened.text
             answer = await desk.do("insert_cell", cell_index=-1, cell_type="code", cell_source="new = 1")
@@ -97,7 +97,7 @@ async def test_a_stopped_server_is_started_when_the_token_allows_it(
     with _program(hub, tmp_path, user, url, *scopes) as program:
         assert not hub.is_running(user, name)
         async with python_agent(program.url) as agent:
-            desk = Desk(agent, program.root, "x.ipynb")
+            desk = JupyterDesk(agent, program.root, "x.ipynb")
             opened = await desk.open()
             assert "here = 'it is'" in opened.text
             assert any(message for _, _, message in opened.progress), "the client is told how far it is"
@@ -115,7 +115,7 @@ async def test_a_stopped_server_is_told_with_the_scope_that_is_missing(
 ) -> None:
     with _program(hub, tmp_path, user, f"{hub.url}user/{user}/", f"access:servers!user={user}") as program:
         async with python_agent(program.url) as agent:
-            desk = Desk(agent, program.root, "x.ipynb")
+            desk = JupyterDesk(agent, program.root, "x.ipynb")
             told = await desk.fails("use_notebook", notebook_path="x.ipynb")
             assert "servers" in told and user in told and hub.url in told, told
             assert not hub.is_running(user)

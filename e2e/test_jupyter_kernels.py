@@ -90,7 +90,7 @@ async def test_runs_end_though_somebody_else_listens_to_the_kernel(
                 assert "ZeroDivisionError" in await desk.fails("execute_code", code="1 / 0", timeout=20)
             go_on, wait = gate(desk)
             run = await desk.begin(f"print('begun', flush=True)\n{wait}\nprint('ended')")
-            async with listener(jupyter, kernel):
+            async with listener(jupyter, kernel, "control"):
                 go_on.touch()
                 told = (await desk.call("get_run", run_id=run, wait_seconds=20)).text
                 assert "ended" in told and "[COMPLETED in" in told

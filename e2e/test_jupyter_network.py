@@ -6,15 +6,25 @@ from pathlib import Path
 import pytest
 
 from jupyter_program import at_jupyter, jupyter_program, succeeds
-from jupyter_server import FORMS, jupyter_server
+from jupyter_server import FORMS, JupyterServer, jupyter_server
 from notebook_desk import Desk, gate
 from notebook_files import printed, sources
 from processes import until
-from tcp_proxy import tcp_proxy
+from tcp_proxy import TcpProxy, tcp_proxy
 
 
 def print_(word: str) -> str:
     return f"print({word!r}, flush=True)"
+
+
+def _connections(server: JupyterServer) -> int:
+    return server.session_of("x.ipynb")["kernel"]["connections"]
+
+
+async def _cut(proxy: TcpProxy, server: JupyterServer) -> None:
+    """What the kernel prints before the server knows of a cut is lost."""
+    proxy.refuse()
+    await until(lambda: _connections(server) == 0, "the cut is known")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -31,19 +41,23 @@ async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path:
                     run = await desk.begin("\n".join(code))
                     told = asyncio.create_task(desk.wait(run))
                     await until(lambda: "one" in printed(server.contents("x.ipynb")["cells"][0]), "the first line")
-                    proxy.refuse()
-                    # The kernel prints while nobody is connected; what it prints before the server knows that is lost.
-                    await until(lambda: server.session_of("x.ipynb")["kernel"]["connections"] == 0, "the cut is known")
+                    await _cut(proxy, server)
                     opened.touch()
                     await until(lambda: passed.exists(), "the kernel has printed")
                     proxy.mend()
                     await succeeds(desk, "insert_cell", cell_index=-1, cell_type="code", cell_source="meanwhile")
-                    proxy.cut()
+                    # jupyter-server-documents keeps nothing, and does not count who comes back.
+                    is_kept = form != "jsd"
+                    if is_kept:
+                        await until(lambda: "two" in printed(server.contents("x.ipynb")["cells"][0]), "what was kept")
+                    await _cut(proxy, server)
+                    proxy.mend()
+                    if is_kept:
+                        await until(lambda: _connections(server) == 1, "the program is back")
                     second.touch()
                     ended = await told
                     is_told = "missing" in printed(desk.cell(0), "stderr")
-                    if form == "jsd" and (is_told or "[COMPLETED in" not in ended.text):
-                        # It keeps nothing for a connection that comes back; that must be told.
+                    if not is_kept and (is_told or "[COMPLETED in" not in ended.text):
                         assert is_told
                     else:
                         assert printed(desk.cell(0)) == "one\ntwo\nthree\n"

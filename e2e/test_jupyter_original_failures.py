@@ -8,7 +8,7 @@ import pytest
 from agents.python_sdk import python_agent
 from jupyter_inside import BESIDE, INSIDE, Place
 from jupyter_notebooks import write_notebook
-from jupyter_program import at_jupyter, is_on_disk
+from jupyter_program import JupyterDesk, at_jupyter, is_on_disk
 from jupyter_server import JupyterServer
 from notebook_desk import Desk, gate, run_in
 from notebook_files import printed, sources
@@ -83,7 +83,7 @@ async def test_a_path_with_and_without_a_slash_is_one_notebook(
     """There, the second name is `not the correct path`."""
     write_notebook(jupyter.root / path, "x = 1")
     async with python_agent(at_server.url) as agent:
-        desk = Desk(agent, jupyter.root, path)
+        desk = JupyterDesk(agent, jupyter.root, path)
         await desk.do("use_notebook", notebook_path=f"/{path}")
         await desk.do("use_notebook", notebook_path=path)
         await desk.do("insert_cell", notebook_name=f"/{path}", cell_index=-1, cell_type="code", cell_source="x = 2")

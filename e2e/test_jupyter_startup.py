@@ -12,10 +12,9 @@ from agents.python_sdk import python_agent
 from cellbridge import program
 from home import new_mark
 from jupyter_notebooks import write_notebook
-from jupyter_program import fails_in_a_line, jupyter_launch, opens, reaching, started
+from jupyter_program import JupyterDesk, fails_in_a_line, jupyter_launch, opens, reaching, started
 from jupyter_server import TOKEN, JupyterServer, SharedServers, jupyter_server
 from listeners import listening
-from notebook_desk import Desk
 from notebook_server import nothing_is_left
 
 STARTS = 20
@@ -183,7 +182,7 @@ async def test_an_agent_connects_to_another_server(
     other = jupyter_servers["plain"]
     write_notebook(other.root / "of-the-other.ipynb", "other = 'this'")
     async with python_agent(jupyter_launch(tmp_path / "home", *reaching(jupyter))) as agent:
-        desk = Desk(agent, jupyter.root, notebook)
+        desk = JupyterDesk(agent, jupyter.root, notebook)
         await desk.open(notebook_name="first")
         for url, token in [("http://127.0.0.1:1/", TOKEN), (other.url, "a-wrong-token")]:
             given = {"jupyter_url": url, "jupyter_token": token}
