@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use ::kernel::{Client, Status};
+use workspace::Kernel as _;
 
 use super::ServerKernel;
 
@@ -28,6 +29,7 @@ impl ServerKernel {
                 // When it is dead, so that the next run knows whether to connect again or to start another. While it works,
                 // because a server ends no connections to a kernel that it was told to end, and not all say good-bye.
                 if (is_dead || changed.is_err() && state == Status::Busy)
+                    && !this.is_gone()
                     && let Ok(server) = this.link.server().await
                     && let Ok(None) = server.kernel(&this.id).await
                 {
