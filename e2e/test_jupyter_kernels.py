@@ -84,6 +84,8 @@ async def test_runs_end_though_somebody_else_listens_to_the_kernel(
         # jupyter-server-documents has the kernel answer whoever connected last.
         kernel = jupyter.session_of(path)["kernel"]["id"]
         async with listener(jupyter, kernel):
+            # What is asked before the program knows of the listener is lost, and told as that.
+            await desk.do("list_kernels")
             for _ in range(2):
                 told = (await desk.do("execute_code", code="print('out'); mine + 1", timeout=20)).text
                 assert "out" in told and "2" in told and "[COMPLETED in" in told

@@ -50,6 +50,8 @@ pub(crate) struct Executions {
     can_be_overtaken: bool,
     /// It seems to have done so.
     is_cut_off: Arc<AtomicBool>,
+    /// Another connection was wanted in this silence.
+    is_renewed: bool,
     /// What the kernel last said of itself.
     state: Status,
     /// How many requests there had been when the kernel was last replaced.
@@ -76,6 +78,7 @@ impl Executions {
             silence: Silence::default(),
             can_be_overtaken: false,
             is_cut_off: Arc::default(),
+            is_renewed: false,
             state: Status::Idle,
             replaced_after: 0,
             process: None,
@@ -138,6 +141,7 @@ impl Executions {
     /// Takes a message of the kernel. Messages that are none of ours, or senseless, change nothing.
     pub(crate) fn handle(&mut self, message: &Message, now: Instant) {
         self.silence.end(now);
+        self.is_renewed = false;
         let result = match (message.channel, message.kind.as_str()) {
             (Channel::Iopub, "status") => self.on_status(message, now),
             (Channel::Iopub, "execute_input") => self.on_input(message),

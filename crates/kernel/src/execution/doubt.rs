@@ -80,7 +80,9 @@ impl Executions {
             return None;
         }
         let is_unanswered = self.silence.is_asked();
-        if self.can_be_overtaken && is_unanswered && self.cut_off() {
+        // Once for each silence: a kernel without a thread for control is silent while it works.
+        if self.can_be_overtaken && is_unanswered && !std::mem::replace(&mut self.is_renewed, true) {
+            self.cut_off();
             self.silence.end(now);
             return Some(Need::Connection);
         }

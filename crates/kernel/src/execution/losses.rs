@@ -170,6 +170,23 @@ fn a_request_that_nobody_hears_is_told_over_another_connection() {
 }
 
 #[test]
+fn a_request_just_before_the_connection_is_seen_to_be_cut_off_is_told() {
+    told!(
+        r#"
+        overtakable
+        run unheard
+        overtaken
+        wait 5
+        wait 5
+        wait 5
+        reconnect
+        shell probe kernel_info_reply {}
+        iopub probe status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
 fn a_run_whose_reply_goes_to_somebody_else_ends_as_everybody_is_told() {
     told!(
         r#"

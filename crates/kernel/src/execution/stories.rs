@@ -3,7 +3,7 @@
 //! A transcript has a line for each thing that happens:
 //! `run a` and `run a silently` ask for an execution; `CHANNEL PARENT KIND CONTENT` is a message of the kernel;
 //! `answer a TEXT` answers a request for input; `wait 3` lets seconds pass; `reconnect` and `replace` make the
-//! connection or the kernel anew; `overtakable` is a connection that others can cut off; `die HOW` ends the kernel.
+//! connection or the kernel anew; `overtakable` is a connection that others can cut off, `overtaken` that it was seen; `die HOW` ends the kernel.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
@@ -30,6 +30,7 @@ pub(super) fn story(transcript: &str) -> String {
                 executions.mind_silence(now);
                 executions.mind_overtaking();
             }
+            ["overtaken"] => drop(executions.cut_off()),
             ["wait", seconds] => now += Duration::from_secs(seconds.parse().unwrap()),
             ["answer", name, ..] => {
                 let request = inputs.remove(&ExecutionId::new(name));
