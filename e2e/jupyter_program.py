@@ -46,7 +46,7 @@ def jupyter_launch(home: Path, *options: str, mark: str | None = None, **environ
 
 
 class JupyterDesk(Desk):
-    """An agent at one notebook of a Jupyter server."""
+    """An agent at one notebook of a Jupyter server, which may be writing the file when an answer comes."""
 
     async def check_file(self) -> None:
         await until_on_disk(self, bool, "the file is whole")

@@ -117,8 +117,8 @@ impl Client {
     }
 
     /// Whether the kernel may hear this connection no more, because somebody else connected through the same server
-    /// ([`Dial::can_be_overtaken`](crate::Dial::can_be_overtaken)). What was asked before still comes to its end; whatever is asked from now
-    /// on wants another connection.
+    /// ([`Dial::can_be_overtaken`](crate::Dial::can_be_overtaken)). What was asked before still comes to its end; whatever
+    /// is asked from now on wants another connection.
     pub fn is_cut_off(&self) -> bool {
         self.is_cut_off.load(Ordering::Relaxed)
     }

@@ -48,7 +48,7 @@ pub(crate) struct Executions {
     silence: Silence,
     /// Somebody else who connects may get the kernel's answers to us, and our requests are lost.
     can_be_overtaken: bool,
-    /// It seems to have done so.
+    /// Somebody seems to have done so.
     is_cut_off: Arc<AtomicBool>,
     /// Another connection was wanted in this silence.
     is_renewed: bool,
