@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from home import Home
-from jupyter_inside import InsideServer, program_at
-from jupyter_server import JupyterServer, SharedServers
-from notebook_server import NotebookServer, notebook_server
-from server import page_server
+from e2e.support.home import Home
+from e2e.support.inside_server import InsideServer, program_at
+from e2e.support.jupyter_server import JupyterServer, SharedServers
+from e2e.support.notebook_server import NotebookServer, notebook_server
+from e2e.support.page_server import page_server
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +66,7 @@ def mode() -> str:
 
 
 @pytest.fixture(scope="module")
-def at_server(
+def mcp_server(
     jupyter: JupyterServer, mode: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[NotebookServer | InsideServer]:
     """The program at that server, or in it, shared by the tests of one file."""

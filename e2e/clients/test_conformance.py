@@ -1,0 +1,131 @@
+"""The official conformance suite, against the program alone, through it to a page, and at a Jupyter server."""
+
+import asyncio
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from e2e.support.agents.node_sdk import node, node_modules
+from e2e.support.agents.python_sdk import python_agent
+from e2e.support.conformance_tools import FIXTURE_TOOLS
+from e2e.support.inside_server import program_at
+from e2e.support.jupyter_server import JUPYTER_CONFIG, JupyterServer, jupyter_server
+from e2e.support.program import OPEN, serving_http
+from e2e.support.tab_socket import tab_socket
+
+BASELINES = Path(__file__).parent / "conformance"
+OPEN_CONFIG = JUPYTER_CONFIG / "open_config.py"
+# The suite calls whatever tool comes first; connecting a browser must not keep it for a minute.
+OPTIONS = ("--no-token", "--no-browser", "--connect-timeout", "1")
+
+
+@dataclass
+class Verdict:
+    """What the suite found."""
+
+    code: int
+    passed: set[str]
+    failed: set[str]
+    output: str
+
+
+async def suite(url: str, revision: str, baseline: str, results: Path) -> Verdict:
+    script = node_modules() / "@modelcontextprotocol/conformance/dist/index.js"
+    what = ["--url", url, "--requirements", revision]
+    files = ["--expected-failures", str(BASELINES / baseline), "--output-dir", str(results)]
+    process = await asyncio.create_subprocess_exec(
+        *[node(), str(script), "server", *what, *files],
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    printed, _ = await process.communicate()
+    output = re.sub(r"\x1b\[[\d;]*m", "", printed.decode())
+    summary = output.partition("=== SUMMARY ===")[2].partition("Total:")[0]
+    return Verdict(
+        process.returncode or 0,
+        set(re.findall(r"^✓ ([\w-]+):", summary, re.MULTILINE)),
+        set(re.findall(r"^✗ ([\w-]+):", summary, re.MULTILINE)),
+        output[-8000:],
+    )
+
+
+# The scenarios that need nothing from a page; an empty run, or one that ends early, lacks them.
+ALONE = {
+    "2025-11-25": {
+        "server-initialize",
+        "logging-set-level",
+        "ping",
+        "completion-complete",
+        "tools-list",
+        "server-sse-multiple-streams",
+        "resources-list",
+        "prompts-list",
+        "dns-rebinding-protection",
+        "server-session-lifecycle",
+    },
+    "2026-07-28": {
+        "tools-list",
+        "server-sse-multiple-streams",
+        "dns-rebinding-protection",
+        "input-required-result-unsupported-methods",
+        "http-header-validation",
+    },
+}
+# The scenarios that a page's tools can serve.
+CALLS = {
+    "tools-call-simple-text",
+    "tools-call-image",
+    "tools-call-audio",
+    "tools-call-embedded-resource",
+    "tools-call-mixed-content",
+    "tools-call-error",
+    "tools-call-with-progress",
+}
+THROUGH_THE_BRIDGE = {
+    "2025-11-25": CALLS | {"json-schema-2020-12", "tools-call-with-logging"},
+    "2026-07-28": CALLS | {"json-schema-2020-12", "http-custom-header-server-validation"},
+}
+
+
+@pytest.mark.parametrize("revision", ALONE)
+async def test_the_program_alone_fails_only_what_the_baseline_names(revision: str, tmp_path: Path) -> None:
+    async with serving_http(*OPTIONS) as server:
+        verdict = await suite(server.url, revision, f"baseline-{revision}.yml", tmp_path)
+    assert verdict.code == 0, verdict.output
+    assert ALONE[revision] <= verdict.passed, verdict.output
+
+
+@pytest.fixture(scope="module")
+def open_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+    """Some requests of the suite leave out what stands in the address, so that no token can."""
+    with jupyter_server("plain", tmp_path_factory.mktemp("open"), f"--config={OPEN_CONFIG}") as server:
+        yield server
+
+
+@pytest.mark.parametrize("mode", ["beside", "inside"])
+@pytest.mark.parametrize("revision", ALONE)
+async def test_at_a_jupyter_server_only_the_same_fails_beside_and_inside(
+    revision: str, mode: str, open_server: JupyterServer, tmp_path: Path
+) -> None:
+    with program_at(open_server, mode, tmp_path / "home") as server:
+        verdict = await suite(server.url.partition("?")[0], revision, f"notebooks-{revision}.yml", tmp_path / "found")
+    assert verdict.code == 0, verdict.output
+    assert ALONE[revision] | {"resources-list", "prompts-list"} <= verdict.passed, verdict.output
+
+
+@pytest.mark.parametrize("revision", ALONE)
+async def test_a_page_s_tools_pass_through_the_bridge(revision: str, tmp_path: Path) -> None:
+    async with serving_http(*OPTIONS) as server, python_agent(server.url) as agent:
+        async with tab_socket(await agent.tab_address(), FIXTURE_TOOLS) as page:
+            assert (await agent.call(OPEN)).structured == {"result": True}
+            verdict = await suite(server.url, revision, f"through-bridge-{revision}.yml", tmp_path)
+            calls = page.received.count("tools/call")
+    assert verdict.code == 0, verdict.output
+    assert ALONE[revision] | THROUGH_THE_BRIDGE[revision] <= verdict.passed, verdict.output
+    assert calls >= len(CALLS), "the calls did not reach the page"

@@ -1,0 +1,156 @@
+"""Tabs that come again, come twice, come late, or die: nothing of it may stop the agent's work."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from e2e.support.agents.python_sdk import python_agent
+from e2e.support.browser import Chromium, Tab, chromium
+from e2e.support.colab_client import ColabClient, printed
+from e2e.support.program import OPEN, Launch
+
+PROMPTLY = 3.0
+"""The program promises one second; the rest is for a busy machine."""
+
+HELLO = ["initialize", "notifications/initialized", "tools/list"]
+
+
+async def test_a_reloaded_tab_gets_a_session_of_its_own_and_works(page_port: int) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
+        async with browser.person() as person:
+            tab = await person.connect((await agent.tab_address()).url)
+            notebook = ColabClient(agent)
+            await notebook.add_text(0, "lost with the page")
+
+            before = agent.changes
+            await tab.page.reload()
+            await agent.told_of_a_change(before)
+            assert (await agent.call("get_cells")).is_error
+
+            before = agent.changes
+            await tab.consent()
+            await tab.says("Connected")
+            await agent.told_of_a_change(before)
+            assert await notebook.cells() == []
+            assert printed(await notebook.run_code("print('again')")) == "again\n"
+            (transcript,) = await tab.transcripts()
+            assert transcript[:3] == HELLO
+
+
+async def test_a_second_tab_is_turned_away_and_the_first_works_on(page_port: int) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
+        async with browser.person() as person:
+            url = (await agent.tab_address()).url
+            first = await person.connect(url)
+            second = await person.open(url)
+            await second.consent()
+            await second.says("Only one notebook session can be connected at a time")
+            assert (await second.history())[-1]["code"] == 1013
+            assert await second.transcripts() == [[]]
+
+            assert printed(await ColabClient(agent).run_code("print('first')")) == "first\n"
+            await first.says("Connected")
+
+
+async def test_a_tab_that_comes_after_the_time_out_is_welcome(page_port: int) -> None:
+    async with python_agent(Launch(("--no-browser", "--connect-timeout", "2"))) as agent:
+        address = await agent.tab_address()
+        began = time.monotonic()
+        answer = await agent.call(OPEN)
+        assert 2 <= time.monotonic() - began < 2 + PROMPTLY
+        assert answer.structured == {"result": False}
+        assert [message for _, _, message in answer.progress] == [
+            "The user is not connected to the Colab UI",
+            "Waiting for user to connect in Colab - will wait for 2s",
+            "Timeout while waiting for the user to connect.",
+        ]
+
+        before = agent.changes
+        async with chromium(page_port) as browser, browser.person() as person:
+            await person.connect(address.url)
+            await agent.told_of_a_change(before)
+            assert "colab_extra" in await agent.tool_names()
+            assert printed(await ColabClient(agent).run_code("print('late')")) == "late\n"
+
+
+async def test_the_end_of_the_agent_closes_the_tab_s_connection_in_order(page_port: int) -> None:
+    async with chromium(page_port) as browser, browser.person() as person:
+        async with python_agent(Launch(("--no-browser",))) as agent:
+            tab = await person.connect((await agent.tab_address()).url)
+        await tab.says("Disconnected")
+        assert (await tab.history())[-1]["code"] == 1000
+
+
+async def test_another_tab_may_follow_one_that_left(page_port: int) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
+        async with browser.person() as person:
+            url = (await agent.tab_address()).url
+            first = await person.connect(url)
+            before = agent.changes
+            await first.page.close()
+            await agent.told_of_a_change(before)
+            await person.connect(url)
+            assert printed(await ColabClient(agent).run_code("print('next')")) == "next\n"
+
+
+async def _close(_: Chromium, tab: Tab) -> None:
+    await tab.page.close()
+
+
+async def _crash(_: Chromium, tab: Tab) -> None:
+    session = await tab.page.context.new_cdp_session(tab.page)
+    crashed = asyncio.get_running_loop().create_future()
+    tab.page.once("crash", lambda _: crashed.set_result(None))
+    crashing = asyncio.create_task(session.send("Page.crash"))
+    await crashed
+    crashing.cancel()
+
+
+async def _kill(browser: Chromium, _: Tab) -> None:
+    os.kill(await browser.process_id(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("lose", [_close, _crash, _kill], ids=["closed", "crashed", "browser-killed"])
+async def test_a_call_whose_tab_dies_is_answered_at_once(
+    page_port: int, lose: Callable[[Chromium, Tab], Awaitable[None]]
+) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
+        async with browser.person() as person:
+            tab = await person.connect((await agent.tab_address()).url)
+            cell = await ColabClient(agent).add_code(0, "await slow()")
+            running = asyncio.create_task(agent.call("run_code_cell", {"cellId": cell}))
+            await tab.until_cell_is_running()
+            assert not running.done()
+
+            before = agent.changes
+            await lose(browser, tab)
+            async with asyncio.timeout(PROMPTLY):
+                answer = await running
+            assert answer.is_error
+            assert "run_code_cell" in answer.text
+            assert "may still be running in Colab" in answer.text
+            await agent.told_of_a_change(before)
+
+
+async def test_an_agent_that_gives_up_interrupts_the_cell(page_port: int) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
+        async with browser.person() as person:
+            tab = await person.connect((await agent.tab_address()).url)
+            notebook = ColabClient(agent)
+            cell = await notebook.add_code(0, "await slow()")
+            running = asyncio.create_task(agent.call("run_code_cell", {"cellId": cell}))
+            await tab.until_cell_is_running()
+            await _cancel(running)
+            await tab.page.wait_for_function("window.slowCells() === 0")
+            assert (await tab.transcripts())[0].count("notifications/cancelled") == 1
+            assert printed(await notebook.run_code("print('free')")) == "free\n"
+
+
+async def _cancel(running: asyncio.Task) -> None:
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running

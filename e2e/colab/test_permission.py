@@ -1,0 +1,78 @@
+"""Chromium asks the person before a page from the internet may reach this machine: each answer, and no answer yet."""
+
+import asyncio
+import re
+import time
+
+from e2e.support.agents.answer import Agent, Answer
+from e2e.support.agents.python_sdk import python_agent
+from e2e.support.browser import chromium
+from e2e.support.colab_client import ColabClient, printed
+from e2e.support.desktop import desktop
+from e2e.support.program import OPEN, Launch
+
+TIMEOUT = 13
+"""Seconds that the prompt stays open: more than the ten after which the original hangs up."""
+
+
+async def test_without_the_permission_the_tab_cannot_connect_and_the_agent_learns_why(page_port: int) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
+        async with browser.person(granted=False) as person:
+            tab = await person.open((await agent.tab_address()).url)
+            await tab.consent()
+            await tab.says("Disconnected")
+            assert [each["code"] for each in await tab.history()] == [None, 1006]
+            assert await tab.transcripts() == [[]]
+
+        answer = await agent.call(OPEN, {"timeout_seconds": 1})
+        assert answer.structured == {"result": False}
+        assert "block" in answer.text.lower() and "dismiss" in answer.text.lower(), answer.text
+
+
+async def test_a_prompt_accepted_late_connects_the_same_socket(page_port: int) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent, desktop() as screen:
+        async with chromium(page_port, display=screen.display) as browser, browser.person(granted=False) as person:
+            tab = await person.open((await agent.tab_address()).url)
+            await tab.consent()
+            await tab.says("Connecting")
+            asked = time.monotonic()
+
+            await _hears_of_the_prompt(agent)
+            connecting = asyncio.create_task(agent.call(OPEN))
+            # The wait is what is tested: the original's handshake is long dead by then.
+            await asyncio.sleep(asked + TIMEOUT - time.monotonic())
+            await tab.says("Connecting")
+            assert not connecting.done()
+
+            await screen.allow_the_permission_prompt()
+            await tab.says("Connected")
+            async with asyncio.timeout(5):
+                assert (await connecting).structured == {"result": True}
+            assert await tab.page.evaluate("window.tab.connection.sockets") == 1
+            assert printed(await ColabClient(agent).run_code("print('patient')")) == "patient\n"
+
+
+async def test_a_prompt_answered_with_block_is_told_apart_from_one_that_is_open(page_port: int) -> None:
+    async with python_agent(Launch(("--no-browser",))) as agent, desktop() as screen:
+        async with chromium(page_port, display=screen.display) as browser, browser.person(granted=False) as person:
+            tab = await person.open((await agent.tab_address()).url)
+            await tab.consent()
+            await tab.says("Connecting")
+            await _hears_of_the_prompt(agent)
+
+            await screen.block_the_permission_prompt()
+            await tab.says("Disconnected")
+            answer = await agent.call(OPEN, {"timeout_seconds": 1})
+            assert answer.structured == {"result": False}
+            assert "block" in answer.text.lower(), answer.text
+            assert not _tells_of_an_open_prompt(answer), answer.text
+
+
+async def _hears_of_the_prompt(agent: Agent) -> None:
+    answer = await agent.call(OPEN, {"timeout_seconds": 1})
+    assert answer.structured == {"result": False}
+    assert _tells_of_an_open_prompt(answer), answer.text
+
+
+def _tells_of_an_open_prompt(answer: Answer) -> bool:
+    return re.search(r"show.{0,20}permission prompt|permission prompt.{0,20}show", answer.text.lower()) is not None

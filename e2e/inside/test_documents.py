@@ -1,0 +1,91 @@
+"""Documents where the program is inside: with jupyter-server-documents, and without anything for working together."""
+
+import asyncio
+import json
+
+import pytest
+
+from e2e.support.agents.node_sdk import node_agent
+from e2e.support.collaborator import collaborator, watched_presence
+from e2e.support.inside_server import InsideServer
+from e2e.support.jupyter_program import is_on_disk, jupyter_notebook, until_on_disk
+from e2e.support.jupyter_server import JupyterServer
+from e2e.support.lab_notebooks import write_notebook
+from e2e.support.notebook_client import gate, id_in
+from e2e.support.notebook_files import printed, sources
+from e2e.support.processes import until
+
+
+@pytest.fixture(scope="module", params=["plain", "jsd"])
+def form(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def mode() -> str:
+    return "inside"
+
+
+async def test_what_is_answered_is_in_the_file_and_read_back(
+    mcp_server: InsideServer, jupyter: JupyterServer, path: str
+) -> None:
+    write_notebook(jupyter.root / path, "here = 6")
+    async with jupyter_notebook(mcp_server, path, create=False) as client:
+        inserted = await client.do("insert_cell", cell_index=-1, cell_type="markdown", cell_source="größer 🪐")
+        assert is_on_disk(inserted)
+        await client.do("edit_cell_source", cell_index=0, old_string="6", new_string="21")
+        assert sources(client.notebook()) == ["here = 21", "größer 🪐"]
+        await client.do("execute_cell", cell_index=0)
+        ran = await client.run("print('printed'); here * 2")
+        assert "printed" in ran.text and "42" in ran.text and is_on_disk(ran)
+        assert printed(client.cell(id_in(ran))) == "printed\n"
+        read = (await client.do("read_cell", cell_id=id_in(ran))).text
+        assert "printed" in read and "42" in read
+        whole = await client.agent.read_resource(f"notebook://{path}")
+        expected = ["here = 21", "größer 🪐", "print('printed'); here * 2"]
+        assert sources(json.loads(whole["text"])) == expected == sources(client.notebook())
+
+
+async def test_a_run_goes_on_when_its_client_vanishes_and_its_outputs_are_in_the_document(
+    mcp_server: InsideServer, jupyter: JupyterServer, path: str
+) -> None:
+    async with jupyter_notebook(mcp_server, path) as client:
+        opened, wait = gate(client)
+        begun, _ = gate(client, "begun")
+        touch = f"import pathlib\npathlib.Path({begun.name!r}).touch()"
+        code = f"print('early', flush=True)\n{touch}\n{wait}\nprint('late')"
+        async with node_agent("sdk_v1.mjs", mcp_server.url) as other:
+            await other.call("use_notebook", {"notebook_path": path})
+            given = {"notebook_name": path, "timeout": 100, "cell_index": -1, "cell_source": code}
+            running = asyncio.create_task(other.call("insert_execute_code_cell", given))
+            try:
+                await until(begun.exists, "the run has begun")
+                assert not running.done(), running.result().text
+            finally:
+                other.vanish()
+            with pytest.raises(AssertionError, match="the Node client ended"):
+                await running
+        opened.touch()
+        await until_on_disk(client, lambda it: printed(it["cells"][0]) == "early\nlate\n", "the file has all outputs")
+        assert printed(jupyter.contents(path)["cells"][0]) == "early\nlate\n"
+
+
+@pytest.mark.parametrize("form", ["jsd"], scope="module")
+async def test_others_in_the_room_see_the_agent_and_what_it_does(
+    mcp_server: InsideServer, jupyter: JupyterServer, path: str
+) -> None:
+    write_notebook(jupyter.root / path, "x = 1")
+    async with watched_presence(jupyter, path) as states, collaborator(jupyter, path) as other:
+
+        def agents() -> list[str]:
+            return [told for state in states.values() if "mcp" in (told := json.dumps(state)).lower()]
+
+        async with jupyter_notebook(mcp_server, path, create=False) as client:
+            await client.insert("from the agent")
+            await other.sees(lambda: other.sources == ["x = 1", "from the agent"], "the agent's cell")
+            await until(agents, "the agent is named as its client names itself")
+            other.append(0, "0")
+            async with asyncio.timeout(15):
+                while "x = 10" not in (await client.do("read_cell", cell_index=0)).text:
+                    await asyncio.sleep(0.02)
+        await until(lambda: not agents(), "the agent has left")

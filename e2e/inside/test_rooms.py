@@ -1,0 +1,178 @@
+"""Rooms that end, and files that move or vanish, under an agent at a server's own endpoint: it goes on, or is told."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+# The same stories as beside a server, with the fixtures of this file.
+from e2e.jupyter.test_faults import (  # noqa: F401
+    test_a_change_on_disk_is_seen_and_not_overwritten,
+    test_a_file_that_may_not_be_written_is_told,
+    test_a_missing_notebook_is_told_and_not_made,
+    test_a_notebook_deleted_while_it_is_open_is_told,
+    test_a_notebook_renamed_while_it_is_open,
+)
+from e2e.support.collaborator import collaborator
+from e2e.support.inside_server import InsideServer, inside
+from e2e.support.jupyter_program import is_on_disk, jupyter_notebook, until_on_disk
+from e2e.support.jupyter_server import JUPYTER_CONFIG, JupyterServer, SharedServers, jupyter_server
+from e2e.support.lab_notebooks import write_notebook
+from e2e.support.notebook_client import NotebookClient, gate
+from e2e.support.notebook_files import printed, read_valid, sources
+from e2e.support.processes import until
+
+# Rooms of jupyter-collaboration end as soon as nobody is in them.
+OPTIONS = ("--YDocExtension.document_cleanup_delay=0", "--ServerApp.jpserver_extensions={'eviction': True}")
+EXTENSIONS = {"PYTHONPATH": str(JUPYTER_CONFIG)}
+
+
+@pytest.fixture(scope="module", params=["plain", "rtc"])
+def form(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def server(
+    form: str, jupyter_servers: SharedServers, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[JupyterServer]:
+    if form == "plain":
+        yield jupyter_servers[form]
+        return
+    with jupyter_server(form, tmp_path_factory.mktemp(form), *OPTIONS, environment=EXTENSIONS) as server:
+        yield server
+        # Asked to end, it may wait for ever for a thread of jupyter-collaboration's, whether an agent was there or not.
+        server.kill()
+
+
+@pytest.fixture
+def program(server: JupyterServer) -> InsideServer:
+    return inside(server)
+
+
+def _insertion(source: str) -> dict[str, object]:
+    return {"cell_index": -1, "cell_type": "code", "cell_source": source}
+
+
+@pytest.mark.parametrize("form", ["rtc"], scope="module")
+async def test_an_agent_goes_on_in_a_room_that_everybody_else_left(
+    server: JupyterServer, program: InsideServer, path: str
+) -> None:
+    write_notebook(server.root / path, "first = 1")
+    async with jupyter_notebook(program, path, create=False) as client:
+        for turn in range(3):
+            async with collaborator(server, path) as other:
+                other.add(0, f"other = {turn}")
+                await _reads(client, f"other = {turn}")
+            await client.do("insert_cell", **_insertion(f"agent = {turn}"))
+        expected = [*(f"other = {turn}" for turn in (2, 1, 0)), "first = 1", *(f"agent = {n}" for n in range(3))]
+        await until_on_disk(client, lambda it: sources(it) == expected, "what all wrote is on disk")
+
+
+async def _reads(client: NotebookClient, source: str) -> None:
+    async with asyncio.timeout(15):
+        while source not in (await client.do("read_notebook")).text:
+            await asyncio.sleep(0.02)
+
+
+async def _evict(server: JupyterServer) -> None:
+    """Ends all rooms with the agents in them."""
+    ended = "Deleting Y document from memory"
+    before = server.log.read_text().count(ended)
+    answer = server.ask("POST", "evict")
+    assert answer.is_success and answer.json()["clients"] > 0, answer.text
+    await until(lambda: server.log.read_text().count(ended) > before, "the room has ended")
+
+
+@pytest.mark.parametrize("form", ["rtc"], scope="module")
+async def test_an_agent_whose_room_ends_enters_it_again_and_loses_nothing(
+    server: JupyterServer, program: InsideServer, path: str
+) -> None:
+    async with jupyter_notebook(program, path) as client:
+        for turn in range(3):
+            assert is_on_disk(await client.do("insert_cell", **_insertion(f"before = {turn}")))
+            await _evict(server)
+            assert is_on_disk(await client.do("insert_cell", **_insertion(f"after = {turn}")))
+        expected = [f"{when} = {turn}" for turn in range(3) for when in ("before", "after")]
+        assert sources(client.notebook()) == expected == sources(server.contents(path))
+
+
+@pytest.mark.parametrize("form", ["rtc"], scope="module")
+async def test_outputs_of_a_run_whose_room_ends_are_in_the_file(
+    server: JupyterServer, program: InsideServer, path: str
+) -> None:
+    async with jupyter_notebook(program, path) as client:
+        opened, wait = gate(client)
+        run = await client.begin(f"print('early', flush=True)\n{wait}\nprint('late')")
+        await until_on_disk(client, lambda it: printed(it["cells"][0]) == "early\n", "the first output is on disk")
+        await _evict(server)
+        opened.touch()
+        assert "late" in (await client.wait(run)).text
+        await until_on_disk(client, lambda it: printed(it["cells"][0]) == "early\nlate\n", "all outputs are on disk")
+        assert len(client.notebook()["cells"]) == 1
+
+
+async def test_a_notebook_that_was_left_is_as_the_file_says_when_it_is_opened_again(
+    server: JupyterServer, program: InsideServer, path: str
+) -> None:
+    async with jupyter_notebook(program, path) as client:
+        for turn in range(3):
+            assert is_on_disk(await client.do("insert_cell", **_insertion(f"turn = {turn}")))
+            await client.do("unuse_notebook")
+            assert f"turn = {turn}" in (await client.open()).text
+        assert sources(client.notebook()) == [f"turn = {turn}" for turn in range(3)]
+
+
+async def test_a_file_that_somebody_deletes_behind_the_server_s_back_is_told(
+    server: JupyterServer, program: InsideServer, path: str
+) -> None:
+    async with jupyter_notebook(program, path) as client:
+        await client.insert("precious = 1")
+        client.file.unlink()
+        answer = await client.call("insert_cell", **_insertion("after = 1"))
+        # Either it is refused, or the whole notebook comes back; success without a file is a lie.
+        if answer.is_error:
+            assert path in answer.text and "Traceback" not in answer.text, answer.text
+        elif is_on_disk(answer):
+            assert sources(client.notebook()) == ["precious = 1", "after = 1"]
+        # The rest of the server's notebooks go on.
+        async with jupyter_notebook(program, f"other-{path}") as other:
+            assert is_on_disk(await other.do("insert_cell", **_insertion("other = 1")))
+
+
+async def test_a_file_that_somebody_renames_behind_the_server_s_back_is_not_lost(
+    server: JupyterServer, program: InsideServer, path: str
+) -> None:
+    renamed = server.root / f"renamed-{path}"
+    async with jupyter_notebook(program, path) as client:
+        await client.insert("precious = 1")
+        client.file.rename(renamed)
+        answer = await client.call("insert_cell", **_insertion("after = 1"))
+        if answer.is_error:
+            assert path in answer.text and "Traceback" not in answer.text, answer.text
+        assert sources(read_valid(renamed))[:1] == ["precious = 1"]
+        if not answer.is_error and is_on_disk(answer):
+            found = [sources(read_valid(file)) for file in (client.file, renamed) if file.exists()]
+            assert ["precious = 1", "after = 1"] in found
+        opened = await client.do("use_notebook", notebook_path=renamed.name)
+        assert "precious = 1" in opened.text
+
+
+async def test_a_file_that_somebody_spoils_is_told_and_read_again_once_it_is_whole(
+    server: JupyterServer, program: InsideServer, path: str
+) -> None:
+    async with jupyter_notebook(program, path) as client:
+        await client.insert("precious = 1")
+        client.file.write_text("{ this is no notebook")
+        answer = await client.call("insert_cell", **_insertion("meanwhile = 1"))
+        # Whoever has the notebook in a room may write it over what is there.
+        if not answer.is_error and is_on_disk(answer):
+            assert sources(client.notebook()) == ["precious = 1", "meanwhile = 1"]
+        else:
+            assert path in answer.text and "Traceback" not in answer.text, answer.text
+        write_notebook(client.file, "repaired = 1")
+        async with asyncio.timeout(30):
+            while "repaired = 1" not in (await client.call("read_notebook")).text:
+                await asyncio.sleep(0.02)
+        assert is_on_disk(await client.do("insert_cell", **_insertion("after = 1")))
+        assert sources(client.notebook()) == ["repaired = 1", "after = 1"]

@@ -1,0 +1,149 @@
+"""What the person who runs a Jupyter server sets for the agents at its own endpoint."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from e2e.support.agents.answer import Answer
+from e2e.support.agents.python_sdk import python_agent
+from e2e.support.home import new_mark
+from e2e.support.inside_server import ask, call, inside, sockets
+from e2e.support.jupyter_server import JUPYTER_CONFIG, JupyterServer, interpreter
+from e2e.support.lab_notebooks import write_notebook
+from e2e.support.notebook_client import run_in
+from e2e.support.notebook_files import read_valid, sources
+from e2e.support.processes import end_server
+
+_SCRIPT = JUPYTER_CONFIG / "two_servers.py"
+_STARTING = 60.0
+_ENDING = 15.0
+
+
+class OneOfTwo(JupyterServer):
+    """A server that shares its process with another."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__("plain", folder)
+
+    def wait(self) -> None:
+        end = time.monotonic() + _STARTING
+        while True:
+            assert time.monotonic() < end, self.log.read_text()
+            try:
+                assert self.ask("GET", "api/status").is_success
+                return
+            except httpx.TransportError:
+                time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def two_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[JupyterServer, JupyterServer]]:
+    """At the first agents may only read; the second is set up for jupyter-mcp-server."""
+    folder = tmp_path_factory.mktemp("two")
+    first, second = (OneOfTwo(folder / name) for name in ("first", "second"))
+    write_notebook(second.root / "given.ipynb", "given = 1")
+    log = (folder / "servers.log").open("wb")
+    python = interpreter("plain")
+    mark = new_mark()
+    servers = [[str(server.root), str(server.port)] for server in (first, second)]
+    process = subprocess.Popen(
+        [python, _SCRIPT, first.token, *servers[0], *servers[1]],
+        env={**os.environ, **first.home.environment(mark), "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"},
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+    )
+    try:
+        first.wait()
+        second.wait()
+        yield first, second
+        process.terminate()
+        assert process.wait(_ENDING) is not None
+        assert sockets(first) == []
+    finally:
+        end_server(process, mark, _ENDING)
+        log.close()
+
+
+def test_what_is_set_for_the_original_is_understood(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
+    _, server = two_servers
+    # A notebook that nobody has named yet.
+    done, told = call(server, "read_notebook")
+    assert done and "given = 1" in told, told
+    done, told = call(server, "insert_cell", cell_index=-1, cell_type="code", cell_source="new = 2")
+    assert done, told
+    assert sources(read_valid(server.root / "given.ipynb")) == ["given = 1", "new = 2"]
+    assert ask(server, "GET", "mcp/healthz", server.token).json()["status"] == "healthy"
+
+
+def test_two_servers_in_one_process_are_two(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
+    first, second = two_servers
+    write_notebook(first.root / "first.ipynb", "first = 1")
+    write_notebook(second.root / "second.ipynb", "second = 1")
+    for server, own, other in [(first, "first", "second"), (second, "second", "first")]:
+        done, told = call(server, "list_files")
+        assert done and f"{own}.ipynb" in told and f"{other}.ipynb" not in told
+        assert call(server, "use_notebook", notebook_path=f"{own}.ipynb")[0]
+        assert not call(server, "use_notebook", notebook_path=f"{other}.ipynb")[0]
+
+
+async def test_one_agent_has_no_more_than_is_set(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
+    _, server = two_servers
+    names = [f"{name}.ipynb" for name in ("one", "two", "three")]
+    for name in names:
+        write_notebook(server.root / name, "1 + 1")
+    url = inside(server).url
+    async with python_agent(url) as agent, python_agent(url) as other:
+
+        async def use(agent: Any, name: str) -> Answer:
+            return await agent.call("use_notebook", {"notebook_name": name, "notebook_path": name})
+
+        for name in names[:2]:
+            assert not (await use(agent, name)).is_error
+        refused = await use(agent, names[2])
+        assert refused.is_error and "as many notebooks open as it may: 2" in refused.text
+        assert not (await use(other, names[2])).is_error
+        await agent.call("unuse_notebook", {"notebook_name": names[0]})
+        assert not (await use(agent, names[2])).is_error
+
+        code = "import threading; threading.Event().wait()"
+        begun = await agent.call("execute_code", {"code": code, "notebook_name": names[1], "timeout": 0.1})
+        refused = await agent.call("execute_cell", {"notebook_name": names[2], "cell_index": 0})
+        assert refused.is_error and "as many runs under way as it may: 1" in refused.text
+        assert not (await other.call("execute_cell", {"cell_index": 0})).is_error
+        await agent.call("interrupt_kernel", {"run_id": run_in(begun)})
+        await agent.call("get_run", {"run_id": run_in(begun), "wait_seconds": 30})
+        assert not (await agent.call("execute_cell", {"notebook_name": names[2], "cell_index": 0})).is_error
+
+
+def test_agents_may_only_read_where_that_is_set(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
+    server, _ = two_servers
+    write_notebook(server.root / "kept.ipynb", "kept = 1")
+    before = (server.root / "kept.ipynb").read_bytes()
+    assert call(server, "use_notebook", notebook_path="kept.ipynb")[0]
+    done, told = call(server, "read_cell", cell_index=0)
+    assert done and "kept = 1" in told
+    refused = [
+        ("insert_cell", {"cell_index": 0, "cell_type": "code", "cell_source": "new"}),
+        ("overwrite_cell_source", {"cell_index": 0, "cell_source": "new"}),
+        ("delete_cell", {"cell_indices": [0]}),
+        ("execute_cell", {"cell_index": 0}),
+        ("execute_code", {"code": "1"}),
+    ]
+    for tool, given in refused:
+        done, told = call(server, tool, **given)
+        assert not done, f"{tool}: {told}"
+    assert (server.root / "kept.ipynb").read_bytes() == before
+    assert server.kernel_models() == []
+
+
+def test_agents_who_may_only_read_make_no_notebooks(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
+    server, _ = two_servers
+    done, told = call(server, "use_notebook", notebook_path="made.ipynb", mode="create")
+    assert not done and not (server.root / "made.ipynb").exists(), told

@@ -1,0 +1,110 @@
+"""JupyterLab in a person's browser: an agent shows them a notebook there, and works on the cell that they are in."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from e2e.support.agents.python_sdk import MODERN, python_agent
+from e2e.support.jupyter_program import is_on_disk, jupyter_notebook, jupyter_program
+from e2e.support.jupyter_server import LIVE_FORMS, JupyterServer, SharedServers
+from e2e.support.jupyterlab import Person, lab
+from e2e.support.lab_notebooks import write_notebook
+from e2e.support.notebook_client import NotebookClient
+from e2e.support.notebook_server import NotebookServer
+
+# How soon an agent is told that nobody looks.
+SOON = 5.0
+
+
+@pytest.fixture(scope="module")
+def form() -> str:
+    return "rtc"
+
+
+async def _reads_selected(client: NotebookClient, source: str) -> None:
+    """Waits until the cell that the person is in is this one."""
+    async with asyncio.timeout(15):
+        while True:
+            answer = await client.call("read_cell", cell_id="@selected")
+            if not answer.is_error and source in answer.text:
+                return
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("mode", ["legacy", MODERN])
+async def test_showing_a_notebook_is_offered_once_the_server_has_answered(
+    mode: str, jupyter: JupyterServer, tmp_path: Path
+) -> None:
+    with jupyter_program(jupyter, tmp_path / "home") as program:
+        async with python_agent(program.url, mode) as agent:
+            assert "open_in_browser" not in await agent.tool_names()
+            assert not (await agent.call("list_notebooks")).is_error
+            await agent.told_of_a_change(0)
+            assert "open_in_browser" in await agent.tool_names()
+
+
+async def test_a_server_without_the_toolkit_offers_nothing(jupyter_servers: SharedServers, tmp_path: Path) -> None:
+    plain = jupyter_servers["plain"]
+    write_notebook(plain.root / "without.ipynb", "x = 1")
+    with jupyter_program(plain, tmp_path / "home") as program:
+        async with jupyter_notebook(program, "without.ipynb", create=False) as client:
+            assert "Nothing can be opened" in await client.fails("open_in_browser")
+            assert "not edited together" in await client.fails("read_cell", cell_id="@selected")
+            assert "open_in_browser" not in await client.agent.tool_names()
+
+
+async def test_an_agent_shows_a_person_another_notebook(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    write_notebook(jupyter.root / "first.ipynb", "this = 'the first'")
+    write_notebook(jupyter.root / path, "this = 'the other'", "y = 2")
+    async with jupyter_notebook(mcp_server, path, create=False) as client:
+        assert '"@selected"' in (await client.open()).text
+        began = time.monotonic()
+        assert "No browser tab" in await client.fails("open_in_browser")
+        assert time.monotonic() - began < SOON
+        async with lab(jupyter, "first.ipynb") as person:
+            await person.sees_cells("this = 'the first'")
+            shown = await client.do("open_in_browser")
+            assert "is open in the person's browser" in shown.text
+            await person.sees_cells("this = 'the other'", "y = 2")
+            # What is open is brought to the front.
+            await client.do("open_in_browser", notebook_name="first.ipynb")
+            await person.sees_cells("this = 'the first'")
+            assert "/nowhere.ipynb" in await client.fails("open_in_browser", notebook_name="a/nowhere.ipynb")
+
+
+@pytest.mark.parametrize("live", LIVE_FORMS)
+async def test_the_selected_cell_is_the_one_with_the_cursor(
+    live: str, jupyter_servers: SharedServers, path: str, tmp_path: Path
+) -> None:
+    jupyter = jupyter_servers[live]
+    write_notebook(jupyter.root / path, "one = 1", "", "three = '🪐'\nlast = 3")
+    with jupyter_program(jupyter, tmp_path / "home") as program:
+        async with jupyter_notebook(program, path, create=False) as client:
+            assert "click into the cell" in await client.fails("read_cell", cell_id="@selected")
+            async with lab(jupyter, path) as person:
+                await _works_where_the_person_is(client, person)
+                await person.screenshot(f"{live}-selected-cell")
+
+
+async def _works_where_the_person_is(client: NotebookClient, person: Person) -> None:
+    await person.type(2, "")
+    await _reads_selected(client, "last = 3")
+    await person.type(0, "0")
+    await _reads_selected(client, "one = 10")
+    changed = await client.do("overwrite_cell_source", cell_id="@selected", cell_source="one = 'by the agent'")
+    assert is_on_disk(changed)
+    await person.sees_source(0, "one = 'by the agent'")
+    # In a cell without text a position is told in another way; and the agent's own is never meant.
+    await person.type(1, "")
+    await _reads_selected(client, "=====Cell 1 ")
+    await client.do("insert_cell", after_cell_id="@selected", cell_type="code", cell_source="after = 2")
+    await person.sees_cells("one = 'by the agent'", "", "after = 2", "three = '🪐'\nlast = 3")
+    ran = await client.do("execute_cell", cell_id="@selected")
+    assert "cell 1" in ran.text
+    # The cell goes, and nobody is in one.
+    await client.do("delete_cell", cell_ids_to_delete=["@selected"])
+    assert "click into the cell" in await client.fails("read_cell", cell_id="@selected")

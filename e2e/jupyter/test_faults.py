@@ -1,0 +1,275 @@
+"""Servers that are killed, files that change, tokens and disks that fail: nothing answered is lost, and all is told."""
+
+import asyncio
+import json
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from e2e.support.jupyter_program import is_on_disk, jupyter_notebook, jupyter_program, own_server, succeeds
+from e2e.support.jupyter_server import FORMS, TOKEN, JupyterServer, SharedServers
+from e2e.support.lab_notebooks import write_notebook
+from e2e.support.notebook_client import gate, run_in
+from e2e.support.notebook_files import printed, read_valid, sources
+from e2e.support.notebook_server import NotebookServer
+from e2e.support.processes import until
+from e2e.support.tcp_proxy import tcp_proxy
+
+LARGEST_FILE = 400_000
+KILLS = 2
+
+
+@pytest.fixture(scope="module", params=FORMS)
+def form(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def shared(form: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[JupyterServer, NotebookServer]]:
+    with own_server(tmp_path_factory.mktemp("own"), form) as both:
+        yield both
+
+
+@pytest.fixture
+def server(shared: tuple[JupyterServer, NotebookServer]) -> Iterator[JupyterServer]:
+    """A server of the form that a test may break."""
+    server, _ = shared
+    yield server
+    assert server.process
+    if server.process.poll() is not None or server.token != TOKEN:
+        server.kill()
+        server.token = TOKEN
+        server.start()
+
+
+@pytest.fixture
+def program(shared: tuple[JupyterServer, NotebookServer]) -> NotebookServer:
+    """The program at that server."""
+    return shared[1]
+
+
+async def test_an_edit_that_was_answered_survives_a_power_cut_right_after(
+    server: JupyterServer, program: NotebookServer, path: str
+) -> None:
+    async with jupyter_notebook(program, path) as client:
+        expected: list[str] = []
+        for turn in range(KILLS):
+            assert is_on_disk(await client.do("insert_cell", cell_index=-1, cell_type="code", cell_source=f"{turn}"))
+            server.kill()
+            expected.append(f"{turn}")
+            assert sources(client.notebook()) == expected
+            server.restart()
+            await succeeds(client, "read_notebook")
+            assert sources(server.contents(path)) == expected
+        assert f"has {KILLS} cells" in (await client.do("read_notebook")).text
+
+
+async def test_a_power_cut_mid_edit_keeps_all_or_nothing_and_tells_which(
+    server: JupyterServer, program: NotebookServer, path: str
+) -> None:
+    async with jupyter_notebook(program, path) as client:
+        answered: list[str] = []
+        for turn in range(KILLS):
+            asked = [
+                asyncio.create_task(
+                    client.call("insert_cell", cell_index=-1, cell_type="code", cell_source=f"{turn}.{number}")
+                )
+                for number in range(8)
+            ]
+            # The first that is done is in the middle of the others.
+            await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+            server.kill()
+            # What waits for the server is answered once it is back, or earlier with an error.
+            server.launch()
+            for number, answer in enumerate(await asyncio.gather(*asked)):
+                if not answer.is_error and is_on_disk(answer):
+                    answered.append(f"{turn}.{number}")
+            server.wait()
+            await succeeds(client, "read_notebook")
+        found = sources(read_valid(client.file))
+        assert set(answered) <= set(found)
+        assert len(found) == len(set(found)), "a cell is there twice"
+        # What is not there was not told to be; what is there is read.
+        read = await client.agent.read_resource(f"notebook://{path}")
+        assert all(each in read["text"] for each in found)
+
+
+async def test_a_server_killed_mid_run_is_told_and_the_outputs_so_far_are_kept(
+    server: JupyterServer, program: NotebookServer, path: str
+) -> None:
+    async with jupyter_notebook(program, path) as client:
+        _, wait = gate(client)
+        cell = await client.insert(f"print('before', flush=True)\n{wait}")
+        running = asyncio.create_task(client.call("execute_cell", cell_id=cell))
+        await until(lambda: "before" in printed(server.contents(path)["cells"][0]), "the run has begun")
+        server.kill()
+        # The kernel is a child of the server and ends with it.
+        await until(lambda: not server.kernels, "the kernel is gone")
+        server.restart()
+        told = (await running).text
+        assert "before" in told and ("[KERNEL DIED" in told or "gone" in told or "It goes on" in told), told
+        await succeeds(client, "execute_code", code="1 + 1")
+        assert printed(client.cell(cell)) == "before\n"
+        assert len(client.notebook()["cells"]) == 1
+
+
+async def test_a_room_that_expired_is_entered_again_without_loss(tmp_path: Path) -> None:
+    with own_server(tmp_path, "rtc", "--YDocExtension.document_cleanup_delay=0.1") as (server, program):
+        async with jupyter_notebook(program, "x.ipynb") as client:
+            await client.insert("first")
+            async with tcp_proxy(server.port) as proxy:
+                with jupyter_program(server, tmp_path / "other", url=proxy.url) as through:
+                    async with jupyter_notebook(through, "x.ipynb", create=False) as other:
+                        await other.insert("second")
+                        proxy.refuse()
+                        await client.do("unuse_notebook")
+                        proxy.mend()
+                        await succeeds(other, "insert_cell", cell_index=-1, cell_type="code", cell_source="third")
+                        assert sources(other.notebook()) == ["first", "second", "third"]
+            await client.open()
+            assert sources(client.notebook()) == ["first", "second", "third"]
+
+
+async def test_a_notebook_renamed_while_it_is_open(server: JupyterServer, program: NotebookServer) -> None:
+    async with jupyter_notebook(program, "old.ipynb") as client:
+        await client.insert("before")
+        assert server.ask("PATCH", "api/contents/old.ipynb", {"path": "new.ipynb"}).is_success
+        answer = await client.call("insert_cell", cell_index=-1, cell_type="code", cell_source="after")
+        assert not (server.root / "old.ipynb").exists(), "the old name must not come back"
+        if answer.is_error:
+            assert sources(read_valid(server.root / "new.ipynb")) == ["before"]
+            await client.do("use_notebook", notebook_path="new.ipynb")
+            await client.do(
+                "insert_cell", notebook_name="new.ipynb", cell_index=-1, cell_type="code", cell_source="after"
+            )
+        assert sources(read_valid(server.root / "new.ipynb")) == ["before", "after"]
+
+
+async def test_a_notebook_deleted_while_it_is_open_is_told(
+    server: JupyterServer, program: NotebookServer, path: str
+) -> None:
+    async with jupyter_notebook(program, path) as client:
+        await client.insert("precious")
+        assert server.ask("DELETE", f"api/contents/{path}").is_success
+        answer = await client.call("insert_cell", cell_index=-1, cell_type="code", cell_source="after")
+        # Either it is refused, or the room brings the whole notebook back; success without a file is a lie.
+        if answer.is_error:
+            assert path in answer.text
+        elif is_on_disk(answer):
+            assert sources(client.notebook()) == ["precious", "after"]
+
+
+async def test_a_change_on_disk_is_seen_and_not_overwritten(
+    server: JupyterServer, program: NotebookServer, path: str
+) -> None:
+    async with jupyter_notebook(program, path) as client:
+        await client.insert("by the agent")
+        changed = client.notebook()
+        changed["cells"].append({**changed["cells"][0], "id": "by-an-editor", "source": "by an editor"})
+        # As an editor writes: another file in its place.
+        beside = server.root / "x.new"
+        beside.write_text(json.dumps(changed))
+        beside.rename(client.file)
+        async with asyncio.timeout(30):
+            while "by an editor" not in (await client.do("read_notebook")).text:
+                await asyncio.sleep(0.02)
+        await client.insert("after")
+        assert sources(client.notebook()) == ["by the agent", "by an editor", "after"]
+
+
+async def test_a_change_on_disk_right_before_a_write_is_not_overwritten(
+    jupyter_servers: SharedServers, path: str, tmp_path: Path
+) -> None:
+    """Without a room there is nobody to merge; the file of somebody else must not be lost."""
+    with jupyter_program(jupyter_servers["plain"], tmp_path / "home") as program:
+        async with jupyter_notebook(program, path) as client:
+            await client.insert("by the agent")
+            for turn in range(10):
+                write_notebook(client.file, f"somebody else {turn}")
+                answer = await client.call("insert_cell", cell_index=-1, cell_type="code", cell_source=f"agent {turn}")
+                found = sources(client.notebook())
+                assert found[0] == f"somebody else {turn}"
+                assert (f"agent {turn}" in found) == (not answer.is_error)
+
+
+async def test_a_missing_notebook_is_told_and_not_made(
+    server: JupyterServer, program: NotebookServer, path: str
+) -> None:
+    async with jupyter_notebook(program, path) as client:
+        async with asyncio.timeout(15):
+            told = await client.fails("use_notebook", notebook_path=f"missing-{path}", notebook_name="missing")
+        assert f"missing-{path}" in told
+        assert not (server.root / f"missing-{path}").exists()
+
+
+async def test_a_token_that_is_no_longer_good_is_told(
+    server: JupyterServer, program: NotebookServer, path: str
+) -> None:
+    async with jupyter_notebook(program, path) as client:
+        await client.insert("before")
+        server.kill()
+        server.token = "another-token"
+        server.start()
+        for tool in ["read_notebook", "insert_cell", "execute_code"]:
+            given = {"cell_index": -1, "cell_type": "code", "cell_source": "lost"} if tool == "insert_cell" else {}
+            given |= {"code": "1"} if tool == "execute_code" else {}
+            answer = await client.call(tool, **given)
+            assert TOKEN not in answer.text
+            # A notebook that is held may still be read; nothing else works.
+            assert answer.is_error or tool == "read_notebook", answer.text
+            assert tool == "read_notebook" or "token" in answer.text.lower(), answer.text
+        assert sources(client.notebook()) == ["before"]
+        server.kill()
+        server.token = TOKEN
+        server.start()
+        await succeeds(client, "read_notebook")
+        answer = await client.do("insert_cell", cell_index=-1, cell_type="code", cell_source="after")
+        assert is_on_disk(answer)
+        assert sources(client.notebook()) == ["before", "after"], "what was refused does not come later"
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_full_disk_is_told_and_the_file_stays_whole(form: str, tmp_path: Path) -> None:
+    """The server may write no file larger than this, which it sees as a disk does that is full: writing fails."""
+
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, resource.RLIM_INFINITY))
+
+    with own_server(tmp_path, form, limits=small_files) as (server, program):
+        async with jupyter_notebook(program, "x.ipynb") as client:
+            await client.insert("before")
+            answer = await client.call(
+                "insert_cell", cell_index=-1, cell_type="code", cell_source="x" * (LARGEST_FILE + 1000)
+            )
+            assert answer.is_error or not is_on_disk(answer), answer.text
+            kept = read_valid(client.file)
+            assert sources(kept) == ["before"]
+            await succeeds(client, "read_notebook")
+
+
+async def test_a_file_that_may_not_be_written_is_told(
+    server: JupyterServer, program: NotebookServer, path: str
+) -> None:
+    write_notebook(server.root / path, "before")
+    (server.root / path).chmod(0o444)
+    async with jupyter_notebook(program, path, create=False) as client:
+        answer = await client.call("insert_cell", cell_index=-1, cell_type="code", cell_source="after")
+        assert answer.is_error or not is_on_disk(answer), answer.text
+        assert sources(client.notebook()) == ["before"]
+
+
+async def test_a_server_that_goes_away_for_good_is_told_and_the_program_ends_as_asked(tmp_path: Path) -> None:
+    with own_server(tmp_path, "rtc") as (server, program):
+        async with jupyter_notebook(program, "x.ipynb") as client:
+            await client.insert("before")
+            run = await client.begin(gate(client)[1])
+            server.kill()
+            with pytest.raises(httpx.TransportError):
+                server.ask("GET", "api")
+            told = await client.fails("insert_cell", cell_index=-1, cell_type="code", cell_source="after")
+            assert str(server.port) in told
+            assert run_in(await client.call("get_run", run_id=run)) == run
+        # Leaving this, the program ends in time and leaves nothing behind.

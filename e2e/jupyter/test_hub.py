@@ -1,0 +1,132 @@
+"""JupyterHub: a narrow token is enough, a stopped server is started where the token allows it, and told otherwise."""
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from e2e.support.agents.python_sdk import python_agent
+from e2e.support.home import Home
+from e2e.support.jupyter_hub import JupyterHub, jupyter_hub
+from e2e.support.jupyter_program import COMMAND, JupyterNotebookClient, is_on_disk
+from e2e.support.lab_notebooks import write_notebook
+from e2e.support.notebook_client import gate, id_in
+from e2e.support.notebook_files import printed, sources
+from e2e.support.notebook_server import NotebookServer, running
+
+_USERS = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterHub]:
+    with jupyter_hub(tmp_path_factory.mktemp("hub")) as hub:
+        yield hub
+
+
+@pytest.fixture
+def user(hub: JupyterHub) -> str:
+    """A user without a server."""
+    name = f"ada-{next(_USERS)}"
+    hub.add_user(name)
+    write_notebook(hub.root(name) / "x.ipynb", "here = 'it is'")
+    return name
+
+
+@contextmanager
+def _program(hub: JupyterHub, home: Path, user: str, url: str, *scopes: str) -> Iterator[NotebookServer]:
+    """The program with a token of these scopes and no others."""
+    token = hub.token(user, *scopes)
+    given = ("--jupyter-url", url, "--jupyter-token", token)
+    with running(NotebookServer(hub.root(user), Home(home), *given, command=COMMAND)) as program:
+        yield program
+
+
+async def test_a_narrow_token_is_enough_for_all_tools(hub: JupyterHub, user: str, tmp_path: Path) -> None:
+    hub.start_server(user)
+    with _program(hub, tmp_path, user, f"{hub.url}user/{user}/", f"access:servers!user={user}") as program:
+        async with python_agent(program.url) as agent:
+            client = JupyterNotebookClient(agent, program.root, "x.ipynb")
+            opened = await client.open()
+            assert "here = 'it is'" in opened.text and "[NOTICE]" not in opened.text
+            answer = await client.do("insert_cell", cell_index=-1, cell_type="code", cell_source="new = 1")
+            assert is_on_disk(answer)
+            ran = await client.run("print('in the hub', flush=True); 6 * 7")
+            assert "42" in ran.text and is_on_disk(ran)
+            assert printed(client.cell(id_in(ran))) == "in the hub\n"
+            assert sources(client.notebook())[:2] == ["here = 'it is'", "new = 1"]
+            run = await client.begin(gate(client)[1])
+            await client.do("interrupt_kernel", run_id=run)
+            assert "x.ipynb" in (await client.do("list_files")).text
+            assert "python3" in (await client.do("list_kernels")).text
+            await client.do("unuse_notebook")
+
+
+PASTED = {
+    "user": "user/{user}",
+    "laboratory": "user/{user}/lab",
+    "notebook": "user/{user}/lab/tree/x.ipynb",
+    "redirect": "hub/user-redirect/lab",
+    "page of the hub": "hub/home",
+}
+
+
+@pytest.mark.parametrize("pasted", PASTED.values(), ids=PASTED)
+async def test_an_address_of_the_hub_is_taken_or_the_right_one_is_named(
+    pasted: str, hub: JupyterHub, user: str, tmp_path: Path
+) -> None:
+    hub.start_server(user)
+    url = hub.url + pasted.format(user=user)
+    with _program(hub, tmp_path, user, url, f"access:servers!user={user}", "read:users!user") as program:
+        async with python_agent(program.url) as agent:
+            answer = await agent.call("use_notebook", {"notebook_path": "x.ipynb"})
+            if pasted.startswith("user/"):
+                assert "here = 'it is'" in answer.text, answer.text
+            else:
+                # Whose server it is cannot be known from such a page by a token alone, or it is found out.
+                assert "here = 'it is'" in answer.text or "/user/" in answer.text, answer.text
+
+
+@pytest.mark.parametrize("name", ["", "second"], ids=["default", "named"])
+async def test_a_stopped_server_is_started_when_the_token_allows_it(
+    name: str, hub: JupyterHub, user: str, tmp_path: Path
+) -> None:
+    scopes = (f"access:servers!user={user}", f"servers!user={user}")
+    url = f"{hub.url}user/{user}/{name}/" if name else f"{hub.url}user/{user}/"
+    with _program(hub, tmp_path, user, url, *scopes) as program:
+        assert not hub.is_running(user, name)
+        async with python_agent(program.url) as agent:
+            client = JupyterNotebookClient(agent, program.root, "x.ipynb")
+            opened = await client.open()
+            assert "here = 'it is'" in opened.text
+            assert any(message for _, _, message in opened.progress), "the client is told how far it is"
+            assert hub.is_running(user, name)
+            assert "42" in (await client.do("execute_code", code="6 * 7")).text
+            # Stopped by the person, or culled, while the agent works.
+            hub.stop_server(user, name)
+            again = await client.do("insert_cell", cell_index=-1, cell_type="code", cell_source="new = 1")
+            assert is_on_disk(again)
+            assert sources(client.notebook()) == ["here = 'it is'", "new = 1"]
+
+
+async def test_a_stopped_server_is_told_with_the_scope_that_is_missing(
+    hub: JupyterHub, user: str, tmp_path: Path
+) -> None:
+    with _program(hub, tmp_path, user, f"{hub.url}user/{user}/", f"access:servers!user={user}") as program:
+        async with python_agent(program.url) as agent:
+            client = JupyterNotebookClient(agent, program.root, "x.ipynb")
+            told = await client.fails("use_notebook", notebook_path="x.ipynb")
+            assert "servers" in told and user in told and hub.url in told, told
+            assert not hub.is_running(user)
+            # The person presses the button; nothing else is needed.
+            hub.start_server(user)
+            assert "here = 'it is'" in (await client.open()).text
+
+
+async def test_a_token_without_access_is_told_which_scope_it_needs(hub: JupyterHub, user: str, tmp_path: Path) -> None:
+    hub.start_server(user)
+    with _program(hub, tmp_path, user, f"{hub.url}user/{user}/", f"read:users!user={user}") as program:
+        async with python_agent(program.url) as agent:
+            answer = await agent.call("use_notebook", {"notebook_path": "x.ipynb"})
+            assert answer.is_error and "access:servers" in answer.text, answer.text

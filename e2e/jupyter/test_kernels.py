@@ -1,0 +1,260 @@
+"""The kernels of a Jupyter server: joined where they are, shown where they are new, named when they die."""
+
+import asyncio
+import os
+import re
+import signal
+
+import pytest
+
+from e2e.support.agents.python_sdk import python_agent
+from e2e.support.inside_server import BESIDE, INSIDE, Place, only_beside, program_at
+from e2e.support.jupyter_program import is_on_disk, jupyter_notebook, jupyter_program
+from e2e.support.jupyter_server import JupyterServer, jupyter_server
+from e2e.support.kernel_channels import listener
+from e2e.support.lab_notebooks import write_notebook
+from e2e.support.notebook_client import NotebookClient, gate, id_in, run_in
+from e2e.support.notebook_files import printed
+from e2e.support.notebook_server import NotebookServer
+from e2e.support.processes import until
+
+
+@pytest.fixture(scope="module", params=[*BESIDE, INSIDE], ids="-".join)
+def place(request: pytest.FixtureRequest) -> Place:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def form(place: Place) -> str:
+    return place.form
+
+
+@pytest.fixture(scope="module")
+def mode(place: Place) -> str:
+    return place.mode
+
+
+async def _process(client: NotebookClient) -> int:
+    """The process of the notebook's kernel."""
+    answer = await client.do("execute_code", code="import os; print('pid', os.getpid())")
+    found = re.search(r"pid (\d+)", answer.text)
+    assert found, answer.text
+    return int(found[1])
+
+
+async def test_the_kernel_of_an_open_notebook_is_joined(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    write_notebook(jupyter.root / path)
+    session = jupyter.start_session(path)
+    async with jupyter_notebook(mcp_server, path, create=False) as client:
+        opened = await client.open()
+        assert session["kernel"]["id"] in opened.text
+        await client.do("execute_code", code="mine = 'kept'")
+        assert jupyter.session_of(path)["id"] == session["id"]
+        # A kernel of somebody else's is not ended.
+        await client.do("unuse_notebook")
+        assert jupyter.session_of(path)["kernel"]["id"] == session["kernel"]["id"]
+        await client.open()
+        assert "kept" in (await client.do("execute_code", code="mine")).text
+
+
+async def test_no_kernel_is_started_before_the_first_run_and_then_it_is_a_session(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    async with jupyter_notebook(mcp_server, path) as client:
+        await client.insert("1")
+        await client.do("read_notebook")
+        await client.do("list_kernels")
+        assert [each for each in jupyter.sessions() if each["path"] == path] == []
+        await client.do("execute_cell", cell_index=0)
+        session = jupyter.session_of(path)
+        assert session["type"] == "notebook" and session["kernel"]["name"] == "python3"
+        kernel = session["kernel"]["id"]
+        assert kernel in (await client.do("list_kernels")).text
+        assert "Its kernel" in (await client.do("unuse_notebook")).text
+        assert kernel not in [each["id"] for each in jupyter.kernel_models()]
+
+
+async def test_runs_end_though_somebody_else_listens_to_the_kernel(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    async with jupyter_notebook(mcp_server, path) as client:
+        await client.do("execute_code", code="mine = 1")
+        # jupyter-server-documents has the kernel answer whoever connected last.
+        kernel = jupyter.session_of(path)["kernel"]["id"]
+        async with listener(jupyter, kernel):
+            # What is asked before the program knows of the listener is lost, and told as that.
+            await client.do("list_kernels")
+            for _ in range(2):
+                told = (await client.do("execute_code", code="print('out'); mine + 1", timeout=20)).text
+                assert "out" in told and "2" in told and "[COMPLETED in" in told
+                assert "ZeroDivisionError" in await client.fails("execute_code", code="1 / 0", timeout=20)
+            go_on, wait = gate(client)
+            run = await client.begin(f"print('begun', flush=True)\n{wait}\nprint('ended')")
+            async with listener(jupyter, kernel, "control"):
+                go_on.touch()
+                told = (await client.call("get_run", run_id=run, wait_seconds=20)).text
+                assert "ended" in told and "[COMPLETED in" in told
+        assert "2" in (await client.do("execute_code", code="mine + 1", timeout=20)).text
+
+
+async def test_new_and_chosen_kernels(mcp_server: NotebookServer, jupyter: JupyterServer, path: str) -> None:
+    async with jupyter_notebook(mcp_server, path) as client:
+        await client.do("execute_code", code="mine = 1")
+        first = jupyter.session_of(path)["kernel"]["id"]
+        await client.open(kernel_id="NEW")
+        assert "NameError" in await client.fails("execute_code", code="mine")
+        second = jupyter.session_of(path)["kernel"]["id"]
+        assert second != first
+        theirs = jupyter.ask("POST", "api/kernels", {"name": "python3"}).json()["id"]
+        await client.open(kernel_id=theirs)
+        assert "2" in (await client.do("execute_code", code="1 + 1")).text
+        assert jupyter.session_of(path)["kernel"]["id"] == theirs
+        assert "no-such-kernel" in await client.fails("use_notebook", notebook_path=path, kernel_id="no-such-kernel")
+        assert "no-such-spec" in await client.fails("use_notebook", notebook_path=path, kernel_name="no-such-spec")
+
+
+async def test_a_kernel_is_used_without_a_notebook(mcp_server: NotebookServer, jupyter: JupyterServer) -> None:
+    kernel = jupyter.ask("POST", "api/kernels", {"name": "python3"}).json()["id"]
+    async with python_agent(mcp_server.url) as agent:
+        answer = await agent.call("execute_code", {"code": "6 * 7", "kernel_id": kernel})
+        assert not answer.is_error and "42" in answer.text
+
+
+async def test_a_kernel_killed_mid_run_is_named_and_the_next_run_works(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    async with jupyter_notebook(mcp_server, path) as client:
+        process = await _process(client)
+        _, wait = gate(client)
+        cell = await client.insert(f"print('before', flush=True)\n{wait}")
+        running = asyncio.create_task(client.fails("execute_cell", cell_id=cell))
+        await until(lambda: "before" in printed(jupyter.contents(path)["cells"][0]), "the run has begun")
+        os.kill(process, signal.SIGKILL)
+        told = await running
+        assert "[KERNEL DIED" in told and "before" in told
+        assert printed(client.cell(cell)) == "before\n"
+        again = await client.do("execute_code", code="print('anew')")
+        assert "anew" in again.text and "[COMPLETED in" in again.text
+
+
+async def test_a_kernel_that_ends_itself_is_named_before_the_timeout(mcp_server: NotebookServer, path: str) -> None:
+    async with jupyter_notebook(mcp_server, path) as client:
+        # Longer than a test may take.
+        assert "[KERNEL DIED" in await client.fails("execute_code", code="import os; os._exit(7)", timeout=3600)
+        assert "2" in (await client.do("execute_code", code="1 + 1")).text
+
+
+async def test_a_kernel_deleted_by_a_person_is_named_and_replaced(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    async with jupyter_notebook(mcp_server, path) as client:
+        await client.do("execute_code", code="1")
+        run = await client.begin(gate(client)[1])
+        gone = jupyter.session_of(path)["kernel"]["id"]
+        assert jupyter.ask("DELETE", f"api/kernels/{gone}").status_code == 204
+        assert "[KERNEL DIED" in (await client.call("get_run", run_id=run, wait_seconds=20)).text
+        assert "2" in (await client.do("execute_code", code="1 + 1")).text
+        assert jupyter.session_of(path)["kernel"]["id"] != gone
+
+
+async def test_a_kernel_that_is_deleted_and_says_no_good_bye_is_named(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    async with jupyter_notebook(mcp_server, path) as client:
+        await client.do("execute_code", code="1")
+        run = await client.begin("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)")
+        kernel = jupyter.session_of(path)["kernel"]["id"]
+        deleted = await asyncio.to_thread(jupyter.ask, "DELETE", f"api/kernels/{kernel}")
+        assert deleted.status_code == 204
+        assert "[KERNEL DIED" in (await client.call("get_run", run_id=run, wait_seconds=20)).text
+
+
+async def test_a_kernel_shut_down_between_runs_is_replaced_and_the_next_run_says_so(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    async with jupyter_notebook(mcp_server, path) as client:
+        await client.do("execute_code", code="mine = 1")
+        session = jupyter.session_of(path)
+        assert jupyter.ask("DELETE", f"api/sessions/{session['id']}").status_code == 204
+        lost = await client.fails("execute_code", code="mine", timeout=20)
+        # Not run at all, with the reason, or run on a new kernel.
+        assert "Its variables are lost" in lost or "Its variables are gone" in lost or "NameError" in lost
+        assert "2" in (await client.do("execute_code", code="1 + 1")).text
+        assert jupyter.session_of(path)["kernel"]["id"] != session["kernel"]["id"]
+
+
+async def test_a_person_restarts_the_kernel_mid_run(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    async with jupyter_notebook(mcp_server, path) as client:
+        await client.do("execute_code", code="mine = 1")
+        run = await client.begin(gate(client)[1])
+        kernel = jupyter.session_of(path)["kernel"]["id"]
+        assert jupyter.ask("POST", f"api/kernels/{kernel}/restart").is_success
+        told = (await client.call("get_run", run_id=run, wait_seconds=20)).text
+        # The server interrupts it first.
+        assert "[KERNEL DIED" in told or "KeyboardInterrupt" in told
+        assert "It goes on" not in told
+        assert "NameError" in await client.fails("execute_code", code="mine")
+        assert jupyter.session_of(path)["kernel"]["id"] == kernel
+
+
+async def test_restart_and_interrupt(mcp_server: NotebookServer, jupyter: JupyterServer, path: str) -> None:
+    async with jupyter_notebook(mcp_server, path) as client:
+        await client.do("execute_code", code="mine = 1")
+        kernel = jupyter.session_of(path)["kernel"]["id"]
+        assert "answers" in (await client.do("restart_notebook")).text
+        assert "NameError" in await client.fails("execute_code", code="mine")
+        assert jupyter.session_of(path)["kernel"]["id"] == kernel, "a restart keeps the kernel that others are at"
+        run = await client.begin(f"print('begun', flush=True)\n{gate(client)[1]}")
+        await client.do("interrupt_kernel")
+        ended = (await client.call("get_run", run_id=run, wait_seconds=20)).text
+        assert "KeyboardInterrupt" in ended or "[INTERRUPTED" in ended
+        assert "2" in (await client.do("execute_code", code="1 + 1")).text
+
+
+async def test_input_is_asked_for_and_answered(mcp_server: NotebookServer, path: str) -> None:
+    async with jupyter_notebook(mcp_server, path) as client:
+        waiting = await client.run("name = input('Name? '); print('Hello', name)")
+        assert "WAITING FOR INPUT" in waiting.text and "Name?" in waiting.text
+        await client.do("answer_input", run_id=run_in(waiting), value="Ada")
+        ended = await client.wait(run_in(waiting))
+        assert "Hello Ada" in ended.text and is_on_disk(ended)
+        assert "Hello Ada" in printed(client.cell(id_in(waiting)))
+
+
+@only_beside("there, the program ends before the server does")
+async def test_kernels_outlive_the_program_as_the_server_says_and_are_joined_again(
+    jupyter: JupyterServer, tmp_path_factory: pytest.TempPathFactory, path: str
+) -> None:
+    write_notebook(jupyter.root / path)
+    session = jupyter.start_session(path)
+    for turn in range(2):
+        with jupyter_program(jupyter, tmp_path_factory.mktemp("home")) as program:
+            async with jupyter_notebook(program, path, create=False) as client:
+                if turn == 0:
+                    await client.do("execute_code", code="mine = 'still here'")
+                else:
+                    assert "still here" in (await client.do("execute_code", code="mine")).text
+    assert jupyter.session_of(path)["kernel"]["id"] == session["kernel"]["id"]
+
+
+async def test_a_server_that_limits_output_loses_none_unsaid(
+    tmp_path_factory: pytest.TempPathFactory, form: str, mode: str, path: str
+) -> None:
+    """The server drops what a kernel prints too fast; what is missing must come another way, or be counted."""
+    options = ("--ZMQChannelsWebsocketConnection.iopub_msg_rate_limit=100",)
+    with (
+        jupyter_server(form, tmp_path_factory.mktemp("limited"), *options) as server,
+        program_at(server, mode, tmp_path_factory.mktemp("home")) as program,
+    ):
+        async with jupyter_notebook(program, path) as client:
+            # A line is one message of the kernel: written in one piece, and flushed.
+            line = "sys.stdout.write(f'line {number}\\n'); sys.stdout.flush()"
+            await client.run(f"import sys\nfor number in range(2000): {line}", timeout=50)
+            cell = client.cell(0)
+            arrived = printed(cell).count("line ")
+            missing = re.findall(r"(\d+) (?:\w+ )*(?:messages?|outputs?|lines?)", printed(cell, "stderr"))
+            assert arrived + sum(int(count) for count in missing) == 2000, printed(cell, "stderr")

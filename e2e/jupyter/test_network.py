@@ -1,0 +1,115 @@
+"""Networks that cut, delay, split and swallow between the program and the server: no output and no edit is lost."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from e2e.support.jupyter_program import jupyter_notebook, jupyter_program, succeeds
+from e2e.support.jupyter_server import FORMS, JupyterServer, jupyter_server
+from e2e.support.notebook_client import NotebookClient, gate
+from e2e.support.notebook_files import printed, sources
+from e2e.support.processes import until
+from e2e.support.tcp_proxy import TcpProxy, tcp_proxy
+
+
+def print_(word: str) -> str:
+    return f"print({word!r}, flush=True)"
+
+
+def _connections(server: JupyterServer) -> int:
+    return server.session_of("x.ipynb")["kernel"]["connections"]
+
+
+async def _cut(proxy: TcpProxy, server: JupyterServer) -> None:
+    """What the kernel prints before the server knows of a cut is lost."""
+    proxy.refuse()
+    await until(lambda: _connections(server) == 0, "the cut is known")
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path: Path) -> None:
+    with jupyter_server(form, tmp_path / "server") as server:
+        async with tcp_proxy(server.port) as proxy:
+            with jupyter_program(server, tmp_path / "home", url=proxy.url) as program:
+                async with jupyter_notebook(program, "x.ipynb") as client:
+                    opened, wait = gate(client)
+                    second, wait_again = gate(client, "second")
+                    passed = client.file.with_suffix(".passed")
+                    touch = f"pathlib.Path({passed.name!r}).touch()"
+                    code = [print_("one"), wait, print_("two"), touch, wait_again, print_("three")]
+                    run = await client.begin("\n".join(code))
+                    told = asyncio.create_task(client.wait(run))
+                    await until(lambda: "one" in printed(server.contents("x.ipynb")["cells"][0]), "the first line")
+                    await _cut(proxy, server)
+                    opened.touch()
+                    await until(lambda: passed.exists(), "the kernel has printed")
+                    proxy.mend()
+                    await succeeds(client, "insert_cell", cell_index=-1, cell_type="code", cell_source="meanwhile")
+                    # jupyter-server-documents keeps nothing, and does not count who comes back.
+                    is_kept = form != "jsd"
+                    if is_kept:
+                        await until(lambda: "two" in printed(server.contents("x.ipynb")["cells"][0]), "what was kept")
+                    await _cut(proxy, server)
+                    proxy.mend()
+                    if is_kept:
+                        await until(lambda: _connections(server) == 1, "the program is back")
+                    second.touch()
+                    ended = await told
+                    is_told = "missing" in printed(client.cell(0), "stderr")
+                    if not is_kept and (is_told or "[COMPLETED in" not in ended.text):
+                        assert is_told
+                    else:
+                        assert printed(client.cell(0)) == "one\ntwo\nthree\n"
+                    assert sources(client.notebook())[1:] == ["meanwhile"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_slow_network_that_splits_everything_changes_nothing(form: str, tmp_path: Path) -> None:
+    with jupyter_server(form, tmp_path / "server") as server:
+        async with tcp_proxy(server.port) as proxy:
+            proxy.piece, proxy.delay = 100, 0.0005
+            with jupyter_program(server, tmp_path / "home", url=proxy.url) as program:
+                async with jupyter_notebook(program, "x.ipynb") as client:
+                    await client.insert("x = 'größer 🪐' * 3")
+                    ran = await client.run("for n in range(100): print(n, flush=True)")
+                    assert "[COMPLETED in" in ran.text
+                    assert printed(client.cell(1)) == "".join(f"{n}\n" for n in range(100))
+                    await client.do("edit_cell_source", cell_index=0, old_string="* 3", new_string="* 4")
+                    assert sources(client.notebook())[0] == "x = 'größer 🪐' * 4"
+
+
+@pytest.mark.parametrize("form", ["plain", "rtc"])
+@pytest.mark.timeout(240)
+async def test_a_half_open_connection_is_noticed(form: str, tmp_path: Path) -> None:
+    """Packets vanish and nobody is told, as behind a laptop's lid or a router that forgot."""
+    with jupyter_server(form, tmp_path / "server") as server:
+        async with tcp_proxy(server.port) as proxy:
+            with jupyter_program(server, tmp_path / "home", url=proxy.url) as program:
+                async with jupyter_notebook(program, "x.ipynb") as client:
+                    opened, wait = gate(client)
+                    run = await client.begin(f"print('one', flush=True)\n{wait}\nprint('two')")
+                    await until(lambda: "one" in printed(server.contents("x.ipynb")["cells"][0]), "the first line")
+                    before = proxy.accepted
+                    proxy.freeze()
+                    opened.touch()
+                    # It tries anew by itself, without being asked for anything.
+                    await until(lambda: proxy.accepted > before, "it has given up what is dead", within=120)
+                    proxy.mend()
+                    ended = await _ended(client, run)
+                    # How it ended went into the dead connection as well, unless that came before.
+                    assert "[COMPLETED in" in ended or "ConnectionLost" in ended
+                    await succeeds(client, "insert_cell", cell_index=-1, cell_type="code", cell_source="after")
+                    # What the server sent into the dead connection is gone for good, which must be told.
+                    lost = "ConnectionLost" in ended or "missing" in printed(client.cell(0), "stderr")
+                    assert printed(client.cell(0)) == ("one\n" if lost else "one\ntwo\n")
+                    assert sources(client.notebook())[1:] == ["after"]
+
+
+async def _ended(client: NotebookClient, run: str) -> str:
+    """Waits for the end of a run, however long the network takes."""
+    async with asyncio.timeout(60):
+        while True:
+            text = (await client.call("get_run", run_id=run, wait_seconds=20)).text
+            if "[COMPLETED" in text or "[KERNEL DIED" in text or "[ERROR" in text:
+                return text

@@ -1,0 +1,185 @@
+"""A person and an agent in the same notebook at the same time: each sees the other, and nothing of either is lost."""
+
+import asyncio
+import json
+import re
+import time
+
+import pytest
+
+from e2e.support.collaborator import collaborator, is_shared_text, watched_presence
+from e2e.support.jupyter_program import is_on_disk, jupyter_notebook, until_on_disk
+from e2e.support.jupyter_server import LIVE_FORMS, JupyterServer
+from e2e.support.jupyterlab import Person, lab
+from e2e.support.lab_notebooks import write_notebook
+from e2e.support.notebook_client import NotebookClient, gate, id_in
+from e2e.support.notebook_files import printed, sources
+from e2e.support.notebook_server import NotebookServer
+from e2e.support.processes import until
+
+# What the issue of this feature promises to a person who looks.
+AT_ONCE = 1.0
+TURNS = 5
+
+
+@pytest.fixture(scope="module", params=LIVE_FORMS)
+def form(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+async def test_a_person_sees_cells_and_outputs_within_a_second_and_types_meanwhile(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    write_notebook(jupyter.root / path, "mine = 1", "theirs = 2")
+    async with lab(jupyter, path) as person, jupyter_notebook(mcp_server, path, create=False) as client:
+        await person.sees_cells("mine = 1", "theirs = 2")
+        await _inserts_while_somebody_types(person, client)
+        await _runs_while_somebody_looks(person, client)
+        await person.screenshot(f"{jupyter.form}-agent-and-person")
+        # What the person runs is there for the agent.
+        await person.run(0)
+        await person.sees_output(2, "made")
+        await until_on_disk(client, lambda it: it["cells"][0]["execution_count"], "the person's own run is on disk")
+        assert "mine = 1 + 1" in (await client.do("read_cell", cell_index=0)).text
+
+
+async def _inserts_while_somebody_types(person: Person, client: NotebookClient) -> None:
+    enough = asyncio.Event()
+    typing = asyncio.create_task(person.type_until(0, " + 1", enough))
+    await person.sees_source(0, re.compile(r"mine = 1 \+ 1.*"))
+    await person.note_when("inserted", "document.body.innerText.includes('by_the_agent')")
+    asked = time.time()
+    await client.insert("by_the_agent = 3", cell_index=2)
+    assert await person.noted("inserted") - asked < AT_ONCE
+    overwritten = await client.do("overwrite_cell_source", cell_index=1, cell_source="theirs = 'changed'")
+    assert is_on_disk(overwritten)
+    enough.set()
+    typed = await typing
+    await person.sees_cells(f"mine = 1{typed}", "theirs = 'changed'", "by_the_agent = 3")
+    both = [f"mine = 1{typed}", "theirs = 'changed'", "by_the_agent = 3"]
+    await until_on_disk(client, lambda it: sources(it) == both, "what both wrote is on disk")
+
+
+async def _runs_while_somebody_looks(person: Person, client: NotebookClient) -> None:
+    opened, wait = gate(client)
+    await person.note_when("printed", "/made at \\d+/.test(document.body.innerText)")
+    await client.do(
+        "overwrite_cell_source",
+        cell_index=2,
+        cell_source=f"import time\nprint('made' + ' at', time.time(), flush=True)\n{wait}\nprint('the' + ' end')",
+    )
+    running = asyncio.create_task(client.do("execute_cell", cell_index=2))
+    seen = await person.noted("printed")
+    # Beside a cell that runs there is a star.
+    await person.sees_prompt(2, "[*]:")
+    opened.touch()
+    ran = await running
+    made = re.search(r"made at (\d+\.\d+)", ran.text)
+    assert made and seen - float(made[1]) < AT_ONCE
+    await person.sees_output(2, "the end")
+    await person.sees_prompt(2, re.compile(r"\[\d+\]:"))
+    assert is_on_disk(ran)
+    assert printed(client.cell(2)).endswith("the end\n")
+
+
+async def test_both_may_type_in_one_cell(mcp_server: NotebookServer, jupyter: JupyterServer, path: str) -> None:
+    write_notebook(jupyter.root / path, "first = 0\nsecond = 0\n")
+    async with lab(jupyter, path) as person, jupyter_notebook(mcp_server, path, create=False) as client:
+        enough = asyncio.Event()
+        typing = asyncio.create_task(person.type_until(0, "# typed by a person ", enough))
+        turns = 0
+        while turns < TURNS:
+            given = {"cell_index": 0, "old_string": f"first = {turns}\n", "new_string": f"first = {turns + 1}\n"}
+            answer = await client.call("edit_cell_source", **given)
+            # Refused when the person has typed since the agent read the cell; the refusal tells what it reads now.
+            assert not answer.is_error or "changed since you read it" in answer.text, answer.text
+            turns += not answer.is_error
+        enough.set()
+        both = f"first = {TURNS}\nsecond = 0\n{await typing}"
+        await person.sees_source(0, both)
+        await until_on_disk(client, lambda it: sources(it) == [both], "what both wrote is on disk")
+        assert both in (await client.do("read_cell", cell_index=0)).text
+
+
+async def test_another_program_and_the_agent_see_each_other(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    write_notebook(jupyter.root / path, "x = 1")
+    async with collaborator(jupyter, path) as other, jupyter_notebook(mcp_server, path, create=False) as client:
+        await client.insert("from the agent")
+        await other.sees(lambda: other.sources == ["x = 1", "from the agent"], "the agent's cell")
+        other.add(1, "from the other 🪐")
+        other.append(0, "0")
+        await _reads(client, ["x = 10", "from the other 🪐", "from the agent"])
+
+        ran = await client.run("print('one', flush=True); print('two'); 3")
+        await other.sees(lambda: len(other.cells) == 4 and len(other.cells[3]["outputs"]) == 2, "the outputs")
+        stream, result = other.cells[3]["outputs"]
+        assert str(stream["text"]) == "one\ntwo\n" and stream["name"] == "stdout"
+        assert is_shared_text(stream["text"]), "JupyterLab appends to it"
+        assert result["data"]["text/plain"] in ("3", ["3"])
+        assert int(other.cells[3]["execution_count"]) == client.cell(3)["execution_count"]
+        await other.sees(lambda: other.cells[3]["execution_state"] == "idle", "nothing runs any more")
+
+        await client.do("move_cell", source_cell_id=id_in(ran), target_index=0)
+        await client.do("delete_cell", cell_indices=[2])
+        left = ["print('one', flush=True); print('two'); 3", "x = 10", "from the agent"]
+        await other.sees(lambda: other.sources == left, "the move and the deletion")
+
+
+async def _reads(client: NotebookClient, expected: list[str]) -> None:
+    """Waits until the agent reads these cells, and nothing else."""
+    async with asyncio.timeout(15):
+        while True:
+            contents = await client.agent.read_resource(f"notebook://{client.path}")
+            if sources(json.loads(contents["text"])) == expected:
+                return
+
+
+async def test_what_others_change_is_refused_to_be_overwritten_unread(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    write_notebook(jupyter.root / path, "x = 1")
+    async with collaborator(jupyter, path) as other, jupyter_notebook(mcp_server, path, create=False) as client:
+        await client.do("read_cell", cell_index=0)
+        other.append(0, " + 1")
+        await _reads_in_another_session(mcp_server, path, "x = 1 + 1")
+        refused = await client.fails("overwrite_cell_source", cell_index=0, cell_source="x = 2")
+        assert "x = 1 + 1" in refused
+        assert other.sources == ["x = 1 + 1"]
+        await client.do("overwrite_cell_source", cell_index=0, cell_source="x = 2")
+        await other.sees(lambda: other.sources == ["x = 2"], "what the agent wrote when it knew")
+
+
+async def _reads_in_another_session(program: NotebookServer, path: str, source: str) -> None:
+    """Waits until the program knows, without telling the agent that the test is about."""
+    async with jupyter_notebook(program, path, create=False) as client:
+        await _reads(client, [source])
+
+
+async def test_the_agent_is_there_by_name_and_position_and_leaves(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    write_notebook(jupyter.root / path, "x = 1", "y = 2")
+    async with watched_presence(jupyter, path) as states:
+
+        def agents() -> list[str]:
+            return [told for state in states.values() if "mcp" in (told := json.dumps(state)).lower()]
+
+        async with jupyter_notebook(mcp_server, path, create=False) as client:
+            await client.do("overwrite_cell_source", cell_index=1, cell_source="y = 3")
+            await until(agents, "the agent is named as its client names itself")
+            await until(lambda: any('"cursors"' in told for told in agents()), "its position is told")
+        await until(lambda: not agents(), "the agent has left")
+
+
+async def test_a_second_person_joins_later_and_sees_all(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    async with jupyter_notebook(mcp_server, path) as client:
+        await client.insert("# Title", "markdown")
+        await client.run("print('printed before')")
+        async with lab(jupyter, path) as person:
+            await person.sees_output(1, "printed before")
+            await person.screenshot(f"{jupyter.form}-joined-later")
+            assert len(client.notebook()["cells"]) == 2

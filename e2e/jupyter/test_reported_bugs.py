@@ -1,0 +1,212 @@
+"""What jupyter-mcp-server was seen to do wrong with Jupyter servers; here it is done right."""
+
+import asyncio
+import re
+
+import pytest
+
+from e2e.support.agents.python_sdk import python_agent
+from e2e.support.inside_server import BESIDE, INSIDE, Place
+from e2e.support.jupyter_program import JupyterNotebookClient, is_on_disk, jupyter_notebook
+from e2e.support.jupyter_server import JupyterServer
+from e2e.support.lab_notebooks import write_notebook
+from e2e.support.notebook_client import NotebookClient, gate, run_in
+from e2e.support.notebook_files import printed, sources
+from e2e.support.notebook_server import NotebookServer
+
+LARGE = 200_000
+FRESH_KERNELS = 3
+PRINTS = 5000
+
+
+@pytest.fixture(scope="module", params=[*BESIDE, INSIDE], ids="-".join)
+def place(request: pytest.FixtureRequest) -> Place:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def form(place: Place) -> str:
+    return place.form
+
+
+@pytest.fixture(scope="module")
+def mode(place: Place) -> str:
+    return place.mode
+
+
+async def test_a_notebook_of_24_megabytes_is_read_and_edited_whole(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    """There, `Notebook is empty`, and an insertion that succeeds and is nowhere."""
+    cells = [f"# {number}\n{'x ' * LARGE}" for number in range(60)]
+    ids = write_notebook(jupyter.root / path, *cells)
+    async with jupyter_notebook(mcp_server, path, create=False) as client:
+        read = await client.do("read_notebook", limit=0)
+        assert "has 60 cells" in read.text and "59\tcode" in read.text
+        tail = await client.do("read_cell", cell_id=ids[59], max_characters=2000)
+        assert "# 59" in tail.text
+        answer = await client.do("insert_cell", cell_index=-1, cell_type="code", cell_source="the new one")
+        assert is_on_disk(answer), answer.text
+        assert sources(client.notebook()) == [*cells, "the new one"]
+        edited = await client.do("edit_cell_source", cell_id=ids[30], old_string="# 30\n", new_string="# thirty\n")
+        assert is_on_disk(edited), edited.text[:200]
+        assert sources(client.notebook())[30] == f"# thirty\n{'x ' * LARGE}"
+        assert "3" in (await client.run("1 + 2")).text
+
+
+async def test_use_notebook_on_a_text_file_is_refused(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    """There, it succeeds after ten seconds, with no cells."""
+    name = path.replace(".ipynb", ".txt")
+    (jupyter.root / name).write_text("text\n")
+    async with python_agent(mcp_server.url) as agent:
+        answer = await agent.call("use_notebook", {"notebook_name": "text", "notebook_path": name})
+        assert answer.is_error and name in answer.text
+    assert (jupyter.root / name).read_text() == "text\n"
+
+
+async def test_what_is_no_notebook_inside_is_refused_and_left_alone(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    (jupyter.root / path).write_text("{ this is no JSON")
+    async with python_agent(mcp_server.url) as agent:
+        async with asyncio.timeout(30):
+            answer = await agent.call("use_notebook", {"notebook_path": path})
+        assert answer.is_error and path in answer.text
+    assert (jupyter.root / path).read_text() == "{ this is no JSON"
+
+
+async def test_a_path_with_and_without_a_slash_is_one_notebook(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    """There, the second name is `not the correct path`."""
+    write_notebook(jupyter.root / path, "x = 1")
+    async with python_agent(mcp_server.url) as agent:
+        client = JupyterNotebookClient(agent, jupyter.root, path)
+        await client.do("use_notebook", notebook_path=f"/{path}")
+        await client.do("use_notebook", notebook_path=path)
+        await client.do("insert_cell", notebook_name=f"/{path}", cell_index=-1, cell_type="code", cell_source="x = 2")
+        await client.insert("x = 3")
+        assert sources(client.notebook()) == ["x = 1", "x = 2", "x = 3"]
+        listed = (await client.do("list_notebooks")).text
+        assert listed.count(path) <= 2, "one row: its name and its path"
+
+
+async def test_input_is_asked_for_and_not_swallowed(mcp_server: NotebookServer, path: str) -> None:
+    """There, an empty reply and no error."""
+    async with jupyter_notebook(mcp_server, path) as client:
+        assert "WAITING FOR INPUT" in (await client.do("execute_code", code="input('Name? ')")).text
+        await client.do("interrupt_kernel")
+
+
+async def test_output_has_a_cap_and_all_of_it_can_be_read(mcp_server: NotebookServer, path: str) -> None:
+    """There, as many characters as were printed."""
+    async with jupyter_notebook(mcp_server, path) as client:
+        # `NotebookClient` checks the cap itself, for every reply.
+        # As much as the server lets through in one message.
+        ran = await client.run("print('a' + '.' * 499_999 + 'z')")
+        assert "left out" in ran.text and "get_run(" in ran.text
+        tail = await client.do("get_run", run_id=run_in(ran), output=0, offset=499_990)
+        assert tail.text.startswith("." * 10 + "z")
+        assert len(printed(client.cell(0))) == 500_002
+
+
+async def test_five_thousand_flushed_prints_arrive_whole(mcp_server: NotebookServer, path: str) -> None:
+    """The server drops what comes faster than a thousand messages a second."""
+    async with jupyter_notebook(mcp_server, path) as client:
+        ran = await client.run(f"for number in range({PRINTS}): print('line', number, flush=True)", timeout=100)
+        assert "[COMPLETED in" in ran.text
+        assert printed(client.cell(0), "stderr") == ""
+        assert printed(client.cell(0)) == "".join(f"line {number}\n" for number in range(PRINTS))
+
+
+async def test_a_server_without_collaboration_is_used_and_the_agent_knows(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    """There, a bare 404 from every tool that touches a cell."""
+    async with jupyter_notebook(mcp_server, path) as client:
+        told = (await client.open()).text
+        assert ("[NOTICE]" in told) == (jupyter.form == "plain")
+        if jupyter.form == "plain":
+            assert "jupyter-collaboration" in told
+        await client.insert("x = 1")
+        assert sources(client.notebook()) == ["x = 1"]
+
+
+async def test_running_code_does_not_change_where_cells_are_written(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    """There, the cell went into `notebook.ipynb`."""
+    write_notebook(jupyter.root / "notebook.ipynb", "untouched")
+    write_notebook(jupyter.root / path, "here")
+    async with python_agent(mcp_server.url) as agent:
+        for tool, given in [
+            ("use_notebook", {"notebook_name": "small", "notebook_path": path}),
+            ("execute_code", {"code": "1"}),
+            ("insert_cell", {"cell_index": 0, "cell_type": "code", "cell_source": "written"}),
+        ]:
+            answer = await agent.call(tool, given)
+            assert not answer.is_error, answer.text
+        assert path in answer.text, "a reply names the notebook that was changed"
+        assert sources(NotebookClient(agent, jupyter.root, path).notebook()) == ["written", "here"]
+        assert sources(NotebookClient(agent, jupyter.root, "notebook.ipynb").notebook()) == ["untouched"]
+
+
+async def test_cells_are_read_before_any_notebook_is_used(mcp_server: NotebookServer) -> None:
+    """There, `quote_from_bytes() expected bytes`."""
+    async with python_agent(mcp_server.url) as agent:
+        answer = await agent.call("read_cell", {"cell_index": 0})
+        assert answer.is_error and "use_notebook" in answer.text
+
+
+async def test_the_first_output_of_a_fresh_kernel_arrives(mcp_server: NotebookServer, path: str) -> None:
+    """There, lost in a third of the attempts."""
+    async with jupyter_notebook(mcp_server, path) as client:
+        for turn in range(FRESH_KERNELS):
+            await client.open(kernel_id="NEW")
+            assert f"first {turn}" in (await client.do("execute_code", code=f"print('first {turn}')")).text
+
+
+async def test_a_timeout_leaves_the_kernel_usable_as_soon_as_it_is_interrupted(
+    mcp_server: NotebookServer, path: str
+) -> None:
+    """There, the next call waits behind the one that timed out."""
+    async with jupyter_notebook(mcp_server, path) as client:
+        await client.begin(gate(client)[1])
+        await client.do("interrupt_kernel")
+        assert "2" in (await client.do("execute_code", code="1 + 1")).text
+
+
+async def test_every_failure_is_an_error_result(mcp_server: NotebookServer, path: str) -> None:
+    """There, many are ordinary text."""
+    async with jupyter_notebook(mcp_server, path) as client:
+        await client.insert("# Text", "markdown")
+        failures = [
+            ("use_notebook", {"notebook_path": "missing.ipynb", "notebook_name": "missing"}, "missing.ipynb"),
+            ("read_cell", {"cell_index": 9}, "9"),
+            ("insert_cell", {"cell_index": 9, "cell_type": "code", "cell_source": ""}, "9"),
+            ("edit_cell_source", {"cell_index": 0, "old_string": "absent", "new_string": ""}, "old_string"),
+            ("execute_cell", {"cell_index": 0}, "markdown"),
+            ("execute_code", {"code": "1 / 0"}, "zerodivisionerror"),
+            ("execute_code", {"code": "1", "kernel_id": "no-such"}, "no-such"),
+            ("list_files", {"path": "no-such"}, "no-such"),
+        ]
+        for tool, given, named in failures:
+            told = await client.fails(tool, **given)
+            assert named in told.lower(), told
+
+
+async def test_a_progress_bar_is_folded(mcp_server: NotebookServer, path: str) -> None:
+    async with jupyter_notebook(mcp_server, path) as client:
+        ran = await client.run("for n in range(101): print(f'\\r\\x1b[32m{n} %\\x1b[0m', end='', flush=True)")
+        assert "100 %" in ran.text and "50 %" not in ran.text and not re.search("\x1b", ran.text)
+
+
+async def test_a_citation_holds_the_cells(mcp_server: NotebookServer, path: str) -> None:
+    async with jupyter_notebook(mcp_server, path) as client:
+        for number in range(4):
+            await client.insert(f"cell_{number} = {number}")
+        given = {"prompt": "Explain", "cell_indices": "0-1,3", "notebook_name": path}
+        cited = await client.agent.prompt("jupyter_cite", given)
+        assert "cell_0 = 0" in cited and "cell_3 = 3" in cited and "cell_2" not in cited and "Explain" in cited

@@ -1,0 +1,196 @@
+"""Starting the program for Jupyter: it answers at once whatever the server does, and says what is wrong."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.support.agents.python_sdk import python_agent
+from e2e.support.home import new_mark
+from e2e.support.jupyter_program import JupyterNotebookClient, fails_in_a_line, jupyter_launch, opens, reaching, started
+from e2e.support.jupyter_server import TOKEN, JupyterServer, SharedServers, jupyter_server
+from e2e.support.lab_notebooks import write_notebook
+from e2e.support.listener import listening
+from e2e.support.notebook_server import nothing_is_left
+from e2e.support.program import program
+
+STARTS = 20
+
+
+@pytest.fixture(scope="module")
+def form() -> str:
+    return "rtc"
+
+
+@pytest.fixture(scope="module")
+def notebook(jupyter: JupyterServer) -> str:
+    """A notebook on the shared server."""
+    (jupyter.root / "folder").mkdir()
+    write_notebook(jupyter.root / "folder/x.ipynb", "here = 'it is'")
+    return "folder/x.ipynb"
+
+
+# How people paste the address of a server, and what else they then give.
+PASTED: dict[str, Callable[[JupyterServer], tuple[str, ...]]] = {
+    "as it is": lambda it: reaching(it),
+    "without the slash": lambda it: reaching(it, it.url.rstrip("/")),
+    "without a scheme": lambda it: reaching(it, f"127.0.0.1:{it.port}"),
+    "localhost without a scheme": lambda it: reaching(it, f"localhost:{it.port}/"),
+    "with the token": lambda it: ("--jupyter-url", f"{it.url}?token={it.token}"),
+    "of JupyterLab": lambda it: ("--jupyter-url", f"{it.url}lab?token={it.token}"),
+    "of a workspace": lambda it: reaching(it, f"{it.url}lab/workspaces/auto-x/tree/folder/x.ipynb?reset"),
+    "of a notebook": lambda it: reaching(it, f"{it.url}lab/tree/folder/x.ipynb"),
+    "of a notebook with the token": lambda it: ("--jupyter-url", f"{it.url}lab/tree/folder/x.ipynb?token={it.token}"),
+    "of the older interface": lambda it: reaching(it, f"{it.url}notebooks/folder/x.ipynb"),
+    "of a folder": lambda it: reaching(it, f"{it.url}tree/folder#here"),
+    "in quotes and spaces": lambda it: reaching(it, f" {it.url} "),
+}
+
+
+@pytest.mark.parametrize("pasted", PASTED.values(), ids=PASTED)
+async def test_an_address_is_taken_as_people_paste_it(
+    pasted: Callable[[JupyterServer], tuple[str, ...]], jupyter: JupyterServer, notebook: str, tmp_path: Path
+) -> None:
+    async with started(tmp_path / "home", *pasted(jupyter)) as server:
+        await opens(server, notebook)
+
+
+async def test_a_server_that_is_down_is_named_and_works_as_soon_as_it_is_up(tmp_path: Path) -> None:
+    later = JupyterServer("plain", tmp_path / "server")
+    write_notebook(later.root / "x.ipynb", "here = 'it is'")
+    try:
+        async with started(tmp_path / "home", *reaching(later)) as server:
+            told = await fails_in_a_line(server)
+            assert str(later.port) in told and "token" not in told.lower()
+            later.start()
+            await opens(server, "x.ipynb")
+            later.kill()
+            assert str(later.port) in await fails_in_a_line(server, "list_files")
+            later.restart()
+            await opens(server, "x.ipynb")
+    finally:
+        later.stop()
+
+
+async def test_a_wrong_token_is_named_and_not_told(jupyter: JupyterServer, tmp_path: Path) -> None:
+    given = ("--jupyter-url", jupyter.url, "--jupyter-token", "a-wrong-token")
+    async with started(tmp_path / "home", *given) as server:
+        for tool in ["list_files", "list_kernels", "use_notebook"]:
+            told = await fails_in_a_line(
+                server, tool, **({"notebook_path": "x.ipynb"} if tool == "use_notebook" else {})
+            )
+            assert "token" in told.lower() and "a-wrong-token" not in told
+
+
+async def test_no_token_is_named(jupyter: JupyterServer, tmp_path: Path) -> None:
+    async with started(tmp_path / "home", "--jupyter-url", jupyter.url) as server:
+        assert "token" in await fails_in_a_line(server)
+
+
+async def test_an_address_that_is_no_jupyter_server_is_named(jupyter: JupyterServer, tmp_path: Path) -> None:
+    page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 20\r\n\r\n<html>hello!</html>\n"
+    async with listening(page) as other, started(tmp_path / "home", "--jupyter-url", other.url) as server:
+        assert "Jupyter" in await fails_in_a_line(server)
+    async with started(tmp_path / "other", *reaching(jupyter, f"{jupyter.url}nowhere/")) as server:
+        assert "nowhere" in await fails_in_a_line(server)
+
+
+@pytest.mark.parametrize("wrong", ["ftp://127.0.0.1/", "http://", "http://127.0.0.1:99999/", "not a url at all"])
+async def test_an_address_that_is_none_is_told(wrong: str, tmp_path: Path) -> None:
+    """At once where a person sees it, or with the first call; never by silence."""
+    launched = jupyter_launch(tmp_path / "home", "--jupyter-url", wrong, "--jupyter-token", TOKEN)
+    ended = subprocess.run(
+        [program(), *launched.arguments],
+        input=b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n',
+        env={**os.environ, **launched.environment},
+        capture_output=True,
+        timeout=10,
+        check=False,
+    )
+    if ended.returncode != 0:
+        assert ended.stderr.count(b"\n") == 1 and ended.stdout == b""
+    else:
+        async with started(tmp_path / "home", "--jupyter-url", wrong, "--jupyter-token", TOKEN) as server:
+            assert await fails_in_a_line(server)
+
+
+async def test_a_server_that_hangs_keeps_nobody_waiting_for_ever(tmp_path: Path) -> None:
+    async with listening() as silent:
+        async with python_agent(jupyter_launch(tmp_path / "home", "--jupyter-url", silent.url)) as agent:
+            asked = asyncio.create_task(agent.call("list_notebooks"))
+            async with asyncio.timeout(60):
+                while not silent.received:
+                    await asyncio.sleep(0.01)
+                # Others are answered meanwhile.
+                assert await agent.tools()
+                answer = await asked
+            assert answer.is_error and str(silent.port) in answer.text
+
+
+async def test_the_end_of_input_ends_the_program_while_a_server_hangs(tmp_path: Path) -> None:
+    async with listening() as silent, started(tmp_path / "home", "--jupyter-url", silent.url) as server:
+        asking = asyncio.create_task(server.ask("tools/call", {"name": "list_files", "arguments": {}}))
+        while not silent.received:
+            await asyncio.sleep(0.01)
+        server.end_input()
+        assert await server.ended() == 0
+        asking.cancel()
+        await asyncio.wait([asking])
+
+
+async def test_running_servers_of_this_user_are_found(jupyter: JupyterServer, notebook: str, tmp_path: Path) -> None:
+    found = {"JUPYTER_RUNTIME_DIR": str(jupyter.runtime)}
+    async with started(tmp_path / "home", **found) as server:
+        await opens(server, notebook)
+
+
+async def test_without_any_server_the_answer_says_how_to_start_one(tmp_path: Path) -> None:
+    async with started(tmp_path / "home") as server:
+        assert "jupyter lab" in (await fails_in_a_line(server)).lower()
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+    """A server with no kernels but those of one test."""
+    with jupyter_server("rtc", tmp_path_factory.mktemp("own")) as server:
+        write_notebook(server.root / "x.ipynb", "here = 'it is'")
+        yield server
+
+
+@pytest.mark.parametrize("runs", [False, True], ids=["looking", "running"])
+async def test_no_kernel_is_left_over_after_many_starts(runs: bool, own: JupyterServer, tmp_path: Path) -> None:
+    for _ in range(STARTS):
+        mark = new_mark()
+        async with started(tmp_path / "home", *reaching(own), mark=mark) as server:
+            await opens(server, "x.ipynb")
+            if runs:
+                assert "42" in await server.call("execute_code", code="6 * 7")
+            server.end_input()
+            assert await server.ended() == 0
+        await asyncio.to_thread(nothing_is_left, mark)
+    # One that a run needed is the notebook's; each start joins it, or the one before it was ended.
+    assert len(own.kernel_models()) <= int(runs)
+    assert len(own.sessions()) <= int(runs)
+
+
+async def test_an_agent_connects_to_another_server(
+    jupyter: JupyterServer, jupyter_servers: SharedServers, notebook: str, tmp_path: Path
+) -> None:
+    other = jupyter_servers["plain"]
+    write_notebook(other.root / "of-the-other.ipynb", "other = 'this'")
+    async with python_agent(jupyter_launch(tmp_path / "home", *reaching(jupyter))) as agent:
+        client = JupyterNotebookClient(agent, jupyter.root, notebook)
+        await client.open(notebook_name="first")
+        for url, token in [("http://127.0.0.1:1/", TOKEN), (other.url, "a-wrong-token")]:
+            given = {"jupyter_url": url, "jupyter_token": token}
+            answer = await agent.call("connect_to_jupyter", given)
+            assert answer.is_error and token not in answer.text
+        connected = await agent.call("connect_to_jupyter", {"jupyter_url": other.url, "jupyter_token": other.token})
+        assert not connected.is_error and other.token not in connected.text, connected.text
+        opened = await agent.call("use_notebook", {"notebook_path": "of-the-other.ipynb"})
+        assert "other = 'this'" in opened.text, opened.text
+        # The one that was open stays open under its name, on its own server.
+        assert "here = 'it is'" in (await agent.call("read_notebook", {"notebook_name": "first"})).text

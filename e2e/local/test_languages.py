@@ -1,0 +1,105 @@
+"""Which kernel a notebook gets: of two languages in one server, by name, by the notebook, by the project."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from e2e.support.agents.python_sdk import python_agent
+from e2e.support.home import Home
+from e2e.support.notebook_client import NotebookClient, id_in, notebook_client
+from e2e.support.notebook_files import printed, write
+from e2e.support.notebook_server import NotebookServer, notebook_server
+
+
+async def test_notebooks_of_two_languages_run_side_by_side(server: NotebookServer) -> None:
+    async with python_agent(server.url) as agent:
+        python, bash = (
+            NotebookClient(agent, server.root, "python.ipynb"),
+            NotebookClient(agent, server.root, "bash.ipynb"),
+        )
+        await python.create()
+        opened = await bash.create(kernel_name="bash")
+        assert "bash" in opened.text and "starts with the first run" in opened.text
+
+        for client, code, language in [
+            (python, "import sys; print('from', sys.implementation.name)", "cpython"),
+            (bash, "language=$0; echo from $(basename $BASH)", "bash"),
+        ]:
+            ran = await client.run(code)
+            assert f"from {language}" in ran.text
+            assert f"from {language}" in printed(client.cell(id_in(ran)))
+        assert "bash" in (await bash.run("echo $language")).text, "variables stay"
+
+        metadata = python.notebook()["metadata"]
+        assert metadata["kernelspec"]["name"] == "python3"
+        assert metadata["kernelspec"]["language"] == "python"
+        assert metadata["language_info"]["name"] == "python"
+        assert metadata["language_info"]["version"].startswith(f"{sys.version_info[0]}.")
+        metadata = bash.notebook()["metadata"]
+        assert metadata["kernelspec"] == {"name": "bash", "display_name": "Bash", "language": "bash"}
+        assert metadata["language_info"]["name"] == "bash"
+        assert metadata["language_info"]["file_extension"] == ".sh"
+
+        kernels = (await agent.call("list_kernels")).text
+        running, _, specs = kernels.partition("\n\n")
+        assert {"bash", "python3"} <= {line.split("\t")[1] for line in running.splitlines()}
+        assert {"bash", "python3", "failing"} <= {line.split("\t")[0] for line in specs.splitlines()}
+        assert sys.prefix in specs, "the environment that is activated"
+
+
+async def test_a_notebook_that_names_its_kernel_gets_it(server: NotebookServer, path: str) -> None:
+    async with notebook_client(server, path) as client:
+        await client.do("unuse_notebook")
+        metadata = '{"kernelspec": {"name": "bash", "display_name": "Bash", "language": "bash"}}'
+        cells = (
+            '[{"cell_type": "code", "id": "a", "metadata": {}, "source": [], "outputs": [], "execution_count": null}]'
+        )
+        text = f'{{"cells": {cells}, "metadata": {metadata}, "nbformat": 4, "nbformat_minor": 5}}'
+        client.file.write_text(text)
+        assert "bash" in (await client.open()).text
+        assert "hello from bash" in (await client.run("echo hello from $(basename $BASH)")).text
+
+
+async def test_an_error_of_another_language_is_an_error(server: NotebookServer, path: str) -> None:
+    async with python_agent(server.url) as agent:
+        client = NotebookClient(agent, server.root, path)
+        await client.create(kernel_name="bash")
+        assert "no-such-command" in await client.fails("execute_code", code="no-such-command")
+
+
+async def test_a_kernel_that_is_not_installed_is_refused_with_those_that_are(server: NotebookServer, path: str) -> None:
+    async with python_agent(server.url) as agent:
+        client = NotebookClient(agent, server.root, path)
+        told = await client.fails("use_notebook", notebook_path=path, mode="create", kernel_name="cobol")
+        assert "cobol" in told and "bash" in told and "python3" in told
+
+
+async def test_two_notebooks_can_share_a_kernel(server: NotebookServer, path: str) -> None:
+    async with notebook_client(server, path) as client:
+        await client.run("shared = 'seen by both'")
+        kernel = next(
+            line.split("\t")[2]
+            for line in (await client.agent.call("list_notebooks")).text.splitlines()
+            if line.startswith(f"{path}\t")
+        )
+        write(server.root / f"other-{path}", "shared")
+        other = NotebookClient(client.agent, server.root, f"other-{path}")
+        await other.open(kernel_id=kernel)
+        assert "seen by both" in (await other.do("execute_cell", cell_index=0)).text
+        fresh = await other.open(kernel_id="NEW")
+        assert kernel not in fresh.text
+        assert "NameError" in await other.fails("execute_cell", cell_index=0)
+
+
+async def test_the_environment_of_the_project_is_used(home: Home, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / ".venv"], check=True)
+    [packages] = (tmp_path / ".venv/lib").glob("python*/site-packages")
+    for package in next(Path(sys.prefix, "lib").glob("python*/site-packages")).iterdir():
+        (packages / package.name).symlink_to(package)
+    with notebook_server(tmp_path, home) as server:
+        async with notebook_client(server, "notebook.ipynb") as client:
+            assert f"{tmp_path}/.venv/bin/python" in (await client.open()).text, "it says which interpreter it is"
+            assert f"{tmp_path}/.venv'" in (await client.run("import sys; sys.prefix")).text
+        async with python_agent(server.url) as agent:
+            notebooks = (await agent.call("list_notebooks")).text
+            assert "notebook.ipynb" in notebooks and ".venv" not in notebooks

@@ -1,0 +1,79 @@
+"""What every driver of a client gives the tests, whichever SDK is below."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+from e2e.support.program import OPEN, TabAddress
+
+# How far, of how much, and a message.
+Progress = tuple[float, float | None, str | None]
+
+
+@dataclass
+class Answer:
+    """The result of a tool call as the client's SDK understood it."""
+
+    content: list[dict[str, Any]]
+    structured: Any = None
+    is_error: bool = False
+    meta: dict[str, Any] | None = None
+    progress: list[Progress] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(block["text"] for block in self.content if block["type"] == "text")
+
+    @property
+    def images(self) -> list[dict[str, Any]]:
+        return [block for block in self.content if block["type"] == "image"]
+
+
+class Agent(ABC):
+    """A connected MCP client."""
+
+    revision: str
+
+    def __init__(self) -> None:
+        self.changes = 0
+        # The progress of the call that was made last, while it goes on.
+        self.told: list[Progress] = []
+        self._changed = asyncio.Condition()
+
+    @abstractmethod
+    async def tools(self) -> list[dict[str, Any]]: ...
+
+    @abstractmethod
+    async def call(self, name: str, arguments: dict[str, Any] | None = None) -> Answer: ...
+
+    @abstractmethod
+    async def resources(self) -> list[dict[str, Any]]: ...
+
+    @abstractmethod
+    async def resource_templates(self) -> list[str]: ...
+
+    @abstractmethod
+    async def read_resource(self, uri: str) -> dict[str, Any]: ...
+
+    @abstractmethod
+    async def prompt(self, name: str, arguments: dict[str, str]) -> str: ...
+
+    async def tool_names(self) -> set[str]:
+        return {tool["name"] for tool in await self.tools()}
+
+    async def tab_address(self) -> TabAddress:
+        """Asks the program, started with --no-browser, where the tab shall go."""
+        answer = await self.call(OPEN, {"timeout_seconds": 0})
+        assert answer.structured == {"result": False}, answer
+        return TabAddress.told_in(answer.text)
+
+    async def note_change(self) -> None:
+        async with self._changed:
+            self.changes += 1
+            self._changed.notify_all()
+
+    async def told_of_a_change(self, since: int, *, within: float = 5) -> None:
+        """Waits until the client was told that the tools changed, after the `since` times before."""
+        async with self._changed, asyncio.timeout(within):
+            await self._changed.wait_for(lambda: self.changes > since)

@@ -1,0 +1,77 @@
+"""Cellbridge inside Jupyter servers: where its agents go, and which of the tests run there as well."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from e2e.support.jupyter_program import jupyter_program
+from e2e.support.jupyter_server import FORMS, JupyterServer
+from e2e.support.notebook_server import NotebookServer
+
+
+class Place(NamedTuple):
+    """A kind of server, and whether the program stands beside it or is a part of it."""
+
+    form: str
+    mode: str
+
+
+BESIDE = tuple(Place(form, "beside") for form in FORMS)
+INSIDE = Place("rtc", "inside")
+INSIDE_PLAIN = Place("plain", "inside")
+
+
+@dataclass
+class InsideServer:
+    """A server's own endpoint, for tests that also take the program at a server."""
+
+    url: str
+    root: Path
+
+
+def inside(server: JupyterServer) -> InsideServer:
+    return InsideServer(f"{server.url}mcp?token={server.token}", server.root)
+
+
+@contextmanager
+def program_at(server: JupyterServer, mode: str, home: Path) -> Iterator[NotebookServer | InsideServer]:
+    """The program at a server, or the one that is a part of it."""
+    if mode == "inside":
+        yield inside(server)
+        return
+    with jupyter_program(server, home) as program:
+        yield program
+
+
+def only_beside(why: str) -> pytest.MarkDecorator:
+    """Marks a test that has no meaning inside a server."""
+    return pytest.mark.only_beside(why)
+
+
+def ask(
+    server: JupyterServer, method: str, path: str = "mcp", token: str | None = None, **given: Any
+) -> httpx.Response:
+    """A request to the server without a client of the protocol; by default nobody's."""
+    headers = {"Accept": "application/json, text/event-stream", **given.pop("headers", {})}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    return httpx.request(method, server.url + path, headers=headers, timeout=30, **given)
+
+
+def call(server: JupyterServer, tool: str, token: str | None = None, **arguments: object) -> tuple[bool, str]:
+    """Calls a tool without the protocol: whether that succeeded, and what it told."""
+    body = {"tool_name": tool, "arguments": arguments}
+    answer = ask(server, "POST", "mcp/tools/call", token or server.token, json=body)
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    return told["success"], "\n".join(block["text"] for block in told["result"]["content"] if block["type"] == "text")
+
+
+def sockets(server: JupyterServer) -> list[Path]:
+    """The folders of the private sockets. With a home too deep for the name of a socket they would be elsewhere."""
+    return [*(server.home.folder / "tmp").glob("cellbridge-*")]

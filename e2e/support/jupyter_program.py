@@ -1,0 +1,128 @@
+"""The program as a client of Jupyter servers: over HTTP as a process of ours, on stdio as clients start it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from e2e.support.agents.answer import Answer
+from e2e.support.agents.python_sdk import Answerer, python_agent
+from e2e.support.home import Home, new_mark
+from e2e.support.jupyter_server import JupyterServer, jupyter_server
+from e2e.support.notebook_client import NotebookClient
+from e2e.support.notebook_files import Json
+from e2e.support.notebook_server import NotebookServer, running
+from e2e.support.processes import until
+from e2e.support.program import Launch
+from e2e.support.stdio_client import StdioClient, stdio_client
+
+# How soon a client must be answered that only says hello.
+AT_ONCE = 3.0
+COMMAND = ("jupyter", "--transport", "streamable-http", "--port", "0", "--insecure-mcp-noauth")
+
+
+def reaching(server: JupyterServer, url: str | None = None) -> tuple[str, ...]:
+    """The options that lead to a server, as the person would give them."""
+    return ("--jupyter-url", url or server.url, "--jupyter-token", server.token)
+
+
+@contextmanager
+def jupyter_program(
+    server: JupyterServer, home: Path, *options: str, url: str | None = None, environment: dict[str, str] | None = None
+) -> Iterator[NotebookServer]:
+    """The program at a server; its own home is empty, so nothing is found that was not given."""
+    given = (*reaching(server, url), *options)
+    home.mkdir(exist_ok=True)
+    with running(NotebookServer(server.root, Home(home), *given, command=COMMAND, environment=environment)) as program:
+        yield program
+
+
+def jupyter_launch(home: Path, *options: str, mark: str | None = None, **environment: str) -> Launch:
+    """How a client on stdio starts the program with options of a person's configuration."""
+    home.mkdir(exist_ok=True)
+    given = {**Home(home).environment(mark or new_mark()), **environment}
+    return Launch(options, given, command=("jupyter",), folder=home)
+
+
+class JupyterNotebookClient(NotebookClient):
+    """An agent at one notebook of a Jupyter server, which may be writing the file when an answer comes."""
+
+    async def check_file(self) -> None:
+        await until_on_disk(self, bool, "the file is whole")
+
+
+@asynccontextmanager
+async def jupyter_notebook(
+    program: NotebookServer, path: str, answer: Answerer | None = None, *, create: bool = True
+) -> AsyncIterator[NotebookClient]:
+    """An agent with a session of its own, at one notebook of the server, which has no cells if it is created."""
+    async with python_agent(program.url, answer=answer) as agent:
+        client = JupyterNotebookClient(agent, program.root, path)
+        opened = await (client.create() if create else client.open())
+        if create and "has 0 cells" not in opened.text:
+            # Jupyter's Y document of a notebook without cells begins with an empty one.
+            await client.do("delete_cell", cell_indices=[0])
+        yield client
+
+
+def is_on_disk(answer: Answer) -> bool:
+    """Whether the change that an answer is about is on disk; every such answer says so, one way or the other."""
+    saved, waits = "saved to disk" in answer.text, "NOT yet on disk" in answer.text
+    assert saved != waits, f"does not say whether it is on disk: {answer.text}"
+    return saved
+
+
+async def until_on_disk(client: NotebookClient, condition: Callable[[Json], object], what: str) -> None:
+    """Waits until something holds of the file, in which there is nothing for a moment while the server writes it."""
+
+    def holds() -> object:
+        try:
+            return condition(client.notebook())
+        except json.JSONDecodeError:
+            return False
+
+    await until(holds, what)
+
+
+@contextmanager
+def own_server(
+    folder: Path, form: str, *options: str, **given: object
+) -> Iterator[tuple[JupyterServer, NotebookServer]]:
+    """A server that a test may break, and the program at it."""
+    with (
+        jupyter_server(form, folder / "server", *options, **given) as server,
+        jupyter_program(server, folder / "home") as program,
+    ):
+        yield server, program
+
+
+async def succeeds(client: NotebookClient, tool: str, **given: object) -> None:
+    """Calls a tool until it succeeds: the server is on its way up."""
+    async with asyncio.timeout(60):
+        while (await client.call(tool, **given)).is_error:
+            await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def started(home: Path, *options: str, mark: str | None = None, **environment: str) -> AsyncIterator[StdioClient]:
+    """The program on stdio, which answers `initialize` and lists its tools at once."""
+    async with stdio_client(jupyter_launch(home, *options, mark=mark, **environment)) as server:
+        async with asyncio.timeout(AT_ONCE):
+            assert (await server.initialize())["serverInfo"]["name"] == "cellbridge"
+            assert len((await server.ask("tools/list", {}))["tools"]) > 20
+        yield server
+
+
+async def fails_in_a_line(server: StdioClient, tool: str = "list_notebooks", **given: object) -> str:
+    """A call that fails with one line."""
+    result = await server.ask("tools/call", {"name": tool, "arguments": given})
+    [block] = result["content"]
+    assert result["isError"], block
+    assert "\n" not in block["text"].strip(), f"more than one line: {block['text']}"
+    return block["text"]
+
+
+async def opens(server: StdioClient, notebook: str) -> None:
+    opened = await server.call("use_notebook", notebook_path=notebook)
+    assert "here = 'it is'" in opened, opened

@@ -1,0 +1,243 @@
+"""A real Jupyter server on loopback, in one of three forms; it can be killed and started again on the same port."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from e2e.support.home import Home, new_mark
+from e2e.support.notebook_files import Json
+from e2e.support.processes import end_server, kernels, obey_permissions
+from e2e.support.program import REPOSITORY
+
+# Without anything for working together, with jupyter-collaboration, with jupyter-server-documents.
+FORMS = ("plain", "rtc", "jsd")
+LIVE_FORMS = ("rtc", "jsd")
+JUPYTER_CONFIG = Path(__file__).parent / "jupyter_config"
+TOKEN = "e2e-token-of-the-jupyter-server"
+
+_STARTING = 60.0
+_ENDING = 20.0
+
+_worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_ports = count(20_000 + 1_000 * _worker)
+
+
+def interpreter(form: str) -> Path:
+    """The Python whose environment holds the server."""
+    default = REPOSITORY / f"target/e2e/jupyter-{form}/bin/python"
+    path = Path(os.environ.get(f"CELLBRIDGE_E2E_JUPYTER_{form.upper()}", default)).absolute()
+    assert path.is_file(), f"{path} is missing: `cargo xtask e2e` provides it"
+    return path
+
+
+def free_port() -> int:
+    """A port that is not given away: below those that the system hands out, and not of another worker's range."""
+    while True:
+        port = next(_ports)
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
+
+
+class JupyterServer:
+    """A server with a root folder and a home of its own."""
+
+    def __init__(
+        self,
+        form: str,
+        folder: Path,
+        *options: str,
+        token: str = TOKEN,
+        base_url: str = "/",
+        limits: Callable[[], None] | None = None,
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        self.form = form
+        self.token = token
+        self.base_url = base_url
+        self.options = options
+        self.limits = limits
+        self.port = free_port()
+        self.root = folder / "root"
+        self.root.mkdir(parents=True)
+        self.home = Home(folder / "home")
+        self.home.folder.mkdir()
+        self.mark = new_mark()
+        self.log = folder / "server.log"
+        self._environment = environment or {}
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}{self.base_url}"
+
+    @property
+    def runtime(self) -> Path:
+        """Where the server says that it runs."""
+        return self.home.folder / "jupyter-runtime"
+
+    @property
+    def kernels(self) -> list[int]:
+        """The processes of its kernels."""
+        return kernels(self.mark)
+
+    def start(self) -> None:
+        """Starts the server, and waits until it answers."""
+        self.launch()
+        self.wait()
+
+    def launch(self) -> None:
+        """Starts the server, and waits for nothing."""
+        assert self.process is None or self.process.poll() is not None, "the server runs"
+        python = interpreter(self.form)
+        settings = {
+            "ServerApp.ip": "127.0.0.1",
+            "ServerApp.port": self.port,
+            "ServerApp.port_retries": 0,
+            "ServerApp.base_url": self.base_url,
+            "ServerApp.open_browser": False,
+            "ServerApp.root_dir": self.root,
+            "IdentityProvider.token": self.token,
+            # Everybody in a room has a name of this, and none of the person who runs the tests.
+            "LabApp.news_url": "",
+            "LabApp.check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
+        }
+        command = [str(python), "-m", "jupyterlab", "--allow-root"]
+        command += [f"--{name}={value}" for name, value in settings.items()]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*command, *self.options],
+                cwd=self.root,
+                env={**os.environ, **self.home.environment(self.mark), **_activated(python), **self._environment},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=self._prepare,
+            )
+
+    def _prepare(self) -> None:
+        obey_permissions()
+        if self.limits:
+            self.limits()
+
+    def wait(self) -> None:
+        """Waits until the server answers."""
+        assert self.process
+        end = time.monotonic() + _STARTING
+        while True:
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < end, f"the server did not answer: {self.log.read_text()}"
+            try:
+                if self.ask("GET", "api/status").is_success:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.05)
+
+    def kill(self) -> None:
+        """Ends the server as a power cut would."""
+        assert self.process
+        self.process.kill()
+        self.process.wait(_ENDING)
+
+    def restart(self, *options: str) -> None:
+        """Starts a killed server again, on the same port and files."""
+        self.options = (*self.options, *options)
+        self.start()
+
+    def stop(self) -> None:
+        """Ends the server as its owner does, and whatever a killed one left."""
+        end_server(self.process, self.mark, _ENDING)
+
+    def ask(self, method: str, path: str, body: Any = None, **given: Any) -> httpx.Response:
+        """A request as the person's own client makes it."""
+        headers = {"Authorization": f"token {self.token}"}
+        return httpx.request(method, self.url + path, headers=headers, json=body, timeout=30, **given)
+
+    def get(self, path: str) -> Any:
+        answer = self.ask("GET", path)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def sessions(self) -> list[Json]:
+        return self.get("api/sessions")
+
+    def session_of(self, path: str) -> Json:
+        """The one session of a notebook."""
+        [found] = [each for each in self.sessions() if each["path"] == path]
+        return found
+
+    def start_session(self, path: str, kernel_name: str = "python3") -> Json:
+        """Opens a notebook with a kernel as JupyterLab does."""
+        body = {"path": path, "name": Path(path).name, "type": "notebook", "kernel": {"name": kernel_name}}
+        answer = self.ask("POST", "api/sessions", body)
+        assert answer.status_code == 201, answer.text
+        return answer.json()
+
+    def kernel_models(self) -> list[Json]:
+        return self.get("api/kernels")
+
+    def contents(self, path: str) -> Json:
+        """A notebook as the contents API tells it, which for a moment is nothing while the server writes the file."""
+        end = time.monotonic() + _STARTING
+        while True:
+            answer = self.ask("GET", f"api/contents/{quote(path)}")
+            if answer.is_success:
+                return answer.json()["content"]
+            assert "Unreadable Notebook" in answer.text and time.monotonic() < end, answer.text
+
+    def end_kernels(self) -> None:
+        """Ends all sessions and kernels."""
+        for session in self.sessions():
+            self.ask("DELETE", f"api/sessions/{session['id']}")
+        for kernel in self.kernel_models():
+            self.ask("DELETE", f"api/kernels/{kernel['id']}")
+
+
+def _activated(python: Path) -> dict[str, str]:
+    """What differs for a process of the server's environment; nothing of the tests' own settings."""
+    programs = python.parent
+    return {
+        "PATH": f"{programs}{os.pathsep}{Path(sys.prefix) / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "VIRTUAL_ENV": str(programs.parent),
+        "JUPYTER_PREFER_ENV_PATH": "1",
+    }
+
+
+@contextmanager
+def jupyter_server(form: str, folder: Path, *options: str, **given: Any) -> Iterator[JupyterServer]:
+    """A server that answers."""
+    server = JupyterServer(form, folder, *options, **given)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+class SharedServers:
+    """One server of each form, started when it is first asked for."""
+
+    def __init__(self, make_folder: Callable[[str], Path]) -> None:
+        self._make_folder = make_folder
+        self._servers: dict[str, JupyterServer] = {}
+
+    def __getitem__(self, form: str) -> JupyterServer:
+        if form not in self._servers:
+            server = JupyterServer(form, self._make_folder(form))
+            self._servers[form] = server
+            server.start()
+        return self._servers[form]
+
+    def stop(self) -> None:
+        for server in self._servers.values():
+            server.stop()

@@ -1,0 +1,138 @@
+"""An agent at one notebook of a folder. What must hold of every answer is checked on each."""
+
+import asyncio
+import base64
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from e2e.support.agents.answer import Agent, Answer
+from e2e.support.agents.python_sdk import Answerer, python_agent
+from e2e.support.notebook_files import Json, cell, read_valid
+from e2e.support.notebook_server import NotebookServer
+
+BUDGET = 20_000
+IMAGES = 4
+TIMEOUT = 60.0
+
+# Tools that act on no notebook, or on a run whose notebook is known.
+_WITHOUT_A_NOTEBOOK = {"list_files", "list_notebooks", "list_kernels", "get_run", "answer_input"}
+_READS = {"get_run", "list_files", "list_kernels", "list_notebooks", "read_cell", "read_notebook", "search_notebook"}
+_MAGIC = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
+_ENCODED = re.compile(r"[A-Za-z0-9+/]{2000}")
+
+
+class NotebookClient:
+    """Calls tools for the notebook at `path`, which every call names."""
+
+    def __init__(self, agent: Agent, root: Path, path: str) -> None:
+        self.agent = agent
+        self.root = root
+        self.path = path
+
+    @property
+    def file(self) -> Path:
+        return self.root / self.path
+
+    async def call(self, tool: str, **given: Any) -> Answer:
+        if tool not in _WITHOUT_A_NOTEBOOK:
+            given.setdefault("notebook_name", self.path)
+        async with asyncio.timeout(TIMEOUT):
+            answer = await self.agent.call(tool, given)
+        budget = max(int(given.get("max_characters", BUDGET)), BUDGET)
+        _check(answer, budget)
+        return answer
+
+    async def do(self, tool: str, **given: Any) -> Answer:
+        """A call that succeeds; whatever it changed, the file is valid."""
+        answer = await self.call(tool, **given)
+        assert not answer.is_error, f"{tool}({given}): {answer.text}"
+        if tool not in _READS and self.file.exists():
+            await self.check_file()
+        return answer
+
+    async def check_file(self) -> None:
+        read_valid(self.file)
+
+    async def fails(self, tool: str, **given: Any) -> str:
+        """A call that fails the way a model sees; what it is told."""
+        answer = await self.call(tool, **given)
+        assert answer.is_error, f"{tool}({given}) succeeded: {answer.text}"
+        return answer.text
+
+    async def create(self, **given: Any) -> Answer:
+        return await self.do("use_notebook", notebook_path=self.path, mode="create", **given)
+
+    async def open(self, **given: Any) -> Answer:
+        return await self.do("use_notebook", notebook_path=self.path, **given)
+
+    async def insert(self, source: str, cell_type: str = "code", cell_index: int = -1, **given: Any) -> str:
+        """The id of the new cell."""
+        given = {"cell_index": cell_index, "cell_type": cell_type, "cell_source": source, **given}
+        return id_in(await self.do("insert_cell", **given))
+
+    async def run(self, source: str, **given: Any) -> Answer:
+        """A new cell that ends well."""
+        return await self.do("insert_execute_code_cell", cell_index=-1, cell_source=source, **given)
+
+    async def begin(self, source: str, **given: Any) -> str:
+        """A new cell that the kernel works on; the id of its run."""
+        run = run_in(await self.run(source, timeout=0.1, **given))
+        async with asyncio.timeout(TIMEOUT):
+            while "[QUEUED" in (await self.do("get_run", run_id=run, wait_seconds=0.05)).text:
+                pass
+        return run
+
+    async def wait(self, run: str, **given: Any) -> Answer:
+        """Waits for the end of a run."""
+        return await self.do("get_run", run_id=run, wait_seconds=50, **given)
+
+    def notebook(self) -> Json:
+        """What is on disk now."""
+        return read_valid(self.file)
+
+    def cell(self, reference: str | int) -> Json:
+        return cell(self.notebook(), reference)
+
+
+def _check(answer: Answer, budget: int) -> None:
+    assert answer.structured is None, "text is sent once"
+    assert len(answer.images) <= IMAGES
+    # A little is added for the lines that say what was left out.
+    assert len(answer.text) <= budget + 1000, f"{len(answer.text)} characters"
+    assert not _ENCODED.search(answer.text), "encoded bytes in a text"
+    for image in answer.images:
+        assert base64.b64decode(image["data"]).startswith(_MAGIC[image["mimeType"]])
+
+
+def id_in(answer: Answer) -> str:
+    """The id of the cell that an answer is about."""
+    found = re.search(r"\bid ([\w-]+)", answer.text)
+    assert found, answer.text
+    return found[1]
+
+
+def run_in(answer: Answer) -> str:
+    """The id of the run that an answer is about."""
+    found = re.search(r"\brun (r\d+)", answer.text)
+    assert found, answer.text
+    return found[1]
+
+
+@asynccontextmanager
+async def notebook_client(
+    server: NotebookServer, path: str, answer: Answerer | None = None
+) -> AsyncIterator[NotebookClient]:
+    """A Python agent with a session of its own at a server, and a notebook that it makes."""
+    async with python_agent(server.url, answer=answer) as agent:
+        client = NotebookClient(agent, server.root, path)
+        await client.create()
+        yield client
+
+
+def gate(client: NotebookClient, name: str = "gate") -> tuple[Path, str]:
+    """A file that is not there yet, and code that waits until it is."""
+    path = client.file.with_suffix(f".{name}")
+    return path, f"import pathlib, time\nwhile not pathlib.Path({path.name!r}).exists(): time.sleep(0.01)"

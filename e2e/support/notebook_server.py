@@ -1,0 +1,110 @@
+"""The program as the notebook server of a folder: over HTTP as a process of ours, on stdio as clients start it."""
+
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from e2e.support.home import Home, new_mark
+from e2e.support.processes import command_lines, kernels, marked, obey_permissions
+from e2e.support.program import Launch, program
+
+STARTING = 10.0
+ENDING = 15.0
+
+# Serves the notebooks of the folder it is started in.
+_FOLDER = ("--transport", "streamable-http", "--port", "0", "--no-token", "--no-browser")
+
+
+class NotebookServer:
+    """The program serving the notebooks of a folder over HTTP."""
+
+    def __init__(
+        self,
+        root: Path,
+        home: Home,
+        *options: str,
+        command: tuple[str, ...] = _FOLDER,
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        self.root = root
+        self.mark = new_mark()
+        self.said: list[str] = []
+        self._endpoint = ""
+        self._told = threading.Event()
+        self.process = subprocess.Popen(
+            [program(), *command, *options],
+            cwd=root,
+            env={**home.environment(self.mark), **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=obey_permissions,
+        )
+        self._listening = threading.Thread(target=self._listen, daemon=True)
+        self._listening.start()
+
+    @property
+    def url(self) -> str:
+        assert self._told.wait(STARTING) and self._endpoint, f"the program told no endpoint: {self.said}"
+        return self._endpoint
+
+    @property
+    def kernels(self) -> list[int]:
+        return kernels(self.mark)
+
+    def _listen(self) -> None:
+        assert self.process.stderr
+        for line in self.process.stderr:
+            self.said.append(line.rstrip())
+            found = re.search(r"MCP endpoint (http://\S+)", line)
+            if found:
+                self._endpoint = found[1]
+                self._told.set()
+        self._told.set()
+
+    def ended(self) -> int:
+        """Waits for the end; the exit code."""
+        code = self.process.wait(ENDING)
+        self._listening.join(ENDING)
+        return code
+
+
+@contextmanager
+def notebook_server(root: Path, home: Home, *options: str) -> Iterator[NotebookServer]:
+    """Starts the program for the notebooks of a folder."""
+    with running(NotebookServer(root, home, *options)) as server:
+        yield server
+
+
+@contextmanager
+def running(server: NotebookServer) -> Iterator[NotebookServer]:
+    """Sees that the program ends when asked to and leaves no process behind."""
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.process.terminate()
+        try:
+            server.ended()
+        except subprocess.TimeoutExpired:
+            server.process.kill()
+            raise AssertionError(f"the program did not end within {ENDING} s of SIGTERM: {server.said}") from None
+        nothing_is_left(server.mark)
+
+
+def nothing_is_left(mark: str) -> None:
+    """Waits until all that the program started is gone."""
+    end = time.monotonic() + ENDING
+    while left := marked(mark):
+        assert time.monotonic() < end, f"left behind: {command_lines(left)}"
+        time.sleep(0.02)
+
+
+def launch(root: Path, home: Home, *options: str, mark: str | None = None) -> Launch:
+    """How a client on stdio starts the program for a folder."""
+    environment = home.environment(mark or new_mark())
+    return Launch(("--no-browser", *options), environment, command=(), folder=root)

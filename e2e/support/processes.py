@@ -1,0 +1,101 @@
+"""What /proc tells of the program, of its kernels, and of all that they started."""
+
+import asyncio
+import ctypes
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from e2e.support.home import MARK
+
+MEGABYTE = 1 << 20
+
+_PR_CAPBSET_DROP = 24
+_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 1, 2
+
+
+def marked(mark: str) -> list[int]:
+    """The living processes that inherited `mark`, however they were started and whoever their parent is now."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+        except OSError:
+            # It ended meanwhile, or belongs to somebody else.
+            continue
+    return found
+
+
+def kernels(mark: str) -> list[int]:
+    """Those of `marked` that are kernels of Python."""
+    return [process for process in marked(mark) if b"ipykernel_launcher" in _command(process)]
+
+
+def command_lines(processes: list[int]) -> list[str]:
+    """For messages of failed tests."""
+    return [f"{process}: {_command(process).replace(bytes(1), b' ').decode()}" for process in processes]
+
+
+def _command(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+async def until(condition: Callable[[], object], what: str, within: float = 30) -> None:
+    """Waits until something holds that only looking can tell."""
+    try:
+        async with asyncio.timeout(within):
+            while not condition():
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        raise AssertionError(f"not within {within} s: {what}") from None
+
+
+class Memory:
+    """The growth of a process above what it held when this was made."""
+
+    def __init__(self, process: int) -> None:
+        self._status = Path(f"/proc/{process}/status")
+        # 5 sets the high-water mark back to what is held now.
+        Path(f"/proc/{process}/clear_refs").write_text("5")
+        self._idle = self._read("VmRSS")
+
+    @property
+    def peak(self) -> int:
+        """In bytes."""
+        return self._read("VmHWM") - self._idle
+
+    def _read(self, name: str) -> int:
+        found = re.search(rf"^{name}:\s+(\d+) kB$", self._status.read_text(), re.MULTILINE)
+        assert found, f"no {name} in {self._status}"
+        return int(found[1]) * 1024
+
+
+def obey_permissions() -> None:
+    """Makes files that forbid reading or writing forbid it even where the tests run as root."""
+    for capability in (_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH):
+        # Whoever is not root has no capability to drop.
+        ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+def end_server(process: subprocess.Popen[bytes] | None, mark: str, within: float) -> None:
+    """Ends a server as its owner does, and whatever it left that bears the mark."""
+    if process and process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(within)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(within)
+    for left in marked(mark):
+        try:
+            os.kill(left, signal.SIGKILL)
+        except ProcessLookupError:
+            continue

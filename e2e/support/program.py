@@ -1,0 +1,106 @@
+"""The program under test: how the tests start it, and what it tells a person."""
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+
+NOTEBOOK_TOOLS = {
+    "add_code_cell",
+    "add_text_cell",
+    "delete_cell",
+    "get_cells",
+    "move_cell",
+    "run_code_cell",
+    "update_cell",
+}
+OPEN = "open_colab_browser_connection"
+CALL = "call_colab_tool"
+TOOLS_WITHOUT_A_PAGE = NOTEBOOK_TOOLS | {OPEN, CALL}
+
+_ADDRESS = re.compile(r"https://\S+#mcpProxyToken=(?P<token>[\w-]+)&mcpProxyPort=(?P<port>\d+)")
+
+
+def program() -> str:
+    path = Path(os.environ.get("CELLBRIDGE_BIN", REPOSITORY / "target/debug/cellbridge"))
+    assert path.is_file(), f"{path} is missing: `cargo build` first, or set CELLBRIDGE_BIN"
+    return str(path.absolute())
+
+
+@dataclass
+class Launch:
+    """How a client that starts servers itself starts the program."""
+
+    options: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ("colab",)
+    folder: Path | None = None
+
+    @property
+    def arguments(self) -> list[str]:
+        return [*self.command, *self.options]
+
+
+@dataclass
+class TabAddress:
+    """Where a Colab tab finds the program."""
+
+    url: str
+    token: str
+    port: int
+
+    @classmethod
+    def told_in(cls, text: str) -> "TabAddress":
+        found = _ADDRESS.search(text)
+        assert found, f"no address for the tab in {text!r}"
+        assert f"{found['token']}&{found['port']}" in text.replace(found[0], ""), "no line for Colab's own dialog"
+        return cls(found[0], found["token"], int(found["port"]))
+
+
+@dataclass
+class HttpProgram:
+    """The program serving agents over HTTP."""
+
+    url: str
+    said: list[str]
+
+
+@asynccontextmanager
+async def serving_http(*options: str) -> AsyncIterator[HttpProgram]:
+    """Starts the program on any free port, and sees that it ends when asked to."""
+    command = [program(), "colab", "--transport", "streamable-http", "--port", "0", *options]
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    said: list[str] = []
+    url = asyncio.get_running_loop().create_future()
+    listening = asyncio.create_task(_listen(process, said, url))
+    try:
+        yield HttpProgram(await asyncio.wait_for(url, 10), said)
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), 10)
+        except TimeoutError:
+            process.kill()
+            raise AssertionError("the program did not end within 10 s of SIGTERM") from None
+        await listening
+
+
+async def _listen(process: asyncio.subprocess.Process, said: list[str], url: asyncio.Future[str]) -> None:
+    assert process.stderr
+    async for line in process.stderr:
+        said.append(line.decode().rstrip())
+        found = re.search(r"MCP endpoint (http://\S+)", said[-1])
+        if found and not url.done():
+            url.set_result(found[1])
+    if not url.done():
+        url.set_exception(AssertionError(f"the program ended without an endpoint: {said}"))

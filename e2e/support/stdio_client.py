@@ -1,0 +1,77 @@
+"""The program on stdio as a process of ours: JSON-RPC by hand, where a client would clean up what the program must."""
+
+import asyncio
+import itertools
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from e2e.support.processes import obey_permissions
+from e2e.support.program import Launch, program
+
+LARGEST_LINE = 1 << 24
+
+
+class StdioClient:
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self._numbers = itertools.count(1)
+
+    async def initialize(self) -> dict[str, Any]:
+        given = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bare", "version": "1"}}
+        result = await self.ask("initialize", given)
+        self.tell("notifications/initialized", {})
+        return result
+
+    async def call(self, tool: str, **given: Any) -> str:
+        """Calls a tool; the text of its answer."""
+        result = await self.ask("tools/call", {"name": tool, "arguments": given})
+        return "\n".join(block.get("text", "") for block in result["content"])
+
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        number = next(self._numbers)
+        self._say({"id": number, "method": method, "params": params})
+        assert self.process.stdout
+        async with asyncio.timeout(60):
+            while True:
+                line = await self.process.stdout.readline()
+                assert line, "the program ended"
+                said = json.loads(line)
+                if said.get("id") == number:
+                    return said["result"]
+
+    def tell(self, method: str, params: dict[str, Any]) -> None:
+        self._say({"method": method, "params": params})
+
+    def end_input(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+
+    async def ended(self) -> int:
+        async with asyncio.timeout(15):
+            return await self.process.wait()
+
+    def _say(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+
+@asynccontextmanager
+async def stdio_client(launch: Launch) -> AsyncIterator[StdioClient]:
+    process = await asyncio.create_subprocess_exec(
+        *[program(), *launch.arguments],
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        limit=LARGEST_LINE,
+        cwd=launch.folder,
+        env=launch.environment,
+        preexec_fn=obey_permissions,
+    )
+    try:
+        yield StdioClient(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
