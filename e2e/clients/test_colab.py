@@ -63,7 +63,7 @@ async def connected(sdk: Sdk, transport: str) -> AsyncIterator[Agent]:
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 @pytest.mark.parametrize("sdk", SDKS.values(), ids=SDKS)
-async def test_a_client_uses_the_tools_of_a_page_that_comes_and_goes(sdk: Sdk, transport: str) -> None:
+async def test_a_client_uses_a_page_s_tools_while_it_is_connected(sdk: Sdk, transport: str) -> None:
     async with connected(sdk, transport) as agent:
         assert agent.revision == sdk.revision
         assert await agent.tool_names() == TOOLS_WITHOUT_A_PAGE
@@ -114,7 +114,7 @@ async def _uses_the_page(agent: Agent) -> None:
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
-async def test_a_call_that_the_agent_gives_up_is_cancelled_at_the_page_once(mode: str, transport: str) -> None:
+async def test_a_cancelled_call_is_cancelled_once_at_the_page(mode: str, transport: str) -> None:
     async with connected(Sdk(python_agent, mode, mode), transport) as agent:
         async with tab_socket(await agent.tab_address(), PAGE) as tab:
             assert (await agent.call(OPEN)).structured == {"result": True}

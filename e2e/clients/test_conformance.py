@@ -94,7 +94,7 @@ THROUGH_THE_BRIDGE = {
 
 
 @pytest.mark.parametrize("revision", ALONE)
-async def test_the_program_alone_fails_only_what_the_baseline_names(revision: str, tmp_path: Path) -> None:
+async def test_without_a_page_only_the_baseline_fails(revision: str, tmp_path: Path) -> None:
     async with serving_http(*OPTIONS) as server:
         verdict = await suite(server.url, revision, f"baseline-{revision}.yml", tmp_path)
     assert verdict.code == 0, verdict.output
@@ -110,7 +110,7 @@ def open_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterSer
 
 @pytest.mark.parametrize("mode", ["beside", "inside"])
 @pytest.mark.parametrize("revision", ALONE)
-async def test_at_a_jupyter_server_only_the_same_fails_beside_and_inside(
+async def test_with_a_jupyter_server_only_the_baseline_fails(
     revision: str, mode: str, open_server: JupyterServer, tmp_path: Path
 ) -> None:
     with program_at(open_server, mode, tmp_path / "home") as server:
@@ -120,7 +120,7 @@ async def test_at_a_jupyter_server_only_the_same_fails_beside_and_inside(
 
 
 @pytest.mark.parametrize("revision", ALONE)
-async def test_a_page_s_tools_pass_through_the_bridge(revision: str, tmp_path: Path) -> None:
+async def test_the_suite_passes_through_the_bridge_to_a_page(revision: str, tmp_path: Path) -> None:
     async with serving_http(*OPTIONS) as server, python_agent(server.url) as agent:
         async with tab_socket(await agent.tab_address(), FIXTURE_TOOLS) as page:
             assert (await agent.call(OPEN)).structured == {"result": True}

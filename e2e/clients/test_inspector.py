@@ -44,7 +44,7 @@ SHOUT = Tool({"name": "page_shout", "description": "Shouts", "inputSchema": SCHE
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_over_stdio_it_lists_the_tools_and_sees_the_error_of_a_call_without_a_page(era: str) -> None:
+async def test_stdio_lists_tools_and_reports_a_call_without_a_page(era: str) -> None:
     server = (program(), "colab", "--no-browser", "--protocol-era", era)
     code, listed, error = await inspector(*server, "--method", "tools/list")
     assert code == 0, error
@@ -56,7 +56,7 @@ async def test_over_stdio_it_lists_the_tools_and_sees_the_error_of_a_call_withou
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_over_http_it_calls_a_tool_of_the_page(era: str) -> None:
+async def test_http_calls_a_tool_of_the_page(era: str) -> None:
     async with serving_http("--no-browser") as server, python_agent(server.url) as agent:
         async with tab_socket(await agent.tab_address(), [SHOUT]):
             assert (await agent.call(OPEN)).structured == {"result": True}
@@ -75,7 +75,7 @@ async def _calls_over_http(server: HttpProgram, era: str) -> None:
     assert called["result"]["content"] == [{"type": "text", "text": "LOUD"}]
 
 
-async def test_the_token_opens_the_http_endpoint_in_a_header_too() -> None:
+async def test_http_accepts_the_token_in_a_header() -> None:
     async with serving_http("--no-browser", "--token", "a-token-for-this-test") as server:
         target = ("--server-url", server.url, "--transport", "http", "--method", "tools/list")
         code, listed, error = await inspector(*target, "--header", "Authorization: Bearer a-token-for-this-test")

@@ -63,7 +63,7 @@ async def working(
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 @pytest.mark.parametrize("sdk", SDKS.values(), ids=SDKS)
-async def test_a_client_makes_edits_and_runs_a_notebook(
+async def test_a_client_creates_edits_and_runs_a_notebook(
     sdk: Sdk, transport: str, server: NotebookServer, home: Home, tmp_path: Path
 ) -> None:
     async with working(sdk, transport, server, home, tmp_path) as client:
@@ -177,7 +177,7 @@ async def test_opened_notebooks_are_listed_as_resources(server: NotebookServer, 
 
 
 @pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
-async def test_a_subscriber_is_told_what_another_program_changes(server: NotebookServer, path: str) -> None:
+async def test_a_subscriber_is_notified_of_another_program_s_changes(server: NotebookServer, path: str) -> None:
     write(server.root / path, "a")
     async with python_agent(server.url) as agent:
         await agent.subscribe(f"notebook://{path}")
@@ -187,7 +187,7 @@ async def test_a_subscriber_is_told_what_another_program_changes(server: Noteboo
         assert "of another program" in (await agent.read_resource(f"notebook://{path}"))["text"]
 
 
-async def test_the_names_that_published_prompts_use_still_work(server: NotebookServer, path: str) -> None:
+async def test_tool_names_of_published_prompts_still_work(server: NotebookServer, path: str) -> None:
     async with python_agent(server.url) as agent:
         client = NotebookClient(agent, server.root, path)
         await client.do("connect_notebook", notebook_path=path, mode="create")
@@ -208,7 +208,7 @@ async def test_the_names_that_published_prompts_use_still_work(server: NotebookS
         assert not {"list_cells", "connect_notebook"} & await agent.tool_names(), "older names are not listed"
 
 
-async def test_arguments_are_read_as_clients_are_known_to_send_them(server: NotebookServer, path: str) -> None:
+async def test_arguments_are_accepted_in_the_forms_that_clients_send(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         for index in range(5):
             await client.do("insert_cell", cell_index=str(index), cell_type="code", cell_source=f"{index}")

@@ -41,7 +41,7 @@ async def test_a_reloaded_tab_gets_a_session_of_its_own_and_works(page_port: int
             assert transcript[:3] == HELLO
 
 
-async def test_a_second_tab_is_turned_away_and_the_first_works_on(page_port: int) -> None:
+async def test_a_second_tab_is_refused_and_the_first_keeps_working(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person() as person:
             url = (await agent.tab_address()).url
@@ -56,7 +56,7 @@ async def test_a_second_tab_is_turned_away_and_the_first_works_on(page_port: int
             await first.says("Connected")
 
 
-async def test_a_tab_that_comes_after_the_time_out_is_welcome(page_port: int) -> None:
+async def test_a_tab_can_connect_after_the_timeout(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser", "--connect-timeout", "2"))) as agent:
         address = await agent.tab_address()
         began = time.monotonic()
@@ -77,7 +77,7 @@ async def test_a_tab_that_comes_after_the_time_out_is_welcome(page_port: int) ->
             assert printed(await ColabClient(agent).run_code("print('late')")) == "late\n"
 
 
-async def test_the_end_of_the_agent_closes_the_tab_s_connection_in_order(page_port: int) -> None:
+async def test_the_tab_s_connection_is_closed_cleanly_when_the_agent_exits(page_port: int) -> None:
     async with chromium(page_port) as browser, browser.person() as person:
         async with python_agent(Launch(("--no-browser",))) as agent:
             tab = await person.connect((await agent.tab_address()).url)
@@ -85,7 +85,7 @@ async def test_the_end_of_the_agent_closes_the_tab_s_connection_in_order(page_po
         assert (await tab.history())[-1]["code"] == 1000
 
 
-async def test_another_tab_may_follow_one_that_left(page_port: int) -> None:
+async def test_another_tab_can_connect_after_one_left(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person() as person:
             url = (await agent.tab_address()).url
@@ -115,7 +115,7 @@ async def _kill(browser: Chromium, _: Tab) -> None:
 
 
 @pytest.mark.parametrize("lose", [_close, _crash, _kill], ids=["closed", "crashed", "browser-killed"])
-async def test_a_call_whose_tab_dies_is_answered_at_once(
+async def test_a_call_ends_at_once_when_its_tab_crashes(
     page_port: int, lose: Callable[[Chromium, Tab], Awaitable[None]]
 ) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
@@ -136,7 +136,7 @@ async def test_a_call_whose_tab_dies_is_answered_at_once(
             await agent.told_of_a_change(before)
 
 
-async def test_an_agent_that_gives_up_interrupts_the_cell(page_port: int) -> None:
+async def test_cancelling_a_call_interrupts_the_cell(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person() as person:
             tab = await person.connect((await agent.tab_address()).url)

@@ -46,7 +46,7 @@ async def test_cells_are_added_edited_run_and_read(page_port: int, strict: bool,
             assert await tab.page.locator("#notebook pre").count() == 1
 
 
-async def test_the_page_s_own_words_reach_the_agent(page_port: int) -> None:
+async def test_the_page_s_error_messages_reach_the_agent(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person() as person:
             tab = await person.connect((await agent.tab_address()).url)

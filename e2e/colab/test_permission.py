@@ -15,7 +15,7 @@ TIMEOUT = 13
 """Seconds that the prompt stays open: more than the ten after which the original hangs up."""
 
 
-async def test_without_the_permission_the_tab_cannot_connect_and_the_agent_learns_why(page_port: int) -> None:
+async def test_without_permission_the_tab_cannot_connect_and_the_agent_is_told_why(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person(granted=False) as person:
             tab = await person.open((await agent.tab_address()).url)
@@ -52,7 +52,7 @@ async def test_a_prompt_accepted_late_connects_the_same_socket(page_port: int) -
             assert printed(await ColabClient(agent).run_code("print('patient')")) == "patient\n"
 
 
-async def test_a_prompt_answered_with_block_is_told_apart_from_one_that_is_open(page_port: int) -> None:
+async def test_a_blocked_prompt_differs_from_an_open_one(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, desktop() as screen:
         async with chromium(page_port, display=screen.display) as browser, browser.person(granted=False) as person:
             tab = await person.open((await agent.tab_address()).url)

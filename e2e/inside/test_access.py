@@ -49,7 +49,7 @@ def _session(server: JupyterServer, token: str) -> str:
 
 
 @pytest.mark.parametrize(("method", "path", "body"), ENDPOINTS)
-def test_nobody_gets_in_without_the_token(method: str, path: str, body: object, jupyter: JupyterServer) -> None:
+def test_requests_without_the_token_are_refused(method: str, path: str, body: object, jupyter: JupyterServer) -> None:
     given = {"json": body} if body else {}
     for token in [None, "wrong"]:
         assert ask(jupyter, method, path, token, **given).status_code in {401, 403}
@@ -57,7 +57,7 @@ def test_nobody_gets_in_without_the_token(method: str, path: str, body: object, 
 
 
 @pytest.mark.parametrize(("method", "path", "body"), [each for each in ENDPOINTS if each[1] != "mcp"])
-def test_whoever_has_the_token_gets_in(method: str, path: str, body: object, jupyter: JupyterServer) -> None:
+def test_requests_with_the_token_are_accepted(method: str, path: str, body: object, jupyter: JupyterServer) -> None:
     given = {"json": body} if body else {}
     for scheme in ["token", "Bearer", "bearer"]:
         answer = ask(jupyter, method, path, headers={"Authorization": f"{scheme} {jupyter.token}"}, **given)
@@ -76,7 +76,7 @@ def test_a_session_needs_the_token_in_each_request(jupyter: JupyterServer) -> No
     assert ask(jupyter, "POST", token=jupyter.token, json=TOOLS, headers=session).status_code == 404
 
 
-def test_a_login_cookie_lets_pages_in_that_know_the_token_against_forgery(jupyter: JupyterServer) -> None:
+def test_a_login_cookie_needs_the_xsrf_token(jupyter: JupyterServer) -> None:
     with httpx.Client(base_url=jupyter.url, timeout=30) as browser:
         assert browser.get(f"lab?token={jupyter.token}", follow_redirects=True).is_success
         known = {"X-XSRFToken": browser.cookies["_xsrf"]}
@@ -90,7 +90,7 @@ def test_a_login_cookie_lets_pages_in_that_know_the_token_against_forgery(jupyte
         assert browser.post("mcp/tools/call", json=LIST, headers=elsewhere).status_code in {403, 404}
 
 
-def test_a_name_that_is_not_the_servers_leads_nowhere(jupyter: JupyterServer) -> None:
+def test_an_unknown_host_name_is_refused(jupyter: JupyterServer) -> None:
     """So that no page can have its own name point here."""
     there = {"Host": "attacker.example"}
     assert ask(jupyter, "POST", "mcp/tools/call", jupyter.token, json=LIST, headers=there).status_code == 403
@@ -130,7 +130,7 @@ def test_a_session_is_unknown_to_other_users(users: JupyterServer) -> None:
     assert "read_cell" in ask(users, "POST", token="worker-token", headers=session, json=TOOLS).text
 
 
-def test_users_know_nothing_of_each_others_notebooks(users: JupyterServer) -> None:
+def test_users_do_not_see_each_others_notebooks(users: JupyterServer) -> None:
     write_notebook(users.root / "own.ipynb", "secret = 1")
     opened, told = call(users, "use_notebook", "worker-token", notebook_path="own.ipynb", notebook_name="mine")
     assert opened, told

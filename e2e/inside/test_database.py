@@ -67,7 +67,7 @@ def _tells(answer: Answer, kind: str) -> None:
     assert "Traceback" not in answer.text and len(answer.text) < 2000, answer.text
 
 
-async def test_a_notebook_of_a_database_is_made_edited_read_and_run(
+async def test_a_notebook_in_a_database_is_created_edited_read_and_run(
     mcp_server: InsideServer, database: JupyterServer, path: str
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
@@ -84,7 +84,7 @@ async def test_a_notebook_of_a_database_is_made_edited_read_and_run(
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-async def test_a_notebook_that_cannot_be_read_is_told_and_opens_when_it_can(
+async def test_an_unreadable_notebook_is_reported_and_opens_later(
     kind: str, mcp_server: InsideServer, database: JupyterServer, path: str
 ) -> None:
     _store(database, path, "precious = 1")
@@ -100,7 +100,7 @@ async def test_a_notebook_that_cannot_be_read_is_told_and_opens_when_it_can(
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-async def test_an_edit_that_cannot_be_stored_is_told_and_nothing_is_lost(
+async def test_an_edit_that_cannot_be_stored_is_reported_and_nothing_is_lost(
     kind: str, mcp_server: InsideServer, database: JupyterServer, path: str
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
@@ -118,7 +118,7 @@ async def test_an_edit_that_cannot_be_stored_is_told_and_nothing_is_lost(
         await until(lambda: _stored(database, path) == expected, f"stored: {expected}")
 
 
-async def test_a_storage_that_hangs_keeps_nobody_else_waiting(
+async def test_a_hanging_storage_blocks_nobody_else(
     mcp_server: InsideServer, database: JupyterServer, path: str
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client, jupyter_notebook(mcp_server, f"other-{path}") as other:

@@ -26,9 +26,7 @@ def mode() -> str:
     return "inside"
 
 
-async def test_what_is_answered_is_in_the_file_and_read_back(
-    mcp_server: InsideServer, jupyter: JupyterServer, path: str
-) -> None:
+async def test_answered_edits_are_in_the_file(mcp_server: InsideServer, jupyter: JupyterServer, path: str) -> None:
     write_notebook(jupyter.root / path, "here = 6")
     async with jupyter_notebook(mcp_server, path, create=False) as client:
         inserted = await client.do("insert_cell", cell_index=-1, cell_type="markdown", cell_source="größer 🪐")
@@ -46,7 +44,7 @@ async def test_what_is_answered_is_in_the_file_and_read_back(
         assert sources(json.loads(whole["text"])) == expected == sources(client.notebook())
 
 
-async def test_a_run_goes_on_when_its_client_vanishes_and_its_outputs_are_in_the_document(
+async def test_a_run_continues_after_its_client_vanishes(
     mcp_server: InsideServer, jupyter: JupyterServer, path: str
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
@@ -71,7 +69,7 @@ async def test_a_run_goes_on_when_its_client_vanishes_and_its_outputs_are_in_the
 
 
 @pytest.mark.parametrize("form", ["jsd"], scope="module")
-async def test_others_in_the_room_see_the_agent_and_what_it_does(
+async def test_others_in_the_room_see_the_agent_and_its_edits(
     mcp_server: InsideServer, jupyter: JupyterServer, path: str
 ) -> None:
     write_notebook(jupyter.root / path, "x = 1")

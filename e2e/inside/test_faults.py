@@ -49,7 +49,7 @@ def _run(path: str) -> dict[str, object]:
     return {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
 
 
-async def test_a_server_told_to_end_ends_with_runs_and_streams_open(
+async def test_a_server_ends_with_open_runs_and_streams(
     form: str, path: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     with jupyter_server(form, tmp_path_factory.mktemp("ending")) as server:
@@ -79,7 +79,7 @@ async def test_a_server_told_to_end_ends_with_runs_and_streams_open(
         await until(lambda: server.kernels == [], "the kernels have ended")
 
 
-async def test_a_run_goes_on_when_its_client_vanishes_and_its_outputs_are_in_the_document(
+async def test_a_run_continues_after_its_client_vanishes(
     mcp_server: InsideServer, jupyter: JupyterServer, path: str
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
@@ -104,7 +104,7 @@ async def test_a_run_goes_on_when_its_client_vanishes_and_its_outputs_are_in_the
         await until(lambda: told() == "early\nlate\n", "the server has all outputs")
 
 
-async def test_sessions_that_were_dropped_leave_nothing(jupyter: JupyterServer) -> None:
+async def test_abandoned_sessions_leave_nothing_behind(jupyter: JupyterServer) -> None:
     """Most end without a word."""
     process = jupyter.process
     assert process
@@ -133,7 +133,7 @@ async def test_sessions_that_were_dropped_leave_nothing(jupyter: JupyterServer) 
     assert call(jupyter, "list_files")[0]
 
 
-async def test_agents_are_told_what_a_storage_that_fails_says(faulty: JupyterServer, path: str) -> None:
+async def test_errors_of_the_storage_reach_the_agent(faulty: JupyterServer, path: str) -> None:
     write_notebook(faulty.root / "broken.ipynb", "precious = 1")
     async with asyncio.timeout(30), python_agent(inside(faulty).url) as agent:
         refused = await agent.call("use_notebook", {"notebook_path": "broken.ipynb"})
@@ -145,7 +145,7 @@ async def test_agents_are_told_what_a_storage_that_fails_says(faulty: JupyterSer
         assert "42" in ran.text and is_on_disk(ran)
 
 
-async def test_a_fork_of_the_server_neither_hangs_nor_takes_anything_along(faulty: JupyterServer, path: str) -> None:
+async def test_a_fork_of_the_server_neither_hangs_nor_keeps_resources(faulty: JupyterServer, path: str) -> None:
     write_notebook(faulty.root / f"forked-{path}", "here = 1")
     async with asyncio.timeout(60), python_agent(inside(faulty).url) as agent:
         opened = await agent.call("use_notebook", {"notebook_path": f"forked-{path}"})

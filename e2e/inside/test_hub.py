@@ -56,7 +56,7 @@ async def _agent(hub: JupyterHub, name: str) -> AsyncIterator[PythonAgent]:
         yield PythonAgent(client)
 
 
-async def test_an_agent_with_a_narrow_token_works_at_its_user_s_own_address(hub: JupyterHub) -> None:
+async def test_a_token_with_few_scopes_works_at_the_user_s_address(hub: JupyterHub) -> None:
     async with _agent(hub, OWNER) as agent:
         client = JupyterNotebookClient(agent, hub.root(OWNER), "x.ipynb")
         assert "here = 'it is'" in (await client.open()).text
@@ -77,7 +77,7 @@ def _is_refused(answer: httpx.Response) -> bool:
 
 
 @pytest.mark.parametrize(("method", "path", "body"), ENDPOINTS)
-def test_nobody_else_gets_in(method: str, path: str, body: object, hub: JupyterHub) -> None:
+def test_other_users_are_refused(method: str, path: str, body: object, hub: JupyterHub) -> None:
     given = {"json": body} if body else {}
     tokens = {
         "nobody": None,
@@ -90,7 +90,7 @@ def test_nobody_else_gets_in(method: str, path: str, body: object, hub: JupyterH
         assert _is_refused(answer), f"{whose}: {answer.status_code} {answer.text}"
 
 
-def test_a_token_in_the_address_leads_nowhere_as_the_hub_has_it(hub: JupyterHub) -> None:
+def test_the_hub_does_not_accept_a_token_in_the_address(hub: JupyterHub) -> None:
     token = hub.token(OWNER, f"access:servers!user={OWNER}")
     assert User(hub, token).ask("POST", "mcp/tools/call", json=LIST).json()["success"]
     answer = User(hub, None).ask("POST", f"mcp/tools/call?token={token}", json=LIST)

@@ -37,7 +37,7 @@ def _calls(numbers: dict[str, float], tool: str, outcome: str) -> float:
     return numbers.get(f'cellbridge_tool_calls_total{{outcome="{outcome}",tool="{tool}"}}', 0)
 
 
-async def test_sessions_and_runs_are_shown_while_they_last(
+async def test_the_metrics_show_active_sessions_and_runs(
     mcp_server: InsideServer, jupyter: JupyterServer, path: str
 ) -> None:
     assert call(jupyter, "list_files")[0]
@@ -59,7 +59,7 @@ async def test_sessions_and_runs_are_shown_while_they_last(
     assert _health(jupyter)["sessions"] == health["sessions"]
 
 
-async def test_calls_are_counted_by_tool_and_by_how_they_ended(
+async def test_calls_are_counted_by_tool_and_outcome(
     mcp_server: InsideServer, jupyter: JupyterServer, path: str
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
@@ -83,7 +83,7 @@ async def test_calls_are_counted_by_tool_and_by_how_they_ended(
         assert 0.3 <= after[seconds] - before.get(seconds, 0) < 30
 
 
-async def test_a_call_that_its_agent_takes_back_is_counted_as_such(
+async def test_cancelled_calls_are_counted_separately(
     mcp_server: InsideServer, jupyter: JupyterServer, path: str
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
@@ -102,12 +102,12 @@ async def test_a_call_that_its_agent_takes_back_is_counted_as_such(
         opened.touch()
 
 
-def test_names_that_no_tool_has_are_not_kept(jupyter: JupyterServer) -> None:
+def test_unknown_tool_names_are_not_recorded(jupyter: JupyterServer) -> None:
     assert not call(jupyter, "no_such_tool")[0]
     assert "no_such_tool" not in jupyter.ask("GET", "metrics").text
 
 
-def test_the_numbers_are_nobody_else_s(jupyter: JupyterServer) -> None:
+def test_the_metrics_need_the_token(jupyter: JupyterServer) -> None:
     for path in ["metrics", "mcp/healthz"]:
         answer = ask(jupyter, "GET", path)
         assert answer.status_code in {401, 403} and "cellbridge_" not in answer.text

@@ -71,7 +71,7 @@ async def test_a_person_sees_the_agent_s_work_at_once_and_types_meanwhile(
         assert both[0] in (await client.do("read_cell", cell_index=0)).text
 
 
-async def test_what_a_person_runs_is_the_agent_s_to_read(
+async def test_the_agent_reads_outputs_of_a_person_s_run(
     mcp_server: InsideServer, jupyter: JupyterServer, path: str
 ) -> None:
     write_notebook(jupyter.root / path, "print('by a' + ' person'); shared = 42")

@@ -70,7 +70,7 @@ async def test_an_agent_works_below_the_server_s_path(jupyter: JupyterServer, pa
     assert ask(jupyter, "GET", "mcp/healthz").status_code in {401, 403}
 
 
-def test_a_proxy_s_public_name_leads_there(jupyter: JupyterServer, path: str) -> None:
+def test_a_proxy_s_public_host_name_works(jupyter: JupyterServer, path: str) -> None:
     listed = ask(jupyter, "POST", "mcp/tools/call", jupyter.token, json=LIST, headers=PUBLIC)
     assert listed.status_code == 200 and listed.json()["success"], listed.text
     hello = ask(jupyter, "POST", token=jupyter.token, json=INITIALIZE, headers=PUBLIC)

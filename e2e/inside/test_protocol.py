@@ -84,7 +84,7 @@ async def test_a_client_edits_and_runs_a_live_notebook(
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_the_revision_that_the_client_asks_for_is_spoken(revision: str, jupyter: JupyterServer) -> None:
+def test_the_client_s_protocol_revision_is_used(revision: str, jupyter: JupyterServer) -> None:
     """There, 2024-11-05 whatever is asked for."""
     with _session(jupyter, revision) as (told, _):
         assert told["protocolVersion"] == revision and told["serverInfo"]["name"] == "cellbridge"
@@ -97,14 +97,14 @@ def test_a_ping_is_answered(jupyter: JupyterServer) -> None:
         assert _message(answer) == {"jsonrpc": "2.0", "id": 7, "result": {}}
 
 
-def test_a_notification_has_no_answer(jupyter: JupyterServer) -> None:
+def test_a_notification_gets_no_reply(jupyter: JupyterServer) -> None:
     with _session(jupyter) as (_, given):
         cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}}
         answer = ask(jupyter, "POST", json=cancelled, **given)
         assert (answer.status_code, answer.content) == (202, b"")
 
 
-async def test_progress_is_told_while_a_run_goes_on(mcp_server: InsideServer, path: str) -> None:
+async def test_progress_is_reported_during_a_run(mcp_server: InsideServer, path: str) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         told, wait = gate(client)
         running = asyncio.create_task(client.run(f"print('begun', flush=True)\n{wait}"))
@@ -126,7 +126,7 @@ async def test_the_first_output_of_a_fresh_kernel_arrives_each_time(mcp_server: 
             assert f"first {turn}" in (await client.do("execute_code", code=f"print('first {turn}')")).text
 
 
-def test_tools_are_listed_and_called_without_the_protocol(jupyter: JupyterServer, path: str) -> None:
+def test_tools_are_listed_and_called_over_plain_http(jupyter: JupyterServer, path: str) -> None:
     listed = ask(jupyter, "GET", "mcp/tools/list", jupyter.token).json()
     assert listed["count"] == len(listed["tools"])
     assert {tool["name"] for tool in listed["tools"]} - {"open_in_browser"} == TOOLS
@@ -144,7 +144,7 @@ def test_tools_are_listed_and_called_without_the_protocol(jupyter: JupyterServer
         assert answer.status_code == 400 and answer.json()["success"] is False, answer.text
 
 
-def test_what_is_no_request_is_refused(jupyter: JupyterServer) -> None:
+def test_malformed_requests_are_refused(jupyter: JupyterServer) -> None:
     assert ask(jupyter, "PUT", token=jupyter.token).status_code == 405
     assert ask(jupyter, "GET", "mcp/no-such", jupyter.token).status_code == 404
     assert ask(jupyter, "POST", token=jupyter.token, content=b"{").status_code in {400, 415}
@@ -153,7 +153,7 @@ def test_what_is_no_request_is_refused(jupyter: JupyterServer) -> None:
     assert ask(jupyter, "POST", token=jupyter.token, json=ping, headers=unknown).status_code == 404
 
 
-async def test_large_requests_and_answers_pass_whole(
+async def test_large_requests_and_replies_arrive_complete(
     mcp_server: InsideServer, jupyter: JupyterServer, path: str
 ) -> None:
     source = "größer = '" + "🪐" * 500_000 + "'"
@@ -168,7 +168,7 @@ async def test_large_requests_and_answers_pass_whole(
 
 
 @pytest.mark.parametrize("way", ["module", "script"])
-def test_the_package_brings_the_program(way: str) -> None:
+def test_the_package_contains_the_program(way: str) -> None:
     python = interpreter("rtc")
     command = [python, "-m", "cellbridge"] if way == "module" else [python.parent / "cellbridge"]
     expected = subprocess.run([program(), "--version"], check=True, capture_output=True, text=True, timeout=30)
@@ -179,7 +179,7 @@ def test_the_package_brings_the_program(way: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
-async def test_a_subscriber_is_told_what_others_change(
+async def test_a_subscriber_is_notified_of_others_changes(
     mcp_server: InsideServer, jupyter: JupyterServer, path: str
 ) -> None:
     """On a stream that stays open."""

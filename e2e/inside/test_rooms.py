@@ -8,10 +8,10 @@ import pytest
 # The same stories as beside a server, with the fixtures of this file.
 from e2e.jupyter.test_faults import (  # noqa: F401
     test_a_change_on_disk_is_seen_and_not_overwritten,
-    test_a_file_that_may_not_be_written_is_told,
-    test_a_missing_notebook_is_told_and_not_made,
-    test_a_notebook_deleted_while_it_is_open_is_told,
-    test_a_notebook_renamed_while_it_is_open,
+    test_a_read_only_file_is_reported,
+    test_a_missing_notebook_is_reported_and_not_created,
+    test_the_deletion_of_an_open_notebook_is_reported,
+    test_an_open_notebook_is_renamed,
 )
 from e2e.support.collaborator import collaborator
 from e2e.support.inside_server import InsideServer, inside
@@ -55,7 +55,7 @@ def _insertion(source: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("form", ["rtc"], scope="module")
-async def test_an_agent_goes_on_in_a_room_that_everybody_else_left(
+async def test_an_agent_keeps_working_in_a_room_that_everybody_else_left(
     server: JupyterServer, program: InsideServer, path: str
 ) -> None:
     write_notebook(server.root / path, "first = 1")
@@ -85,7 +85,7 @@ async def _evict(server: JupyterServer) -> None:
 
 
 @pytest.mark.parametrize("form", ["rtc"], scope="module")
-async def test_an_agent_whose_room_ends_enters_it_again_and_loses_nothing(
+async def test_an_agent_whose_room_is_closed_reopens_it_without_loss(
     server: JupyterServer, program: InsideServer, path: str
 ) -> None:
     async with jupyter_notebook(program, path) as client:
@@ -98,7 +98,7 @@ async def test_an_agent_whose_room_ends_enters_it_again_and_loses_nothing(
 
 
 @pytest.mark.parametrize("form", ["rtc"], scope="module")
-async def test_outputs_of_a_run_whose_room_ends_are_in_the_file(
+async def test_outputs_are_in_the_file_after_the_room_was_closed(
     server: JupyterServer, program: InsideServer, path: str
 ) -> None:
     async with jupyter_notebook(program, path) as client:
@@ -112,7 +112,7 @@ async def test_outputs_of_a_run_whose_room_ends_are_in_the_file(
         assert len(client.notebook()["cells"]) == 1
 
 
-async def test_a_notebook_that_was_left_is_as_the_file_says_when_it_is_opened_again(
+async def test_a_reopened_notebook_has_the_file_s_content(
     server: JupyterServer, program: InsideServer, path: str
 ) -> None:
     async with jupyter_notebook(program, path) as client:
@@ -123,7 +123,7 @@ async def test_a_notebook_that_was_left_is_as_the_file_says_when_it_is_opened_ag
         assert sources(client.notebook()) == [f"turn = {turn}" for turn in range(3)]
 
 
-async def test_a_file_that_somebody_deletes_behind_the_server_s_back_is_told(
+async def test_a_file_deleted_outside_the_server_is_reported(
     server: JupyterServer, program: InsideServer, path: str
 ) -> None:
     async with jupyter_notebook(program, path) as client:
@@ -140,7 +140,7 @@ async def test_a_file_that_somebody_deletes_behind_the_server_s_back_is_told(
             assert is_on_disk(await other.do("insert_cell", **_insertion("other = 1")))
 
 
-async def test_a_file_that_somebody_renames_behind_the_server_s_back_is_not_lost(
+async def test_a_file_renamed_outside_the_server_is_not_lost(
     server: JupyterServer, program: InsideServer, path: str
 ) -> None:
     renamed = server.root / f"renamed-{path}"
@@ -158,7 +158,7 @@ async def test_a_file_that_somebody_renames_behind_the_server_s_back_is_not_lost
         assert "precious = 1" in opened.text
 
 
-async def test_a_file_that_somebody_spoils_is_told_and_read_again_once_it_is_whole(
+async def test_a_corrupted_file_is_reported_and_read_again_once_valid(
     server: JupyterServer, program: InsideServer, path: str
 ) -> None:
     async with jupyter_notebook(program, path) as client:

@@ -71,7 +71,7 @@ def two_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Jupy
         log.close()
 
 
-def test_what_is_set_for_the_original_is_understood(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
+def test_settings_of_jupyter_mcp_server_are_understood(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
     _, server = two_servers
     # A notebook that nobody has named yet.
     done, told = call(server, "read_notebook")
@@ -82,7 +82,7 @@ def test_what_is_set_for_the_original_is_understood(two_servers: tuple[JupyterSe
     assert ask(server, "GET", "mcp/healthz", server.token).json()["status"] == "healthy"
 
 
-def test_two_servers_in_one_process_are_two(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
+def test_two_servers_in_one_process_are_separate(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
     first, second = two_servers
     write_notebook(first.root / "first.ipynb", "first = 1")
     write_notebook(second.root / "second.ipynb", "second = 1")
@@ -93,7 +93,7 @@ def test_two_servers_in_one_process_are_two(two_servers: tuple[JupyterServer, Ju
         assert not call(server, "use_notebook", notebook_path=f"{other}.ipynb")[0]
 
 
-async def test_one_agent_has_no_more_than_is_set(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
+async def test_the_limits_per_agent_are_enforced(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
     _, server = two_servers
     names = [f"{name}.ipynb" for name in ("one", "two", "three")]
     for name in names:
@@ -122,7 +122,7 @@ async def test_one_agent_has_no_more_than_is_set(two_servers: tuple[JupyterServe
         assert not (await agent.call("execute_cell", {"notebook_name": names[2], "cell_index": 0})).is_error
 
 
-def test_agents_may_only_read_where_that_is_set(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
+def test_agents_can_only_read_if_configured(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
     server, _ = two_servers
     write_notebook(server.root / "kept.ipynb", "kept = 1")
     before = (server.root / "kept.ipynb").read_bytes()
@@ -143,7 +143,7 @@ def test_agents_may_only_read_where_that_is_set(two_servers: tuple[JupyterServer
     assert server.kernel_models() == []
 
 
-def test_agents_who_may_only_read_make_no_notebooks(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
+def test_read_only_agents_cannot_create_notebooks(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
     server, _ = two_servers
     done, told = call(server, "use_notebook", notebook_path="made.ipynb", mode="create")
     assert not done and not (server.root / "made.ipynb").exists(), told

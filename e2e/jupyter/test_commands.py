@@ -34,7 +34,7 @@ async def _reads_selected(client: NotebookClient, source: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
-async def test_showing_a_notebook_is_offered_once_the_server_has_answered(
+async def test_the_tool_that_shows_a_notebook_appears_once_the_server_has_answered(
     mode: str, jupyter: JupyterServer, tmp_path: Path
 ) -> None:
     with jupyter_program(jupyter, tmp_path / "home") as program:
@@ -55,7 +55,7 @@ async def test_a_server_without_the_toolkit_offers_nothing(jupyter_servers: Shar
             assert "open_in_browser" not in await client.agent.tool_names()
 
 
-async def test_an_agent_shows_a_person_another_notebook(
+async def test_an_agent_shows_the_person_another_notebook(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     write_notebook(jupyter.root / "first.ipynb", "this = 'the first'")

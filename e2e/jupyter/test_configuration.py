@@ -85,7 +85,7 @@ CONFIGURATIONS = {
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
-async def test_a_configuration_of_an_existing_user_works(
+async def test_existing_configurations_work(
     configuration: Configuration, jupyter: JupyterServer, notebook: str, tmp_path: Path
 ) -> None:
     given = configuration.environment(jupyter)
@@ -94,14 +94,14 @@ async def test_a_configuration_of_an_existing_user_works(
         assert "42" in await server.call("execute_code", code="6 * 7")
 
 
-async def test_the_document_that_is_named_is_the_current_one(
+async def test_the_configured_document_is_the_current_notebook(
     jupyter: JupyterServer, notebook: str, tmp_path: Path
 ) -> None:
     async with started(tmp_path / "home", *reaching(jupyter), "--document-id", notebook) as server:
         assert "here = 'it is'" in await server.call("read_cell", cell_index=0)
 
 
-async def test_the_kernel_that_is_named_is_used(jupyter: JupyterServer, notebook: str, tmp_path: Path) -> None:
+async def test_the_configured_kernel_is_used(jupyter: JupyterServer, notebook: str, tmp_path: Path) -> None:
     kernel = jupyter.ask("POST", "api/kernels", {"name": "python3"}).json()["id"]
     named = ("--document-id", notebook, "--code-sandbox-id", kernel, "--start-new-code-sandbox", "false")
     async with started(tmp_path / "home", *reaching(jupyter), *named) as server:
@@ -111,9 +111,7 @@ async def test_the_kernel_that_is_named_is_used(jupyter: JupyterServer, notebook
     assert kernel in models, "it is not ours to end"
 
 
-async def test_images_are_left_out_when_the_configuration_says_so(
-    jupyter: JupyterServer, notebook: str, tmp_path: Path
-) -> None:
+async def test_images_can_be_turned_off(jupyter: JupyterServer, notebook: str, tmp_path: Path) -> None:
     shown = "display({'image/png': 'iVBORw0KGgo=', 'text/plain': 'a picture'}, raw=True)"
     given = {"ALLOW_IMG_OUTPUT": "false"}
     async with started(tmp_path / "home", *reaching(jupyter), **given) as server:
@@ -122,7 +120,7 @@ async def test_images_are_left_out_when_the_configuration_says_so(
         assert [block["type"] for block in result["content"]] == ["text"]
 
 
-async def test_a_password_is_enough(tmp_path: Path) -> None:
+async def test_a_password_is_accepted(tmp_path: Path) -> None:
     hashed = _hashed(PASSWORD)
     options = (f"--PasswordIdentityProvider.hashed_password={hashed}",)
     with jupyter_server("rtc", tmp_path / "server", *options) as it:
@@ -184,7 +182,7 @@ VENDOR = {
 
 
 @pytest.mark.parametrize("options", VENDOR.values(), ids=VENDOR)
-def test_an_option_of_a_vendors_cloud_is_refused_in_one_line(options: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_cloud_option_is_refused_in_one_line(options: tuple[str, ...], tmp_path: Path) -> None:
     launched = jupyter_launch(tmp_path / "home", "--jupyter-url", "http://127.0.0.1:1", *options)
     ended = subprocess.run(
         [program(), *launched.arguments],

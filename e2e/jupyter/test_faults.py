@@ -51,9 +51,7 @@ def program(shared: tuple[JupyterServer, NotebookServer]) -> NotebookServer:
     return shared[1]
 
 
-async def test_an_edit_that_was_answered_survives_a_power_cut_right_after(
-    server: JupyterServer, program: NotebookServer, path: str
-) -> None:
+async def test_an_answered_edit_survives_a_power_cut(server: JupyterServer, program: NotebookServer, path: str) -> None:
     async with jupyter_notebook(program, path) as client:
         expected: list[str] = []
         for turn in range(KILLS):
@@ -67,7 +65,7 @@ async def test_an_edit_that_was_answered_survives_a_power_cut_right_after(
         assert f"has {KILLS} cells" in (await client.do("read_notebook")).text
 
 
-async def test_a_power_cut_mid_edit_keeps_all_or_nothing_and_tells_which(
+async def test_a_power_cut_mid_edit_keeps_all_or_nothing_and_reports_which(
     server: JupyterServer, program: NotebookServer, path: str
 ) -> None:
     async with jupyter_notebook(program, path) as client:
@@ -97,7 +95,7 @@ async def test_a_power_cut_mid_edit_keeps_all_or_nothing_and_tells_which(
         assert all(each in read["text"] for each in found)
 
 
-async def test_a_server_killed_mid_run_is_told_and_the_outputs_so_far_are_kept(
+async def test_a_server_killed_mid_run_is_reported_and_earlier_outputs_are_kept(
     server: JupyterServer, program: NotebookServer, path: str
 ) -> None:
     async with jupyter_notebook(program, path) as client:
@@ -116,7 +114,7 @@ async def test_a_server_killed_mid_run_is_told_and_the_outputs_so_far_are_kept(
         assert len(client.notebook()["cells"]) == 1
 
 
-async def test_a_room_that_expired_is_entered_again_without_loss(tmp_path: Path) -> None:
+async def test_an_expired_room_is_reopened_without_loss(tmp_path: Path) -> None:
     with own_server(tmp_path, "rtc", "--YDocExtension.document_cleanup_delay=0.1") as (server, program):
         async with jupyter_notebook(program, "x.ipynb") as client:
             await client.insert("first")
@@ -133,7 +131,7 @@ async def test_a_room_that_expired_is_entered_again_without_loss(tmp_path: Path)
             assert sources(client.notebook()) == ["first", "second", "third"]
 
 
-async def test_a_notebook_renamed_while_it_is_open(server: JupyterServer, program: NotebookServer) -> None:
+async def test_an_open_notebook_is_renamed(server: JupyterServer, program: NotebookServer) -> None:
     async with jupyter_notebook(program, "old.ipynb") as client:
         await client.insert("before")
         assert server.ask("PATCH", "api/contents/old.ipynb", {"path": "new.ipynb"}).is_success
@@ -148,7 +146,7 @@ async def test_a_notebook_renamed_while_it_is_open(server: JupyterServer, progra
         assert sources(read_valid(server.root / "new.ipynb")) == ["before", "after"]
 
 
-async def test_a_notebook_deleted_while_it_is_open_is_told(
+async def test_the_deletion_of_an_open_notebook_is_reported(
     server: JupyterServer, program: NotebookServer, path: str
 ) -> None:
     async with jupyter_notebook(program, path) as client:
@@ -195,7 +193,7 @@ async def test_a_change_on_disk_right_before_a_write_is_not_overwritten(
                 assert (f"agent {turn}" in found) == (not answer.is_error)
 
 
-async def test_a_missing_notebook_is_told_and_not_made(
+async def test_a_missing_notebook_is_reported_and_not_created(
     server: JupyterServer, program: NotebookServer, path: str
 ) -> None:
     async with jupyter_notebook(program, path) as client:
@@ -205,9 +203,7 @@ async def test_a_missing_notebook_is_told_and_not_made(
         assert not (server.root / f"missing-{path}").exists()
 
 
-async def test_a_token_that_is_no_longer_good_is_told(
-    server: JupyterServer, program: NotebookServer, path: str
-) -> None:
+async def test_an_invalid_token_is_reported(server: JupyterServer, program: NotebookServer, path: str) -> None:
     async with jupyter_notebook(program, path) as client:
         await client.insert("before")
         server.kill()
@@ -232,7 +228,7 @@ async def test_a_token_that_is_no_longer_good_is_told(
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_a_full_disk_is_told_and_the_file_stays_whole(form: str, tmp_path: Path) -> None:
+async def test_a_full_disk_is_reported_and_the_file_stays_valid(form: str, tmp_path: Path) -> None:
     """The server may write no file larger than this, which it sees as a disk does that is full: writing fails."""
 
     def small_files() -> None:
@@ -250,9 +246,7 @@ async def test_a_full_disk_is_told_and_the_file_stays_whole(form: str, tmp_path:
             await succeeds(client, "read_notebook")
 
 
-async def test_a_file_that_may_not_be_written_is_told(
-    server: JupyterServer, program: NotebookServer, path: str
-) -> None:
+async def test_a_read_only_file_is_reported(server: JupyterServer, program: NotebookServer, path: str) -> None:
     write_notebook(server.root / path, "before")
     (server.root / path).chmod(0o444)
     async with jupyter_notebook(program, path, create=False) as client:
@@ -261,7 +255,7 @@ async def test_a_file_that_may_not_be_written_is_told(
         assert sources(client.notebook()) == ["before"]
 
 
-async def test_a_server_that_goes_away_for_good_is_told_and_the_program_ends_as_asked(tmp_path: Path) -> None:
+async def test_a_server_that_is_gone_is_reported_and_the_program_ends(tmp_path: Path) -> None:
     with own_server(tmp_path, "rtc") as (server, program):
         async with jupyter_notebook(program, "x.ipynb") as client:
             await client.insert("before")

@@ -44,7 +44,7 @@ async def _saves(client: NotebookClient, tool: str, **given: object) -> Answer:
     return answer
 
 
-async def test_every_edit_is_on_disk_when_it_is_answered(mcp_server: NotebookServer, path: str) -> None:
+async def test_every_answered_edit_is_on_disk(mcp_server: NotebookServer, path: str) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         assert sources(client.notebook()) == []
         title = id_in(await _saves(client, "insert_cell", cell_index=-1, cell_type="markdown", cell_source="# A title"))
@@ -80,7 +80,7 @@ async def test_every_edit_is_on_disk_when_it_is_answered(mcp_server: NotebookSer
         assert (await client.do("read_cell", cell_id=code)).text.count(greeting) == 1
 
 
-async def test_runs_write_what_jupyter_would(mcp_server: NotebookServer, path: str) -> None:
+async def test_runs_write_the_same_outputs_as_jupyter(mcp_server: NotebookServer, path: str) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         first = await _saves(client, "insert_execute_code_cell", cell_index=-1, cell_source="x = 6\nprint('größer', x)")
         assert "größer 6" in first.text and "[COMPLETED in" in first.text
@@ -110,7 +110,7 @@ async def test_runs_write_what_jupyter_would(mcp_server: NotebookServer, path: s
         assert client.cell(0)["outputs"] == [] and client.cell(0)["execution_count"] is None
 
 
-async def test_streams_interleave_and_displays_are_updated(mcp_server: NotebookServer, path: str) -> None:
+async def test_streams_keep_their_order_and_displays_are_updated(mcp_server: NotebookServer, path: str) -> None:
     code = """
 import sys
 from IPython.display import display
@@ -128,9 +128,7 @@ print('last')
         assert "second" in "".join(shown["data"]["text/plain"])
 
 
-async def test_outputs_are_there_for_others_while_the_cell_still_runs(
-    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
-) -> None:
+async def test_others_see_outputs_during_the_run(mcp_server: NotebookServer, jupyter: JupyterServer, path: str) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         opened, wait = gate(client)
         run = await client.begin(f"print('early', flush=True)\n{wait}\nprint('late')")
@@ -145,7 +143,7 @@ async def test_outputs_are_there_for_others_while_the_cell_still_runs(
         assert told() == "early\nlate\n"
 
 
-async def test_what_is_read_is_what_the_server_has(
+async def test_reading_returns_the_server_s_content(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     ids = write_notebook(jupyter.root / path, "x = 1", "x + 1")
@@ -174,7 +172,7 @@ async def test_an_old_notebook_is_opened_edited_and_stays_valid(
         assert sources(client.notebook()) == ["old = 1", "new = 2", "old_and_new = 3; print(old_and_new)"]
 
 
-async def test_metadata_and_attachments_that_nobody_touched_survive(
+async def test_untouched_metadata_and_attachments_survive(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     text = nbformat.v4.new_markdown_cell("![it](attachment:it.png)", metadata={"tags": ["kept"], "own": {"deep": [1]}})
@@ -241,7 +239,7 @@ async def test_two_agents_edit_one_notebook_at_once(mcp_server: NotebookServer, 
             assert [each for each in found if each.startswith(f"{name} ")] == [f"{name} {n}" for n in range(10)]
 
 
-async def test_a_run_goes_on_without_the_agent_and_is_found_again(mcp_server: NotebookServer, path: str) -> None:
+async def test_a_run_continues_without_the_agent_and_can_be_read_later(mcp_server: NotebookServer, path: str) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         opened, wait = gate(client)
         begun = await client.run(f"{wait}\nprint('done')", timeout=0.3)

@@ -76,7 +76,7 @@ async def test_a_run_behind_the_gateway_is_interrupted_and_its_kernel_restarted(
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
 
 
-async def test_a_flood_behind_the_gateway_is_whole_or_counted(program: NotebookServer, path: str) -> None:
+async def test_lost_output_behind_the_gateway_is_reported(program: NotebookServer, path: str) -> None:
     async with jupyter_notebook(program, path) as client:
         ran = await client.run("for number in range(2000): print('line', number, flush=True)", timeout=60)
         assert "[COMPLETED in" in ran.text

@@ -85,7 +85,7 @@ async def test_a_client_edits_and_runs_a_live_notebook(
         await client.do("unuse_notebook")
 
 
-async def test_nobody_speaks_without_the_token(guarded: NotebookServer, jupyter: JupyterServer) -> None:
+async def test_requests_without_the_token_are_refused(guarded: NotebookServer, jupyter: JupyterServer) -> None:
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     for token in [None, "wrong", jupyter.token]:
         assert _ask(guarded, "POST", "/mcp", token, json=ping).status_code in {401, 403}
@@ -94,7 +94,7 @@ async def test_nobody_speaks_without_the_token(guarded: NotebookServer, jupyter:
     assert MCP_TOKEN not in "\n".join(guarded.said) and jupyter.token not in "\n".join(guarded.said)
 
 
-def test_without_a_token_it_does_not_start_unless_told_to(jupyter: JupyterServer, tmp_path: Path) -> None:
+def test_without_a_token_it_starts_only_with_the_option(jupyter: JupyterServer, tmp_path: Path) -> None:
     launched = jupyter_launch(tmp_path / "home", *reaching(jupyter), "--transport", "streamable-http", "--port", "0")
     try:
         ended = subprocess.run(
@@ -114,9 +114,7 @@ def test_without_a_token_it_does_not_start_unless_told_to(jupyter: JupyterServer
         assert "token" in said.lower(), said
 
 
-async def test_health_is_told_to_everybody_on_this_machine(
-    guarded: NotebookServer, jupyter: JupyterServer, path: str
-) -> None:
+async def test_health_needs_no_token(guarded: NotebookServer, jupyter: JupyterServer, path: str) -> None:
     write_notebook(jupyter.root / path)
     answer = _ask(guarded, "GET", "/api/healthz", None)
     assert answer.status_code == 200
@@ -126,14 +124,14 @@ async def test_health_is_told_to_everybody_on_this_machine(
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_the_routes_of_operators_are_closed_to_pages(method: str, guarded: NotebookServer) -> None:
+def test_pages_cannot_use_the_admin_api(method: str, guarded: NotebookServer) -> None:
     path = "/api/connect" if method == "PUT" else "/api/stop"
     given = {"json": {}} if method == "PUT" else {}
     assert _ask(guarded, method, path, headers={"Host": "attacker.example"}, **given).status_code in {403, 421}
     assert _ask(guarded, method, path, headers={"Origin": "http://attacker.example"}, **given).status_code == 403
 
 
-async def test_an_operator_connects_and_stops(
+async def test_the_admin_api_connects_and_stops(
     jupyter: JupyterServer, jupyter_servers: SharedServers, path: str, tmp_path: Path
 ) -> None:
     other = jupyter_servers["plain"]
@@ -166,7 +164,7 @@ async def test_an_operator_connects_and_stops(
 
 
 @pytest.mark.parametrize("wrong", ["address", "token", "provider", "body"])
-def test_an_operator_is_told_what_is_wrong(wrong: str, jupyter: JupyterServer, mcp_server: NotebookServer) -> None:
+def test_the_admin_api_reports_errors(wrong: str, jupyter: JupyterServer, mcp_server: NotebookServer) -> None:
     body = {"provider": "jupyter", "document_url": jupyter.url, "document_token": jupyter.token, "document_id": "None"}
     body |= {"runtime_url": "None", "runtime_id": "None", "runtime_token": "None"}
     changed = {
@@ -193,7 +191,7 @@ async def test_a_token_in_the_environment_and_a_port_work(jupyter: JupyterServer
         assert _ask(server, "DELETE", "/api/stop").status_code == 200
 
 
-async def test_one_program_serves_many_agents_each_with_its_notebook(
+async def test_many_agents_each_have_their_own_notebook(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     names = [f"{number}-{path}" for number in range(3)]

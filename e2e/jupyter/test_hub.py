@@ -43,7 +43,7 @@ def _program(hub: JupyterHub, home: Path, user: str, url: str, *scopes: str) -> 
         yield program
 
 
-async def test_a_narrow_token_is_enough_for_all_tools(hub: JupyterHub, user: str, tmp_path: Path) -> None:
+async def test_a_token_with_few_scopes_is_enough_for_all_tools(hub: JupyterHub, user: str, tmp_path: Path) -> None:
     hub.start_server(user)
     with _program(hub, tmp_path, user, f"{hub.url}user/{user}/", f"access:servers!user={user}") as program:
         async with python_agent(program.url) as agent:
@@ -73,7 +73,7 @@ PASTED = {
 
 
 @pytest.mark.parametrize("pasted", PASTED.values(), ids=PASTED)
-async def test_an_address_of_the_hub_is_taken_or_the_right_one_is_named(
+async def test_an_address_of_the_hub_works_or_the_error_names_the_right_one(
     pasted: str, hub: JupyterHub, user: str, tmp_path: Path
 ) -> None:
     hub.start_server(user)
@@ -110,7 +110,7 @@ async def test_a_stopped_server_is_started_when_the_token_allows_it(
             assert sources(client.notebook()) == ["here = 'it is'", "new = 1"]
 
 
-async def test_a_stopped_server_is_told_with_the_scope_that_is_missing(
+async def test_the_error_for_a_stopped_server_names_the_missing_scope(
     hub: JupyterHub, user: str, tmp_path: Path
 ) -> None:
     with _program(hub, tmp_path, user, f"{hub.url}user/{user}/", f"access:servers!user={user}") as program:
@@ -124,7 +124,7 @@ async def test_a_stopped_server_is_told_with_the_scope_that_is_missing(
             assert "here = 'it is'" in (await client.open()).text
 
 
-async def test_a_token_without_access_is_told_which_scope_it_needs(hub: JupyterHub, user: str, tmp_path: Path) -> None:
+async def test_the_error_for_a_token_without_access_names_the_scope(hub: JupyterHub, user: str, tmp_path: Path) -> None:
     hub.start_server(user)
     with _program(hub, tmp_path, user, f"{hub.url}user/{user}/", f"read:users!user={user}") as program:
         async with python_agent(program.url) as agent:

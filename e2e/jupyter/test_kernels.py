@@ -59,7 +59,7 @@ async def test_the_kernel_of_an_open_notebook_is_joined(
         assert "kept" in (await client.do("execute_code", code="mine")).text
 
 
-async def test_no_kernel_is_started_before_the_first_run_and_then_it_is_a_session(
+async def test_the_first_run_starts_a_kernel_in_a_session(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
@@ -76,7 +76,7 @@ async def test_no_kernel_is_started_before_the_first_run_and_then_it_is_a_sessio
         assert kernel not in [each["id"] for each in jupyter.kernel_models()]
 
 
-async def test_runs_end_though_somebody_else_listens_to_the_kernel(
+async def test_runs_end_while_others_listen_to_the_kernel(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
@@ -122,7 +122,7 @@ async def test_a_kernel_is_used_without_a_notebook(mcp_server: NotebookServer, j
         assert not answer.is_error and "42" in answer.text
 
 
-async def test_a_kernel_killed_mid_run_is_named_and_the_next_run_works(
+async def test_a_kernel_killed_mid_run_is_reported_and_the_next_run_works(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
@@ -139,14 +139,14 @@ async def test_a_kernel_killed_mid_run_is_named_and_the_next_run_works(
         assert "anew" in again.text and "[COMPLETED in" in again.text
 
 
-async def test_a_kernel_that_ends_itself_is_named_before_the_timeout(mcp_server: NotebookServer, path: str) -> None:
+async def test_a_kernel_that_exits_is_reported_before_the_timeout(mcp_server: NotebookServer, path: str) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         # Longer than a test may take.
         assert "[KERNEL DIED" in await client.fails("execute_code", code="import os; os._exit(7)", timeout=3600)
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
 
 
-async def test_a_kernel_deleted_by_a_person_is_named_and_replaced(
+async def test_a_kernel_deleted_by_a_person_is_reported_and_replaced(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
@@ -159,7 +159,7 @@ async def test_a_kernel_deleted_by_a_person_is_named_and_replaced(
         assert jupyter.session_of(path)["kernel"]["id"] != gone
 
 
-async def test_a_kernel_that_is_deleted_and_says_no_good_bye_is_named(
+async def test_a_kernel_deleted_without_a_status_message_is_reported(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
@@ -226,7 +226,7 @@ async def test_input_is_asked_for_and_answered(mcp_server: NotebookServer, path:
 
 
 @only_beside("there, the program ends before the server does")
-async def test_kernels_outlive_the_program_as_the_server_says_and_are_joined_again(
+async def test_kernels_outlive_the_program_and_are_reused(
     jupyter: JupyterServer, tmp_path_factory: pytest.TempPathFactory, path: str
 ) -> None:
     write_notebook(jupyter.root / path)
@@ -241,7 +241,7 @@ async def test_kernels_outlive_the_program_as_the_server_says_and_are_joined_aga
     assert jupyter.session_of(path)["kernel"]["id"] == session["kernel"]["id"]
 
 
-async def test_a_server_that_limits_output_loses_none_unsaid(
+async def test_output_dropped_by_a_rate_limit_is_reported(
     tmp_path_factory: pytest.TempPathFactory, form: str, mode: str, path: str
 ) -> None:
     """The server drops what a kernel prints too fast; what is missing must come another way, or be counted."""

@@ -65,7 +65,7 @@ async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path:
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_a_slow_network_that_splits_everything_changes_nothing(form: str, tmp_path: Path) -> None:
+async def test_a_slow_network_that_splits_messages_changes_nothing(form: str, tmp_path: Path) -> None:
     with jupyter_server(form, tmp_path / "server") as server:
         async with tcp_proxy(server.port) as proxy:
             proxy.piece, proxy.delay = 100, 0.0005
@@ -81,7 +81,7 @@ async def test_a_slow_network_that_splits_everything_changes_nothing(form: str, 
 
 @pytest.mark.parametrize("form", ["plain", "rtc"])
 @pytest.mark.timeout(240)
-async def test_a_half_open_connection_is_noticed(form: str, tmp_path: Path) -> None:
+async def test_a_half_open_connection_is_detected(form: str, tmp_path: Path) -> None:
     """Packets vanish and nobody is told, as behind a laptop's lid or a router that forgot."""
     with jupyter_server(form, tmp_path / "server") as server:
         async with tcp_proxy(server.port) as proxy:

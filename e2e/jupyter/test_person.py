@@ -136,7 +136,7 @@ async def _reads(client: NotebookClient, expected: list[str]) -> None:
                 return
 
 
-async def test_what_others_change_is_refused_to_be_overwritten_unread(
+async def test_others_changes_are_not_overwritten_unread(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     write_notebook(jupyter.root / path, "x = 1")
@@ -157,7 +157,7 @@ async def _reads_in_another_session(program: NotebookServer, path: str, source: 
         await _reads(client, [source])
 
 
-async def test_the_agent_is_there_by_name_and_position_and_leaves(
+async def test_the_agent_s_presence_has_a_name_and_a_position(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     write_notebook(jupyter.root / path, "x = 1", "y = 2")

@@ -66,7 +66,7 @@ async def test_use_notebook_on_a_text_file_is_refused(
     assert (jupyter.root / name).read_text() == "text\n"
 
 
-async def test_what_is_no_notebook_inside_is_refused_and_left_alone(
+async def test_invalid_notebook_content_is_refused_and_unchanged(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     (jupyter.root / path).write_text("{ this is no JSON")
@@ -93,14 +93,14 @@ async def test_a_path_with_and_without_a_slash_is_one_notebook(
         assert listed.count(path) <= 2, "one row: its name and its path"
 
 
-async def test_input_is_asked_for_and_not_swallowed(mcp_server: NotebookServer, path: str) -> None:
+async def test_input_is_requested(mcp_server: NotebookServer, path: str) -> None:
     """There, an empty reply and no error."""
     async with jupyter_notebook(mcp_server, path) as client:
         assert "WAITING FOR INPUT" in (await client.do("execute_code", code="input('Name? ')")).text
         await client.do("interrupt_kernel")
 
 
-async def test_output_has_a_cap_and_all_of_it_can_be_read(mcp_server: NotebookServer, path: str) -> None:
+async def test_output_is_capped_and_can_be_read_in_full(mcp_server: NotebookServer, path: str) -> None:
     """There, as many characters as were printed."""
     async with jupyter_notebook(mcp_server, path) as client:
         # `NotebookClient` checks the cap itself, for every reply.
@@ -121,7 +121,7 @@ async def test_five_thousand_flushed_prints_arrive_whole(mcp_server: NotebookSer
         assert printed(client.cell(0)) == "".join(f"line {number}\n" for number in range(PRINTS))
 
 
-async def test_a_server_without_collaboration_is_used_and_the_agent_knows(
+async def test_a_server_without_collaboration_works_and_the_agent_is_told(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     """There, a bare 404 from every tool that touches a cell."""
@@ -203,7 +203,7 @@ async def test_a_progress_bar_is_folded(mcp_server: NotebookServer, path: str) -
         assert "100 %" in ran.text and "50 %" not in ran.text and not re.search("\x1b", ran.text)
 
 
-async def test_a_citation_holds_the_cells(mcp_server: NotebookServer, path: str) -> None:
+async def test_a_prompt_embeds_the_cells(mcp_server: NotebookServer, path: str) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         for number in range(4):
             await client.insert(f"cell_{number} = {number}")

@@ -51,14 +51,14 @@ PASTED: dict[str, Callable[[JupyterServer], tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("pasted", PASTED.values(), ids=PASTED)
-async def test_an_address_is_taken_as_people_paste_it(
+async def test_pasted_addresses_are_accepted(
     pasted: Callable[[JupyterServer], tuple[str, ...]], jupyter: JupyterServer, notebook: str, tmp_path: Path
 ) -> None:
     async with started(tmp_path / "home", *pasted(jupyter)) as server:
         await opens(server, notebook)
 
 
-async def test_a_server_that_is_down_is_named_and_works_as_soon_as_it_is_up(tmp_path: Path) -> None:
+async def test_a_server_that_is_down_is_reported_and_works_once_it_is_up(tmp_path: Path) -> None:
     later = JupyterServer("plain", tmp_path / "server")
     write_notebook(later.root / "x.ipynb", "here = 'it is'")
     try:
@@ -75,7 +75,7 @@ async def test_a_server_that_is_down_is_named_and_works_as_soon_as_it_is_up(tmp_
         later.stop()
 
 
-async def test_a_wrong_token_is_named_and_not_told(jupyter: JupyterServer, tmp_path: Path) -> None:
+async def test_a_wrong_token_is_reported_and_not_printed(jupyter: JupyterServer, tmp_path: Path) -> None:
     given = ("--jupyter-url", jupyter.url, "--jupyter-token", "a-wrong-token")
     async with started(tmp_path / "home", *given) as server:
         for tool in ["list_files", "list_kernels", "use_notebook"]:
@@ -85,12 +85,12 @@ async def test_a_wrong_token_is_named_and_not_told(jupyter: JupyterServer, tmp_p
             assert "token" in told.lower() and "a-wrong-token" not in told
 
 
-async def test_no_token_is_named(jupyter: JupyterServer, tmp_path: Path) -> None:
+async def test_a_missing_token_is_reported(jupyter: JupyterServer, tmp_path: Path) -> None:
     async with started(tmp_path / "home", "--jupyter-url", jupyter.url) as server:
         assert "token" in await fails_in_a_line(server)
 
 
-async def test_an_address_that_is_no_jupyter_server_is_named(jupyter: JupyterServer, tmp_path: Path) -> None:
+async def test_an_address_that_is_not_a_jupyter_server_is_reported(jupyter: JupyterServer, tmp_path: Path) -> None:
     page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 20\r\n\r\n<html>hello!</html>\n"
     async with listening(page) as other, started(tmp_path / "home", "--jupyter-url", other.url) as server:
         assert "Jupyter" in await fails_in_a_line(server)
@@ -99,7 +99,7 @@ async def test_an_address_that_is_no_jupyter_server_is_named(jupyter: JupyterSer
 
 
 @pytest.mark.parametrize("wrong", ["ftp://127.0.0.1/", "http://", "http://127.0.0.1:99999/", "not a url at all"])
-async def test_an_address_that_is_none_is_told(wrong: str, tmp_path: Path) -> None:
+async def test_an_invalid_address_is_reported(wrong: str, tmp_path: Path) -> None:
     """At once where a person sees it, or with the first call; never by silence."""
     launched = jupyter_launch(tmp_path / "home", "--jupyter-url", wrong, "--jupyter-token", TOKEN)
     ended = subprocess.run(
@@ -117,7 +117,7 @@ async def test_an_address_that_is_none_is_told(wrong: str, tmp_path: Path) -> No
             assert await fails_in_a_line(server)
 
 
-async def test_a_server_that_hangs_keeps_nobody_waiting_for_ever(tmp_path: Path) -> None:
+async def test_a_hanging_server_blocks_nobody_forever(tmp_path: Path) -> None:
     async with listening() as silent:
         async with python_agent(jupyter_launch(tmp_path / "home", "--jupyter-url", silent.url)) as agent:
             asked = asyncio.create_task(agent.call("list_notebooks"))
@@ -161,7 +161,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
 
 
 @pytest.mark.parametrize("runs", [False, True], ids=["looking", "running"])
-async def test_no_kernel_is_left_over_after_many_starts(runs: bool, own: JupyterServer, tmp_path: Path) -> None:
+async def test_no_kernel_is_left_after_many_starts(runs: bool, own: JupyterServer, tmp_path: Path) -> None:
     for _ in range(STARTS):
         mark = new_mark()
         async with started(tmp_path / "home", *reaching(own), mark=mark) as server:

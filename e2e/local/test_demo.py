@@ -60,7 +60,7 @@ def first(person: Person) -> subprocess.CompletedProcess[str]:
     return person.demo(INSTALLING)
 
 
-def test_the_whole_story_is_told_in_plain_text(first: subprocess.CompletedProcess[str]) -> None:
+def test_the_demo_prints_every_step_in_plain_text(first: subprocess.CompletedProcess[str]) -> None:
     assert first.returncode == 0, first.stdout + first.stderr
     told = [
         "An agent connects",
@@ -93,7 +93,7 @@ def test_the_whole_story_is_told_in_plain_text(first: subprocess.CompletedProces
     assert first.stderr == ""
 
 
-def test_the_notebook_that_is_left_opens_anywhere(person: Person, first: subprocess.CompletedProcess[str]) -> None:
+def test_the_demo_s_notebook_is_valid(person: Person, first: subprocess.CompletedProcess[str]) -> None:
     assert first.returncode == 0
     notebook = nbformat.read(person.folder / NOTEBOOK, as_version=nbformat.NO_CONVERT)
     nbformat.validate(notebook)
@@ -105,7 +105,9 @@ def test_the_notebook_that_is_left_opens_anywhere(person: Person, first: subproc
     assert notebook.metadata.language_info.name == "python"
 
 
-def test_again_on_a_terminal_in_colour_with_a_bar(person: Person, first: subprocess.CompletedProcess[str]) -> None:
+def test_on_a_terminal_the_demo_has_colour_and_a_progress_bar(
+    person: Person, first: subprocess.CompletedProcess[str]
+) -> None:
     assert first.returncode == 0
     before = (person.folder / NOTEBOOK).read_bytes()
     mark = new_mark()

@@ -73,7 +73,7 @@ async def test_a_kernel_killed_while_idle_is_replaced_and_the_next_run_says_so(
         assert "had died" not in (await client.do("execute_code", code="1")).text
 
 
-async def test_a_kernel_that_exits_on_its_own_ends_the_run(server: NotebookServer, path: str) -> None:
+async def test_a_kernel_that_exits_ends_the_run(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         opened, wait = gate(client)
         cell = await client.insert(f"import os\nprint('last words', flush=True)\n{wait}\nos._exit(7)")
@@ -87,7 +87,7 @@ async def test_a_kernel_that_exits_on_its_own_ends_the_run(server: NotebookServe
 
 
 @pytest.mark.parametrize("remedy", ["interrupt_kernel", "restart_notebook"])
-async def test_a_kernel_that_is_stopped_is_brought_back(remedy: str, server: NotebookServer, path: str) -> None:
+async def test_a_stopped_kernel_is_resumed(remedy: str, server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         kernel = await _kernel(client)
         os.kill(kernel, signal.SIGSTOP)
@@ -112,9 +112,7 @@ async def test_a_kernel_that_ignores_interrupts_is_restarted(server: NotebookSer
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
 
 
-async def test_a_kernel_that_exits_while_it_starts_is_an_error_with_what_it_said(
-    server: NotebookServer, path: str
-) -> None:
+async def test_a_kernel_that_fails_to_start_is_reported_with_its_stderr(server: NotebookServer, path: str) -> None:
     async with python_agent(server.url) as agent:
         client = NotebookClient(agent, server.root, path)
         await client.create(kernel_name="failing")
@@ -125,7 +123,7 @@ async def test_a_kernel_that_exits_while_it_starts_is_an_error_with_what_it_said
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
 
 
-async def test_a_kernel_that_never_answers_keeps_nobody_waiting(server: NotebookServer, path: str) -> None:
+async def test_a_kernel_that_never_answers_blocks_nobody(server: NotebookServer, path: str) -> None:
     async with python_agent(server.url) as agent:
         client = NotebookClient(agent, server.root, path)
         await client.create(kernel_name="silent")
@@ -136,7 +134,7 @@ async def test_a_kernel_that_never_answers_keeps_nobody_waiting(server: Notebook
         assert "Its kernel" in (await client.do("unuse_notebook")).text
 
 
-async def test_a_kernel_whose_program_is_not_there_is_not_offered(server: NotebookServer, path: str) -> None:
+async def test_a_kernel_whose_program_is_missing_is_not_listed(server: NotebookServer, path: str) -> None:
     async with python_agent(server.url) as agent:
         assert "\nabsent\t" not in (await agent.call("list_kernels")).text
         client = NotebookClient(agent, server.root, path)
@@ -144,7 +142,7 @@ async def test_a_kernel_whose_program_is_not_there_is_not_offered(server: Notebo
 
 
 @pytest.mark.parametrize(("count", "flush"), [(200_000, False), (10_000, True)], ids=["unflushed", "flushed"])
-async def test_a_flood_of_lines_is_kept_whole_and_shown_in_part(
+async def test_many_lines_are_stored_in_full_and_shown_truncated(
     count: int, flush: bool, server: NotebookServer, path: str
 ) -> None:
     async with notebook_client(server, path) as client:
@@ -159,7 +157,7 @@ async def test_a_flood_of_lines_is_kept_whole_and_shown_in_part(
         assert memory.peak <= MOST_MEMORY
 
 
-async def test_fifty_megabytes_are_kept_whole_and_shown_in_part(server: NotebookServer, path: str) -> None:
+async def test_fifty_megabytes_are_stored_in_full_and_shown_truncated(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         await _kernel(client)
         memory = Memory(server.process.pid)
@@ -176,7 +174,9 @@ async def test_fifty_megabytes_are_kept_whole_and_shown_in_part(server: Notebook
         assert peak <= MOST_MEMORY
 
 
-async def test_an_image_of_a_hundred_megabytes_is_kept_whole_and_described(server: NotebookServer, path: str) -> None:
+async def test_an_image_of_a_hundred_megabytes_is_stored_in_full_and_described(
+    server: NotebookServer, path: str
+) -> None:
     async with notebook_client(server, path) as client:
         await _kernel(client)
         memory = Memory(server.process.pid)
@@ -191,7 +191,7 @@ async def test_an_image_of_a_hundred_megabytes_is_kept_whole_and_described(serve
         assert memory.peak <= MOST_MEMORY
 
 
-async def test_a_line_without_an_end_arrives(server: NotebookServer, path: str) -> None:
+async def test_a_line_without_a_newline_arrives(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         ran = await client.run("import sys\nsys.stdout.write('no end'); sys.stderr.write('none here')")
         assert "no end" in ran.text and "none here" in ran.text
@@ -199,7 +199,7 @@ async def test_a_line_without_an_end_arrives(server: NotebookServer, path: str) 
         assert printed(client.cell(id_in(ran)), "stderr") == "none here"
 
 
-async def test_what_a_forked_child_prints_arrives(server: NotebookServer, path: str) -> None:
+async def test_output_of_a_forked_child_arrives(server: NotebookServer, path: str) -> None:
     fork = """
 import os, sys
 child = os.fork()
@@ -217,7 +217,7 @@ print('from the parent')
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
 
 
-async def test_what_a_thread_prints_after_the_end_reaches_the_cell(server: NotebookServer, path: str) -> None:
+async def test_output_of_a_thread_after_the_run_reaches_the_cell(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         opened, wait = gate(client)
         late = f"{wait}\nprint('from the thread')"
@@ -228,7 +228,7 @@ async def test_what_a_thread_prints_after_the_end_reaches_the_cell(server: Noteb
         assert "from the thread" in (await client.do("get_run", run_id=run_in(ran))).text
 
 
-async def test_input_without_anyone_waits_and_keeps_nobody_else_waiting(server: NotebookServer, path: str) -> None:
+async def test_input_that_nobody_answers_blocks_nobody_else(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client, notebook_client(server, f"other-{path}") as other:
         waiting = await client.run("input('Anyone? ')")
         assert "WAITING FOR INPUT" in waiting.text and "Anyone?" in waiting.text
@@ -268,7 +268,7 @@ async def test_no_kernel_outlives_the_server(end: str, tmp_path: Path) -> None:
             assert home.left_by_kernels() == []
 
 
-async def test_what_a_run_printed_is_in_the_file_when_the_server_is_told_to_end(home: Home, tmp_path: Path) -> None:
+async def test_output_so_far_is_in_the_file_after_sigterm(home: Home, tmp_path: Path) -> None:
     with notebook_server(tmp_path, home) as server:
         async with notebook_client(server, "ended.ipynb") as client:
             _, wait = gate(client)

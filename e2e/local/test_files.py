@@ -77,7 +77,7 @@ def _changed(file: Path, index: int, source: str) -> None:
     nbformat.write(notebook, file)
 
 
-async def test_what_another_program_changed_is_kept_and_merged(server: NotebookServer, path: str) -> None:
+async def test_another_program_s_changes_are_kept_and_merged(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         ids = [await client.insert(source) for source in ("a", "b", "c")]
         for index in range(3):
@@ -105,7 +105,7 @@ async def test_a_cell_that_another_program_changed_is_refused_with_its_new_sourc
         assert sources(client.notebook()) == ["a of the other program"]
 
 
-async def test_a_deletion_of_a_cell_that_another_program_changed_is_refused(server: NotebookServer, path: str) -> None:
+async def test_deleting_a_cell_that_another_program_changed_is_refused(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         await client.insert("a")
         await client.insert("b")
@@ -114,7 +114,7 @@ async def test_a_deletion_of_a_cell_that_another_program_changed_is_refused(serv
         assert sources(client.notebook()) == ["a", "b of another program"], "all or nothing"
 
 
-async def test_an_index_that_means_another_cell_by_now_is_refused(server: NotebookServer, path: str) -> None:
+async def test_an_index_that_now_means_another_cell_is_refused(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         await client.insert("a")
         cell = await client.insert("b")
@@ -126,7 +126,7 @@ async def test_an_index_that_means_another_cell_by_now_is_refused(server: Notebo
         assert sources(client.notebook()) == ["of another program", "a", "b"]
 
 
-async def test_what_another_program_changed_while_a_cell_ran_is_kept(server: NotebookServer, path: str) -> None:
+async def test_another_program_s_changes_during_a_run_are_kept(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         await client.insert("a")
         await client.insert("b")
@@ -168,7 +168,9 @@ async def test_an_unknown_cell_is_refused_with_the_nearest_ones(server: Notebook
 
 
 @pytest.mark.parametrize("kind", OLD)
-async def test_notebooks_of_other_times_are_edited_and_valid(kind: str, server: NotebookServer, path: str) -> None:
+async def test_notebooks_of_older_formats_are_edited_and_stay_valid(
+    kind: str, server: NotebookServer, path: str
+) -> None:
     (server.root / path).write_text(json.dumps(OLD[kind]))
     async with python_agent(server.url) as agent:
         client = NotebookClient(agent, server.root, path)
@@ -217,7 +219,7 @@ async def test_reading_leaves_the_file_byte_for_byte(server: NotebookServer, pat
     assert (server.root / path).read_bytes() == odd.encode()
 
 
-async def test_what_an_edit_does_not_touch_stays_byte_for_byte(server: NotebookServer, path: str) -> None:
+async def test_cells_that_an_edit_does_not_touch_stay_byte_for_byte(server: NotebookServer, path: str) -> None:
     first = '{"id": "a",  "cell_type":"raw", "metadata": {"x":1.50}, "source":"1"}'
     second = '{"cell_type":"raw","id":"b","metadata":{},"source":"2"}'
     rest = '"metadata":{"zz" :1e5},"nbformat":4'
@@ -267,9 +269,7 @@ async def test_a_link_within_the_folder_is_followed_and_stays_a_link(server: Not
 
 
 @pytest.mark.parametrize("guarded", ["the file", "the folder too"])
-async def test_a_notebook_that_may_not_be_written_is_an_error_and_stays(
-    guarded: str, server: NotebookServer, path: str
-) -> None:
+async def test_a_read_only_notebook_is_an_error_and_unchanged(guarded: str, server: NotebookServer, path: str) -> None:
     folder = server.root / path.removesuffix(".ipynb")
     folder.mkdir()
     file = folder / "a.ipynb"
@@ -295,7 +295,7 @@ async def test_create_never_overwrites(server: NotebookServer, path: str) -> Non
         assert client.file.read_bytes() == before
 
 
-async def test_what_is_no_notebook_is_refused(server: NotebookServer, path: str) -> None:
+async def test_a_file_that_is_not_a_notebook_is_refused(server: NotebookServer, path: str) -> None:
     (server.root / "notes.txt").write_text("notes")
     async with python_agent(server.url) as agent:
         client = NotebookClient(agent, server.root, path)
@@ -309,7 +309,7 @@ async def test_what_is_no_notebook_is_refused(server: NotebookServer, path: str)
         assert (server.root / path).read_text() == '{"cells": [\n  {"source": }\n]}'
 
 
-async def test_a_missing_notebook_is_an_error_that_says_what_to_call(server: NotebookServer, path: str) -> None:
+async def test_the_error_for_a_missing_notebook_names_the_next_call(server: NotebookServer, path: str) -> None:
     async with python_agent(server.url) as agent:
         client = NotebookClient(agent, server.root, path)
         told = await client.fails("use_notebook", notebook_path=path)
@@ -322,7 +322,7 @@ async def test_a_missing_notebook_is_an_error_that_says_what_to_call(server: Not
         assert not client.file.exists()
 
 
-async def test_a_leading_slash_means_the_folder_s_own_root(server: NotebookServer, path: str) -> None:
+async def test_a_leading_slash_means_the_served_folder(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         await client.do("use_notebook", notebook_name="slash", notebook_path=f"/{path}")
         await client.do("insert_cell", notebook_name=f"/{path}", cell_index=-1, cell_type="raw", cell_source="a")
@@ -330,7 +330,7 @@ async def test_a_leading_slash_means_the_folder_s_own_root(server: NotebookServe
         assert sources(client.notebook()) == ["a", "b"]
 
 
-async def test_files_are_listed_with_folders_that_cannot_be_read(server: NotebookServer, path: str) -> None:
+async def test_unreadable_folders_are_listed_too(server: NotebookServer, path: str) -> None:
     folder = server.root / path.removesuffix(".ipynb")
     (folder / "deep/deeper").mkdir(parents=True)
     (folder / "closed").mkdir()

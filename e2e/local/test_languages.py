@@ -67,7 +67,7 @@ async def test_an_error_of_another_language_is_an_error(server: NotebookServer, 
         assert "no-such-command" in await client.fails("execute_code", code="no-such-command")
 
 
-async def test_a_kernel_that_is_not_installed_is_refused_with_those_that_are(server: NotebookServer, path: str) -> None:
+async def test_the_error_for_an_unknown_kernel_names_the_installed_ones(server: NotebookServer, path: str) -> None:
     async with python_agent(server.url) as agent:
         client = NotebookClient(agent, server.root, path)
         told = await client.fails("use_notebook", notebook_path=path, mode="create", kernel_name="cobol")

@@ -67,7 +67,7 @@ def validate(text: bytes) -> None:
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=[path.stem for path in CORPUS])
-def test_what_is_written_is_valid_and_can_be_opened(touch: str, path: Path, tmp_path: Path) -> None:
+def test_written_notebooks_are_valid(touch: str, path: Path, tmp_path: Path) -> None:
     assert changed(touch, path, tmp_path) == path.read_bytes()
     for changes in [*([change] for change in CHANGES), SEVERAL]:
         text = changed(touch, path, tmp_path, *changes)

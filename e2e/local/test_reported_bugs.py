@@ -35,9 +35,7 @@ async def test_running_code_does_not_change_where_cells_are_written(server: Note
     assert sources(NotebookClient(agent, server.root, "notebook.ipynb").notebook()) == ["untouched"]
 
 
-async def test_success_is_told_only_when_the_change_of_a_large_notebook_is_on_disk(
-    server: NotebookServer, path: str
-) -> None:
+async def test_success_means_that_a_large_notebook_is_on_disk(server: NotebookServer, path: str) -> None:
     write(server.root / path, *["x" * 400_000] * 60)
     async with python_agent(server.url) as agent:
         client = NotebookClient(agent, server.root, path)
@@ -54,13 +52,13 @@ async def test_the_first_output_of_a_fresh_kernel_arrives(server: NotebookServer
             assert f"first {turn}" in (await client.do("execute_code", code=f"print('first {turn}')")).text
 
 
-async def test_a_kernel_that_dies_is_told_at_once_and_not_after_the_timeout(server: NotebookServer, path: str) -> None:
+async def test_a_dead_kernel_is_reported_before_the_timeout(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         # Longer than a test may take.
         assert "[KERNEL DIED" in await client.fails("execute_code", code="import os; os._exit(1)", timeout=3600)
 
 
-async def test_output_has_a_cap_and_all_of_it_can_be_read(server: NotebookServer, path: str) -> None:
+async def test_output_is_capped_and_can_be_read_in_full(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         # `NotebookClient` checks the cap itself, for every reply.
         ran = await client.run("print('a' + '.' * 4_999_999 + 'z')")
@@ -166,7 +164,7 @@ async def test_initialize_is_answered_whatever_is_missing(lacking: str, home: Ho
     root.chmod(0o755)
 
 
-def test_a_folder_that_does_not_exist_is_told_at_once(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported_at_once(tmp_path: Path) -> None:
     absent = str(tmp_path / "absent")
     ended = subprocess.run([program(), "--root", absent], input=b"", capture_output=True, timeout=10, check=False)
     assert ended.returncode == 1
@@ -201,13 +199,13 @@ async def test_the_end_of_input_ends_the_server_while_a_kernel_runs(home: Home, 
         await asyncio.to_thread(nothing_is_left, mark)
 
 
-async def test_input_is_asked_for_and_not_swallowed(server: NotebookServer, path: str) -> None:
+async def test_input_is_requested(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         assert "WAITING FOR INPUT" in (await client.do("execute_code", code="input('Name? ')")).text
         await client.do("interrupt_kernel")
 
 
-async def test_text_with_tabs_and_newlines_keeps_a_table_a_table(server: NotebookServer, path: str) -> None:
+async def test_tabs_and_newlines_do_not_break_tables(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         await client.insert("a\tb\\n\tc")
         rows = (await client.do("read_notebook")).text.splitlines()

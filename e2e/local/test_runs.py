@@ -21,7 +21,7 @@ def _prints(client: NotebookClient, text: str, index: int = -1) -> bool:
     return bool(cells) and text in printed(cells[index])
 
 
-async def test_a_run_that_outlasts_its_timeout_goes_on(server: NotebookServer, path: str) -> None:
+async def test_a_run_continues_after_its_timeout(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         opened, wait = gate(client)
         cell = await client.insert(f"print('early')\n{wait}\nprint('late')")
@@ -37,7 +37,7 @@ async def test_a_run_that_outlasts_its_timeout_goes_on(server: NotebookServer, p
         assert run in (await client.do("get_run")).text, "without an id: the latest runs"
 
 
-async def test_outputs_reach_the_file_while_the_run_goes_on(server: NotebookServer, path: str) -> None:
+async def test_outputs_reach_the_file_during_the_run(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         opened, wait = gate(client)
         cell = await client.insert(f"print('early', flush=True)\n{wait}")
@@ -48,7 +48,7 @@ async def test_outputs_reach_the_file_while_the_run_goes_on(server: NotebookServ
         assert "[COMPLETED in" in (await running).text
 
 
-async def test_a_client_that_vanishes_mid_run_loses_nothing(server: NotebookServer, path: str) -> None:
+async def test_nothing_is_lost_when_a_client_vanishes_mid_run(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         opened, wait = gate(client)
         cell = await client.insert(f"print('early', flush=True)\n{wait}\nprint('late')")
@@ -68,7 +68,7 @@ async def test_a_client_that_vanishes_mid_run_loses_nothing(server: NotebookServ
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
-async def test_a_cancelled_call_interrupts_only_where_that_was_asked(mode: str, home: Home, tmp_path: Path) -> None:
+async def test_a_cancelled_call_interrupts_only_if_requested(mode: str, home: Home, tmp_path: Path) -> None:
     async with python_agent(launch(tmp_path, home), mode) as agent:
         client = NotebookClient(agent, tmp_path, "cancelled.ipynb")
         await client.create()
@@ -94,7 +94,7 @@ async def test_a_cancelled_call_interrupts_only_where_that_was_asked(mode: str, 
         assert client.cell(stopped)["outputs"][-1]["ename"] == "KeyboardInterrupt"
 
 
-async def test_a_timeout_interrupts_where_that_was_asked(server: NotebookServer, path: str) -> None:
+async def test_a_timeout_interrupts_if_requested(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         _, wait = gate(client)
         await client.do("execute_code", code="'the kernel is up'")
@@ -103,7 +103,7 @@ async def test_a_timeout_interrupts_where_that_was_asked(server: NotebookServer,
         assert "[INTERRUPTED" in told and "KeyboardInterrupt" in told
 
 
-async def test_progress_tells_the_time_and_the_last_line(server: NotebookServer, path: str) -> None:
+async def test_progress_contains_the_time_and_the_last_line(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         opened, wait = gate(client)
         code = f"print('step 1\\nstep 2', flush=True)\n{wait}"
@@ -145,7 +145,7 @@ async def test_a_person_is_not_asked_for_a_secret(server: NotebookServer, path: 
         assert "hunter2" not in client.file.read_text()
 
 
-async def test_an_agent_answers_input_where_nobody_can_be_asked(server: NotebookServer, path: str) -> None:
+async def test_an_agent_answers_input_if_no_person_can(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         waiting = await client.run("print(input('Name? ') * 2)\nprint(input())")
         assert "WAITING FOR INPUT" in waiting.text and "Name? " in waiting.text and "answer_input(" in waiting.text
@@ -182,7 +182,7 @@ async def test_input_can_be_interrupted(server: NotebookServer, path: str) -> No
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
 
 
-async def test_a_restart_forgets_variables_and_ends_what_ran(server: NotebookServer, path: str) -> None:
+async def test_a_restart_clears_variables_and_ends_runs(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         _, wait = gate(client)
         run = await client.begin(f"kept = 1\nprint('before', flush=True)\n{wait}")
@@ -198,7 +198,7 @@ async def test_a_restart_forgets_variables_and_ends_what_ran(server: NotebookSer
         assert client.cell(1)["outputs"] == []
 
 
-async def test_runs_queue_in_the_order_in_which_they_were_asked_for(server: NotebookServer, path: str) -> None:
+async def test_runs_are_queued_in_order(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         opened, wait = gate(client)
         first = await client.begin(f"order = []\n{wait}\norder.append(1)")
@@ -216,7 +216,7 @@ async def test_runs_queue_in_the_order_in_which_they_were_asked_for(server: Note
         assert "[1, 2, 3]" in (await client.do("execute_code", code="order")).text
 
 
-async def test_running_several_cells_stops_at_an_error_or_goes_on(server: NotebookServer, path: str) -> None:
+async def test_running_several_cells_stops_at_an_error_or_continues(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         await client.insert("# Text", "markdown")
         for source in ["seen = 1", "1 / 0", "print('reached', seen)"]:
@@ -245,7 +245,7 @@ async def test_each_agent_has_a_current_notebook_of_its_own(server: NotebookServ
             assert client.path in current
 
 
-async def test_a_client_without_a_session_ends_the_kernel_that_it_began(server: NotebookServer, path: str) -> None:
+async def test_a_client_without_a_session_ends_its_kernel(server: NotebookServer, path: str) -> None:
     async with python_agent(server.url, MODERN) as agent:
         client = NotebookClient(agent, server.root, path)
         await client.create()
@@ -273,7 +273,7 @@ async def test_edits_of_two_agents_to_one_notebook_are_all_kept(server: Notebook
         assert sorted(sources(one.notebook())) == sorted(f"{text}, again" for text in texts)
 
 
-async def test_a_cell_that_another_agent_changed_is_not_overwritten_unseen(server: NotebookServer, path: str) -> None:
+async def test_a_cell_that_another_agent_changed_is_not_overwritten(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as one, python_agent(server.url) as agent:
         cell = await one.insert("mine")
         other = NotebookClient(agent, server.root, path)
@@ -286,7 +286,7 @@ async def test_a_cell_that_another_agent_changed_is_not_overwritten_unseen(serve
         assert sources(one.notebook()) == ["mine again"]
 
 
-async def test_a_run_writes_into_its_cell_wherever_that_is_now(server: NotebookServer, path: str) -> None:
+async def test_a_run_writes_into_its_cell_after_a_move(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         opened, wait = gate(client)
         run = await client.begin(f"{wait}\nprint('from the run')")

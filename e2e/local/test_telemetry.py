@@ -126,7 +126,7 @@ async def begin(agent: StdioClient) -> None:
     await agent.call("use_notebook", notebook_name="work", notebook_path="work.ipynb", mode="create")
 
 
-async def test_a_file_tells_of_calls_runs_and_kernels_and_of_no_code(home: Home, tmp_path: Path) -> None:
+async def test_the_file_has_spans_of_calls_runs_and_kernels_without_code(home: Home, tmp_path: Path) -> None:
     file = tmp_path / "spans.jsonl"
     async with stdio_client(launch(tmp_path, home, "--otel-file", str(file))) as agent:
         await begin(agent)
@@ -169,7 +169,7 @@ async def test_a_file_tells_of_calls_runs_and_kernels_and_of_no_code(home: Home,
     assert the(spans, "tools/call").failed, "what is no tool is not named"
 
 
-async def test_a_run_that_goes_on_holds_up_nothing_and_is_not_lost(home: Home, tmp_path: Path) -> None:
+async def test_a_long_run_delays_no_other_span_and_gets_its_own(home: Home, tmp_path: Path) -> None:
     file = tmp_path / "spans.jsonl"
     async with stdio_client(launch(tmp_path, home, "--otel-file", str(file))) as agent:
         await begin(agent)
@@ -182,7 +182,7 @@ async def test_a_run_that_goes_on_holds_up_nothing_and_is_not_lost(home: Home, t
     assert the(read(file), "run").parent == the(read(file), name).id
 
 
-async def test_a_kernel_that_dies_while_it_does_nothing_is_told(home: Home, tmp_path: Path) -> None:
+async def test_the_death_of_an_idle_kernel_is_recorded(home: Home, tmp_path: Path) -> None:
     file = tmp_path / "spans.jsonl"
     async with stdio_client(launch(tmp_path, home, "--otel-file", str(file))) as agent:
         await begin(agent)
@@ -191,7 +191,7 @@ async def test_a_kernel_that_dies_while_it_does_nothing_is_told(home: Home, tmp_
     assert the(read(file), "kernel.died").failed
 
 
-async def test_a_collector_is_named_by_the_standard_variables(home: Home, tmp_path: Path) -> None:
+async def test_the_standard_variables_name_the_collector(home: Home, tmp_path: Path) -> None:
     with collector() as receiver:
         variables = {
             "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.address,
@@ -217,7 +217,7 @@ async def test_a_collector_is_named_by_the_standard_variables(home: Home, tmp_pa
         assert all(SECRET.encode() not in each.SerializeToString() for _, _, each in receiver.requests)
 
 
-async def test_a_collector_that_is_not_there_changes_nothing(home: Home, tmp_path: Path) -> None:
+async def test_a_missing_collector_changes_nothing(home: Home, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         address = f"http://name:pass-word@127.0.0.1:{unused.getsockname()[1]}"
     variables = {
@@ -242,7 +242,7 @@ async def test_a_collector_that_is_not_there_changes_nothing(home: Home, tmp_pat
     assert "top-secret" not in said and "pass-word" not in said
 
 
-async def test_one_that_never_answers_holds_up_nobody(home: Home, tmp_path: Path) -> None:
+async def test_a_collector_that_never_answers_blocks_nobody(home: Home, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{silent.getsockname()[1]}"}
         async with stdio_client(with_variables(launch(tmp_path, home), **variables)) as agent:
@@ -253,7 +253,7 @@ async def test_one_that_never_answers_holds_up_nobody(home: Home, tmp_path: Path
             assert time.monotonic() - begun < 5
 
 
-def test_over_http_the_request_may_tell_what_it_is_a_part_of(home: Home, tmp_path: Path) -> None:
+def test_an_http_request_can_name_its_parent_span(home: Home, tmp_path: Path) -> None:
     file = tmp_path / "spans.jsonl"
     environment = {"CELLBRIDGE_OTEL_FILE": str(file)}
     with running(NotebookServer(tmp_path, home, environment=environment)) as server:
@@ -282,7 +282,7 @@ def message(method: str, params: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
-def test_a_file_that_cannot_be_written_is_told_at_the_start(home: Home, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported_at_startup(home: Home, tmp_path: Path) -> None:
     file = tmp_path / "missing" / "spans.jsonl"
     ended = subprocess.run(
         [program(), "--no-browser", "--otel-file", str(file)],
@@ -297,7 +297,7 @@ def test_a_file_that_cannot_be_written_is_told_at_the_start(home: Home, tmp_path
     assert str(file) in ended.stderr
 
 
-def test_what_is_not_supported_is_said_in_one_line(home: Home, tmp_path: Path) -> None:
+def test_unsupported_settings_are_reported_in_one_line(home: Home, tmp_path: Path) -> None:
     variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
     ended = subprocess.run(
         [program(), "--no-browser"],
@@ -313,7 +313,7 @@ def test_what_is_not_supported_is_said_in_one_line(home: Home, tmp_path: Path) -
     assert "grpc" in line and "http/protobuf" in line
 
 
-def test_inside_a_jupyter_server_it_is_the_same(tmp_path: Path) -> None:
+def test_spans_inside_a_jupyter_server_are_the_same(tmp_path: Path) -> None:
     file = tmp_path / "spans.jsonl"
     variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
     option = f"--CellbridgeApp.otel_file={file}"
@@ -331,7 +331,7 @@ def test_inside_a_jupyter_server_it_is_the_same(tmp_path: Path) -> None:
     assert log.count("grpc") == 1 and "http/protobuf" in log, "warnings are in the server's log"
 
 
-def test_inside_a_jupyter_server_a_file_that_cannot_be_written_is_told_at_the_start(tmp_path: Path) -> None:
+def test_inside_a_jupyter_server_a_file_that_cannot_be_written_is_reported_at_startup(tmp_path: Path) -> None:
     file = tmp_path / "missing" / "spans.jsonl"
     with jupyter_server("plain", tmp_path / "server", f"--CellbridgeApp.otel_file={file}") as server:
         assert str(file) in server.log.read_text()
