@@ -2,6 +2,7 @@
 
 mod choose;
 mod install;
+mod interpreter;
 mod managed;
 mod project;
 mod python;

@@ -10,6 +10,7 @@ mod kernelspec;
 mod launch;
 mod listing;
 mod path;
+mod stamp;
 mod store;
 mod surroundings;
 

@@ -1,15 +1,16 @@
 //! Which kernel a notebook gets.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use notebook::Kernelspec;
 use tokio::sync::mpsc;
 use workspace::{Error, KernelspecInfo, Side};
 
+use super::interpreter::{InterpreterInfo, Interpreters};
 use super::managed::Managed;
 use super::project::environments;
-use super::python::{self, Environment};
+use super::python::Environment;
 use crate::Surroundings;
 use crate::kernelspec::{self, InterruptMode, Spec, is_bare_python, program};
 
@@ -46,14 +47,14 @@ pub(crate) struct Chooser {
     root: PathBuf,
     surroundings: Arc<Surroundings>,
     managed: Managed,
-    /// The Python on `PATH`, once it is known to have a kernel.
-    system: Mutex<Option<python::Answer>>,
+    interpreters: Interpreters,
 }
 
 impl Chooser {
     pub(crate) fn new(root: PathBuf, surroundings: Arc<Surroundings>) -> Self {
         let managed = Managed::new(surroundings.clone());
-        Self { root, surroundings, managed, system: Mutex::default() }
+        let interpreters = Interpreters::new(surroundings.clone());
+        Self { root, surroundings, managed, interpreters }
     }
 
     /// Ends what it has under way.
@@ -119,7 +120,7 @@ impl Chooser {
         let choice = match choice {
             Some(choice) => choice.clone(),
             None => match self.system().await {
-                Some(python) if python.has_kernel => python_at(&python.interpreter),
+                Some(python) if python.has_kernel => python_at(&python.executable),
                 _ => self.make(wish).await?,
             },
         };
@@ -135,9 +136,7 @@ impl Chooser {
 
     async fn inherits_kernel(&self, environment: &Environment) -> bool {
         environment.sees_system()
-            && python::ask(&environment.interpreter, &self.surroundings)
-                .await
-                .is_some_and(|answer| answer.has_kernel)
+            && self.interpreters.info(&environment.interpreter).await.is_some_and(|info| info.has_kernel)
     }
 
     async fn make(&self, wish: &Wish<'_>) -> Result<Choice, Error> {
@@ -176,18 +175,10 @@ impl Chooser {
         takes_any && needs_kernel && !self.system().await.is_some_and(|python| python.has_kernel)
     }
 
-    /// The Python on `PATH`. One that has no kernel is asked again: it may get one.
-    async fn system(&self) -> Option<python::Answer> {
-        let known = self.system.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if known.is_some() {
-            return known;
-        }
+    /// The Python on `PATH`.
+    async fn system(&self) -> Option<InterpreterInfo> {
         let path = self.surroundings.program("python3").or_else(|| self.surroundings.program("python"))?;
-        let answer = python::ask(&path, &self.surroundings).await?;
-        if answer.has_kernel {
-            *self.system.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer.clone());
-        }
-        Some(answer)
+        self.interpreters.info(&path).await
     }
 
     fn project(&self, folder: &Path) -> Vec<Environment> {

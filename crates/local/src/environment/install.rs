@@ -9,7 +9,8 @@ use std::time::Duration;
 use tokio::process::Command;
 use workspace::{Error, Side};
 
-use super::python::{self, interpreter_in};
+use super::interpreter;
+use super::python::interpreter_in;
 use crate::Surroundings;
 use crate::capture::Capture;
 
@@ -111,8 +112,8 @@ impl Installer<'_> {
     async fn find_python(&self) -> Result<PathBuf, Error> {
         for name in NAMES {
             let Some(path) = self.surroundings.program(name) else { continue };
-            match python::ask(&path, self.surroundings).await {
-                Some(answer) if answer.version >= OLDEST => return Ok(answer.interpreter),
+            match interpreter::query(&path, self.surroundings).await {
+                Some(reply) if reply.info.version >= OLDEST => return Ok(reply.info.executable),
                 _ => {}
             }
         }

@@ -1,17 +1,7 @@
-//! What is known of a Python by looking at its files, and, where that does not tell, by asking it.
+//! A Python environment, as its files show it.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::Duration;
-
-use tokio::process::Command;
-
-use crate::Surroundings;
-
-/// How long a Python may take to say what it has. A first start from a cold disk takes seconds.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A Python environment: a folder with an interpreter and packages of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,46 +56,6 @@ fn site_packages(prefix: &Path) -> impl Iterator<Item = PathBuf> {
     versions.map(|entry| entry.path().join("site-packages")).chain([prefix.join("Lib/site-packages")])
 }
 
-/// What a Python says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
-    /// `sys.executable`: the interpreter behind wrappers such as those of pyenv.
-    pub(crate) interpreter: PathBuf,
-    pub(crate) version: (u32, u32),
-    pub(crate) has_kernel: bool,
-}
-
-/// Asks a Python what it is. `None` if it does not run, or takes too long.
-pub(crate) async fn ask(interpreter: &Path, surroundings: &Surroundings) -> Option<Answer> {
-    const QUESTION: &str = "import sys, importlib.util as u; \
-        print('%d.%d' % sys.version_info[:2], int(u.find_spec('ipykernel') is not None)); print(sys.executable)";
-    let output = Command::new(interpreter)
-        // Not `-I`: packages of the person's own folder count, as they do for the kernel.
-        .args(["-c", QUESTION])
-        .env_clear()
-        .envs(&surroundings.variables)
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .output();
-    let output = tokio::time::timeout(PATIENCE, output).await.ok()?.ok()?;
-    read_answer(&output.stdout)
-}
-
-fn read_answer(stdout: &[u8]) -> Option<Answer> {
-    let text = str::from_utf8(stdout).ok()?;
-    let (facts, rest) = text.split_once('\n')?;
-    let (version, has_kernel) = facts.trim().split_once(' ')?;
-    let (major, minor) = version.split_once('.')?;
-    let interpreter = PathBuf::from(rest.trim_end_matches(['\n', '\r']));
-    (interpreter.as_os_str() != OsStr::new("")).then_some(())?;
-    Some(Answer {
-        interpreter,
-        version: (major.parse().ok()?, minor.parse().ok()?),
-        has_kernel: has_kernel == "1",
-    })
-}
-
 #[cfg(test)]
 #[cfg(unix)]
 pub(super) mod tests {
@@ -143,29 +93,5 @@ pub(super) mod tests {
         fs::remove_file(&environment.interpreter).unwrap();
         std::os::unix::fs::symlink("/nowhere/python", &environment.interpreter).unwrap();
         assert_eq!(Environment::at(folder.path()), None);
-    }
-
-    #[test]
-    fn answers_are_read() {
-        let answer = read_answer(b"3.12 1\n/opt/a b/python\n").unwrap();
-        assert_eq!(
-            answer,
-            Answer { interpreter: "/opt/a b/python".into(), version: (3, 12), has_kernel: true }
-        );
-        for odd in [&b""[..], b"3.12 1\n", b"hello\nthere", b"3.x 1\n/p", b"\xff\n"] {
-            assert_eq!(read_answer(odd), None);
-        }
-    }
-
-    #[tokio::test]
-    async fn a_python_that_does_not_run_says_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("python3");
-        script(&path, "echo '3.9 0'; echo /usr/bin/python3.9");
-        let answer = ask(&path, &Surroundings::default()).await.unwrap();
-        assert_eq!((answer.version, answer.has_kernel), ((3, 9), false));
-        script(&path, "exit 3");
-        assert_eq!(ask(&path, &Surroundings::default()).await, None);
-        assert_eq!(ask(&folder.path().join("none"), &Surroundings::default()).await, None);
     }
 }

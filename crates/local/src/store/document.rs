@@ -10,7 +10,8 @@ use tokio::sync::{Mutex, watch};
 use workspace::{Applied, Document, Error, Expected, Future, Saved, Side};
 
 use super::failure;
-use super::file::{self, Replaced, Stamp};
+use super::file::{self, Replaced};
+use crate::stamp::Stamp;
 
 /// How often, and with what pause, a file is read again that is gone or half-written: other programs replace
 /// files in several steps.

@@ -10,46 +10,14 @@ use bytes::Bytes;
 use notebook::Notebook;
 use tempfile::NamedTempFile;
 
+use crate::stamp::Stamp;
+
 /// The largest file that is read, in bytes.
 const LARGEST: u64 = 1 << 30;
 
 /// Within this time after a change, a further one need not show in the time of the file: clocks of file systems
 /// tick every few milliseconds.
 const TICK: Duration = Duration::from_millis(50);
-
-/// What tells cheaply that a file is another than before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    modified: Option<SystemTime>,
-    size: u64,
-    /// Device, inode and the time of its last change (seconds, nanoseconds), where there are such things.
-    identity: (u64, u64, i64, i64),
-}
-
-impl Stamp {
-    /// The stamp of what is at `path` now.
-    pub(crate) fn of(path: &Path) -> io::Result<Self> {
-        fs::metadata(path).map(|meta| Self::from(&meta))
-    }
-
-    /// Whether a change that comes after `now` is sure to give another stamp.
-    fn is_settled(&self, now: SystemTime) -> bool {
-        self.modified.and_then(|modified| now.duration_since(modified).ok()).is_some_and(|age| age > TICK)
-    }
-}
-
-impl From<&Metadata> for Stamp {
-    fn from(meta: &Metadata) -> Self {
-        #[cfg(unix)]
-        let identity = {
-            use std::os::unix::fs::MetadataExt as _;
-            (meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec())
-        };
-        #[cfg(not(unix))]
-        let identity = (0, 0, 0, 0);
-        Self { modified: meta.modified().ok(), size: meta.len(), identity }
-    }
-}
 
 /// What a file held.
 pub(crate) struct Contents {
@@ -78,7 +46,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Contents>> {
         return Ok(None);
     }
     let digest = digest_of(&bytes);
-    Ok(Some(Contents { bytes: bytes.into(), digest, stamp, is_settled: stamp.is_settled(now) }))
+    Ok(Some(Contents { bytes: bytes.into(), digest, stamp, is_settled: stamp.is_settled(now, TICK) }))
 }
 
 /// Writes a file that must not exist.

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use workspace::{Document as _, Expected};
 
 use super::*;
+use crate::stamp::Stamp;
 
 const NOTEBOOK: &str = r#"{
  "cells": [
@@ -102,7 +103,7 @@ async fn a_change_within_a_tick_of_the_clock_is_seen() {
 #[test]
 fn a_file_that_changed_since_it_was_looked_at_is_not_replaced() {
     let (_folder, file) = folder();
-    let stamp = file::Stamp::of(&file).unwrap();
+    let stamp = Stamp::of(&file).unwrap();
     fs::write(&file, NOTEBOOK.replace("two", "two, by hand")).unwrap();
     let replaced = file::replace(&file, &Notebook::new(), stamp, 0).unwrap();
     assert!(matches!(replaced, file::Replaced::Changed));
@@ -114,9 +115,9 @@ async fn what_changes_nothing_writes_nothing() {
     let (folder, file) = folder();
     let (_store, document) = open(&folder).await;
     document.apply(set("a", "three"), vec![]).await.unwrap();
-    let before = file::Stamp::of(&file).unwrap();
+    let before = Stamp::of(&file).unwrap();
     document.apply(set("a", "three"), vec![]).await.unwrap();
-    assert_eq!(file::Stamp::of(&file).unwrap(), before);
+    assert_eq!(Stamp::of(&file).unwrap(), before);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
