@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use notebook::{CellKind, CellRef, Edit, Kernelspec, NewCell, Notebook, Output, Query, Text};
+use notebook::{CellRef, CellType, Edit, Kernelspec, NewCell, Notebook, Output, Query, Text};
 
 fuzz_target!(|data: &[u8]| {
     // The edits come from the end, so that the corpus can be notebook files.
@@ -38,7 +38,7 @@ fn edit(notebook: &Notebook, number: usize, choice: usize) -> Edit {
         5 => Edit::SetKernelspec(Kernelspec { name: source, display_name: None, language: None }),
         _ => {
             let kind =
-                [CellKind::Code, CellKind::Markdown, CellKind::Other("new".to_owned())][choice % 3].clone();
+                [CellType::Code, CellType::Markdown, CellType::Other("new".to_owned())][choice % 3].clone();
             Edit::Insert {
                 index: index % (cells.len() + 1),
                 cell: NewCell { id: format!("new-{number}"), ..NewCell::new(kind, source) },
@@ -61,5 +61,5 @@ fn look_at(notebook: &Notebook) {
     let _ = (notebook::outline(notebook), notebook.kernelspec(), notebook.language());
     let mut carried = notebook.clone();
     carried.carry_ids(notebook);
-    assert_eq!(carried.is_touched(), notebook.is_touched());
+    assert_eq!(carried.is_modified(), notebook.is_modified());
 }

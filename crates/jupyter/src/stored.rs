@@ -89,7 +89,7 @@ impl Stored {
             for edit in edits {
                 notebook.apply(edit.clone()).map_err(|error| failure::refused(&self.path, &error))?;
             }
-            if !notebook.is_touched() {
+            if !notebook.is_modified() {
                 return Ok(Applied { notebook, saved: Saved::OnDisk });
             }
             // As late as can be: there is no way to let the server check and write in one.
@@ -111,7 +111,7 @@ impl Stored {
             if now.modified != written.modified {
                 // Somebody wrote at the same moment; what is there now decides.
                 let current = self.refresh(&mut known).await?;
-                if edits.iter().all(|edit| edit.holds(&current.notebook)) {
+                if edits.iter().all(|edit| edit.is_applied(&current.notebook)) {
                     return Ok(Applied { notebook: current.notebook, saved: Saved::OnDisk });
                 }
                 continue;

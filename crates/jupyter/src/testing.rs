@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 use futures_util::{SinkExt as _, StreamExt as _};
-use notebook::{CellKind, Edit, NewCell, Notebook};
+use notebook::{CellType, Edit, NewCell, Notebook};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -66,7 +66,7 @@ pub(crate) struct Fake {
 pub(crate) fn notebook(sources: &[&str]) -> Notebook {
     let mut notebook = Notebook::new();
     for (index, source) in sources.iter().enumerate() {
-        let cell = NewCell { id: format!("c{index}"), ..NewCell::new(CellKind::Code, *source) };
+        let cell = NewCell { id: format!("c{index}"), ..NewCell::new(CellType::Code, *source) };
         notebook.apply(Edit::Insert { index, cell }).unwrap();
     }
     notebook
@@ -100,7 +100,7 @@ impl Inside {
             index,
             cell: NewCell {
                 id: cell.id().to_owned(),
-                ..NewCell::new(CellKind::Code, cell.source().to_string())
+                ..NewCell::new(CellType::Code, cell.source().to_string())
             },
         };
         let edits: Vec<Edit> = cells.cells().iter().enumerate().map(insert).collect();

@@ -1,6 +1,6 @@
 //! What the messages about an execution say. Kernels leave out fields; whatever can be missing may be missing.
 
-use notebook::{Bundle, Json, Output};
+use notebook::{Json, MimeBundle, Output};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -109,9 +109,10 @@ impl<'de> Deserialize<'de> for Count {
 }
 
 /// Reads what `display_data`, `execute_result` or `update_display_data` shows, and under which name.
-pub(crate) fn display(content: &Json) -> serde_json::Result<(Bundle, Option<String>, Option<u64>)> {
+pub(crate) fn display(content: &Json) -> serde_json::Result<(MimeBundle, Option<String>, Option<u64>)> {
     let display: Display<'_> = content.decode()?;
-    let bundle = Bundle { data: object(content, display.data), metadata: object(content, display.metadata) };
+    let bundle =
+        MimeBundle { data: object(content, display.data), metadata: object(content, display.metadata) };
     let Short(display_id) = display.transient.0.display_id;
     let display_id = if display_id.is_empty() { None } else { Some(display_id) };
     Ok((bundle, display_id, display.execution_count.0))
@@ -138,8 +139,8 @@ pub(crate) fn lines(lines: Lenient<Vec<Short>>) -> Vec<String> {
 }
 
 /// A bundle of the content that a payload of `page` has.
-pub(crate) fn page(content: &Json, data: Option<&RawValue>) -> Bundle {
-    Bundle { data: object(content, data), metadata: Json::empty_object() }
+pub(crate) fn page(content: &Json, data: Option<&RawValue>) -> MimeBundle {
+    MimeBundle { data: object(content, data), metadata: Json::empty_object() }
 }
 
 /// A part of `content` that has to be an object.

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-use notebook::{Bundle, Output};
+use notebook::{MimeBundle, Output};
 
 /// A request to execute code.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub enum Event {
         /// The name of the display.
         display_id: String,
         /// The new content.
-        bundle: Bundle,
+        bundle: MimeBundle,
     },
     /// The outputs so far are to go: now, or when the next output comes.
     ClearOutput {

@@ -1,6 +1,6 @@
 //! The outputs of one cell, as its execution's events make them.
 
-use notebook::{Bundle, Output};
+use notebook::{MimeBundle, Output};
 
 use crate::Event;
 
@@ -76,7 +76,7 @@ impl OutputArea {
         self.display_ids.push(display_id);
     }
 
-    fn update(&mut self, display_id: &str, new: &Bundle) -> bool {
+    fn update(&mut self, display_id: &str, new: &MimeBundle) -> bool {
         let mut is_changed = false;
         for (output, id) in self.outputs.iter_mut().zip(&self.display_ids) {
             if let Output::Display(bundle) | Output::Result { bundle, .. } = output
@@ -102,7 +102,7 @@ fn size(output: &Output) -> usize {
     }
 }
 
-fn bundle_size(bundle: &Bundle) -> usize {
+fn bundle_size(bundle: &MimeBundle) -> usize {
     bundle.data.bytes().len() + bundle.metadata.bytes().len()
 }
 
@@ -121,8 +121,8 @@ mod tests {
         }
     }
 
-    fn bundle(text: &str) -> Bundle {
-        Bundle { data: Json::from_value(&json!({ "text/plain": text })), metadata: Json::empty_object() }
+    fn bundle(text: &str) -> MimeBundle {
+        MimeBundle { data: Json::from_value(&json!({ "text/plain": text })), metadata: Json::empty_object() }
     }
 
     fn display(id: &str, text: &str) -> Event {

@@ -1,6 +1,6 @@
 //! The reply to an execution: how it ended, and what is to be shown with its end.
 
-use notebook::{Bundle, Json, Output};
+use notebook::{Json, MimeBundle, Output};
 
 use crate::Outcome;
 use crate::content::{self, ExecuteReply};
@@ -10,7 +10,7 @@ use crate::content::{self, ExecuteReply};
 pub(crate) struct Reply {
     outcome: Outcome,
     /// What the kernel wants to show in a pager (`?name` in Python). Nobody pages here, so it becomes an output.
-    pages: Vec<Bundle>,
+    pages: Vec<MimeBundle>,
     traceback: Vec<String>,
 }
 

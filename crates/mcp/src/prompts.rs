@@ -103,14 +103,14 @@ fn cited(
 
 #[cfg(test)]
 mod tests {
-    use notebook::{CellKind, Edit, NewCell};
+    use notebook::{CellType, Edit, NewCell};
 
     use super::*;
 
     fn notebook() -> Notebook {
         let mut notebook = Notebook::new();
         for index in 0..5 {
-            let mut cell = NewCell::new(CellKind::Code, format!("{index}"));
+            let mut cell = NewCell::new(CellType::Code, format!("{index}"));
             // An id may look like an index.
             cell.id = format!("1234567{index}");
             notebook.apply(Edit::Insert { index, cell }).unwrap();

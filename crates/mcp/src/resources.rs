@@ -3,9 +3,11 @@
 //! `notebook://{name}`, `notebook://{name}/cells/{cell_id}`, `notebook://{name}/cells/{cell_id}/outputs/{index}`;
 //! a name is percent-encoded, so that a path is one segment.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use notebook::{Bundle, CellRef, Output};
+use notebook::{CellRef, MimeBundle, Output};
 use rmcp::model::{ListResourcesResult, Resource, ResourceContents, ResourceTemplate};
 use workspace::{Changes, Error, Session, Side};
 
@@ -88,7 +90,7 @@ pub(crate) async fn read(session: &Session, uri: &str) -> Result<Option<Resource
     let index = session.find(opened.path(), &notebook, &CellRef::parse(&cell))?;
     let cell = &notebook.cells()[index];
     let Some(number) = output else {
-        let mime = if cell.kind().to_string() == "markdown" { "text/markdown" } else { "text/plain" };
+        let mime = if cell.cell_type().to_string() == "markdown" { "text/markdown" } else { "text/plain" };
         return Ok(Some(text_of(uri, mime, cell.source().into_owned())));
     };
     match cell.outputs().get(number) {
@@ -111,8 +113,8 @@ fn content(uri: &str, output: &Output) -> ResourceContents {
 }
 
 /// The content in its richest type: an image as bytes, else HTML, JSON or text as it is.
-fn richest(uri: &str, bundle: &Bundle) -> ResourceContents {
-    let members = bundle.members();
+fn richest(uri: &str, bundle: &MimeBundle) -> ResourceContents {
+    let members: Vec<_> = bundle.data.members().collect();
     let rank = |mime: &str| match mime {
         "image/png" | "image/jpeg" | "image/gif" | "image/webp" => 0,
         "image/svg+xml" => 1,
@@ -124,15 +126,15 @@ fn richest(uri: &str, bundle: &Bundle) -> ResourceContents {
     let Some((mime, content)) = members.iter().min_by_key(|(mime, _)| rank(mime)) else {
         return text_of(uri, "text/plain", String::new());
     };
-    let text = notebook::joined(content);
+    let text = content.multiline_text();
     if rank(mime) == 0 {
         let encoded: String = text.unwrap_or_default().split_ascii_whitespace().collect();
         if STANDARD.decode(&encoded).is_ok() {
-            return ResourceContents::blob(encoded, uri).with_mime_type(mime);
+            return ResourceContents::blob(encoded, uri).with_mime_type(&**mime);
         }
         return text_of(uri, "text/plain", format!("The {mime} data of this output cannot be read."));
     }
-    text_of(uri, mime, text.unwrap_or_else(|| content.as_str().to_owned()))
+    text_of(uri, mime, text.map_or_else(|| content.as_str().to_owned(), Cow::into_owned))
 }
 
 fn text_of(uri: &str, mime: &str, text: String) -> ResourceContents {

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fs;
 
 use bytes::Bytes;
-use notebook::{Bundle, CellKind, Edit, Json, Kernelspec, NewCell, Notebook, Output, Text};
+use notebook::{CellType, Edit, Json, Kernelspec, MimeBundle, NewCell, Notebook, Output, Text};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -34,9 +34,9 @@ fn edits(notebook: &Notebook, change: &str) -> Result<Vec<Edit>, Box<dyn Error>>
         "source" => ids().take(1).map(set_source).collect(),
         "sources" => ids().map(set_source).collect(),
         "insert" => vec![
-            Edit::Insert { index: 0, cell: new_cell("new-first", CellKind::Markdown) },
-            Edit::Insert { index: len + 1, cell: new_cell("new-last", CellKind::Code) },
-            Edit::Insert { index: 1, cell: new_cell("new-second", CellKind::Raw) },
+            Edit::Insert { index: 0, cell: new_cell("new-first", CellType::Markdown) },
+            Edit::Insert { index: len + 1, cell: new_cell("new-last", CellType::Code) },
+            Edit::Insert { index: 1, cell: new_cell("new-second", CellType::Raw) },
         ],
         "delete" => vec![Edit::Delete { ids: ids().take(1).collect() }],
         "empty" => vec![Edit::Delete { ids: ids().collect() }],
@@ -63,7 +63,7 @@ fn outputs() -> Vec<Output> {
         "image/svg+xml": "<svg>\n</svg>",
     });
     let metadata = serde_json::json!({ "image/png": { "width": 1 } });
-    let bundle = Bundle { data: Json::from_value(&data), metadata: Json::from_value(&metadata) };
+    let bundle = MimeBundle { data: Json::from_value(&data), metadata: Json::from_value(&metadata) };
     vec![
         Output::Stream { name: "stderr".to_owned(), text: Text::from("a\r\nb\u{2028}c\rd") },
         Output::Display(bundle.clone()),

@@ -46,7 +46,7 @@ impl Notebook {
 /// Pairs of indices of cells that are taken to be the same.
 fn pairs(old: &[Cell], new: &[Cell]) -> Vec<(usize, usize)> {
     let contents = |cells: &[Cell]| -> Vec<_> {
-        cells.iter().map(|cell| ids::content_hash(&cell.0.kind, &cell.source())).collect()
+        cells.iter().map(|cell| ids::content_hash(&cell.0.cell_type, &cell.source())).collect()
     };
     let deadline = Some(Instant::now() + PATIENCE);
     let steps = capture_diff_slices_deadline(Algorithm::Myers, &contents(old), &contents(new), deadline);
@@ -56,7 +56,7 @@ fn pairs(old: &[Cell], new: &[Cell]) -> Vec<(usize, usize)> {
             pairs.extend(step.old_range().zip(step.new_range()));
         } else {
             let by_position = step.old_range().zip(step.new_range());
-            pairs.extend(by_position.filter(|(a, b)| old[*a].0.kind == new[*b].0.kind));
+            pairs.extend(by_position.filter(|(a, b)| old[*a].0.cell_type == new[*b].0.cell_type));
         }
     }
     pairs

@@ -16,7 +16,7 @@ pub struct Cell(pub(crate) Arc<Inner>);
 
 /// What a cell is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CellKind {
+pub enum CellType {
     /// `code`.
     Code,
     /// `markdown`.
@@ -27,9 +27,9 @@ pub enum CellKind {
     Other(String),
 }
 
-impl CellKind {
-    /// The kind of that name.
-    pub fn of(name: &str) -> Self {
+impl CellType {
+    /// The type of that name.
+    pub fn from_name(name: &str) -> Self {
         match name {
             "code" => Self::Code,
             "markdown" => Self::Markdown,
@@ -49,7 +49,7 @@ impl CellKind {
     }
 }
 
-impl fmt::Display for CellKind {
+impl fmt::Display for CellType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -60,7 +60,7 @@ pub(crate) struct Inner {
     pub(crate) id: Box<str>,
     /// Whether the id stands in the file, where no other cell before has it.
     pub(crate) has_own_id: bool,
-    pub(crate) kind: CellKind,
+    pub(crate) cell_type: CellType,
     /// The cell as it was read; an empty object for a new one.
     pub(crate) text: Json,
     /// The place in the file that it was read from.
@@ -69,7 +69,7 @@ pub(crate) struct Inner {
     pub(crate) metadata: Json,
     pub(crate) execution_count: Option<u64>,
     pub(crate) outputs: Outputs,
-    pub(crate) is_touched: bool,
+    pub(crate) is_modified: bool,
     /// Whether it lacks something without which a file is not valid.
     pub(crate) is_faulty: bool,
     pub(crate) revision: OnceLock<Box<str>>,
@@ -102,7 +102,7 @@ impl Cell {
         if !text.is_object() {
             return Err(ParseError::unexpected("a cell", &text, "an object"));
         }
-        let mut cell = [Inner { slot: None, is_touched: true, ..read_cell(text, 0, true) }];
+        let mut cell = [Inner { slot: None, is_modified: true, ..read_cell(text, 0, true) }];
         ids::make_up(&mut cell, true);
         let [cell] = cell;
         Ok(Self(Arc::new(cell)))
@@ -114,13 +114,13 @@ impl Cell {
     }
 
     /// What it is.
-    pub fn kind(&self) -> CellKind {
-        self.0.kind.clone()
+    pub fn cell_type(&self) -> &CellType {
+        &self.0.cell_type
     }
 
     /// Whether it is a code cell.
     pub fn is_code(&self) -> bool {
-        self.0.kind == CellKind::Code
+        self.0.cell_type == CellType::Code
     }
 
     /// The source. Half a surrogate pair reads as U+FFFD.
@@ -146,7 +146,7 @@ impl Cell {
     /// The outputs, read now; large parts share the file's buffer.
     pub fn outputs(&self) -> Vec<Output> {
         match &self.0.outputs {
-            Outputs::Read(list) => list.elements().map(|output| Output::read(&output)).collect(),
+            Outputs::Read(list) => list.elements().map(|output| Output::from_json(&output)).collect(),
             Outputs::Set(outputs) => outputs.to_vec(),
         }
     }
@@ -163,7 +163,7 @@ impl Cell {
     pub fn revision(&self) -> &str {
         self.0.revision.get_or_init(|| {
             let mut hash = Sha256::new();
-            hash.update(self.0.kind.name());
+            hash.update(self.0.cell_type.name());
             hash.update([0]);
             hash.update(&*self.source());
             hash.update([0]);
@@ -187,7 +187,10 @@ impl Cell {
 
 impl fmt::Debug for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cell").field("id", &self.id()).field("kind", &self.0.kind).finish_non_exhaustive()
+        f.debug_struct("Cell")
+            .field("id", &self.id())
+            .field("cell_type", &self.0.cell_type)
+            .finish_non_exhaustive()
     }
 }
 

@@ -65,7 +65,7 @@ pub struct CellLabel {
 
 impl CellLabel {
     /// The label of the cell at `index`.
-    pub fn of(index: usize, cell: &Cell) -> Self {
+    pub fn new(index: usize, cell: &Cell) -> Self {
         let first_line = cell.first_line();
         let cut = first_line.char_indices().nth(LINE).map(|(at, _)| at);
         let first_line = cut.map_or(first_line.clone(), |at| format!("{}…", &first_line[..at]));
@@ -155,7 +155,7 @@ impl Notebook {
         fits: impl Fn(&Cell) -> bool,
         distance: impl Fn(&Cell) -> D,
     ) -> Result<usize, CellRefError> {
-        let label = |index: usize| CellLabel::of(index, &self.cells()[index]);
+        let label = |index: usize| CellLabel::new(index, &self.cells()[index]);
         let fitting: Vec<_> =
             (0..self.cells().len()).filter(|index| fits(&self.cells()[*index])).take(NAMED + 1).collect();
         match &*fitting {

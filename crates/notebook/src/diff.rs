@@ -19,7 +19,7 @@ pub fn diff(old: &str, new: &str) -> String {
 
 /// Whether `now` is `new` with something else changed, rather than `old` with something else changed. Two people may
 /// have edited the same text at the same time: then it is neither.
-pub fn is_nearer(now: &str, new: &str, old: &str) -> bool {
+pub fn is_closer(now: &str, new: &str, old: &str) -> bool {
     if now == new || now == old {
         return now == new;
     }
@@ -41,19 +41,19 @@ fn distance(one: &str, other: &str) -> usize {
 
 #[cfg(test)]
 mod nearer {
-    use super::is_nearer;
+    use super::is_closer;
 
     #[test]
     fn a_text_is_nearer_to_what_it_was_made_of() {
         let (old, new) = ("a = 1\nb = 2\nc = 3", "a = 1\nb = 20\nc = 3");
-        assert!(is_nearer(new, new, old) && !is_nearer(old, new, old));
-        assert!(is_nearer("a = 1\nb = 20\nc = 34", new, old), "somebody typed elsewhere");
-        assert!(is_nearer("a = 1\nb = 20 # b\nc = 3", new, old), "somebody typed in the same line");
-        assert!(!is_nearer("a = 1\nb = 2\nc = 34", new, old), "the edit is gone");
-        assert!(!is_nearer("something else", "x", "something"), "replaced by others");
-        assert!(is_nearer("", "", "x"));
+        assert!(is_closer(new, new, old) && !is_closer(old, new, old));
+        assert!(is_closer("a = 1\nb = 20\nc = 34", new, old), "somebody typed elsewhere");
+        assert!(is_closer("a = 1\nb = 20 # b\nc = 3", new, old), "somebody typed in the same line");
+        assert!(!is_closer("a = 1\nb = 2\nc = 34", new, old), "the edit is gone");
+        assert!(!is_closer("something else", "x", "something"), "replaced by others");
+        assert!(is_closer("", "", "x"));
         let long = |middle: &str| format!("{}{middle}{}", "line\n".repeat(5000), "end\n".repeat(5000));
-        assert!(is_nearer(&(long("new\n") + "typed"), &long("new\n"), &long("old\n")));
-        assert!(!is_nearer(&(long("old\n") + "typed"), &long("new\n"), &long("old\n")));
+        assert!(is_closer(&(long("new\n") + "typed"), &long("new\n"), &long("old\n")));
+        assert!(!is_closer(&(long("old\n") + "typed"), &long("new\n"), &long("old\n")));
     }
 }

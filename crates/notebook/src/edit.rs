@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::cell::{CellKind, Inner, Outputs, Source};
+use crate::cell::{CellType, Inner, Outputs, Source};
 use crate::print::canonical;
 use crate::{Cell, Json, Kernelspec, Notebook, Output, ids};
 
@@ -57,7 +57,7 @@ pub struct NewCell {
     /// Its id: up to 64 letters, digits, `-` and `_`. Files before nbformat 4.5 do not keep it.
     pub id: String,
     /// What it is.
-    pub kind: CellKind,
+    pub cell_type: CellType,
     /// Its source.
     pub source: String,
     /// Its metadata, an object; `None` for none.
@@ -66,8 +66,8 @@ pub struct NewCell {
 
 impl NewCell {
     /// A cell with a fresh id and without metadata.
-    pub fn new(kind: CellKind, source: impl Into<String>) -> Self {
-        Self { id: ids::fresh(), kind, source: source.into(), metadata: None }
+    pub fn new(cell_type: CellType, source: impl Into<String>) -> Self {
+        Self { id: ids::fresh(), cell_type, source: source.into(), metadata: None }
     }
 }
 
@@ -136,7 +136,7 @@ impl Notebook {
 
     fn insert(&mut self, index: usize, cell: NewCell) -> Result<(), EditError> {
         self.check_index(index, self.cells.len() + 1)?;
-        let NewCell { id, kind, source, metadata } = cell;
+        let NewCell { id, cell_type, source, metadata } = cell;
         if !ids::is_valid(&id) {
             return Err(EditError::InvalidId { id });
         }
@@ -150,14 +150,14 @@ impl Notebook {
         let inner = Inner {
             id: id.into(),
             has_own_id: true,
-            kind,
+            cell_type,
             text: Json::empty_object().with("metadata", &metadata),
             slot: None,
             source: Source::Set(source.into()),
             metadata,
             execution_count: None,
             outputs: Outputs::Set(Arc::default()),
-            is_touched: true,
+            is_modified: true,
             is_faulty: false,
             revision: OnceLock::new(),
         };
@@ -210,10 +210,10 @@ impl Notebook {
         if !cell.is_code() {
             return Err(EditError::NotCode { id: cell.id().to_owned() });
         }
-        let is_same = cell.execution_count() == execution_count
+        let is_unchanged = cell.execution_count() == execution_count
             && cell.output_count() == outputs.len()
             && *cell.outputs() == *outputs;
-        if !is_same {
+        if !is_unchanged {
             let cell = self.touched_cell(index);
             cell.outputs = Outputs::Set(outputs);
             cell.execution_count = execution_count;
@@ -225,7 +225,7 @@ impl Notebook {
         let spec = Kernelspec { display_name: Some(display_name(&spec).to_owned()), ..spec };
         if self.kernelspec().as_ref() != Some(&spec) {
             self.metadata = Some(with_kernelspec(&self.metadata(), &spec));
-            self.is_touched = true;
+            self.is_modified = true;
         }
     }
 
@@ -237,7 +237,7 @@ impl Notebook {
         let current = metadata.member("language_info");
         if current.is_none_or(|current| canonical(&current) != canonical(info)) {
             self.metadata = Some(metadata.with("language_info", info));
-            self.is_touched = true;
+            self.is_modified = true;
         }
         Ok(())
     }
@@ -251,13 +251,13 @@ impl Notebook {
     }
 
     fn touched_cells(&mut self) -> &mut Vec<Cell> {
-        self.is_touched = true;
+        self.is_modified = true;
         Arc::make_mut(&mut self.cells)
     }
 
     fn touched_cell(&mut self, index: usize) -> &mut Inner {
         let cell = Arc::make_mut(&mut self.touched_cells()[index].0);
-        cell.is_touched = true;
+        cell.is_modified = true;
         cell
     }
 }

@@ -29,7 +29,7 @@ impl File {
     pub(crate) fn new(text: Bytes) -> Self {
         let name = |key: Range<usize>| {
             let key = Json::from_text(text.slice(key));
-            string::decode(key.as_str()).into_owned()
+            string::unescape(key.as_str()).into_owned()
         };
         let items = scan::items(&text, scan::space_end(&text, 0));
         let members: Vec<_> = items

@@ -7,7 +7,7 @@ impl Edit {
     /// Whether the notebook shows the edit's effect, however it came about.
     ///
     /// A cell that was inserted counts as there whatever others made of it since.
-    pub fn holds(&self, notebook: &Notebook) -> bool {
+    pub fn is_applied(&self, notebook: &Notebook) -> bool {
         match self {
             Self::Insert { cell, .. } => notebook.cell(&cell.id).is_some(),
             Self::SetSource { id, source } => {
@@ -20,7 +20,7 @@ impl Edit {
                     let read = cell.outputs();
                     cell.execution_count() == *execution_count
                         && read.len() == outputs.len()
-                        && read.iter().zip(&**outputs).all(|(read, wanted)| read.is_same(wanted))
+                        && read.iter().zip(&**outputs).all(|(read, wanted)| read.is_equivalent(wanted))
                 })
             }
             Self::SetKernelspec(spec) => {
@@ -28,7 +28,7 @@ impl Edit {
                 notebook.kernelspec() == Some(spec)
             }
             Self::SetLanguageInfo(info) => {
-                notebook.metadata().member("language_info").is_some_and(|read| read.is_same(info))
+                notebook.metadata().member("language_info").is_some_and(|read| read.is_equivalent(info))
             }
         }
     }

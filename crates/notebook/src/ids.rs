@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use sha2::{Digest, Sha256};
 
-use crate::CellKind;
+use crate::CellType;
 use crate::cell::{Inner, hex8};
 
 /// Whether nbformat allows this as an id.
@@ -35,7 +35,7 @@ pub(crate) fn make_up(cells: &mut [Inner], has_ids: bool) {
     // How many cells had the same content so far.
     let mut repeats = HashMap::<_, u64>::new();
     for cell in cells.iter_mut().filter(|cell| !cell.has_own_id) {
-        let content = content_hash(&cell.kind, &cell.source());
+        let content = content_hash(&cell.cell_type, &cell.source());
         let repeat = repeats.entry(content).or_default();
         cell.id = loop {
             let mut hash = Sha256::new_with_prefix(content);
@@ -49,9 +49,9 @@ pub(crate) fn make_up(cells: &mut [Inner], has_ids: bool) {
     }
 }
 
-/// The same for cells of the same kind and source.
-pub(crate) fn content_hash(kind: &CellKind, source: &str) -> [u8; 32] {
-    let mut hash = Sha256::new_with_prefix(kind.name());
+/// The same for cells of the same type and source.
+pub(crate) fn content_hash(cell_type: &CellType, source: &str) -> [u8; 32] {
+    let mut hash = Sha256::new_with_prefix(cell_type.name());
     hash.update([0]);
     hash.update(source);
     hash.finalize().into()

@@ -27,7 +27,7 @@ pub struct Notebook {
     pub(crate) cells: Arc<Vec<Cell>>,
     /// The metadata, if it was changed.
     pub(crate) metadata: Option<Json>,
-    pub(crate) is_touched: bool,
+    pub(crate) is_modified: bool,
     /// Whether it never was a file: all of it is written as Jupyter writes it.
     pub(crate) is_assembled: bool,
 }
@@ -96,7 +96,7 @@ impl Notebook {
             minor,
             cells: Arc::new(cells),
             metadata: None,
-            is_touched: false,
+            is_modified: false,
             is_assembled: false,
         }
     }
@@ -104,7 +104,7 @@ impl Notebook {
     /// A notebook of nbformat 4 made of cells: the state of a live document. Nothing in it counts as changed.
     ///
     /// A cell whose id an earlier one has gets one made up. Metadata that is no object reads as none.
-    pub fn of_cells(metadata: Json, minor: u64, mut cells: Vec<Cell>) -> Self {
+    pub fn from_cells(metadata: Json, minor: u64, mut cells: Vec<Cell>) -> Self {
         let mut used = HashSet::with_capacity(cells.len());
         if !cells.iter().all(|cell| used.insert(cell.id())) {
             let mut inner: Vec<_> = cells.iter().map(|cell| Inner::clone(&cell.0)).collect();
@@ -122,19 +122,19 @@ impl Notebook {
             minor,
             cells: Arc::new(cells),
             metadata: Some(metadata),
-            is_touched: false,
+            is_modified: false,
             is_assembled: true,
         }
     }
 
     /// Whether anything was changed since it was read.
-    pub fn is_touched(&self) -> bool {
-        self.is_touched
+    pub fn is_modified(&self) -> bool {
+        self.is_modified
     }
 
     /// Major and minor version of nbformat as it would be written.
     pub fn version(&self) -> (u64, u64) {
-        let original = self.original.as_ref().filter(|_| !self.is_touched);
+        let original = self.original.as_ref().filter(|_| !self.is_modified);
         original.and_then(|original| original.version).unwrap_or((4, self.minor))
     }
 

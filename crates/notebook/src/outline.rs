@@ -1,6 +1,6 @@
 //! The headings of a notebook.
 
-use crate::{CellKind, Notebook};
+use crate::{CellType, Notebook};
 
 /// A heading in a Markdown cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Heading {
 pub fn outline(notebook: &Notebook) -> Vec<Heading> {
     let mut headings = Vec::new();
     for (cell_index, cell) in
-        notebook.cells().iter().enumerate().filter(|(_, cell)| cell.kind() == CellKind::Markdown)
+        notebook.cells().iter().enumerate().filter(|(_, cell)| *cell.cell_type() == CellType::Markdown)
     {
         let mut fence = None;
         for line in cell.source().lines() {

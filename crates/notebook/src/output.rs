@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Json, Text, string};
+use crate::{Json, Text};
 
 /// One output, in the terms of nbformat 4.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,13 +15,13 @@ pub enum Output {
         text: Text,
     },
     /// `display_data`.
-    Display(Bundle),
+    Display(MimeBundle),
     /// `execute_result`.
     Result {
         /// The number in `Out[n]`.
         execution_count: Option<u64>,
         /// What is shown.
-        bundle: Bundle,
+        bundle: MimeBundle,
     },
     /// `error`.
     Error {
@@ -38,34 +38,23 @@ pub enum Output {
 
 /// The same content in several MIME types.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bundle {
+pub struct MimeBundle {
     /// An object: MIME type → a string, a list of strings (lines of one string), or JSON.
     pub data: Json,
     /// An object: MIME type → what is known about it, for example `{"image/png": {"width": 640}}`.
     pub metadata: Json,
 }
 
-impl Bundle {
+impl MimeBundle {
     /// The content of one MIME type, without a copy. `None` if there is none.
     pub fn get(&self, mime: &str) -> Option<Json> {
-        let members = self.members();
-        members.into_iter().find(|(name, _)| name == mime).map(|(_, content)| content)
+        self.data.member(mime)
     }
 
     /// The content of one MIME type as text: a string, or the lines of one joined. `None` if it is neither.
     pub fn text(&self, mime: &str) -> Option<String> {
-        joined(&self.get(mime)?)
+        self.get(mime)?.multiline_text().map(Cow::into_owned)
     }
-
-    /// All MIME types with their contents, in their order, without copies.
-    pub fn members(&self) -> Vec<(String, Json)> {
-        crate::members(&self.data)
-    }
-}
-
-/// A "multiline string" of nbformat: a string, or a list of strings to be joined. `None` for anything else.
-pub fn joined(json: &Json) -> Option<String> {
-    string::join(json.as_str()).map(Cow::into_owned)
 }
 
 #[cfg(test)]
@@ -77,7 +66,7 @@ mod tests {
     #[test]
     fn a_bundle_gives_its_contents() {
         let data = json!({ "text/plain": ["a\n", "b"], "image/png": "aGk=", "application/json": { "k": 1 } });
-        let bundle = Bundle { data: Json::from_value(&data), metadata: Json::empty_object() };
+        let bundle = MimeBundle { data: Json::from_value(&data), metadata: Json::empty_object() };
         assert_eq!(bundle.text("text/plain").as_deref(), Some("a\nb"));
         assert_eq!(bundle.text("image/png").as_deref(), Some("aGk="));
         assert_eq!(bundle.text("application/json"), None);

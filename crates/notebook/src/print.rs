@@ -151,7 +151,7 @@ impl<'a> Printer<'a> {
 fn sorted(text: &str) -> Vec<(Cow<'_, str>, &str, &str)> {
     let items = scan::items(text.as_bytes(), 0);
     let mut members: Vec<_> = items
-        .map(|item| (string::decode(&text[item.key.clone()]), &text[item.key], &text[item.value]))
+        .map(|item| (string::unescape(&text[item.key.clone()]), &text[item.key], &text[item.value]))
         .collect();
     members.reverse();
     members.sort_by(|(a, ..), (b, ..)| a.cmp(b));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::Json;
-use crate::cell::{CellKind, Inner, Outputs, Source};
+use crate::cell::{CellType, Inner, Outputs, Source};
 use crate::lines::Lines;
 use crate::print::Printer;
 use crate::read_cell::count;
@@ -14,13 +14,13 @@ impl Printer<'_> {
     /// Writes a cell, with its id if the file's version has ids.
     pub(crate) fn cell(&mut self, cell: &Inner, has_ids: bool) -> io::Result<()> {
         let mut members: BTreeMap<_, _> = cell.text.members().collect();
-        for (name, default) in repair::of_cell(&cell.kind) {
+        for (name, default) in repair::of_cell(&cell.cell_type) {
             if repair::is_lacking(members.get(*name), default) {
                 members.insert((*name).into(), Json::from_text(*default));
             }
         }
-        let kind = cell.kind.name();
-        members.extend((!kind.is_empty()).then(|| ("cell_type".into(), Json::string(kind))));
+        let cell_type = cell.cell_type.name();
+        members.extend((!cell_type.is_empty()).then(|| ("cell_type".into(), Json::string(cell_type))));
         members.extend(has_ids.then(|| ("id".into(), Json::string(&cell.id))));
         // What a file of an older format held stays; a cell from elsewhere must not bring what it does not know.
         if !has_ids && cell.slot.is_none() {
@@ -32,10 +32,10 @@ impl Printer<'_> {
             match &**name {
                 "source" => self.source(&cell.source)?,
                 "attachments" => self.attachments(value)?,
-                "execution_count" if cell.kind == CellKind::Code => {
+                "execution_count" if cell.cell_type == CellType::Code => {
                     self.count(value, cell.execution_count)?;
                 }
-                "outputs" if cell.kind == CellKind::Code => self.outputs(&cell.outputs)?,
+                "outputs" if cell.cell_type == CellType::Code => self.outputs(&cell.outputs)?,
                 _ => self.value(value)?,
             }
         }

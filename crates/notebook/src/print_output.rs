@@ -6,7 +6,7 @@ use std::io;
 use crate::lines::Lines;
 use crate::print::Printer;
 use crate::read_cell::count;
-use crate::{Bundle, Json, Output, repair, string};
+use crate::{Json, MimeBundle, Output, repair, string};
 
 impl Printer<'_> {
     /// Writes an output that stands in the file, with whatever else it holds.
@@ -91,7 +91,7 @@ impl Printer<'_> {
 
     fn data_and_metadata(
         &mut self,
-        bundle: &Bundle,
+        bundle: &MimeBundle,
         between: impl FnOnce(&mut Self) -> io::Result<()>,
     ) -> io::Result<()> {
         self.key("data")?;

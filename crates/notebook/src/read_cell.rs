@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::cell::{CellKind, Inner, Outputs, Source};
+use crate::cell::{CellType, Inner, Outputs, Source};
 use crate::{Json, ids, repair};
 
 /// The member names that nbformat gives to cells.
@@ -30,13 +30,13 @@ pub(crate) fn read_cell(text: Json, slot: usize, has_ids: bool) -> Inner {
             _ => {}
         }
     }
-    let kind = parts
+    let cell_type = parts
         .cell_type
         .as_ref()
         .and_then(Json::text)
-        .map_or(CellKind::Other(String::new()), |name| CellKind::of(&name));
+        .map_or(CellType::Other(String::new()), |name| CellType::from_name(&name));
     let id = parts.id.as_ref().and_then(Json::text).filter(|id| ids::is_valid(id)).unwrap_or_default();
-    let is_faulty = (has_ids && id.is_empty()) || parts.are_faulty(&kind);
+    let is_faulty = (has_ids && id.is_empty()) || parts.are_faulty(&cell_type);
     Inner {
         has_own_id: !id.is_empty(),
         id: id.into(),
@@ -44,10 +44,10 @@ pub(crate) fn read_cell(text: Json, slot: usize, has_ids: bool) -> Inner {
         source: Source::Read(parts.source.unwrap_or(Json::from_text("[]"))),
         metadata: parts.metadata.filter(Json::is_object).unwrap_or(Json::empty_object()),
         outputs: Outputs::Read(parts.outputs.unwrap_or(Json::from_text("[]"))),
-        kind,
+        cell_type,
         text,
         slot: Some(slot),
-        is_touched: false,
+        is_modified: false,
         is_faulty,
         revision: OnceLock::new(),
     }
@@ -55,8 +55,8 @@ pub(crate) fn read_cell(text: Json, slot: usize, has_ids: bool) -> Inner {
 
 impl Parts {
     /// Whether something is missing that is put in place when the notebook is written.
-    fn are_faulty(&self, kind: &CellKind) -> bool {
-        let lacks = repair::of_cell(kind).iter().any(|(name, default)| {
+    fn are_faulty(&self, cell_type: &CellType) -> bool {
+        let lacks = repair::of_cell(cell_type).iter().any(|(name, default)| {
             let member = match *name {
                 "metadata" => &self.metadata,
                 "source" => &self.source,
@@ -65,7 +65,7 @@ impl Parts {
             };
             repair::is_lacking(member.as_ref(), default)
         });
-        let is_code = *kind == CellKind::Code;
+        let is_code = *cell_type == CellType::Code;
         let has_odd_count = self.execution_count.as_ref().is_some_and(|count| !repair::is_valid_count(count));
         let mut outputs = self.outputs.iter().flat_map(Json::elements);
         lacks || (is_code && (has_odd_count || outputs.any(|output| repair::is_faulty_output(&output))))

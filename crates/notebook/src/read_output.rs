@@ -1,22 +1,23 @@
 //! Reads an output as it stands in a file.
 
+use std::borrow::Cow;
+
 use crate::read_cell::count;
-use crate::string::{self, Chunk, Chunks};
-use crate::{Bundle, Json, Output, Text, joined};
+use crate::{Json, MimeBundle, Output, Text, string};
 
 impl Output {
     /// Reads one element of `outputs`; contents of bundles are not copied.
-    pub fn read(json: &Json) -> Self {
+    pub fn from_json(json: &Json) -> Self {
         Self::try_read(json).unwrap_or_else(|| Self::Other(json.clone()))
     }
 
     /// `None` for what nbformat 4 does not know.
     fn try_read(json: &Json) -> Option<Self> {
-        let text = |name| json.member(name).as_ref().and_then(joined);
+        let text = |name| json.member(name).as_ref().and_then(Json::multiline_text).map(Cow::into_owned);
         let bundle = || {
             let metadata = json.member("metadata").filter(Json::is_object);
             let data = json.member("data").filter(Json::is_object)?;
-            Some(Bundle { data, metadata: metadata.unwrap_or(Json::empty_object()) })
+            Some(MimeBundle { data, metadata: metadata.unwrap_or(Json::empty_object()) })
         };
         Some(match &*text("output_type")? {
             "stream" => {
@@ -34,7 +35,7 @@ impl Output {
                 traceback: json
                     .member("traceback")
                     .map(|lines| {
-                        string::strings(lines.as_str()).map(|line| string::decode(line).into()).collect()
+                        string::strings(lines.as_str()).map(|line| string::unescape(line).into()).collect()
                     })
                     .unwrap_or_default(),
             },
@@ -49,12 +50,8 @@ fn stream_text(json: Option<&Json>) -> Option<Text> {
         return None;
     }
     let mut text = Text::default();
-    for chunk in string::strings(json.as_str()).flat_map(Chunks::of) {
-        match chunk {
-            Chunk::Text(plain) => text.push(plain),
-            Chunk::Char(character) => text.push(character.encode_utf8(&mut [0; 4])),
-            Chunk::Lone(_) => text.push("\u{fffd}"),
-        }
+    for part in string::strings(json.as_str()) {
+        string::unescape_into(part, |piece| text.push(piece));
     }
     Some(text)
 }
@@ -78,19 +75,19 @@ mod tests {
         ];
         for output in odd {
             let json = Json::from_value(&output);
-            assert_eq!(Output::read(&json), Output::Other(json));
+            assert_eq!(Output::from_json(&json), Output::Other(json));
         }
     }
 
     #[test]
     fn what_is_missing_is_empty() {
-        let read = |output| Output::read(&Json::from_value(&output));
+        let read = |output| Output::from_json(&Json::from_value(&output));
         let stream = Output::Stream { name: "stdout".to_owned(), text: Text::default() };
         assert_eq!(read(json!({ "output_type": "stream" })), stream);
         let error = Output::Error { name: String::new(), value: String::new(), traceback: Vec::new() };
         assert_eq!(read(json!({ "output_type": "error" })), error);
         let result = read(json!({ "output_type": "execute_result", "data": {}, "execution_count": 3.0 }));
-        let bundle = Bundle { data: Json::empty_object(), metadata: Json::empty_object() };
+        let bundle = MimeBundle { data: Json::empty_object(), metadata: Json::empty_object() };
         assert_eq!(result, Output::Result { execution_count: Some(3), bundle });
     }
 }

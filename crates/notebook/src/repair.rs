@@ -1,15 +1,15 @@
 //! What a file must hold to be valid, and what is put there if it is missing.
 
-use crate::cell::CellKind;
+use crate::cell::CellType;
 use crate::{Json, Notebook};
 
 /// Names of members, and the JSON text that stands for "nothing" there.
 pub(crate) type Required = &'static [(&'static str, &'static str)];
 
-/// The members that every cell of a kind has, its id and type apart.
-pub(crate) fn of_cell(kind: &CellKind) -> Required {
-    match kind {
-        CellKind::Code => {
+/// The members that every cell of a type has, besides its id and type.
+pub(crate) fn of_cell(cell_type: &CellType) -> Required {
+    match cell_type {
+        CellType::Code => {
             &[("metadata", "{}"), ("source", "[]"), ("outputs", "[]"), ("execution_count", "null")]
         }
         _ => &[("metadata", "{}"), ("source", "[]")],

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Bundle, Json, Output, joined, scan, string};
+use crate::{Json, MimeBundle, Output, scan, string};
 
 /// Values nested deeper than this are compared as text.
 const DEEPEST: usize = 128;
@@ -10,51 +10,51 @@ const DEEPEST: usize = 128;
 impl Json {
     /// Whether the other text says the same: whitespace, the order of members, escapes and the way a number is
     /// written (`1` and `1.0`) do not matter.
-    pub fn is_same(&self, other: &Self) -> bool {
-        is_same(self.as_str(), other.as_str(), 0)
+    pub fn is_equivalent(&self, other: &Self) -> bool {
+        is_equivalent(self.as_str(), other.as_str(), 0)
     }
 }
 
 impl Output {
-    /// Whether the other output says the same; see [`Json::is_same`].
-    pub fn is_same(&self, other: &Self) -> bool {
+    /// Whether the other output says the same; see [`Json::is_equivalent`].
+    pub fn is_equivalent(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Display(own), Self::Display(other)) => own.is_same(other),
+            (Self::Display(own), Self::Display(other)) => own.is_equivalent(other),
             (
                 Self::Result { execution_count: own_count, bundle: own },
                 Self::Result { execution_count: other_count, bundle: other },
-            ) => own_count == other_count && own.is_same(other),
-            (Self::Other(own), Self::Other(other)) => own.is_same(other),
+            ) => own_count == other_count && own.is_equivalent(other),
+            (Self::Other(own), Self::Other(other)) => own.is_equivalent(other),
             _ => self == other,
         }
     }
 }
 
-impl Bundle {
-    fn is_same(&self, other: &Self) -> bool {
+impl MimeBundle {
+    fn is_equivalent(&self, other: &Self) -> bool {
         let (own, others) = (sorted(self), sorted(other));
         // A file may hold a text as the list of its lines, and the text may be binary data with or without a last break.
-        let is_same_member = |((own_name, own), (name, other)): (&(String, Json), &(String, Json))| {
+        let is_same_member = |((own_name, own), (name, other)): (&(_, Json), &(_, Json))| {
             own_name == name
-                && match (joined(own), joined(other)) {
+                && match (own.multiline_text(), other.multiline_text()) {
                     (Some(own), Some(other)) => own.trim_end_matches('\n') == other.trim_end_matches('\n'),
-                    _ => own.is_same(other),
+                    _ => own.is_equivalent(other),
                 }
         };
         own.len() == others.len()
             && own.iter().zip(&others).all(is_same_member)
-            && self.metadata.is_same(&other.metadata)
+            && self.metadata.is_equivalent(&other.metadata)
     }
 }
 
 /// The contents of a bundle by MIME type.
-fn sorted(bundle: &Bundle) -> Vec<(String, Json)> {
-    let mut members = bundle.members();
+fn sorted(bundle: &MimeBundle) -> Vec<(Cow<'_, str>, Json)> {
+    let mut members: Vec<_> = bundle.data.members().collect();
     members.sort_by(|(one, _), (other, _)| one.cmp(other));
     members
 }
 
-fn is_same(own: &str, other: &str, depth: usize) -> bool {
+fn is_equivalent(own: &str, other: &str, depth: usize) -> bool {
     if own == other || depth > DEEPEST {
         return own == other;
     }
@@ -62,7 +62,7 @@ fn is_same(own: &str, other: &str, depth: usize) -> bool {
         (Some(b'{'), Some(b'{')) => {
             let (own, other) = (members(own), members(other));
             let is_same_member = |((own_name, own), (other_name, other)): (&(_, &str), &(_, &str))| {
-                own_name == other_name && is_same(own, other, depth + 1)
+                own_name == other_name && is_equivalent(own, other, depth + 1)
             };
             own.len() == other.len() && own.iter().zip(&other).all(is_same_member)
         }
@@ -70,11 +70,11 @@ fn is_same(own: &str, other: &str, depth: usize) -> bool {
             let mut others = scan::items(other.as_bytes(), 0);
             scan::items(own.as_bytes(), 0).all(|item| {
                 let pair = others.next();
-                pair.is_some_and(|pair| is_same(&own[item.value], &other[pair.value], depth + 1))
+                pair.is_some_and(|pair| is_equivalent(&own[item.value], &other[pair.value], depth + 1))
             }) && others.next().is_none()
         }
         // Where neither has an escape, equal texts were found above.
-        (Some(b'"'), Some(b'"')) => string::decode(own) == string::decode(other),
+        (Some(b'"'), Some(b'"')) => string::unescape(own) == string::unescape(other),
         _ => is_same_number(own, other),
     }
 }
@@ -92,7 +92,7 @@ fn is_same_number(own: &str, other: &str) -> bool {
 fn members(text: &str) -> Vec<(Cow<'_, str>, &str)> {
     let items = scan::items(text.as_bytes(), 0);
     let mut members: Vec<_> =
-        items.map(|item| (string::decode(&text[item.key]), &text[item.value])).collect();
+        items.map(|item| (string::unescape(&text[item.key]), &text[item.value])).collect();
     members.reverse();
     members.sort_by(|(a, _), (b, _)| a.cmp(b));
     members.dedup_by(|(next, _), (kept, _)| next == kept);
@@ -119,17 +119,17 @@ mod tests {
             ("[]", "[ ]"),
         ];
         for (a, b) in pairs {
-            assert!(json(a).is_same(&json(b)), "{a} {b}");
+            assert!(json(a).is_equivalent(&json(b)), "{a} {b}");
         }
     }
 
     #[test]
     fn a_text_is_the_list_of_its_lines() {
-        let output = |data: &str| Output::Display(Bundle { data: json(data), metadata: json("{}") });
+        let output = |data: &str| Output::Display(MimeBundle { data: json(data), metadata: json("{}") });
         let one = output(r#"{"text/plain": "a\nb", "image/png": "aGk=\n"}"#);
-        assert!(one.is_same(&output(r#"{"image/png": "aGk=", "text/plain": ["a\n", "b"]}"#)));
-        assert!(!one.is_same(&output(r#"{"image/png": "aGk=", "text/plain": ["a\n", "c"]}"#)));
-        assert!(!one.is_same(&output(r#"{"text/plain": "a\nb"}"#)));
+        assert!(one.is_equivalent(&output(r#"{"image/png": "aGk=", "text/plain": ["a\n", "b"]}"#)));
+        assert!(!one.is_equivalent(&output(r#"{"image/png": "aGk=", "text/plain": ["a\n", "c"]}"#)));
+        assert!(!one.is_equivalent(&output(r#"{"text/plain": "a\nb"}"#)));
     }
 
     #[test]
@@ -146,14 +146,14 @@ mod tests {
             ("null", "false"),
         ];
         for (a, b) in pairs {
-            assert!(!json(a).is_same(&json(b)), "{a} {b}");
+            assert!(!json(a).is_equivalent(&json(b)), "{a} {b}");
         }
     }
 
     #[test]
     fn deep_nesting_does_no_harm() {
         let deep = |inner: &str| json(&format!("{}{inner}{}", "[".repeat(50_000), "]".repeat(50_000)));
-        assert!(deep("1").is_same(&deep("1")));
-        assert!(!deep("1").is_same(&deep("2")));
+        assert!(deep("1").is_equivalent(&deep("1")));
+        assert!(!deep("1").is_equivalent(&deep("2")));
     }
 }

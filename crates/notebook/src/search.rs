@@ -31,8 +31,7 @@ pub struct Hit {
     pub id: String,
     /// The number in `In[n]`.
     pub execution_count: Option<u64>,
-    /// Where in the cell.
-    pub place: HitPlace,
+    pub location: HitLocation,
     /// The line's number, counted from 1.
     pub line: usize,
     /// The line, or what of it surrounds the hit.
@@ -41,7 +40,7 @@ pub struct Hit {
 
 /// A part of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HitPlace {
+pub enum HitLocation {
     /// The source.
     Source,
     /// The output of that index.
@@ -64,11 +63,11 @@ pub fn search(notebook: &Notebook, query: &Query) -> Vec<Hit> {
             hits.extend(found.take(left).map(|(number, text)| hit(index, cell, place, number + 1, text)));
         };
         if query.in_sources {
-            look(HitPlace::Source, &cell.source());
+            look(HitLocation::Source, &cell.source());
         }
         if query.in_outputs {
             for (number, output) in cell.outputs().iter().enumerate() {
-                look(HitPlace::Output(number), &readable(output));
+                look(HitLocation::Output(number), &readable(output));
             }
         }
         if hits.len() >= query.limit {
@@ -78,8 +77,8 @@ pub fn search(notebook: &Notebook, query: &Query) -> Vec<Hit> {
     hits
 }
 
-fn hit(index: usize, cell: &Cell, place: HitPlace, line: usize, text: String) -> Hit {
-    Hit { index, id: cell.id().to_owned(), execution_count: cell.execution_count(), place, line, text }
+fn hit(index: usize, cell: &Cell, location: HitLocation, line: usize, text: String) -> Hit {
+    Hit { index, id: cell.id().to_owned(), execution_count: cell.execution_count(), location, line, text }
 }
 
 /// The part of a line around the first find in it.

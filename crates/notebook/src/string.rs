@@ -76,8 +76,10 @@ fn take_hex(text: &mut &str) -> u16 {
     u16::from_str_radix(digits, 16).unwrap_or(0xfffd)
 }
 
-/// The text of a JSON string; a lone surrogate becomes U+FFFD.
-pub(crate) fn decode(raw: &str) -> Cow<'_, str> {
+/// Decodes a JSON string, given with its quotes; the empty text for any other value.
+///
+/// A lone surrogate becomes U+FFFD: Python, JavaScript and Java write them, and a strict reader refuses the whole value.
+pub fn unescape(raw: &str) -> Cow<'_, str> {
     let mut chunks = Chunks::of(raw);
     let first = match chunks.next() {
         None => return Cow::Borrowed(""),
@@ -85,16 +87,22 @@ pub(crate) fn decode(raw: &str) -> Cow<'_, str> {
         Some(first) => first,
     };
     let mut text = String::with_capacity(raw.len());
-    push(&mut text, &first);
-    chunks.for_each(|chunk| push(&mut text, &chunk));
+    std::iter::once(first).chain(chunks).for_each(|chunk| chunk.decode(&mut |part| text.push_str(part)));
     Cow::Owned(text)
 }
 
-fn push(text: &mut String, chunk: &Chunk<'_>) {
-    match chunk {
-        Chunk::Text(plain) => text.push_str(plain),
-        Chunk::Char(character) => text.push(*character),
-        Chunk::Lone(_) => text.push(char::REPLACEMENT_CHARACTER),
+/// Like [`unescape`], but hands the text over piece by piece, so that a long string is never held twice.
+pub fn unescape_into(raw: &str, mut sink: impl FnMut(&str)) {
+    Chunks::of(raw).for_each(|chunk| chunk.decode(&mut sink));
+}
+
+impl Chunk<'_> {
+    fn decode(&self, sink: &mut dyn FnMut(&str)) {
+        match self {
+            Chunk::Text(plain) => sink(plain),
+            Chunk::Char(character) => sink(character.encode_utf8(&mut [0; 4])),
+            Chunk::Lone(_) => sink("\u{fffd}"),
+        }
     }
 }
 
@@ -121,11 +129,11 @@ pub(crate) fn join(raw: &str) -> Option<Cow<'_, str>> {
         return None;
     }
     if raw.starts_with('"') {
-        return Some(decode(raw));
+        return Some(unescape(raw));
     }
     let mut text = String::with_capacity(raw.len());
     for part in strings(raw) {
-        Chunks::of(part).for_each(|chunk| push(&mut text, &chunk));
+        unescape_into(part, |piece| text.push_str(piece));
     }
     Some(Cow::Owned(text))
 }
@@ -162,20 +170,20 @@ mod tests {
         let texts = ["", "plain", "é\u{1f600}", "a\"b\\c/\u{8}\u{c}\n\r\t\u{0}\u{7f}\u{2028}"];
         for text in texts {
             let raw = serde_json::to_string(text).unwrap();
-            assert_eq!(decode(&raw), text);
+            assert_eq!(unescape(&raw), text);
             let mut written = Vec::new();
             escape(text, &mut written).unwrap();
             assert_eq!(format!("\"{}\"", String::from_utf8(written).unwrap()), raw);
         }
-        assert_eq!(decode(r#""\u00e9\/\ud83d\ude00\uD83D\uDE00""#), "é/\u{1f600}\u{1f600}");
+        assert_eq!(unescape(r#""\u00e9\/\ud83d\ude00\uD83D\uDE00""#), "é/\u{1f600}\u{1f600}");
     }
 
     #[test]
     fn half_a_surrogate_pair_does_no_harm() {
         for raw in [r#""\ud800""#, r#""\udc00""#, r#""\ud800\ud800""#, r#""\ud800x""#, r#""\ud800\u0041""#] {
-            assert!(decode(raw).starts_with('\u{fffd}'), "{raw}");
+            assert!(unescape(raw).starts_with('\u{fffd}'), "{raw}");
         }
-        assert_eq!(decode(r#""\ud800\u0041""#), "\u{fffd}A");
+        assert_eq!(unescape(r#""\ud800\u0041""#), "\u{fffd}A");
     }
 
     #[test]

@@ -14,7 +14,7 @@ impl Notebook {
     /// them. Large outputs are streamed. Fails only if `out` does.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         match &self.original {
-            _ if self.is_touched || self.is_assembled => {
+            _ if self.is_modified || self.is_assembled => {
                 let mut out = BufWriter::new(out);
                 self.write_touched(&mut out)?;
                 out.flush()
@@ -123,7 +123,7 @@ impl Notebook {
     }
 
     fn write_cell(&self, cell: &Cell, out: &mut dyn Write) -> io::Result<()> {
-        if cell.0.is_touched || cell.0.is_faulty {
+        if cell.0.is_modified || cell.0.is_faulty {
             Printer::new(out, &self.file.style, 2).cell(&cell.0, self.has_ids())
         } else {
             out.write_all(cell.0.text.bytes())

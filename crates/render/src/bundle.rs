@@ -4,7 +4,7 @@ mod rich;
 
 use std::borrow::Cow;
 
-use notebook::{Bundle, Json, joined};
+use notebook::{Json, MimeBundle};
 
 use crate::{chart, data_uri, html, json_text, size, svg, terminal};
 
@@ -43,13 +43,13 @@ impl Picture {
 const PICTURES: [&str; 5] = ["image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"];
 
 /// What to show: the form from which a model learns most.
-pub(crate) fn shown(bundle: &Bundle) -> Shown {
-    let forms = Forms(bundle.members());
+pub(crate) fn shown(bundle: &MimeBundle) -> Shown {
+    let forms = Forms(bundle.data.members().collect());
     // A formula that is also typeset as an image is exact, and shorter, as LaTeX.
     let picture = PICTURES.iter().find_map(|mime| Some((*mime, forms.get(mime)?)));
     if let Some((mime, content)) = picture.filter(|_| forms.get("text/latex").is_none()) {
-        let about = json_text::member(&bundle.metadata, mime);
-        let label = about.and_then(|about| joined(&json_text::member(&about, "alt")?));
+        let about = bundle.metadata.member(mime);
+        let label = about.and_then(|about| Some(about.member("alt")?.text()?.into_owned()));
         let plain = forms.telling_plain();
         return Shown::Picture(Picture { mime: mime.to_owned(), content: content.clone(), label, plain });
     }
@@ -61,15 +61,15 @@ pub(crate) fn shown(bundle: &Bundle) -> Shown {
 }
 
 /// The contents by MIME type.
-struct Forms(Vec<(String, Json)>);
+struct Forms<'a>(Vec<(Cow<'a, str>, Json)>);
 
-impl Forms {
+impl Forms<'_> {
     fn get(&self, mime: &str) -> Option<&Json> {
         self.0.iter().find(|(name, _)| name == mime).map(|(_, content)| content)
     }
 
     fn text(&self, mime: &str) -> Option<String> {
-        self.get(mime).and_then(joined)
+        Some(self.get(mime)?.multiline_text()?.into_owned())
     }
 
     /// `text/plain`, as a terminal would show it.
@@ -83,7 +83,7 @@ impl Forms {
     }
 }
 
-fn text(forms: &Forms) -> Shown {
+fn text(forms: &Forms<'_>) -> Shown {
     if let Some(text) = rich::described(forms) {
         return Shown::Told(text);
     }
@@ -156,7 +156,7 @@ fn is_stub(plain: &str) -> bool {
 }
 
 /// Types that nobody knows here, and plain text that says little: the best there is.
-fn others(forms: &Forms) -> Shown {
+fn others(forms: &Forms<'_>) -> Shown {
     let plain = forms.plain().filter(|plain| !plain.is_empty());
     let unknown = forms.0.iter().filter(|(mime, _)| mime != "text/plain");
     let lines: Vec<String> =

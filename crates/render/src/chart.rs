@@ -20,8 +20,8 @@ const LARGEST: usize = 4 * 1024 * 1024;
 
 /// The string that `json` is, or that stands in its member `text`: the two forms of a title.
 fn title(json: &Json) -> Option<String> {
-    let text =
-        notebook::joined(json).or_else(|| notebook::joined(&crate::json_text::member(json, "text")?))?;
+    let member = json.member("text");
+    let text = json.multiline_text().or_else(|| member.as_ref()?.multiline_text())?;
     let text = crate::html::readable(&text).text;
     (!text.is_empty()).then_some(text)
 }

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use notebook::Json;
-use serde_json::value::RawValue;
 
 use crate::data_uri;
 
@@ -31,17 +30,6 @@ pub(crate) fn compact(json: &Json) -> String {
     }
 }
 
-/// The elements of an array, without copies. Empty for anything else.
-pub(crate) fn elements(array: &Json) -> Vec<Json> {
-    let raw: Vec<&RawValue> = array.decode().unwrap_or_default();
-    raw.into_iter().map(|element| array.part(element)).collect()
-}
-
-/// A member of an object.
-pub(crate) fn member(object: &Json, name: &str) -> Option<Json> {
-    notebook::members(object).into_iter().find(|(found, _)| found == name).map(|(_, value)| value)
-}
-
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
@@ -60,14 +48,5 @@ mod tests {
     fn base64_is_described() {
         let json = Json::from_value(&json!({ "src": format!("data:image/png;base64,{}", "A".repeat(400)) }));
         assert_eq!(compact(&json), r#"{"src":"image/png, 300 B"}"#);
-    }
-
-    #[test]
-    fn parts_are_found() {
-        let json = Json::from_value(&json!({ "a": [1, "b", {}] }));
-        let parts: Vec<String> =
-            elements(&member(&json, "a").unwrap()).iter().map(|part| part.as_str().to_owned()).collect();
-        assert_eq!(parts, ["1", "\"b\"", "{}"]);
-        assert!(elements(&json).is_empty() && member(&json, "b").is_none());
     }
 }

@@ -1,11 +1,11 @@
 //! One output as text.
 
-use notebook::{Json, Output, Text, joined};
+use notebook::{Json, Output, Text};
 
 use crate::bundle::{self, Shown};
 use crate::extent::first;
 use crate::terminal::{self, Terminal};
-use crate::{image, json_text, size, traceback};
+use crate::{image, size, traceback};
 
 /// How much of the end of a stream is looked at for its last line, in bytes.
 const END: usize = 16 * 1024;
@@ -37,7 +37,8 @@ pub(crate) fn stream_text(text: &Text, sink: impl FnMut(&str)) {
 
 /// An output of a type that nbformat does not know.
 pub(crate) fn other(json: &Json) -> String {
-    let kind = json_text::member(json, "output_type").and_then(|kind| joined(&kind)).unwrap_or_default();
+    let kind =
+        json.member("output_type").and_then(|kind| Some(kind.text()?.into_owned())).unwrap_or_default();
     format!("[output of the unknown type {kind:?}, {}]", size(json.as_str().len()))
 }
 

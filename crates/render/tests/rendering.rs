@@ -6,15 +6,15 @@ use std::fs;
 use std::path::Path;
 
 use bytes::Bytes;
-use notebook::{Bundle, Json, Output, joined};
+use notebook::{Json, MimeBundle, Output};
 use render::{Budget, Part, Reply, full_text, merged, page};
 use serde_json::Value;
 
 /// An output as nbformat 4 writes it.
 fn output(value: &Value) -> Output {
     let json = |name: &str| Json::from_value(&value[name]);
-    let text = |name: &str| joined(&json(name)).unwrap_or_default();
-    let bundle = || Bundle { data: json("data"), metadata: json("metadata") };
+    let text = |name: &str| json(name).multiline_text().unwrap_or_default().into_owned();
+    let bundle = || MimeBundle { data: json("data"), metadata: json("metadata") };
     match value["output_type"].as_str().unwrap() {
         "stream" => Output::Stream { name: text("name"), text: text("text").as_str().into() },
         "display_data" => Output::Display(bundle()),
@@ -121,7 +121,7 @@ fn a_reply_is_the_same_whether_the_json_is_in_lines_or_not() {
     let lines = Json::parse(Bytes::from_static(b"{\"text/html\": [\"<b>a\\n\", \"</b>b\"]}")).unwrap();
     let whole = Json::parse(Bytes::from_static(b"{\"text/html\": \"<b>a\\n</b>b\"}")).unwrap();
     let texts = [lines, whole]
-        .map(|data| full_text(&Output::Display(Bundle { data, metadata: Json::empty_object() })));
+        .map(|data| full_text(&Output::Display(MimeBundle { data, metadata: Json::empty_object() })));
     assert_eq!(texts[0], texts[1]);
     assert_eq!(texts[0], "a b");
 }

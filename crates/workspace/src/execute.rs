@@ -247,7 +247,7 @@ async fn write_end(notebook: &Opened, run: &Run, kernel: &dyn Kernel, client: &C
 }
 
 fn has_language_info(metadata: &notebook::Json) -> bool {
-    notebook::members(metadata).iter().any(|(name, _)| name == "language_info")
+    metadata.member("language_info").is_some()
 }
 
 async fn set_running(notebook: &Opened, cell: &str, is_running: bool) {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use notebook::{Bundle, CellKind, Edit, Json, NewCell, Output, Text};
+use notebook::{CellType, Edit, Json, MimeBundle, NewCell, Output, Text};
 use serde_json::json;
 use ydoc::LiveNotebook;
 
@@ -33,10 +33,10 @@ fn notebook(cells: usize, output: &str) -> LiveNotebook {
     let mut live = LiveNotebook::new();
     let mut edits = Vec::new();
     for index in 0..cells {
-        let cell = NewCell::new(CellKind::Code, format!("print({index})\n").repeat(5));
+        let cell = NewCell::new(CellType::Code, format!("print({index})\n").repeat(5));
         let id = cell.id.clone();
         let data = json!({ "text/plain": format!("{index}"), "image/png": output });
-        let bundle = Bundle { data: Json::from_value(&data), metadata: Json::empty_object() };
+        let bundle = MimeBundle { data: Json::from_value(&data), metadata: Json::empty_object() };
         let stream = Output::Stream { name: "stdout".to_owned(), text: Text::from("line\n") };
         edits.push(Edit::Insert { index, cell });
         let outputs = [stream, Output::Display(bundle)].into();
@@ -85,7 +85,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut live, _) = copy(&notebook(1_000, "QUJD"))?;
     live.snapshot()?;
     measure("1000 cells: insert in the middle", 200, || {
-        let _ = live.apply(&[Edit::Insert { index: 500, cell: NewCell::new(CellKind::Code, "x") }]);
+        let _ = live.apply(&[Edit::Insert { index: 500, cell: NewCell::new(CellType::Code, "x") }]);
     });
     let cell = id(&mut live, 900)?;
     let mut text = Text::default();

@@ -158,7 +158,7 @@ fn set_if_other(map: &MapRef, name: &str, value: &Any, txn: &mut TransactionMut<
     };
     let old = map.get(txn, name).and_then(|old| json(&|out| read::value(&old, txn, 0, out)));
     let new = json(&|out| read::any(value, 0, out));
-    let is_same = old.zip(new).is_some_and(|(old, new)| old.is_same(&new));
+    let is_same = old.zip(new).is_some_and(|(old, new)| old.is_equivalent(&new));
     if !is_same {
         map.insert(txn, name, value.clone());
     }

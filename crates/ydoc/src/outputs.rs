@@ -20,7 +20,8 @@ pub(crate) fn set(cell: &MapRef, old: &[Output], new: &[Output], txn: &mut Trans
     }
     for (place, (index, wanted)) in (0..).zip(new.iter().enumerate()) {
         match old.get(index) {
-            Some(there) if there.is_same(wanted) || set_stream(&outputs, place, there, wanted, txn) => {}
+            Some(there) if there.is_equivalent(wanted) || set_stream(&outputs, place, there, wanted, txn) => {
+            }
             there => {
                 if there.is_some() {
                     outputs.remove(txn, place);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use notebook::{Bundle, CellKind, Json, Kernelspec, NewCell, Output};
+use notebook::{CellType, Json, Kernelspec, MimeBundle, NewCell, Output};
 use serde_json::Value;
 use yrs::{Any, ArrayPrelim, In, MapPrelim, Number, TextPrelim};
 
@@ -12,11 +12,11 @@ pub(crate) fn cell(cell: &NewCell) -> MapPrelim {
     let metadata = cell.metadata.as_ref().map(members).unwrap_or_default();
     let mut members: Vec<(&str, In)> = vec![
         ("id", cell.id.as_str().into()),
-        ("cell_type", cell.kind.name().into()),
+        ("cell_type", cell.cell_type.name().into()),
         ("source", TextPrelim::new(cell.source.as_str()).into()),
         ("metadata", metadata.into()),
     ];
-    if cell.kind == CellKind::Code {
+    if cell.cell_type == CellType::Code {
         members.push(("outputs", ArrayPrelim::default().into()));
         members.push(("execution_count", Any::Null.into()));
         members.push(("execution_state", "idle".into()));
@@ -27,7 +27,7 @@ pub(crate) fn cell(cell: &NewCell) -> MapPrelim {
 /// An output. Streams hold their text as shared text, so that whoever prints more can append.
 pub(crate) fn output(output: &Output) -> MapPrelim {
     let of = |output_type: &str| ("output_type", In::from(output_type));
-    let bundle = |bundle: &Bundle| {
+    let bundle = |bundle: &MimeBundle| {
         [("data", In::Any(any(&bundle.data))), ("metadata", In::Any(any(&bundle.metadata)))]
     };
     match output {
@@ -81,7 +81,7 @@ pub(crate) fn count(count: Option<u64>) -> Any {
 
 /// The members of an object, each a plain value.
 pub(crate) fn members(object: &Json) -> MapPrelim {
-    notebook::members(object).iter().map(|(name, value)| (name.as_str(), In::Any(any(value)))).collect()
+    object.members().map(|(name, value)| (name, In::Any(any(&value)))).collect()
 }
 
 /// JSON as a plain value. What is nested too deep for a reader becomes its own text.

@@ -106,7 +106,7 @@ impl Cache {
             read.extend(self.cells.get_mut(id).and_then(|cached| cached.cell(txn)));
         }
         let (metadata, minor) = self.metadata.clone().unwrap_or((Json::empty_object(), 5));
-        let notebook = Notebook::of_cells(metadata, minor, read);
+        let notebook = Notebook::from_cells(metadata, minor, read);
         self.notebook = Some(notebook.clone());
         notebook
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use futures_util::{SinkExt as _, StreamExt as _};
-use notebook::{CellKind, Edit, NewCell};
+use notebook::{CellType, Edit, NewCell};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -140,7 +140,7 @@ impl Bare {
     /// Inserts a cell and waits until the room has saved it.
     pub(crate) async fn insert(&mut self, number: usize) -> Result<Duration> {
         let begin = Instant::now();
-        let cell = NewCell::new(CellKind::Code, format!("inserted = {number}"));
+        let cell = NewCell::new(CellType::Code, format!("inserted = {number}"));
         let update = self.live.apply(&[Edit::Insert { index: 100, cell }])?;
         self.socket.0.send(Message::binary(self.room.update(&update))).await?;
         if let Save::Asked { request: asked, frame } = self.room.save(&self.live) {

@@ -148,7 +148,7 @@ async fn outputs_that_are_shown_are_in_the_room_at_once() {
     document.show(vec![outputs.clone()]).await.unwrap();
     document.set_running("c0", true).await.unwrap();
     let shown = async {
-        while !outputs.holds(&fake.inside().live()) {
+        while !outputs.is_applied(&fake.inside().live()) {
             tokio::task::yield_now().await;
         }
     };

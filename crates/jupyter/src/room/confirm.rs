@@ -198,7 +198,7 @@ fn holds(file: &mut Notebook, live: Option<&Notebook>, intents: &[&Intent]) -> b
         && let Some(live) = live
     {
         let is_same = |(one, other): (&Cell, &Cell)| {
-            one.kind() == other.kind()
+            one.cell_type() == other.cell_type()
                 && (one.source() == other.source() || intents.iter().all(|intent| intent.keeps_cells()))
         };
         let (cells, lives) = (file.cells(), live.cells());

@@ -1,6 +1,6 @@
 //! An edit, and what it was made on: whether it may be made again where it was lost.
 
-use notebook::{Cell, Edit, Notebook, is_nearer};
+use notebook::{Cell, Edit, Notebook, is_closer};
 
 /// How many states are remembered on which an edit may be made that replaced others. The file shows an old one.
 const BASES: usize = 50;
@@ -36,9 +36,9 @@ impl Intent {
         match (&self.edit, &self.old) {
             (Edit::SetSource { id, source }, Some(old)) => notebook.cell(id).is_some_and(|(_, cell)| {
                 let now = cell.source();
-                now == *source || !self.relies_on(id, cell) && is_nearer(&now, source, old)
+                now == *source || !self.relies_on(id, cell) && is_closer(&now, source, old)
             }),
-            (edit, _) => edit.holds(notebook),
+            (edit, _) => edit.is_applied(notebook),
         }
     }
 
@@ -126,7 +126,7 @@ pub(super) fn are_outputs(edits: &[Edit]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use notebook::{CellKind, NewCell};
+    use notebook::{CellType, NewCell};
 
     use super::*;
     use crate::testing::{notebook, sources};
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_new_cell_finds_a_place_in_a_shorter_notebook() {
-        let insert = Edit::Insert { index: 3, cell: NewCell::new(CellKind::Code, "new") };
+        let insert = Edit::Insert { index: 3, cell: NewCell::new(CellType::Code, "new") };
         let theirs = [Edit::Delete { ids: vec!["c0".to_owned(), "c1".to_owned()] }];
         assert_eq!(again(insert, &theirs).unwrap(), ["c", "new"]);
     }

@@ -182,7 +182,7 @@ mod tests {
         let mut owed = Owed::default();
         let now = notebook(&[]);
         let insert =
-            || Edit::Insert { index: 0, cell: notebook::NewCell::new(notebook::CellKind::Code, "x") };
+            || Edit::Insert { index: 0, cell: notebook::NewCell::new(notebook::CellType::Code, "x") };
         owed.add((0..MOST + 5).map(|_| Intent::of(insert(), &now)));
         assert_eq!(owed.intents().len(), MOST);
     }

@@ -42,7 +42,7 @@ impl Stored {
             found
         });
         let is_made = |found: &Notebook| {
-            found.cells().len() == wanted.cells().len() && edits.iter().all(|edit| edit.holds(found))
+            found.cells().len() == wanted.cells().len() && edits.iter().all(|edit| edit.is_applied(found))
         };
         let told = match found {
             Ok(found) if found.version.is_same(&before.version) => {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::poll;
-use notebook::{CellKind, Edit, NewCell};
+use notebook::{CellType, Edit, NewCell};
 use tempfile::TempDir;
 use workspace::{Document as _, Expected};
 
@@ -138,7 +138,7 @@ async fn two_programs_lose_nothing_of_each_other_and_no_reader_sees_a_half() {
         let (store, document) = open(&folder).await;
         writers.push(tokio::spawn(async move {
             for count in 0..EACH {
-                let cell = NewCell::new(CellKind::Code, format!("{name} {count}"));
+                let cell = NewCell::new(CellType::Code, format!("{name} {count}"));
                 document.apply(vec![Edit::Insert { index: 0, cell }], vec![]).await.unwrap();
             }
             drop(store);

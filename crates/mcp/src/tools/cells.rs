@@ -27,7 +27,14 @@ pub(crate) fn brief(
     let rows = notebook.cells()[range.clone()].iter().zip(range).map(|(cell, index)| {
         let count = cell.execution_count().map_or_else(|| "N/A".to_owned(), |count| count.to_string());
         let id = cell.id().to_owned();
-        [index.to_string(), cell.kind().to_string(), count, id, cell.revision().to_owned(), first_line(cell)]
+        [
+            index.to_string(),
+            cell.cell_type().to_string(),
+            count,
+            id,
+            cell.revision().to_owned(),
+            first_line(cell),
+        ]
     });
     table(["Index", "Type", "Count", "ID", "Revision", "First Line"], rows)
 }
@@ -42,7 +49,7 @@ pub(crate) fn surroundings(session: &Session, opened: &Opened, notebook: &Notebo
 /// The line before a cell's source.
 pub(crate) fn banner(index: usize, cell: &Cell) -> String {
     let count = cell.execution_count().map_or_else(|| "N/A".to_owned(), |count| count.to_string());
-    let (kind, id, revision) = (cell.kind(), cell.id(), cell.revision());
+    let (kind, id, revision) = (cell.cell_type(), cell.id(), cell.revision());
     format!(
         "=====Cell {index} | type: {kind} | execution count: {count} | id: {id} | revision: {revision}====="
     )

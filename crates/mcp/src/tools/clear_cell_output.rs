@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use notebook::{CellKind, Edit};
+use notebook::Edit;
 use workspace::{Error, Expected, Side};
 
 use super::arguments::Arguments;
@@ -27,10 +27,10 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let before = opened.document().snapshot().await?;
     let index = session.target(opened.path(), &before, &reference)?;
     let cell = &before.cells()[index];
-    if cell.kind() != CellKind::Code {
+    if !cell.is_code() {
         return Err(Error::new(
             Side::Agent,
-            format!("{} is a {} cell; only code cells have outputs.", label(index, cell), cell.kind()),
+            format!("{} is a {} cell; only code cells have outputs.", label(index, cell), cell.cell_type()),
             "Nothing was done.",
         ));
     }

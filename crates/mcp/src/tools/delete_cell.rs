@@ -80,7 +80,11 @@ pub(super) async fn call(mut arguments: Arguments, context: &Context<'_>) -> Out
     let mut text = String::new();
     for index in indices {
         let cell = &before.cells()[index];
-        text.push_str(&format!("Cell {index} ({}) deleted successfully. id {}\n", cell.kind(), cell.id()));
+        text.push_str(&format!(
+            "Cell {index} ({}) deleted successfully. id {}\n",
+            cell.cell_type(),
+            cell.id()
+        ));
         if with_source {
             text.push_str(&format!("deleted cell source:\n{}\n---\n", cell.source()));
         }

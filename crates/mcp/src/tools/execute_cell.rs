@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use notebook::{CellKind, Notebook};
+use notebook::Notebook;
 use workspace::{Error, Opened, Run};
 
 use super::arguments::Arguments;
@@ -53,8 +53,8 @@ pub(super) fn start(
     index: usize,
 ) -> Result<Arc<Run>, Error> {
     let cell = &notebook.cells()[index];
-    if cell.kind() != CellKind::Code {
-        return Err(not_code(&label(index, cell), &cell.kind().to_string()));
+    if !cell.is_code() {
+        return Err(not_code(&label(index, cell), &cell.cell_type().to_string()));
     }
     let (id, source) = (cell.id().to_owned(), cell.source().into_owned());
     context.session.run(opened.clone(), Some(id), source)

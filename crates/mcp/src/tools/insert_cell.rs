@@ -1,6 +1,6 @@
 //! `insert_cell`: a new cell.
 
-use notebook::{CellKind, CellRef, Edit, NewCell, Notebook};
+use notebook::{CellRef, CellType, Edit, NewCell, Notebook};
 use workspace::{Applied, Error, Opened, Saved, Side};
 
 use super::arguments::{Arguments, refused};
@@ -9,8 +9,8 @@ use super::context::{Context, Outcome};
 use super::schema::Schema;
 use super::{Effect, Tool};
 
-const KINDS: [(&str, CellKind); 3] =
-    [("code", CellKind::Code), ("markdown", CellKind::Markdown), ("raw", CellKind::Raw)];
+const KINDS: [(&str, CellType); 3] =
+    [("code", CellType::Code), ("markdown", CellType::Markdown), ("raw", CellType::Raw)];
 
 pub(super) fn tool() -> Tool {
     Tool {
@@ -30,7 +30,7 @@ pub(super) fn tool() -> Tool {
 
 pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     arguments.text("cell_type")?;
-    let kind = arguments.choice("cell_type", &KINDS, CellKind::Code)?;
+    let kind = arguments.choice("cell_type", &KINDS, CellType::Code)?;
     let source = arguments.text("cell_source")?;
     let opened = context.notebook(&arguments).await?;
     let inserted = insert(&arguments, context, &opened, kind.clone(), source).await?;
@@ -58,7 +58,7 @@ pub(super) async fn insert(
     arguments: &Arguments,
     context: &Context<'_>,
     opened: &Opened,
-    kind: CellKind,
+    kind: CellType,
     source: String,
 ) -> Result<Inserted, Error> {
     let _turn = opened.arrange().await;

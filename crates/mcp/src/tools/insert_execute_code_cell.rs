@@ -1,6 +1,6 @@
 //! `insert_execute_code_cell`: a new code cell, run at once.
 
-use notebook::CellKind;
+use notebook::CellType;
 
 use super::arguments::Arguments;
 use super::context::{Context, Outcome};
@@ -29,7 +29,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let waiting = Waiting::read(&arguments, context.session.workspace().settings())?;
     let budget = context.budget(&arguments)?;
     let opened = context.notebook(&arguments).await?;
-    let inserted = insert(&arguments, context, &opened, CellKind::Code, source).await?;
+    let inserted = insert(&arguments, context, &opened, CellType::Code, source).await?;
     let run = start(context, &opened, &inserted.notebook, inserted.index)?;
     waiting.wait(&run, context).await?;
     Ok(report(&run, budget, "", &place(inserted.index, &inserted.notebook, opened.path())))

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use notebook::CellKind;
+use notebook::Cell;
 use render::{Budget, Part};
 
 use super::arguments::{Arguments, refused};
@@ -45,9 +45,8 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         return Err(refused("run_cells needs from, through or all.".to_owned()));
     }
     let (from, through) = (end("from", 0)?, end("through", count.saturating_sub(1))?);
-    let cells: Vec<usize> = (from..=through)
-        .filter(|index| notebook.cells().get(*index).is_some_and(|cell| cell.kind() == CellKind::Code))
-        .collect();
+    let cells: Vec<usize> =
+        (from..=through).filter(|index| notebook.cells().get(*index).is_some_and(Cell::is_code)).collect();
     if cells.is_empty() {
         return Err(refused("There is no code cell to run there.".to_owned()));
     }

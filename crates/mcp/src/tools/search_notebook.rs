@@ -1,6 +1,6 @@
 //! `search_notebook`: text in sources and outputs, or the outline.
 
-use notebook::{HitPlace, Query, outline, search};
+use notebook::{HitLocation, Query, outline, search};
 
 use super::arguments::{Arguments, refused};
 use super::cells::table;
@@ -53,14 +53,14 @@ pub(super) async fn call(mut arguments: Arguments, context: &Context<'_>) -> Out
     }
     let rows = hits.into_iter().map(|hit| {
         let count = hit.execution_count.map_or_else(|| "N/A".to_owned(), |count| count.to_string());
-        [hit.index.to_string(), hit.id, count, place(hit.place), hit.line.to_string(), hit.text]
+        [hit.index.to_string(), hit.id, count, place(hit.location), hit.line.to_string(), hit.text]
     });
     Ok(table(["Index", "ID", "Count", "Place", "Line", "Text"], rows).into())
 }
 
-fn place(place: HitPlace) -> String {
+fn place(place: HitLocation) -> String {
     match place {
-        HitPlace::Source => "source".to_owned(),
-        HitPlace::Output(index) => format!("output {index}"),
+        HitLocation::Source => "source".to_owned(),
+        HitLocation::Output(index) => format!("output {index}"),
     }
 }

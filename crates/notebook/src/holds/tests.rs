@@ -3,7 +3,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::json;
 
-use crate::{Bundle, Cell, CellKind, Edit, Json, Kernelspec, NewCell, Notebook, Output};
+use crate::{Cell, CellType, Edit, Json, Kernelspec, MimeBundle, NewCell, Notebook, Output};
 
 fn notebook() -> Notebook {
     let cell = |id: &str| {
@@ -11,12 +11,12 @@ fn notebook() -> Notebook {
             "execution_count": null });
         Cell::from_json(Json::from_value(&value)).unwrap()
     };
-    Notebook::of_cells(Json::empty_object(), 5, vec![cell("a"), cell("b"), cell("c")])
+    Notebook::from_cells(Json::empty_object(), 5, vec![cell("a"), cell("b"), cell("c")])
 }
 
 fn output(data: &'static str) -> Arc<[Output]> {
     let data = Json::parse(Bytes::from_static(data.as_bytes())).unwrap();
-    [Output::Display(Bundle { data, metadata: Json::empty_object() })].into()
+    [Output::Display(MimeBundle { data, metadata: Json::empty_object() })].into()
 }
 
 /// Every kind of edit: it does not hold before, and it does afterwards.
@@ -24,7 +24,7 @@ fn output(data: &'static str) -> Arc<[Output]> {
 fn an_edit_holds_once_it_is_made() {
     let spec = Kernelspec { name: "python3".to_owned(), display_name: None, language: None };
     let edits = [
-        Edit::Insert { index: 1, cell: NewCell::new(CellKind::Markdown, "text") },
+        Edit::Insert { index: 1, cell: NewCell::new(CellType::Markdown, "text") },
         Edit::SetSource { id: "a".to_owned(), source: "2".to_owned() },
         Edit::Move { id: "a".to_owned(), index: 2 },
         Edit::Delete { ids: vec!["b".to_owned()] },
@@ -34,23 +34,23 @@ fn an_edit_holds_once_it_is_made() {
     ];
     for edit in edits {
         let mut notebook = notebook();
-        assert!(!edit.holds(&notebook), "{edit:?}");
+        assert!(!edit.is_applied(&notebook), "{edit:?}");
         notebook.apply(edit.clone()).unwrap();
-        assert!(edit.holds(&notebook), "{edit:?}");
+        assert!(edit.is_applied(&notebook), "{edit:?}");
     }
 }
 
 #[test]
 fn what_others_made_of_it_counts() {
     let mut notebook = notebook();
-    let cell = NewCell::new(CellKind::Code, "x");
+    let cell = NewCell::new(CellType::Code, "x");
     let insert = Edit::Insert { index: 0, cell: cell.clone() };
     notebook.apply(insert.clone()).unwrap();
     notebook.apply(Edit::SetSource { id: cell.id.clone(), source: "y".to_owned() }).unwrap();
-    assert!(insert.holds(&notebook));
-    assert!(!Edit::SetSource { id: cell.id, source: "x".to_owned() }.holds(&notebook));
+    assert!(insert.is_applied(&notebook));
+    assert!(!Edit::SetSource { id: cell.id, source: "x".to_owned() }.is_applied(&notebook));
     let gone = Edit::SetSource { id: "gone".to_owned(), source: String::new() };
-    assert!(!gone.holds(&notebook));
+    assert!(!gone.is_applied(&notebook));
 }
 
 #[test]
@@ -58,6 +58,6 @@ fn outputs_are_compared_by_what_they_say() {
     let mut notebook = notebook();
     let set = |data| Edit::SetOutputs { id: "a".to_owned(), outputs: output(data), execution_count: Some(1) };
     notebook.apply(set(r#"{"application/json": {"b": 1, "a": 2}}"#)).unwrap();
-    assert!(set(r#"{"application/json":{"a":2.0,"b":1}}"#).holds(&notebook));
-    assert!(!set(r#"{"application/json":{"a":2,"b":3}}"#).holds(&notebook));
+    assert!(set(r#"{"application/json":{"a":2.0,"b":1}}"#).is_applied(&notebook));
+    assert!(!set(r#"{"application/json":{"a":2,"b":3}}"#).is_applied(&notebook));
 }

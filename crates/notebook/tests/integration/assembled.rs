@@ -23,8 +23,8 @@ fn it_is_written_as_jupyter_writes_it() {
         let path = format!("{}/tests/corpus/{name}.ipynb", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(path).unwrap();
         let (metadata, cells) = taken_apart(&text);
-        let notebook = Notebook::of_cells(metadata, 5, cells);
-        assert!(!notebook.is_touched());
+        let notebook = Notebook::from_cells(metadata, 5, cells);
+        assert!(!notebook.is_modified());
         assert_eq!(notebook.version(), (4, 5));
         assert_eq!(String::from_utf8(notebook.to_bytes()).unwrap(), text, "{name}");
     }
@@ -32,9 +32,9 @@ fn it_is_written_as_jupyter_writes_it() {
 
 #[test]
 fn without_cells_it_is_a_notebook_too() {
-    let notebook = Notebook::of_cells(Json::empty_object(), 5, Vec::new());
+    let notebook = Notebook::from_cells(Json::empty_object(), 5, Vec::new());
     assert_eq!(notebook.to_bytes(), Notebook::new().to_bytes());
-    let odd = Notebook::of_cells(json(&json!([1])), 5, Vec::new());
+    let odd = Notebook::from_cells(json(&json!([1])), 5, Vec::new());
     assert_eq!(odd.to_bytes(), Notebook::new().to_bytes());
 }
 
@@ -43,11 +43,11 @@ fn it_takes_edits() {
     let text = r#"{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "source": "1",
         "outputs": [], "execution_count": null}], "metadata": {"k": 1}}"#;
     let (metadata, cells) = taken_apart(text);
-    let mut notebook = Notebook::of_cells(metadata, 5, cells);
+    let mut notebook = Notebook::from_cells(metadata, 5, cells);
     let before = notebook.clone();
     notebook.apply(Edit::SetSource { id: "a".to_owned(), source: "2".to_owned() }).unwrap();
-    notebook.apply(Edit::Insert { index: 0, cell: NewCell::new(notebook::CellKind::Raw, "x") }).unwrap();
-    assert!(notebook.is_touched());
+    notebook.apply(Edit::Insert { index: 0, cell: NewCell::new(notebook::CellType::Raw, "x") }).unwrap();
+    assert!(notebook.is_modified());
     let parsed = Notebook::parse(notebook.to_bytes().into()).unwrap();
     let sources: Vec<_> = parsed.cells().iter().map(Cell::source).collect();
     assert_eq!(sources, ["x", "2"]);
@@ -64,7 +64,7 @@ fn what_a_cell_lacks_is_put_in_place() {
         cell(json!({ "cell_type": "code", "id": "same" })),
         cell(json!({ "cell_type": "markdown", "id": "not valid", "source": ["a\n", "b"] })),
     ];
-    let notebook = Notebook::of_cells(Json::empty_object(), 5, cells);
+    let notebook = Notebook::from_cells(Json::empty_object(), 5, cells);
     let ids: std::collections::HashSet<_> = notebook.cells().iter().map(Cell::id).collect();
     assert_eq!(ids.len(), 4);
     assert_eq!(notebook.cells()[1].id(), "same");
@@ -81,7 +81,7 @@ fn what_a_cell_lacks_is_put_in_place() {
 fn older_formats_get_no_ids() {
     let cell = json!({ "cell_type": "raw", "id": "a", "metadata": {}, "source": "x" });
     let mut notebook =
-        Notebook::of_cells(Json::empty_object(), 4, vec![Cell::from_json(json(&cell)).unwrap()]);
+        Notebook::from_cells(Json::empty_object(), 4, vec![Cell::from_json(json(&cell)).unwrap()]);
     assert_eq!(notebook.cells()[0].id(), "a");
     notebook.apply(Edit::SetSource { id: "a".to_owned(), source: "y".to_owned() }).unwrap();
     let value: Value = serde_json::from_slice(&notebook.to_bytes()).unwrap();

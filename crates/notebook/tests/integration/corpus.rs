@@ -1,6 +1,6 @@
 //! What holds for every notebook of the corpus.
 
-use notebook::{Cell, CellKind, Edit, NewCell, Notebook};
+use notebook::{Cell, CellType, Edit, NewCell, Notebook};
 
 use crate::files::{Corpus, cells_of, corpus, parse, seen};
 
@@ -44,7 +44,7 @@ fn opening_and_saving_changes_no_byte() {
     for file in corpus() {
         let notebook = file.notebook();
         assert_eq!(notebook.to_bytes(), file.text, "{}", file.name);
-        assert!(!notebook.is_touched());
+        assert!(!notebook.is_modified());
     }
 }
 
@@ -65,10 +65,8 @@ fn changes_that_change_nothing_do_not_touch() {
         if let Some(spec) = notebook.kernelspec().filter(|spec| spec.display_name.is_some()) {
             notebook.apply(Edit::SetKernelspec(spec)).unwrap();
         }
-        if let Some((_, info)) =
-            notebook::members(&notebook.metadata()).iter().find(|(name, _)| name == "language_info")
-        {
-            notebook.apply(Edit::SetLanguageInfo(info.clone())).unwrap();
+        if let Some(info) = notebook.metadata().member("language_info") {
+            notebook.apply(Edit::SetLanguageInfo(info)).unwrap();
         }
         assert_eq!(notebook.to_bytes(), file.text, "{}", file.name);
     }
@@ -98,7 +96,7 @@ fn an_inserted_cell_leaves_every_other_byte() {
         let cells = cells_of(text);
         for index in 0..=cells.len() {
             let mut notebook = file.notebook();
-            let cell = NewCell { id: "new".to_owned(), ..NewCell::new(CellKind::Raw, "new") };
+            let cell = NewCell { id: "new".to_owned(), ..NewCell::new(CellType::Raw, "new") };
             notebook.apply(Edit::Insert { index, cell }).unwrap();
             let written = String::from_utf8(notebook.to_bytes()).unwrap();
             let mut now = cells_of(&written);
@@ -138,7 +136,7 @@ fn what_is_written_reads_as_what_was_meant() {
                 parse(written.clone()).unwrap_or_else(|error| panic!("{} {name}: {error}", file.name));
             again.carry_ids(&notebook);
             let mut expected = seen(&notebook);
-            if notebook.is_touched() {
+            if notebook.is_modified() {
                 // The head may be mended.
                 expected[0] = seen(&again).swap_remove(0);
             }
@@ -152,7 +150,7 @@ fn what_is_written_reads_as_what_was_meant() {
 /// Changes by name.
 fn changes(notebook: &Notebook) -> Vec<(&'static str, Vec<Edit>)> {
     let ids = || notebook.cells().iter().map(|cell| cell.id().to_owned());
-    let new = NewCell { id: "new".to_owned(), ..NewCell::new(CellKind::Code, "x = 1\n") };
+    let new = NewCell { id: "new".to_owned(), ..NewCell::new(CellType::Code, "x = 1\n") };
     let source = |id| Edit::SetSource { id, source: "line\r\n\u{2028}\"\\\u{1}é".to_owned() };
     let clear = |cell: &Cell| Edit::SetOutputs {
         id: cell.id().to_owned(),

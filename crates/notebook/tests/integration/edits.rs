@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use notebook::{Bundle, CellKind, Edit, EditError, Json, Kernelspec, NewCell, Notebook, Output, Text};
+use notebook::{CellType, Edit, EditError, Json, Kernelspec, MimeBundle, NewCell, Notebook, Output, Text};
 use serde_json::json;
 
 use crate::files::{of_corpus, parse};
 
-fn insert(notebook: &mut Notebook, index: usize, id: &str, kind: CellKind, source: &str) {
+fn insert(notebook: &mut Notebook, index: usize, id: &str, kind: CellType, source: &str) {
     let cell = NewCell { id: id.to_owned(), ..NewCell::new(kind, source) };
     notebook.apply(Edit::Insert { index, cell }).unwrap();
 }
@@ -19,10 +19,10 @@ fn text(notebook: &Notebook) -> String {
 #[test]
 fn a_notebook_made_from_nothing_looks_as_jupyter_writes_it() {
     let mut notebook = Notebook::new();
-    insert(&mut notebook, 0, "second", CellKind::Code, "print('é')\n1 + 1");
-    insert(&mut notebook, 0, "first", CellKind::Markdown, "");
+    insert(&mut notebook, 0, "second", CellType::Code, "print('é')\n1 + 1");
+    insert(&mut notebook, 0, "first", CellType::Markdown, "");
     let data = json!({ "text/plain": "2\n3", "image/png": "aGk=", "application/json": [1.5, { "b": null, "a": "x" }] });
-    let bundle = Bundle { data: Json::from_value(&data), metadata: Json::empty_object() };
+    let bundle = MimeBundle { data: Json::from_value(&data), metadata: Json::empty_object() };
     let outputs = vec![
         Output::Stream { name: "stdout".to_owned(), text: Text::from("é\nno end") },
         Output::Result { execution_count: Some(1), bundle: bundle.clone() },
@@ -49,7 +49,7 @@ fn a_notebook_made_from_nothing_looks_as_jupyter_writes_it() {
 fn a_touched_piece_follows_the_style_of_the_file() {
     for name in ["crlf", "indent-4", "tabs-indent", "compact-one-line"] {
         let mut notebook = of_corpus(name);
-        insert(&mut notebook, 1, "new", CellKind::Code, "a\nb");
+        insert(&mut notebook, 1, "new", CellType::Code, "a\nb");
         let text = text(&notebook).replace('\r', "\\r").replace('\t', "→");
         insta::assert_snapshot!(name, text);
     }
@@ -91,7 +91,7 @@ fn what_is_missing_is_put_in_place_when_something_else_is_touched() {
         "missing-outputs",
     ] {
         let mut notebook = of_corpus(name);
-        insert(&mut notebook, 0, "new", CellKind::Raw, "");
+        insert(&mut notebook, 0, "new", CellType::Raw, "");
         insta::assert_snapshot!(format!("mended-{name}"), text(&notebook));
     }
 }
@@ -109,7 +109,7 @@ fn members_that_are_missing_come_where_jupyter_puts_them() {
         ),
     ] {
         let mut notebook = parse(before).unwrap();
-        insert(&mut notebook, 0, "new", CellKind::Raw, "");
+        insert(&mut notebook, 0, "new", CellType::Raw, "");
         notebook.apply(Edit::Delete { ids: vec!["new".to_owned()] }).unwrap();
         assert_eq!(text(&notebook), after);
     }
@@ -130,7 +130,7 @@ fn kernels_that_are_named_badly_are_mended_without_inventing_one() {
         ),
     ] {
         let mut notebook = of_corpus(name);
-        insert(&mut notebook, 0, "new", CellKind::Raw, "");
+        insert(&mut notebook, 0, "new", CellType::Raw, "");
         let again = parse(notebook.to_bytes()).unwrap();
         assert_eq!(again.metadata().to_value(), metadata, "{name}");
     }
@@ -143,7 +143,7 @@ fn a_refused_edit_changes_nothing() {
     let unknown = || "nope".to_owned();
     let outputs =
         |id: &str| Edit::SetOutputs { id: id.to_owned(), outputs: [].into(), execution_count: Some(1) };
-    let cell = |id: &str| NewCell { id: id.to_owned(), ..NewCell::new(CellKind::Code, "") };
+    let cell = |id: &str| NewCell { id: id.to_owned(), ..NewCell::new(CellType::Code, "") };
     let odd = NewCell { metadata: Some(Json::from_value(&json!([]))), ..cell("new") };
     let refused = [
         (Edit::SetSource { id: unknown(), source: String::new() }, EditError::UnknownCell { id: unknown() }),
@@ -162,7 +162,7 @@ fn a_refused_edit_changes_nothing() {
     for (edit, error) in refused {
         assert_eq!(notebook.apply(edit), Err(error));
     }
-    assert!(!notebook.is_touched());
+    assert!(!notebook.is_modified());
     assert_eq!(notebook.to_bytes(), before);
 }
 
@@ -228,7 +228,7 @@ fn an_unknown_output_survives_being_set_again() {
 fn attachments_and_metadata_are_read() {
     let notebook = of_corpus("attachments");
     let attachments = notebook.cells()[0].attachments().unwrap();
-    let names: Vec<_> = notebook::members(&attachments).into_iter().map(|(name, _)| name).collect();
+    let names: Vec<_> = attachments.members().map(|(name, _)| name).collect();
     assert_eq!(names, ["a.png", "n.txt"]);
     assert!(of_corpus("clean-4.5").cells()[0].attachments().is_none());
     assert_eq!(of_corpus("scrolled-auto").cells()[0].metadata().to_value()["scrolled"], "auto");

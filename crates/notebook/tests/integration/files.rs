@@ -1,5 +1,6 @@
 //! The notebooks of the corpus, and an independent view of notebook files.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -52,7 +53,7 @@ pub(crate) fn seen(notebook: &Notebook) -> Vec<String> {
         format!(
             "{} {} {:?} {} {:?} {:?}",
             cell.id(),
-            cell.kind(),
+            cell.cell_type(),
             cell.source(),
             cell.revision(),
             cell.execution_count(),
@@ -69,10 +70,10 @@ fn output(output: &notebook::Output) -> String {
     use notebook::Output::{Display, Result};
     match output {
         Display(bundle) | Result { bundle, .. } => {
-            let contents = bundle.members().into_iter().map(|(mime, content)| {
+            let contents = bundle.data.members().map(|(mime, content)| {
                 let is_json = mime.ends_with("json");
-                let text = notebook::joined(&content).filter(|_| !is_json);
-                (mime, text.unwrap_or_else(|| content.to_value().to_string()))
+                let text = content.multiline_text().filter(|_| !is_json);
+                (mime, text.map_or_else(|| content.to_value().to_string(), Cow::into_owned))
             });
             format!("{:?} {}", contents.collect::<BTreeMap<_, _>>(), bundle.metadata.to_value())
         }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use notebook::{Bundle, Edit, Json, Notebook, Output};
+use notebook::{Edit, Json, MimeBundle, Notebook, Output};
 
 use crate::files::parse;
 
@@ -25,7 +25,7 @@ fn a_large_image_is_written_from_where_it_is() {
     }
     let image = 4 << 20;
     let data = Json::parse(Bytes::from(format!("{{\"image/png\":\"{}\"}}", "A".repeat(image)))).unwrap();
-    let bundle = Bundle { data: data.clone(), metadata: Json::empty_object() };
+    let bundle = MimeBundle { data: data.clone(), metadata: Json::empty_object() };
     let mut notebook =
         parse(r#"{"nbformat":4,"nbformat_minor":5,"metadata":{},"cells":[{"cell_type":"code","id":"a"}]}"#)
             .unwrap();

@@ -1,6 +1,6 @@
 //! Any notebook and any sequence of edits, beside a naive model: a list of JSON values.
 
-use notebook::{Bundle, CellKind, Edit, Json, NewCell, Output, Text};
+use notebook::{CellType, Edit, Json, MimeBundle, NewCell, Output, Text};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::files::{cells_of, parse};
 
 #[derive(Debug, Clone)]
 enum Step {
-    Insert { at: usize, kind: CellKind, source: String },
+    Insert { at: usize, kind: CellType, source: String },
     SetSource { cell: usize, source: String },
     Move { cell: usize, to: usize },
     Delete { cells: Vec<usize> },
@@ -21,8 +21,8 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..12).prop_map(|pieces| pieces.concat())
 }
 
-fn kind() -> impl Strategy<Value = CellKind> {
-    prop::sample::select(vec![CellKind::Code, CellKind::Markdown, CellKind::Raw])
+fn kind() -> impl Strategy<Value = CellType> {
+    prop::sample::select(vec![CellType::Code, CellType::Markdown, CellType::Raw])
 }
 
 /// A string of nbformat in one of its two forms.
@@ -51,7 +51,7 @@ fn cell() -> impl Strategy<Value = Value> {
     (kind(), multiline(), metadata, outputs, prop::option::of(0..9_u64)).prop_map(
         |(kind, source, metadata, outputs, count)| {
             let mut cell = json!({ "source": source, "cell_type": kind.name(), "metadata": metadata });
-            if kind == CellKind::Code {
+            if kind == CellType::Code {
                 cell["outputs"] = outputs.into();
                 cell["execution_count"] = count.into();
             }
@@ -105,7 +105,7 @@ fn normal(cell: &Value) -> Value {
 
 fn outputs(text: &str, count: Option<u64>) -> (Vec<Output>, Vec<Value>) {
     let data = json!({ "text/plain": text, "application/json": [text] });
-    let bundle = Bundle { data: Json::from_value(&data), metadata: Json::empty_object() };
+    let bundle = MimeBundle { data: Json::from_value(&data), metadata: Json::empty_object() };
     let model = Output::Stream { name: "stdout".to_owned(), text: Text::from(text) };
     let result = Output::Result { execution_count: count, bundle };
     let values = vec![
@@ -143,7 +143,7 @@ proptest! {
                     let index = at % (len + 1);
                     let id = format!("new-{number}");
                     let mut cell = json!({ "cell_type": kind.name(), "metadata": {}, "source": source });
-                    if kind == CellKind::Code {
+                    if kind == CellType::Code {
                         cell["outputs"] = json!([]);
                         cell["execution_count"] = Value::Null;
                     }
@@ -190,9 +190,9 @@ proptest! {
         let written = String::from_utf8(notebook.to_bytes()).unwrap();
         let read: Vec<_> = cells_of(&written).into_iter().map(|cell| normal(&serde_json::from_str(cell).unwrap())).collect();
         prop_assert_eq!(read, cells.iter().map(normal).collect::<Vec<_>>());
-        let seen: Vec<_> = notebook.cells().iter().map(|cell| (cell.kind(), cell.source().into_owned())).collect();
+        let seen: Vec<_> = notebook.cells().iter().map(|cell| (cell.cell_type().clone(), cell.source().into_owned())).collect();
         let expected = cells.iter().map(normal).map(|cell| {
-            (CellKind::of(cell["cell_type"].as_str().unwrap()), cell["source"].as_str().unwrap().to_owned())
+            (CellType::from_name(cell["cell_type"].as_str().unwrap()), cell["source"].as_str().unwrap().to_owned())
         });
         prop_assert_eq!(seen, expected.collect::<Vec<_>>());
         prop_assert_eq!(parse(written.clone()).unwrap().to_bytes(), written.as_bytes());

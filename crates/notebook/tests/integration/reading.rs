@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use notebook::{
-    CellKind, CellRef, CellRefError, Edit, HitPlace, NewCell, Notebook, Output, Query, Text, diff, outline,
-    search,
+    CellRef, CellRefError, CellType, Edit, HitLocation, NewCell, Notebook, Output, Query, Text, diff,
+    outline, search,
 };
 
 use crate::files::of_corpus;
 
 /// Cells with these ids, kinds and sources.
-fn notebook(cells: &[(&str, CellKind, &str)]) -> Notebook {
+fn notebook(cells: &[(&str, CellType, &str)]) -> Notebook {
     let mut notebook = Notebook::new();
     for (index, (id, kind, source)) in cells.iter().enumerate() {
         let cell = NewCell { id: (*id).to_owned(), ..NewCell::new(kind.clone(), *source) };
@@ -27,10 +27,10 @@ fn ran(notebook: &mut Notebook, id: &str, count: u64, text: &str) {
 
 fn example() -> Notebook {
     let mut notebook = notebook(&[
-        ("abc1", CellKind::Code, "\n  \nimport os  \nx"),
-        ("abd2", CellKind::Code, "y"),
-        ("abc", CellKind::Code, "z"),
-        ("12345678", CellKind::Markdown, ""),
+        ("abc1", CellType::Code, "\n  \nimport os  \nx"),
+        ("abd2", CellType::Code, "y"),
+        ("abc", CellType::Code, "z"),
+        ("12345678", CellType::Markdown, ""),
     ]);
     ran(&mut notebook, "abc1", 4, "");
     ran(&mut notebook, "abd2", 12, "");
@@ -109,9 +109,9 @@ fn the_outline_has_the_headings_and_nothing_else() {
     let source = "# One #\ntext\n####### seven\n#no space\n   ### Three\n    # code\n```python\n# comment\n# another\n~~~\n```\n## Two ##x\n#\n\
                   ~~~~\n# in\n~~~\n# still in";
     let notebook = notebook(&[
-        ("a", CellKind::Code, "# comment"),
-        ("b", CellKind::Markdown, source),
-        ("c", CellKind::Markdown, "`# x`\n###### C# ######"),
+        ("a", CellType::Code, "# comment"),
+        ("b", CellType::Markdown, source),
+        ("c", CellType::Markdown, "`# x`\n###### C# ######"),
     ]);
     let found: Vec<_> = outline(&notebook)
         .into_iter()
@@ -140,12 +140,12 @@ fn search_finds_lines_in_sources_and_outputs() {
         limit: 9,
     };
     let places = |query: &Query| -> Vec<_> {
-        search(&notebook, query).into_iter().map(|hit| (hit.index, hit.place, hit.line)).collect()
+        search(&notebook, query).into_iter().map(|hit| (hit.index, hit.location, hit.line)).collect()
     };
-    assert_eq!(places(&query("mport")), [(0, HitPlace::Source, 3), (1, HitPlace::Output(0), 2)]);
-    assert_eq!(places(&Query { ignore_case: false, ..query("mport") }), [(0, HitPlace::Source, 3)]);
-    assert_eq!(places(&Query { in_sources: false, ..query("mport") }), [(1, HitPlace::Output(0), 2)]);
-    assert_eq!(places(&Query { in_outputs: false, ..query("mport") }), [(0, HitPlace::Source, 3)]);
+    assert_eq!(places(&query("mport")), [(0, HitLocation::Source, 3), (1, HitLocation::Output(0), 2)]);
+    assert_eq!(places(&Query { ignore_case: false, ..query("mport") }), [(0, HitLocation::Source, 3)]);
+    assert_eq!(places(&Query { in_sources: false, ..query("mport") }), [(1, HitLocation::Output(0), 2)]);
+    assert_eq!(places(&Query { in_outputs: false, ..query("mport") }), [(0, HitLocation::Source, 3)]);
     assert_eq!(places(&Query { limit: 1, ..query("mport") }).len(), 1);
     assert_eq!(places(&Query { limit: 0, ..query("mport") }).len(), 0);
     assert_eq!(places(&query("")), []);
@@ -155,7 +155,7 @@ fn search_finds_lines_in_sources_and_outputs() {
 #[test]
 fn a_hit_shows_what_is_around_it() {
     let long = format!("{}needle{}", "é".repeat(1000), "x".repeat(1000));
-    let notebook = notebook(&[("a", CellKind::Raw, &long)]);
+    let notebook = notebook(&[("a", CellType::Raw, &long)]);
     let query =
         Query { text: "NEEDLE".to_owned(), ignore_case: true, in_sources: true, in_outputs: false, limit: 5 };
     let hits = search(&notebook, &query);
@@ -171,6 +171,6 @@ fn search_reads_tracebacks_and_bundles_as_people_do() {
         search(&notebook, &Query { text, ignore_case: false, in_sources: false, in_outputs: true, limit: 9 })
     };
     assert_eq!(found("ValueError: no").first().map(|hit| &*hit.text), Some("ValueError: no"));
-    assert_eq!(found("Figure")[0].place, HitPlace::Output(2));
+    assert_eq!(found("Figure")[0].location, HitLocation::Output(2));
     assert!(found("iVBOR").is_empty(), "images are not text");
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use notebook::{CellKind, Edit, NewCell, Notebook};
+use notebook::{CellType, Edit, NewCell, Notebook};
 
 use crate::files::{corpus, of_corpus, parse};
 
 fn touch(notebook: &mut Notebook) {
-    notebook.apply(Edit::Insert { index: 0, cell: NewCell::new(CellKind::Markdown, "touched") }).unwrap();
+    notebook.apply(Edit::Insert { index: 0, cell: NewCell::new(CellType::Markdown, "touched") }).unwrap();
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn ids_are_carried_from_one_reading_to_the_next() {
     let carried = |sources: &[&str]| {
         let mut new = notebook(sources);
         new.carry_ids(&old);
-        assert!(!new.is_touched());
+        assert!(!new.is_modified());
         let now = ids(&new);
         let unique: BTreeSet<_> = now.iter().collect();
         assert_eq!(unique.len(), now.len());

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use notebook::{Json, joined, members};
+use notebook::Json;
 
 use super::Forms;
-use crate::json_text::{compact, elements, member};
+use crate::json_text::compact;
 use crate::{chart, size};
 
 /// Unknown content in JSON is shown up to so many characters.
@@ -14,11 +14,11 @@ const SHORT: usize = 400;
 const LARGEST: usize = 16 * 1024 * 1024;
 
 /// The content in words, if it has a form that is told better than shown.
-pub(super) fn described(forms: &Forms) -> Option<String> {
+pub(super) fn described(forms: &Forms<'_>) -> Option<String> {
     forms.0.iter().find_map(|(mime, content)| {
         let mime = mime.strip_prefix("application/")?;
         if mime.starts_with("vnd.plotly.") {
-            return Some(chart::plotly(&member(content, "data")?, member(content, "layout").as_ref()));
+            return Some(chart::plotly(&content.member("data")?, content.member("layout").as_ref()));
         }
         // `vnd.vegalite.v5+json`, and since Altair 6 `vnd.vegalite.v6.json`.
         if mime.starts_with("vnd.vega") {
@@ -40,12 +40,12 @@ pub(super) fn described(forms: &Forms) -> Option<String> {
             return Some(geography(content));
         }
         if mime == "javascript" {
-            let length = joined(content).map_or(0, |text| text.len());
+            let length = content.multiline_text().map_or(0, |text| text.len());
             return Some(format!("[application/javascript, {}, not run]", size(length)));
         }
         // Beside it stands the same table in HTML, if pandas wrote it.
         if mime.starts_with("vnd.dataresource") && forms.get("text/html").is_none() {
-            return Some(format!("[table] {}", chart::columns(&member(content, "data")?)));
+            return Some(format!("[table] {}", chart::columns(&content.member("data")?)));
         }
         None
     })
@@ -54,8 +54,8 @@ pub(super) fn described(forms: &Forms) -> Option<String> {
 /// Content of a type that is not known.
 pub(super) fn other(mime: &str, content: &Json) -> String {
     let is_text = mime.starts_with("text/");
-    match joined(content) {
-        Some(text) if is_text => text,
+    match content.multiline_text() {
+        Some(text) if is_text => text.into_owned(),
         Some(text) => {
             format!("[{mime}, {}]", size(if is_base64(&text) { text.len() / 4 * 3 } else { text.len() }))
         }
@@ -76,13 +76,14 @@ fn geography(content: &Json) -> String {
     }
     let mut shapes: BTreeMap<String, usize> = BTreeMap::new();
     let mut properties: Vec<Json> = Vec::new();
-    let features = member(content, "features").map_or_else(|| vec![content.clone()], |list| elements(&list));
+    let features =
+        content.member("features").map_or_else(|| vec![content.clone()], |list| list.elements().collect());
     for feature in &features {
-        let shape = member(feature, "geometry").unwrap_or_else(|| feature.clone());
-        let shape =
-            member(&shape, "type").and_then(|shape| joined(&shape)).unwrap_or_else(|| "none".to_owned());
+        let shape = feature.member("geometry").unwrap_or_else(|| feature.clone());
+        let shape = shape.member("type");
+        let shape = shape.as_ref().and_then(Json::text).unwrap_or("none".into()).into_owned();
         *shapes.entry(shape).or_default() += 1;
-        properties.extend(member(feature, "properties").filter(|found| !members(found).is_empty()));
+        properties.extend(feature.member("properties").filter(|found| found.members().next().is_some()));
     }
     let shapes: Vec<String> = shapes.into_iter().map(|(shape, count)| format!("{count} {shape}")).collect();
     let mut text = format!("[GeoJSON: {}]", shapes.join(", "));

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 
 fn shown_of(data: &Value) -> String {
-    let bundle = Bundle { data: Json::from_value(data), metadata: Json::empty_object() };
+    let bundle = MimeBundle { data: Json::from_value(data), metadata: Json::empty_object() };
     match shown(&bundle) {
         Shown::Text(text) | Shown::Told(text) => text,
         Shown::Picture(picture) => picture.with_plain(format!("picture: {}", picture.mime)),
@@ -24,7 +24,7 @@ fn a_picture_goes_first() {
 #[test]
 fn a_picture_may_have_a_label() {
     let metadata = Json::from_value(&json!({ "image/png": { "alt": "a cat", "width": 3 } }));
-    let bundle = Bundle { data: Json::from_value(&json!({ "image/png": "" })), metadata };
+    let bundle = MimeBundle { data: Json::from_value(&json!({ "image/png": "" })), metadata };
     assert!(matches!(shown(&bundle), Shown::Picture(picture) if picture.label.as_deref() == Some("a cat")));
 }
 

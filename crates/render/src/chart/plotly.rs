@@ -1,10 +1,9 @@
 //! Figures of Plotly (`application/vnd.plotly.v1+json`).
 
-use notebook::{Json, joined, members};
+use notebook::Json;
 
 use super::series::series;
 use super::{MOST, title};
-use crate::json_text::{elements, member};
 
 /// Members of a trace that hold its data, in the order in which they are told.
 const DATA: [&str; 22] = [
@@ -34,11 +33,11 @@ const DATA: [&str; 22] = [
 
 /// A figure in words.
 pub(crate) fn plotly(traces: &Json, layout: Option<&Json>) -> String {
-    let traces = elements(traces);
+    let traces: Vec<_> = traces.elements().collect();
     let mut head = vec![format!("[plotly chart{}", layout.and_then(titled).unwrap_or_default())];
-    for (name, axis) in layout.map(members).unwrap_or_default() {
+    for (name, axis) in layout.into_iter().flat_map(Json::members) {
         if ["xaxis", "yaxis"].iter().any(|kind| name.starts_with(kind))
-            && let Some(title) = member(&axis, "title").and_then(|text| title(&text))
+            && let Some(title) = axis.member("title").and_then(|text| title(&text))
         {
             head.push(format!("{} {title:?}", name.replacen("axis", "", 1)));
         }
@@ -56,14 +55,14 @@ pub(crate) fn plotly(traces: &Json, layout: Option<&Json>) -> String {
 }
 
 fn titled(layout: &Json) -> Option<String> {
-    Some(format!(" {:?}", title(&member(layout, "title")?)?))
+    Some(format!(" {:?}", title(&layout.member("title")?)?))
 }
 
 fn told(trace: &Json) -> String {
-    let parts = members(trace);
+    let parts: Vec<_> = trace.members().collect();
     let part = |name: &str| parts.iter().find(|(found, _)| found == name).map(|(_, value)| value);
-    let text = |name: &str| part(name).and_then(joined).filter(|text| !text.is_empty());
-    let mut told = text("type").unwrap_or_else(|| "scatter".to_owned());
+    let text = |name: &str| part(name).and_then(Json::text).filter(|text| !text.is_empty());
+    let mut told = text("type").unwrap_or("scatter".into()).into_owned();
     if let Some(name) = text("name") {
         told.push_str(&format!(" {name:?}"));
     }

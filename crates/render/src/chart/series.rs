@@ -1,10 +1,11 @@
 //! A series of values in a few words.
 
-use notebook::{Json, members};
+use std::borrow::Cow;
+
+use notebook::Json;
 
 use super::MOST;
 use crate::base64_json;
-use crate::json_text::{elements, member};
 
 /// A series with at most so many values, in at most so many characters, is written out.
 const FEW: usize = 12;
@@ -15,13 +16,14 @@ const MOST_ROWS: usize = 100_000;
 /// What is known of a series: all of it, or how many values from where to where. `None` if it is no series.
 pub(super) fn series(json: &Json) -> Option<String> {
     if let Some(numbers) = typed(json) {
-        let shape = member(json, "shape").and_then(|shape| notebook::joined(&shape));
-        return Some(numeric(&numbers, shape.map(|shape| shape.replace(", ", "×"))));
+        let shape = json.member("shape");
+        let shape = shape.as_ref().and_then(Json::text).map(|shape| shape.replace(", ", "×"));
+        return Some(numeric(&numbers, shape));
     }
     if !json.as_str().starts_with('[') {
         return None;
     }
-    Some(summary(&elements(json)))
+    Some(summary(&json.elements().collect::<Vec<_>>()))
 }
 
 /// The same for values that are in hand.
@@ -76,8 +78,8 @@ fn numeric(numbers: &[f64], shape: Option<String>) -> String {
 
 /// Plotly's form for arrays of numpy: `{"dtype": "f8", "bdata": "…", "shape": "20, 30"}`.
 fn typed(json: &Json) -> Option<Vec<f64>> {
-    let dtype: String = member(json, "dtype")?.decode().ok()?;
-    let data = base64_json::decode(&member(json, "bdata")?, usize::MAX / 2)?;
+    let dtype: String = json.member("dtype")?.decode().ok()?;
+    let data = base64_json::decode(&json.member("bdata")?, usize::MAX / 2)?;
     macro_rules! numbers {
         ($number:ty) => {{
             let (chunks, _) = data.as_chunks::<{ size_of::<$number>() }>();
@@ -140,14 +142,14 @@ fn written(value: &Json) -> String {
 
 /// What is known of a table of records, an array of objects: its rows, and each column in a few words.
 pub(crate) fn columns(records: &Json) -> String {
-    let records = elements(records);
+    let records: Vec<_> = records.elements().collect();
     let rows = if records.len() == 1 { "1 row".to_owned() } else { format!("{} rows", records.len()) };
     if records.is_empty() || records.len() > MOST_ROWS {
         return rows;
     }
-    let mut columns: Vec<(String, Vec<Json>)> = Vec::new();
+    let mut columns: Vec<(Cow<'_, str>, Vec<Json>)> = Vec::new();
     for record in &records {
-        for (place, (name, value)) in members(record).into_iter().enumerate() {
+        for (place, (name, value)) in record.members().enumerate() {
             // Records nearly always have the same members in the same order.
             let place = match columns.get(place) {
                 Some((found, _)) if *found == name => Some(place),

@@ -1,17 +1,16 @@
 //! Charts of Vega-Lite and Vega (`application/vnd.vegalite.v5+json` and the like; Altair).
 
-use notebook::{Json, members};
+use notebook::Json;
 use serde_json::Value;
 
 use super::{LARGEST, MOST, columns, title};
-use crate::json_text::member;
 
 /// How deep views within views are looked at.
 const DEPTH: usize = 8;
 
 /// A chart in words.
 pub(crate) fn vega(specification: &Json) -> String {
-    let parts = members(specification);
+    let parts: Vec<_> = specification.members().collect();
     let part = |name: &str| parts.iter().find(|(found, _)| found == name).map(|(_, value)| value);
     let schema: String = part("$schema").and_then(|schema| schema.decode().ok()).unwrap_or_default();
     let kind = if schema.contains("/vega/") { "vega" } else { "vega-lite" };
@@ -21,7 +20,7 @@ pub(crate) fn vega(specification: &Json) -> String {
     }
     text.push(']');
     let mut views = Vec::new();
-    let view = parts.iter().filter(|(name, _)| !matches!(name.as_str(), "datasets" | "data" | "config"));
+    let view = parts.iter().filter(|(name, _)| !matches!(&**name, "datasets" | "data" | "config"));
     for (name, value) in view.filter(|(_, value)| value.as_str().len() <= LARGEST) {
         if name == "mark" && kind == "vega-lite" {
             let encoding = part("encoding").map(Json::to_value).unwrap_or_default();
@@ -30,10 +29,9 @@ pub(crate) fn vega(specification: &Json) -> String {
             walk(name, &value.to_value(), DEPTH, &mut views);
         }
     }
-    let sets = part("datasets").map(members).unwrap_or_default();
-    let inline = part("data").and_then(|data| member(data, "values"));
-    let data =
-        sets.into_iter().map(|(_, set)| set).chain(inline).map(|set| format!("data: {}", columns(&set)));
+    let sets = part("datasets").into_iter().flat_map(Json::members);
+    let inline = part("data").and_then(|data| data.member("values"));
+    let data = sets.map(|(_, set)| set).chain(inline).map(|set| format!("data: {}", columns(&set)));
     views.truncate(MOST);
     for line in views.into_iter().chain(data.take(MOST)) {
         text.push('\n');

@@ -1,6 +1,6 @@
 //! One output on its way into a reply.
 
-use notebook::{Bundle, Output};
+use notebook::{MimeBundle, Output};
 
 use crate::bundle::{self, Shown};
 use crate::excerpt::{Ends, excerpt};
@@ -84,7 +84,7 @@ impl Item {
         item
     }
 
-    fn bundle(&mut self, bundle: &Bundle, images: usize, more: &dyn Fn() -> String) {
+    fn bundle(&mut self, bundle: &MimeBundle, images: usize, more: &dyn Fn() -> String) {
         match bundle::shown(bundle) {
             Shown::Text(text) => self.extent.push(&text),
             Shown::Told(text) => {

@@ -1,6 +1,6 @@
 use std::fmt::Write;
 
-use notebook::{Bundle, Json};
+use notebook::{Json, MimeBundle};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -11,8 +11,8 @@ fn stream(name: &str, text: &str) -> Output {
     Output::Stream { name: name.to_owned(), text: text.into() }
 }
 
-fn bundle(data: &serde_json::Value) -> Bundle {
-    Bundle { data: Json::from_value(data), metadata: Json::empty_object() }
+fn bundle(data: &serde_json::Value) -> MimeBundle {
+    MimeBundle { data: Json::from_value(data), metadata: Json::empty_object() }
 }
 
 fn display(text: &str) -> Output {

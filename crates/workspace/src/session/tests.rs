@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use notebook::{CellKind, CellRef, Edit, NewCell, Notebook};
+use notebook::{CellRef, CellType, Edit, NewCell, Notebook};
 use tokio::sync::watch;
 
 use super::*;
@@ -199,7 +199,7 @@ fn memory() -> (Arc<Memory>, Arc<Workspace>) {
 async fn with_cells(session: &Session, path: &str, count: usize) -> (Arc<Opened>, Notebook) {
     let opened = session.use_notebook(path, path, Mode::Connect).await.unwrap();
     let edits = (0..count).map(|index| {
-        let cell = NewCell::new(CellKind::Code, format!("{index}"));
+        let cell = NewCell::new(CellType::Code, format!("{index}"));
         Edit::Insert { index, cell }
     });
     let applied = opened.document().apply(edits.collect(), Vec::new()).await.unwrap();
@@ -239,7 +239,7 @@ async fn an_index_means_the_cell_that_the_agent_was_shown_there() {
     session.saw("a.ipynb", &before, 0..3);
     assert_eq!(session.target("a.ipynb", &before, &CellRef::Index(1)).unwrap(), 1);
 
-    let cell = NewCell::new(CellKind::Code, "new".to_owned());
+    let cell = NewCell::new(CellType::Code, "new".to_owned());
     let applied = opened.document().apply(vec![Edit::Insert { index: 0, cell }], Vec::new()).await.unwrap();
     let after = applied.notebook;
     let error = session.target("a.ipynb", &after, &CellRef::Index(1)).err().unwrap();

@@ -1,11 +1,11 @@
-use notebook::{CellKind, Edit, EditError, Json, Kernelspec, NewCell, Output};
+use notebook::{CellType, Edit, EditError, Json, Kernelspec, NewCell, Output};
 use serde_json::json;
 
 use crate::{ApplyError, LiveNotebook};
 
 fn live(sources: &[&str]) -> (LiveNotebook, Vec<String>) {
     let mut live = LiveNotebook::new();
-    let cells: Vec<_> = sources.iter().map(|source| NewCell::new(CellKind::Code, *source)).collect();
+    let cells: Vec<_> = sources.iter().map(|source| NewCell::new(CellType::Code, *source)).collect();
     let ids = cells.iter().map(|cell| cell.id.clone()).collect();
     let edits: Vec<_> =
         cells.into_iter().enumerate().map(|(index, cell)| Edit::Insert { index, cell }).collect();
@@ -29,7 +29,7 @@ fn all_edits_are_made_or_none() {
 #[test]
 fn later_edits_see_earlier_ones() {
     let (mut live, ids) = live(&["a", "b", "c"]);
-    let new = NewCell::new(CellKind::Markdown, "new");
+    let new = NewCell::new(CellType::Markdown, "new");
     let edits = [
         Edit::Insert { index: 1, cell: new.clone() },
         Edit::Move { id: ids[2].clone(), index: 0 },
@@ -87,7 +87,7 @@ fn a_cell_moves_with_all_that_it_holds() {
 #[test]
 fn large_whole_numbers_are_no_big_integers() {
     let (mut live, _) = live(&[]);
-    let mut cell = NewCell::new(CellKind::Code, "");
+    let mut cell = NewCell::new(CellType::Code, "");
     cell.metadata = Some(Json::from_value(&json!({ "a": u64::MAX, "b": i64::MAX, "c": 1_i64 << 40 })));
     let update = live.apply(&[Edit::Insert { index: 0, cell }]).unwrap();
     assert!(!update.contains(&122), "122 is the tag of a BigInt");
@@ -100,7 +100,7 @@ fn deep_json_is_kept_as_text() {
     let (mut live, ids) = live(&["a"]);
     let deep = format!("{{\"application/json\":{}1{}}}", "[".repeat(500), "]".repeat(500));
     let data = Json::parse(deep.clone().into()).unwrap();
-    let bundle = notebook::Bundle { data, metadata: Json::empty_object() };
+    let bundle = notebook::MimeBundle { data, metadata: Json::empty_object() };
     let outputs = [Output::Display(bundle)].into();
     live.apply(&[Edit::SetOutputs { id: ids[0].clone(), outputs, execution_count: None }]).unwrap();
     let notebook = live.snapshot().unwrap();

@@ -1,10 +1,10 @@
-use notebook::{CellKind, Edit, NewCell};
+use notebook::{CellType, Edit, NewCell};
 use yrs::{Map, Transact};
 
 use super::*;
 
 fn insert(live: &mut LiveNotebook, index: usize, source: &str) -> String {
-    let cell = NewCell::new(CellKind::Code, source);
+    let cell = NewCell::new(CellType::Code, source);
     let id = cell.id.clone();
     live.apply(&[Edit::Insert { index, cell }]).unwrap();
     id

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use notebook::{Bundle, CellKind, Edit, Json, NewCell, Output, Text};
+use notebook::{CellType, Edit, Json, MimeBundle, NewCell, Output, Text};
 use serde_json::json;
 
 use crate::LiveNotebook;
@@ -11,7 +11,7 @@ fn stream(name: &str, text: &str) -> Output {
 
 fn image(text: &str) -> Output {
     let data = json!({ "text/plain": text, "image/png": "A".repeat(10_000) });
-    Output::Display(Bundle { data: Json::from_value(&data), metadata: Json::empty_object() })
+    Output::Display(MimeBundle { data: Json::from_value(&data), metadata: Json::empty_object() })
 }
 
 struct Cell {
@@ -22,7 +22,7 @@ struct Cell {
 impl Cell {
     fn new() -> Self {
         let mut live = LiveNotebook::new();
-        let cell = NewCell::new(CellKind::Code, "1");
+        let cell = NewCell::new(CellType::Code, "1");
         let id = cell.id.clone();
         live.apply(&[Edit::Insert { index: 0, cell }]).unwrap();
         Self { live, id }
@@ -34,7 +34,7 @@ impl Cell {
         let edit = Edit::SetOutputs { id: self.id.clone(), outputs: outputs.clone(), execution_count: None };
         let update = self.live.apply(std::slice::from_ref(&edit)).unwrap();
         let notebook = self.live.snapshot().unwrap();
-        assert!(edit.holds(&notebook));
+        assert!(edit.is_applied(&notebook));
         assert_eq!(notebook.cells()[0].output_count(), outputs.len());
         update.len()
     }

@@ -1,4 +1,4 @@
-use notebook::{CellKind, Edit, NewCell};
+use notebook::{CellType, Edit, NewCell};
 use yrs::{Array, ArrayPrelim, Text};
 
 use super::*;
@@ -6,7 +6,7 @@ use super::*;
 fn live(cells: &[(&str, &str)]) -> LiveNotebook {
     let mut live = LiveNotebook::new();
     for (index, (id, source)) in cells.iter().enumerate() {
-        let mut cell = NewCell::new(CellKind::Code, *source);
+        let mut cell = NewCell::new(CellType::Code, *source);
         cell.id = (*id).to_owned();
         live.apply(&[Edit::Insert { index, cell }]).unwrap();
     }
@@ -58,7 +58,7 @@ fn a_cursor_leads_back_to_its_cell() {
 fn a_position_stays_in_its_cell_while_the_notebook_changes() {
     let mut live = live(&[("a", "one"), ("b", "two")]);
     let (in_b, _) = told(&live, "b");
-    let cell = NewCell::new(CellKind::Code, "before");
+    let cell = NewCell::new(CellType::Code, "before");
     live.apply(&[Edit::Insert { index: 0, cell }]).unwrap();
     // Also when the character that it stands at is gone.
     set(&mut live, "b", "");

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use notebook::{CellKind, Edit, NewCell};
+use notebook::{CellType, Edit, NewCell};
 use serde_json::{Value, json};
 use yrs::{Map, Transact};
 
@@ -15,7 +15,7 @@ struct Server {
 impl Server {
     fn new() -> Self {
         let mut live = LiveNotebook::new();
-        live.apply(&[Edit::Insert { index: 0, cell: NewCell::new(CellKind::Code, "1") }]).unwrap();
+        live.apply(&[Edit::Insert { index: 0, cell: NewCell::new(CellType::Code, "1") }]).unwrap();
         Self { live }
     }
 
@@ -71,7 +71,7 @@ fn whoever_speaks_first_both_know_the_same_in_the_end() {
         assert!(room.is_synced());
         assert_eq!(live.state_vector(), server.live.state_vector());
         let update =
-            live.apply(&[Edit::Insert { index: 1, cell: NewCell::new(CellKind::Raw, "2") }]).unwrap();
+            live.apply(&[Edit::Insert { index: 1, cell: NewCell::new(CellType::Raw, "2") }]).unwrap();
         server.answer(&room.update(&update));
         assert_eq!(server.live.snapshot().unwrap().cells().len(), 2);
     }
@@ -82,7 +82,7 @@ fn a_new_connection_brings_what_was_done_without_one() {
     let (mut server, mut room, mut live) = synced(Dialect::ServerDocuments);
     let now = Instant::now();
     room.presence(&Presence { agent: 1, name: "Agent".to_owned(), cursor: None }, now);
-    live.apply(&[Edit::Insert { index: 0, cell: NewCell::new(CellKind::Code, "offline") }]).unwrap();
+    live.apply(&[Edit::Insert { index: 0, cell: NewCell::new(CellType::Code, "offline") }]).unwrap();
     let frames = room.reopen(&live, now);
     assert!(!room.is_synced());
     assert_eq!(frames.len(), 2, "the agents are shown again");
@@ -97,7 +97,7 @@ fn a_new_connection_brings_what_was_done_without_one() {
 #[test]
 fn what_came_too_early_is_asked_for() {
     let (mut server, mut room, mut live) = synced(Dialect::Collaboration);
-    let insert = |index| Edit::Insert { index, cell: NewCell::new(CellKind::Code, "x") };
+    let insert = |index| Edit::Insert { index, cell: NewCell::new(CellType::Code, "x") };
     server.live.apply(&[insert(0)]).unwrap();
     let second = server.live.apply(&[insert(0)]).unwrap();
     let happenings = room.receive(&frame::update(&second), Instant::now(), &mut live);
@@ -203,7 +203,7 @@ fn told(states: &[(u64, u64, Value)]) -> Vec<u8> {
 #[test]
 fn the_selected_cell_is_that_of_the_person_who_moved_last() {
     let (server, mut room, mut live) = synced(Dialect::Collaboration);
-    let mut second = NewCell::new(CellKind::Code, "2");
+    let mut second = NewCell::new(CellType::Code, "2");
     second.id = "second".to_owned();
     live.apply(&[Edit::Insert { index: 1, cell: second }]).unwrap();
     let first = live.snapshot().unwrap().cells()[0].id().to_owned();

@@ -1,11 +1,11 @@
-use notebook::{CellKind, Edit, NewCell};
+use notebook::{CellType, Edit, NewCell};
 use yrs::{Any, Map, Out, Transact};
 
 use crate::LiveNotebook;
 
 fn live() -> (LiveNotebook, String) {
     let mut live = LiveNotebook::new();
-    let mut cell = NewCell::new(CellKind::Code, "a\u{1f600}b");
+    let mut cell = NewCell::new(CellType::Code, "a\u{1f600}b");
     cell.id = "cell".to_owned();
     live.apply(&[Edit::Insert { index: 0, cell }]).unwrap();
     (live, "cell".to_owned())

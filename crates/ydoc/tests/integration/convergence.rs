@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use notebook::{CellKind, Edit, NewCell, Output, Text};
+use notebook::{CellType, Edit, NewCell, Output, Text};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use ydoc::LiveNotebook;
@@ -16,7 +16,7 @@ struct Writers {
 impl Writers {
     fn new(count: usize) -> Self {
         let mut live: Vec<_> = (0..count).map(|_| LiveNotebook::new()).collect();
-        let first = Edit::Insert { index: 0, cell: NewCell::new(CellKind::Code, "first\nline\n") };
+        let first = Edit::Insert { index: 0, cell: NewCell::new(CellType::Code, "first\nline\n") };
         let update = live[0].apply(&[first]).unwrap();
         for other in &mut live[1..] {
             other.integrate(&update).unwrap();
@@ -71,7 +71,7 @@ fn random_edit(live: &mut LiveNotebook, pick: &mut impl FnMut(usize) -> usize) -
     let cells = notebook.cells();
     let kind = pick(10);
     if cells.is_empty() || kind < 2 {
-        let kind = if pick(2) == 0 { CellKind::Code } else { CellKind::Markdown };
+        let kind = if pick(2) == 0 { CellType::Code } else { CellType::Markdown };
         let cell = NewCell::new(kind, WORDS[pick(WORDS.len())]);
         return Edit::Insert { index: pick(cells.len() + 1), cell };
     }
@@ -190,7 +190,7 @@ fn typing_survives_where_it_does_not_overlap() {
 #[test]
 fn two_insert_at_one_place() {
     let mut writers = Writers::new(2);
-    let cells = [NewCell::new(CellKind::Code, "a"), NewCell::new(CellKind::Code, "b")];
+    let cells = [NewCell::new(CellType::Code, "a"), NewCell::new(CellType::Code, "b")];
     for (who, cell) in cells.iter().enumerate() {
         writers.edit(who, &[Edit::Insert { index: 1, cell: cell.clone() }]);
     }
@@ -207,7 +207,7 @@ fn two_insert_at_one_place() {
 fn a_cell_that_two_move_is_there_once() {
     let mut writers = Writers::new(3);
     for index in 0..4 {
-        writers.edit(0, &[Edit::Insert { index, cell: NewCell::new(CellKind::Code, format!("{index}")) }]);
+        writers.edit(0, &[Edit::Insert { index, cell: NewCell::new(CellType::Code, format!("{index}")) }]);
     }
     writers.settle();
     let id = writers.live[0].snapshot().unwrap().cells()[1].id().to_owned();

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use notebook::{CellKind, Edit, NewCell, Notebook, Output};
+use notebook::{CellType, Edit, NewCell, Notebook, Output};
 use proptest::prelude::*;
 use ydoc::{Dialect, Happening, LiveNotebook, Room, YError};
 use yrs::branch::{Branch, BranchPtr};
@@ -65,7 +65,7 @@ fn what_is_no_cell_is_left_out() {
     let mut live = live(cells);
     check(&mut live, 2);
     // Places in the notebook are not those in the document.
-    let cell = NewCell::new(CellKind::Code, "between");
+    let cell = NewCell::new(CellType::Code, "between");
     live.apply(&[Edit::Insert { index: 1, cell }, Edit::Move { id: "b".to_owned(), index: 0 }]).unwrap();
     let sources: Vec<_> =
         live.snapshot().unwrap().cells().iter().map(|cell| cell.source().into_owned()).collect();
@@ -289,7 +289,7 @@ fn text_in_a_list_is_passed_over() {
     let outputs = [Output::Stream { name: "stdout".to_owned(), text }].into();
     let edit = Edit::SetOutputs { id: "a".to_owned(), outputs, execution_count: None };
     live.apply(std::slice::from_ref(&edit)).unwrap();
-    assert!(edit.holds(&live.snapshot().unwrap()));
+    assert!(edit.is_applied(&live.snapshot().unwrap()));
     let as_text = TextRef::from(BranchPtr::from(AsRef::<Branch>::as_ref(&cells)));
     as_text.insert(&mut doc.transact_mut(), 0, "\u{1d518}");
     live.integrate(&update_of(&doc)).unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use notebook::{CellKind, Edit, Json, Kernelspec, NewCell, Notebook, Output, Text};
+use notebook::{CellType, Edit, Json, Kernelspec, NewCell, Notebook, Output, Text};
 use serde_json::json;
 use ydoc::LiveNotebook;
 
@@ -31,7 +31,7 @@ fn documents_are_read_as_jupyter_saves_them() {
     for name in DOCUMENTS {
         let saved = std::fs::read_to_string(folder().join(name).with_extension("ipynb")).unwrap();
         let notebook = read(name).snapshot().unwrap();
-        assert!(!notebook.is_touched());
+        assert!(!notebook.is_modified());
         assert_eq!(written(&notebook), saved, "{name}");
     }
 }
@@ -76,11 +76,11 @@ fn edits(notebook: &Notebook) -> Vec<Vec<Edit>> {
     let json = |value| Json::from_value(&value);
     let code = notebook.cells().iter().find(|cell| cell.is_code()).unwrap().id().to_owned();
     let last = notebook.cells().last().unwrap().id().to_owned();
-    let mut cell = NewCell::new(CellKind::Code, "new \u{1f600}");
+    let mut cell = NewCell::new(CellType::Code, "new \u{1f600}");
     cell.metadata = Some(json(json!({ "tags": ["a"], "m": [{ "b": 1.5 }], "n": 12_345_678_901_u64 })));
     let id = cell.id.clone();
     let stream = |name: &str, text: &str| Output::Stream { name: name.to_owned(), text: Text::from(text) };
-    let bundle = || notebook::Bundle {
+    let bundle = || notebook::MimeBundle {
         data: json(json!({ "text/plain": "x", "application/json": { "z": [1, -2, 2.5e-7], "a": null } })),
         metadata: json(json!({})),
     };
@@ -94,7 +94,7 @@ fn edits(notebook: &Notebook) -> Vec<Vec<Edit>> {
             Edit::Insert { index: 0, cell },
             Edit::SetSource { id: id.clone(), source: "newer \u{1d518}".to_owned() },
         ],
-        vec![Edit::Insert { index: 1, cell: NewCell::new(CellKind::Markdown, "# text") }],
+        vec![Edit::Insert { index: 1, cell: NewCell::new(CellType::Markdown, "# text") }],
         vec![Edit::SetSource { id: code.clone(), source: "a = 1\n\u{1f469}\u{200d}\u{1f52c}\nb".to_owned() }],
         vec![set(vec![stream("stdout", "one\n")], None)],
         vec![set(vec![stream("stdout", "one\ntwo\n"), Output::Display(bundle())], None)],

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use notebook::{CellKind, Edit, NewCell, Output};
+use notebook::{CellType, Edit, NewCell, Output};
 
 use super::*;
 use crate::link::Link;
@@ -24,7 +24,7 @@ fn an_edit_is_found_in_a_file_without_ids_and_only_where_it_is() {
     let output = Output::Stream { name: "stdout".into(), text: "hi\n".into() };
     let edits = [
         Edit::SetSource { id: "c1".to_owned(), source: "new".to_owned() },
-        Edit::Insert { index: 1, cell: NewCell::new(CellKind::Code, "x") },
+        Edit::Insert { index: 1, cell: NewCell::new(CellType::Code, "x") },
         Edit::Delete { ids: vec!["c0".to_owned()] },
         Edit::Move { id: "c0".to_owned(), index: 2 },
         Edit::SetOutputs { id: "c2".to_owned(), outputs: vec![output].into(), execution_count: Some(3) },
