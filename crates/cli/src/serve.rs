@@ -8,7 +8,7 @@ use std::time::Duration;
 use ::jupyter::Dialer;
 use anyhow::{Context as _, bail};
 use colab::{Browser, Listener, Settings};
-use local::Surroundings;
+use local::ProcessEnv;
 use mcp::{Guard, Server};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -38,7 +38,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     if !root.is_dir() {
         bail!("--root {} is no folder", root.display());
     }
-    let folder = local::Folder::new(root, surroundings());
+    let folder = local::Folder::new(root, process_env());
     let budget =
         render::Budget { characters: options.max_characters as usize, images: options.max_images as usize };
     let settings =
@@ -124,8 +124,8 @@ fn secrets(token: &Token, door: Option<&Door>) -> Vec<Token> {
 }
 
 /// What kernels and searches for them see of this process's environment.
-fn surroundings() -> Surroundings {
-    Surroundings { variables: std::env::vars_os().collect(), home: std::env::home_dir() }
+fn process_env() -> ProcessEnv {
+    ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() }
 }
 
 fn browser(is_forbidden: bool) -> Browser {

@@ -1,14 +1,11 @@
-//! Which Python a notebook gets.
+//! Which kernel a notebook gets, and in which Python environment.
 
-mod choose;
 mod install;
 mod interpreter;
+mod kernelspec_choice;
 mod managed;
 mod project;
-mod python;
-#[cfg(test)]
-#[cfg(unix)]
-mod tests;
+mod venv;
 
-pub(crate) use choose::{Choice, Chooser, Wish};
-pub(crate) use python::interpreter_in;
+pub(crate) use kernelspec_choice::{KernelChoice, KernelspecChooser, KernelspecQuery};
+pub(crate) use venv::interpreter_in;

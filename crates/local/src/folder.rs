@@ -1,54 +1,53 @@
-//! A folder of this machine as a place.
+//! A folder of this machine as a [`Place`].
 
 use std::future::ready;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
+use parking_lot::Mutex;
 use workspace::{
     Choice, Document, Error, FileEntry, Future, Kernel, KernelRequest, KernelspecInfo, Mode, Place, Side,
 };
 
-use crate::Surroundings;
-use crate::environment::{Chooser, Wish};
-use crate::launch::{LocalKernel, Recipe};
+use crate::ProcessEnv;
+use crate::environment::{KernelspecChooser, KernelspecQuery};
+use crate::launch::{KernelLauncher, LocalKernel};
 use crate::listing;
-use crate::path::Root;
-use crate::store::Store;
+use crate::root::Root;
+use crate::store::FileStore;
 
-/// How long a kernel has until it answers. A first import from a cold disk takes long.
-const START: Duration = Duration::from_secs(60);
+/// How long a kernel may take until it answers. The first import from a cold disk is slow.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long all kernels together have to end.
-const END: Duration = Duration::from_secs(4);
+/// How long all kernels together may take to shut down.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// A folder whose notebooks are served with kernels of this machine. Nothing outside of it can be named.
+/// A folder with notebooks, which run on kernels of this machine. Paths cannot lead out of it.
 pub struct Folder {
     root: Root,
-    surroundings: Arc<Surroundings>,
-    store: Store,
-    chooser: Chooser,
-    kernels: Kernels,
+    process_env: Arc<ProcessEnv>,
+    store: FileStore,
+    chooser: KernelspecChooser,
+    /// `None` once the place has shut down.
+    kernels: Mutex<Option<Vec<Arc<LocalKernel>>>>,
 }
 
-/// The kernels that there are; `None` once there are to be no more.
-type Kernels = Mutex<Option<Vec<Arc<LocalKernel>>>>;
-
 impl Folder {
-    /// The folder `root`, which should exist. Looks at nothing else and starts nothing.
-    pub fn new(root: PathBuf, surroundings: Surroundings) -> Arc<Self> {
-        let (root, surroundings) = (Root::new(root), Arc::new(surroundings));
-        let chooser = Chooser::new(root.real().to_path_buf(), surroundings.clone());
+    /// Uses the folder `root`, which should exist. Starts nothing.
+    pub fn new(root: PathBuf, process_env: ProcessEnv) -> Arc<Self> {
+        let (root, process_env) = (Root::new(root), Arc::new(process_env));
+        let chooser = KernelspecChooser::new(root.real().to_path_buf(), process_env.clone());
         let kernels = Mutex::new(Some(Vec::new()));
-        Arc::new(Self { store: Store::new(root.clone()), root, surroundings, chooser, kernels })
+        Arc::new(Self { store: FileStore::new(root.clone()), root, process_env, chooser, kernels })
     }
 
     fn live_kernels(&self) -> Vec<Arc<LocalKernel>> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kernels = self.kernels.lock();
         let Some(kernels) = &mut *kernels else { return Vec::new() };
-        kernels.retain(|kernel| !kernel.is_closed());
+        kernels.retain(|kernel| !kernel.is_shut_down());
         kernels.clone()
     }
 
@@ -60,27 +59,27 @@ impl Folder {
         }
         let notebook = request.notebook.as_deref().map(|path| self.root.resolve(path)).transpose()?;
         let folder = notebook.as_deref().and_then(std::path::Path::parent).unwrap_or(self.root.real());
-        let wish = Wish {
+        let query = KernelspecQuery {
             folder,
             name: request.name.as_deref(),
             preferred: request.preferred.as_ref(),
             progress: request.progress.as_ref(),
         };
-        let choice = self.chooser.choose(&wish).await?;
-        let kernel = LocalKernel::new(Recipe {
+        let choice = self.chooser.choose(&query).await?;
+        let kernel = LocalKernel::new(KernelLauncher {
             id: uuid::Uuid::new_v4().to_string(),
             choice,
             folder: folder.to_path_buf(),
             notebook: notebook.clone(),
-            surroundings: self.surroundings.clone(),
-            patience: START,
+            process_env: self.process_env.clone(),
+            start_timeout: START_TIMEOUT,
         });
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kernels = self.kernels.lock();
         let Some(kernels) = &mut *kernels else {
             return Err(Error::new(
                 Side::Us,
-                "the server is ending and starts no more kernels.",
-                "Start it again.",
+                "the server is shutting down and no longer starts kernels.",
+                "Start the server again.",
             ));
         };
         kernels.push(kernel.clone());
@@ -124,10 +123,13 @@ impl Place for Folder {
     fn shutdown(&self) -> BoxFuture<'_, ()> {
         async {
             self.chooser.stop();
-            let kernels =
-                self.kernels.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
-            // What is not done by then, the guards do when we are gone.
-            let _ = tokio::time::timeout(END, join_all(kernels.iter().map(|kernel| kernel.shutdown()))).await;
+            let kernels = self.kernels.lock().take().unwrap_or_default();
+            // After the timeout, the watchdogs end what is left.
+            let _ = tokio::time::timeout(
+                SHUTDOWN_TIMEOUT,
+                join_all(kernels.iter().map(|kernel| kernel.shutdown())),
+            )
+            .await;
         }
         .boxed()
     }
@@ -137,6 +139,6 @@ async fn on_disk<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-        Err(Error::new(Side::Us, format!("the folder could not be looked at: {error}."), "Try again."))
+        Err(Error::new(Side::Us, format!("a task that reads the folder failed: {error}."), "Try again."))
     })
 }

@@ -1,13 +1,13 @@
 //! Kernels as processes of this machine.
 
-mod connection;
-mod guard;
+mod connection_file;
 mod kernel;
+mod launcher;
 mod process;
-mod start;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
+mod watchdog;
 
 pub(crate) use kernel::LocalKernel;
-pub(crate) use start::Recipe;
+pub(crate) use launcher::KernelLauncher;

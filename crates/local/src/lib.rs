@@ -1,21 +1,21 @@
-//! A folder as a place: notebook files on disk, and kernels of this machine.
+//! A folder as a place: notebook files on disk, and kernels as processes of this machine.
 //!
-//! [`Folder`] implements [`workspace::Place`]. Nothing here reads the environment of the process: what kernels
-//! inherit and where things are looked for comes in as [`Surroundings`].
+//! [`Folder`] implements [`workspace::Place`]. Nothing here reads the environment of this process: the caller passes
+//! it in as [`ProcessEnv`].
 
-mod capture;
 mod environment;
 mod folder;
 mod kernelspec;
 mod launch;
 mod listing;
-mod path;
+mod output_capture;
+mod process_env;
+mod root;
 mod stamp;
 mod store;
-mod surroundings;
 
 pub use folder::Folder;
-pub use surroundings::Surroundings;
+pub use process_env::ProcessEnv;
 
 #[cfg(test)]
 mod tests {

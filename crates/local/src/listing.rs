@@ -1,4 +1,4 @@
-//! What lies in a folder.
+//! Lists files and finds notebooks below a folder.
 
 use std::fs;
 use std::path::Path;
@@ -6,40 +6,35 @@ use std::path::Path;
 use walkdir::{DirEntry, WalkDir};
 use workspace::{Error, FileEntry, FileKind, Side};
 
-use crate::path::Root;
+use crate::root::Root;
 
-/// How many rows one listing has at most.
-const MOST_ROWS: usize = 20_000;
+const MAX_ROWS: usize = 20_000;
 
-/// How many entries a search for notebooks looks at.
-const MOST_ENTRIES: usize = 200_000;
+/// How many entries a search for notebooks visits.
+const MAX_SEARCHED: usize = 200_000;
 
-/// How deep a search for notebooks goes.
-const DEEPEST: usize = 24;
+const MAX_SEARCH_DEPTH: usize = 24;
 
-/// The rows below `path`, sorted. Below it no link is followed, so there are no loops.
+/// The files and folders below `path`, sorted. Links below it are not followed, so there are no loops.
 pub(crate) fn list(root: &Root, path: &str, max_depth: usize) -> Result<Vec<FileEntry>, Error> {
     let folder = root.resolve(path)?;
-    // A folder below that cannot be read is a row; the one asked for is an error.
+    // An unreadable folder below `path` is a row that says so; `path` itself is an error.
     fs::read_dir(&folder).map_err(|error| {
         let cause = format!("the folder {path:?} cannot be listed: {error}.");
-        Error::new(
-            Side::Agent,
-            cause,
-            "Call list_files with path \"\" to see what there is from the root folder on.",
-        )
+        Error::new(Side::Agent, cause, "Call list_files with path \"\" to list the root folder.")
     })?;
     let walk = WalkDir::new(&folder).min_depth(1).max_depth(max_depth.saturating_add(1)).into_iter();
-    let walk = walk.filter_entry(|entry| !is_hidden(entry) && !entry.path().parent().is_some_and(is_foreign));
+    let walk =
+        walk.filter_entry(|entry| !is_hidden(entry) && !entry.path().parent().is_some_and(is_generated));
     let mut rows: Vec<FileEntry> = walk
-        .take(MOST_ROWS + 1)
+        .take(MAX_ROWS + 1)
         .filter_map(|next| match next {
             Ok(entry) => Some(row(root, &entry)),
             Err(error) => unreadable(root, &error),
         })
         .collect();
     rows.sort_by(|one, other| one.path.cmp(&other.path));
-    // An unreadable folder has two rows: itself, and what happened when it was entered.
+    // An unreadable folder comes twice: as an entry of its parent, and as the error when it was read.
     rows.dedup_by(|next, row| {
         let is_same = next.path == row.path;
         if is_same && matches!(next.kind, FileKind::Unreadable(_)) {
@@ -47,25 +42,22 @@ pub(crate) fn list(root: &Root, path: &str, max_depth: usize) -> Result<Vec<File
         }
         is_same
     });
-    if rows.len() > MOST_ROWS {
-        rows.truncate(MOST_ROWS);
+    if rows.len() > MAX_ROWS {
+        rows.truncate(MAX_ROWS);
         let path = root.relative(&folder).unwrap_or_default();
-        rows.push(plain(
-            path,
-            FileKind::Unreadable(format!("there is more than the first {MOST_ROWS} entries")),
-        ));
+        rows.push(plain(path, FileKind::Unreadable(format!("only the first {MAX_ROWS} entries are listed"))));
     }
     Ok(rows)
 }
 
 /// The paths of at most `limit` notebooks below the root, sorted.
 pub(crate) fn notebooks(root: &Root, limit: usize) -> Vec<String> {
-    let walk = WalkDir::new(root.real()).max_depth(DEEPEST).sort_by_file_name().into_iter();
+    let walk = WalkDir::new(root.real()).max_depth(MAX_SEARCH_DEPTH).sort_by_file_name().into_iter();
     let is_entered =
-        |entry: &DirEntry| entry.depth() == 0 || !entry.file_type().is_dir() || !is_foreign(entry.path());
+        |entry: &DirEntry| entry.depth() == 0 || !entry.file_type().is_dir() || !is_generated(entry.path());
     let walk = walk.filter_entry(|entry| !is_hidden(entry) && is_entered(entry));
-    let found = walk.take(MOST_ENTRIES).flatten().filter(|entry| is_notebook(entry.path()));
-    // A link counts if it leads to a notebook inside.
+    let found = walk.take(MAX_SEARCHED).flatten().filter(|entry| is_notebook(entry.path()));
+    // Links are listed if they lead to a notebook below the root.
     let found = found.filter_map(|entry| match entry.file_type() {
         kind if kind.is_file() => root.relative(entry.path()),
         kind if kind.is_symlink() => {
@@ -79,20 +71,20 @@ pub(crate) fn notebooks(root: &Root, limit: usize) -> Vec<String> {
     paths
 }
 
-/// Whether a path has the name of a notebook.
+/// Whether a path ends in `.ipynb`, in any case.
 pub(crate) fn is_notebook(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
 }
 
-/// What Jupyter does not show either: hidden files, and those of `ContentsManager.hide_globs`.
+/// Hidden files and those in `ContentsManager.hide_globs`, which Jupyter does not show either.
 fn is_hidden(entry: &DirEntry) -> bool {
     let name = entry.file_name().to_string_lossy();
     entry.depth() > 0
         && (name.starts_with('.') || name == "__pycache__" || name.ends_with('~') || name.ends_with(".pyc"))
 }
 
-/// Whether a folder holds what tools put there: environments, packages, what a build made.
-fn is_foreign(folder: &Path) -> bool {
+/// Whether a folder contains files made by tools: environments, packages, build output.
+fn is_generated(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default();
     name == "node_modules"
         || name == "site-packages"
@@ -108,7 +100,10 @@ fn row(root: &Root, entry: &DirEntry) -> FileEntry {
         return plain(path, FileKind::Unreadable("its name is not UTF-8".to_owned()));
     };
     if entry.path_is_symlink() && root.resolve(&path).is_err() {
-        return plain(path, FileKind::Unreadable("a link to nothing, or out of the folder".to_owned()));
+        return plain(
+            path,
+            FileKind::Unreadable("a broken link, or one that leads out of the folder".to_owned()),
+        );
     }
     let meta = match fs::metadata(entry.path()) {
         Ok(meta) => meta,
@@ -157,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_shows_what_jupyter_shows_down_to_the_depth() {
+    fn a_listing_shows_what_jupyter_shows_up_to_the_depth() {
         let (_folder, root) =
             tree(&["b/c/d.txt", "b/x.IPYNB", "a.csv", ".git/x", "b/__pycache__/y.pyc", "b-2/z~"]);
         assert_eq!(rows(&root, "", 0), ["a.csv File Some(5)", "b Directory None", "b-2 Directory None"]);
@@ -165,15 +160,13 @@ mod tests {
             rows(&root, "b", 1),
             ["b/c Directory None", "b/c/d.txt File Some(5)", "b/x.IPYNB Notebook Some(5)"]
         );
-        assert!(
-            list(&root, "a.csv", 0).is_err()
-                && list(&root, "no", 0).is_err()
-                && list(&root, "..", 0).is_err()
-        );
+        for path in ["a.csv", "no", ".."] {
+            assert!(list(&root, path, 0).is_err(), "{path}");
+        }
     }
 
     #[test]
-    fn folders_of_tools_are_shown_and_not_entered() {
+    fn generated_folders_are_listed_but_not_entered() {
         let (_folder, root) = tree(&["node_modules/m/x.ipynb", "env/pyvenv.cfg", "env/x.ipynb", "x.ipynb"]);
         assert_eq!(
             rows(&root, "", 3),
@@ -183,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_out_and_names_that_cannot_be_written_are_rows_that_say_so() {
+    fn links_out_of_the_folder_and_names_that_are_not_utf8_are_listed_as_unreadable() {
         use std::os::unix::ffi::OsStrExt as _;
         let (folder, root) = tree(&["a/x.ipynb"]);
         symlink(folder.path(), root.real().join("out")).unwrap();
@@ -196,13 +189,13 @@ mod tests {
                 "a/loop Directory None",
                 "a/x.ipynb Notebook Some(5)",
                 "b\u{fffd} Unreadable(\"its name is not UTF-8\") None",
-                "out Unreadable(\"a link to nothing, or out of the folder\") None",
+                "out Unreadable(\"a broken link, or one that leads out of the folder\") None",
             ]
         );
     }
 
     #[test]
-    fn notebooks_are_found_in_the_tree_without_loops() {
+    fn the_search_for_notebooks_does_not_loop() {
         let (folder, root) = tree(&[
             "b/x.ipynb",
             "a.ipynb",

@@ -1,4 +1,4 @@
-//! Notebook files: one document for each, however often and under whatever path it is opened.
+//! Notebook files. A file that is opened several times, under whatever path, is one document.
 
 mod document;
 mod failure;
@@ -6,42 +6,41 @@ mod file;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
-mod watch;
+mod watcher;
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use notebook::Notebook;
+use parking_lot::Mutex;
 use workspace::{Document as _, Error, Mode, Side};
 
 pub(crate) use document::FileDocument;
 
 use crate::listing::is_notebook;
-use crate::path::Root;
-use watch::Watch;
+use crate::root::Root;
+use watcher::ChangeWatcher;
 
-/// The notebooks of one folder that are open.
-pub(crate) struct Store {
+/// The open notebooks of one folder.
+pub(crate) struct FileStore {
     root: Root,
-    documents: Arc<Documents>,
-    watch: Watch,
+    documents: Arc<OpenDocuments>,
+    watcher: ChangeWatcher,
 }
 
 /// The open documents by real path.
 #[derive(Default)]
-pub(crate) struct Documents(Mutex<HashMap<PathBuf, Weak<FileDocument>>>);
+pub(crate) struct OpenDocuments(Mutex<HashMap<PathBuf, Weak<FileDocument>>>);
 
-impl Documents {
-    /// The document of a real path, if it is open.
+impl OpenDocuments {
     fn get(&self, file: &Path) -> Option<Arc<FileDocument>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(file)?.upgrade()
+        self.0.lock().get(file)?.upgrade()
     }
 
-    /// The document of a real path; `make` makes it if it is not open.
     fn get_or_insert(&self, file: &Path, make: impl FnOnce() -> Arc<FileDocument>) -> Arc<FileDocument> {
-        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut documents = self.0.lock();
         if let Some(document) = documents.get(file).and_then(Weak::upgrade) {
             return document;
         }
@@ -51,40 +50,39 @@ impl Documents {
         document
     }
 
-    /// Whether a document in `folder` is open.
     fn has_any_in(&self, folder: &Path) -> bool {
-        let documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let documents = self.0.lock();
         documents.iter().any(|(file, document)| file.parent() == Some(folder) && document.strong_count() > 0)
     }
 }
 
-impl Store {
+impl FileStore {
     pub(crate) fn new(root: Root) -> Self {
-        let documents = Arc::new(Documents::default());
-        Self { root, watch: Watch::new(documents.clone()), documents }
+        let documents = Arc::new(OpenDocuments::default());
+        Self { root, watcher: ChangeWatcher::new(documents.clone()), documents }
     }
 
-    /// Opens a notebook and reads it once, so that what is no notebook is refused here.
+    /// Opens a notebook and reads it once, so that a file without a notebook is refused here.
     pub(crate) async fn open(&self, path: &str, mode: Mode) -> Result<Arc<FileDocument>, Error> {
         let (root, asked) = (self.root.clone(), path.to_owned());
         let found = tokio::task::spawn_blocking(move || locate(&root, &asked, mode)).await;
         let (file, path) = found.unwrap_or_else(|error| Err(failure::ours(&error)))?;
         let document = self.documents.get_or_insert(&file, || FileDocument::new(file.clone(), path));
-        // Before the first reading, so that nothing is missed between the two.
-        self.watch.watch(&file);
+        // Before the first reading, so that no change in between is missed.
+        self.watcher.watch(&file);
         document.snapshot().await?;
         Ok(document)
     }
 }
 
-/// The real path of a notebook and the path by which agents know it; made if `mode` says so.
+/// The path of a notebook on disk and the path that agents see. Creates the file if `mode` says so.
 fn locate(root: &Root, path: &str, mode: Mode) -> Result<(PathBuf, String), Error> {
     let file = root.resolve(path)?;
     if !is_notebook(&file) {
         return Err(Error::new(
             Side::Agent,
             format!("{path:?} is not a notebook: its name does not end in .ipynb."),
-            "Give the path of an .ipynb file; list_notebooks shows those that there are.",
+            "Give the path of an .ipynb file; list_notebooks lists them.",
         ));
     }
     let known = root.relative(&file).ok_or_else(|| {
@@ -93,11 +91,11 @@ fn locate(root: &Root, path: &str, mode: Mode) -> Result<(PathBuf, String), Erro
     match (fs::metadata(&file), mode) {
         (Ok(meta), _) if !meta.is_file() => {
             let cause = format!("{known:?} is not a regular file.");
-            return Err(Error::new(Side::Agent, cause, "list_notebooks shows the notebooks that there are."));
+            return Err(Error::new(Side::Agent, cause, "list_notebooks lists the notebooks."));
         }
         (Ok(_), Mode::Connect) => {}
         (Ok(_), Mode::Create) => {
-            let cause = format!("there is a notebook {known:?} already; it was left as it is.");
+            let cause = format!("there is a notebook {known:?} already; it was not changed.");
             return Err(Error::new(
                 Side::Agent,
                 cause,

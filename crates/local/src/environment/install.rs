@@ -10,39 +10,39 @@ use tokio::process::Command;
 use workspace::{Error, Side};
 
 use super::interpreter;
-use super::python::interpreter_in;
-use crate::Surroundings;
-use crate::capture::Capture;
+use super::venv::interpreter_in;
+use crate::ProcessEnv;
+use crate::output_capture::OutputCapture;
 
-/// What a first notebook needs: a kernel, and what its first plot imports. `pip` is for `%pip` in a cell.
+/// A kernel, and what a first plot imports. `pip` is for `%pip` in a cell.
 const PACKAGES: [&str; 4] = ["ipykernel", "matplotlib", "pandas", "pip"];
 
-/// The oldest Python for which the packages are still made.
+/// The oldest Python that the packages still support.
 const OLDEST: (u32, u32) = (3, 9);
 
-/// Under which names a Python is looked for; `python3` may be too old.
+/// The programs to try; `python3` may be too old.
 const NAMES: [&str; 8] =
     ["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python3.9"];
 
-/// Takes lines for people while it goes on.
+/// Receives progress lines.
 pub(super) type Progress = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Makes the environment in `folder`, which must not exist.
 pub(super) struct Installer<'a> {
     pub(super) folder: &'a Path,
-    pub(super) surroundings: &'a Surroundings,
+    pub(super) process_env: &'a ProcessEnv,
     pub(super) progress: Progress,
 }
 
 impl Installer<'_> {
     pub(super) async fn install(&self) -> Result<(), Error> {
-        if let Some(uv) = self.surroundings.program("uv") {
+        if let Some(uv) = self.process_env.find_program("uv") {
             (self.progress)("Making a Python environment with uv");
             let made = self.run(&uv, [OsStr::new("venv"), self.folder.as_os_str()]).await;
             match made {
                 Ok(()) => return self.install_with_uv(&uv).await,
-                // An old or broken uv; there may be a Python that works.
-                Err(failure) => tracing::warn!("uv makes no environment: {}", failure.output),
+                // uv is old or broken; a Python may still work.
+                Err(failure) => tracing::warn!("uv could not make an environment: {}", failure.output),
             }
         }
         let python = self.find_python().await?;
@@ -65,7 +65,7 @@ impl Installer<'_> {
         if made.is_err() || pip.is_err() {
             return Err(Error::new(
                 Side::Person,
-                format!("{} cannot make an environment for kernels: {}", python.display(), first.output),
+                format!("{} cannot make a Python environment: {}", python.display(), first.output),
                 "Install what is missing (on Debian and Ubuntu: apt install python3-venv), or install uv; \
                  then try again.",
             ));
@@ -103,7 +103,7 @@ impl Installer<'_> {
         interpreter_in(self.folder).ok_or_else(|| {
             Error::new(
                 Side::Us,
-                format!("a Python environment was made in {} but holds no Python.", self.folder.display()),
+                format!("the new Python environment in {} contains no Python.", self.folder.display()),
                 "Remove that folder and try again, or install ipykernel in the project's own environment.",
             )
         })
@@ -111,40 +111,37 @@ impl Installer<'_> {
 
     async fn find_python(&self) -> Result<PathBuf, Error> {
         for name in NAMES {
-            let Some(path) = self.surroundings.program(name) else { continue };
-            match interpreter::query(&path, self.surroundings).await {
+            let Some(path) = self.process_env.find_program(name) else { continue };
+            match interpreter::query(&path, self.process_env).await {
                 Some(reply) if reply.info.version >= OLDEST => return Ok(reply.info.executable),
                 _ => {}
             }
         }
         Err(Error::new(
             Side::Person,
-            format!(
-                "there is no Python {}.{} or newer on PATH to run notebooks with, and no uv.",
-                OLDEST.0, OLDEST.1
-            ),
+            format!("there is no Python {}.{} or newer on PATH, and no uv.", OLDEST.0, OLDEST.1),
             "Install Python (python.org, or the system's package manager) or uv, then try again.",
         ))
     }
 
     async fn run(&self, program: &Path, arguments: impl IntoIterator<Item = &OsStr>) -> Result<(), Failure> {
         let mut command = Command::new(program);
-        command.args(arguments).env_clear().envs(&self.surroundings.variables);
-        // They would send the packages elsewhere, or make pip refuse.
+        command.args(arguments).env_clear().envs(&self.process_env.variables);
+        // These variables would install the packages elsewhere, or make pip refuse.
         for name in
             ["PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIRE_VIRTUALENV", "PYTHONHOME", "PYTHONPATH"]
         {
             command.env_remove(name);
         }
         command.env("PYTHONUNBUFFERED", "1").env("PYTHONIOENCODING", "utf-8");
-        // Not in a project's folder: its settings for uv and pip are not meant for this.
+        // Not in a project's folder: its settings for uv and pip do not apply here.
         command.current_dir(self.folder.parent().unwrap_or(self.folder));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let failed = |output: String| Failure { program: program.display().to_string(), output };
         let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
         let progress = self.progress.clone();
-        let mut capture = Capture::of(&mut child, move |line| {
-            if is_worth_telling(line) {
+        let mut capture = OutputCapture::start(&mut child, move |line| {
+            if is_progress(line) {
                 progress(line);
             }
         });
@@ -154,7 +151,7 @@ impl Installer<'_> {
     }
 }
 
-/// A program that failed, and the end of what it said.
+/// A program that failed, with the end of its output.
 struct Failure {
     program: String,
     output: String,
@@ -169,8 +166,8 @@ fn no_packages(failure: &Failure) -> Error {
     )
 }
 
-/// Whether a line of pip or uv tells a person how far it is.
-fn is_worth_telling(line: &str) -> bool {
+/// Whether a line of pip or uv reports progress.
+fn is_progress(line: &str) -> bool {
     ["Downloading", "Installing", "Resolved", "Prepared", "Installed", "Building"]
         .iter()
         .any(|word| line.starts_with(word))

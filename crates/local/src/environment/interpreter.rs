@@ -7,13 +7,14 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use parking_lot::Mutex;
 use tokio::process::Command;
 use tokio::time::Instant;
 
-use crate::Surroundings;
+use crate::ProcessEnv;
 use crate::stamp::Stamp;
 
 /// How long a Python may take to reply. The first start from a cold disk takes seconds.
@@ -61,13 +62,13 @@ pub(super) struct Reply {
 
 /// The interpreters that were queried, with their replies.
 pub(super) struct Interpreters {
-    surroundings: Arc<Surroundings>,
+    process_env: Arc<ProcessEnv>,
     remembered: Mutex<HashMap<PathBuf, Remembered>>,
 }
 
 impl Interpreters {
-    pub(super) fn new(surroundings: Arc<Surroundings>) -> Self {
-        Self { surroundings, remembered: Mutex::default() }
+    pub(super) fn new(process_env: Arc<ProcessEnv>) -> Self {
+        Self { process_env, remembered: Mutex::default() }
     }
 
     /// What the interpreter at `path` reports; `None` if it does not run. Starts it only if a file on which its last
@@ -77,9 +78,9 @@ impl Interpreters {
             return Some(info);
         }
         let started = SystemTime::now();
-        let reply = query(path, &self.surroundings).await?;
+        let reply = query(path, &self.process_env).await?;
         let remembered = Remembered::new(path, &reply, started);
-        let mut all = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.remembered.lock();
         match remembered {
             Some(remembered) => drop(all.insert(path.to_path_buf(), remembered)),
             None => drop(all.remove(path)),
@@ -88,7 +89,7 @@ impl Interpreters {
     }
 
     fn recall(&self, path: &Path) -> Option<InterpreterInfo> {
-        let all = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.remembered.lock();
         let remembered = all.get(path).filter(|remembered| remembered.is_current(Instant::now()));
         remembered.map(|remembered| remembered.info.clone())
     }
@@ -124,12 +125,12 @@ impl Remembered {
 }
 
 /// Starts the Python at `path` and reads its reply. `None` if it does not run, or takes too long.
-pub(super) async fn query(path: &Path, surroundings: &Surroundings) -> Option<Reply> {
+pub(super) async fn query(path: &Path, process_env: &ProcessEnv) -> Option<Reply> {
     let output = Command::new(path)
         // Not `-I`: packages in the user's own folder count, as they do for the kernel.
         .args(["-c", SCRIPT])
         .env_clear()
-        .envs(&surroundings.variables)
+        .envs(&process_env.variables)
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .kill_on_drop(true)
@@ -182,11 +183,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("python3");
         script(&path, "echo '3.9 0'; echo /usr/bin/python3.9");
-        let reply = query(&path, &Surroundings::default()).await.unwrap();
+        let reply = query(&path, &ProcessEnv::default()).await.unwrap();
         assert_eq!(reply.info, info("/usr/bin/python3.9", (3, 9), false));
         script(&path, "exit 3");
-        assert_eq!(query(&path, &Surroundings::default()).await, None);
-        assert_eq!(query(&folder.path().join("none"), &Surroundings::default()).await, None);
+        assert_eq!(query(&path, &ProcessEnv::default()).await, None);
+        assert_eq!(query(&folder.path().join("none"), &ProcessEnv::default()).await, None);
     }
 
     #[test]
@@ -224,11 +225,11 @@ mod tests {
     #[tokio::test]
     async fn a_real_python_replies() {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let mut surroundings = Surroundings::default();
-        surroundings.variables.insert("PATH".into(), path);
+        let mut process_env = ProcessEnv::default();
+        process_env.variables.insert("PATH".into(), path);
         // Nothing to see on a machine without Python.
-        let Some(python) = surroundings.program("python3") else { return };
-        let reply = query(&python, &surroundings).await.unwrap();
+        let Some(python) = process_env.find_program("python3") else { return };
+        let reply = query(&python, &process_env).await.unwrap();
         assert!(reply.info.version >= (3, 0));
         assert!(reply.info.executable.is_file());
         assert!(reply.depends_on.iter().any(|file| file.ends_with("ipykernel")));

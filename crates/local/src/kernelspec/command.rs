@@ -1,17 +1,17 @@
-//! From a kernelspec to the command that is run, as `jupyter_client.manager.format_kernel_cmd` makes it.
+//! The command of a kernelspec, as `jupyter_client.manager.format_kernel_cmd` builds it.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use super::installed::InstalledKernelspec;
 use super::paths::prefix_of;
-use super::spec::Spec;
-use crate::Surroundings;
+use crate::ProcessEnv;
 use crate::environment::interpreter_in;
 
-/// The arguments of `program`, which a kernelspec runs, with the names in braces replaced.
-pub(crate) fn arguments(spec: &Spec, program: &Path, connection_file: &Path) -> Vec<OsString> {
-    // Jupyter means the prefix of the Python that it runs in; ours is that to which the kernel belongs.
+/// The arguments of a kernelspec's `program`, with `{connection_file}`, `{resource_dir}` and `{prefix}` replaced.
+pub(crate) fn arguments(spec: &InstalledKernelspec, program: &Path, connection_file: &Path) -> Vec<OsString> {
+    // Jupyter uses the prefix of the Python it runs in. Here it is the prefix of the kernel.
     let prefix = prefix_of(&spec.resources).or_else(|| program.parent()?.parent());
     let value = |name: &str| match name {
         "connection_file" => Some(connection_file.as_os_str().to_owned()),
@@ -22,10 +22,10 @@ pub(crate) fn arguments(spec: &Spec, program: &Path, connection_file: &Path) -> 
     spec.argv.iter().skip(1).map(|argument| substitute(argument, &value)).collect()
 }
 
-/// The program that a kernelspec runs. `None` if there is no such program.
+/// The program that a kernelspec runs. `None` if it does not exist.
 ///
-/// A bare `python` is that of the environment in which the kernelspec lies, else that on `PATH`.
-pub(crate) fn program(spec: &Spec, surroundings: &Surroundings) -> Option<PathBuf> {
+/// A bare `python` is the one of the environment that contains the kernelspec, else the one on `PATH`.
+pub(crate) fn program(spec: &InstalledKernelspec, process_env: &ProcessEnv) -> Option<PathBuf> {
     let name = spec.argv.first()?;
     let name = substitute(name, &|name| match name {
         "resource_dir" => Some(spec.resources.clone().into_os_string()),
@@ -39,17 +39,19 @@ pub(crate) fn program(spec: &Spec, surroundings: &Surroundings) -> Option<PathBu
     let name = named.to_str().filter(|_| named.components().count() == 1)?;
     if is_bare_python(name) {
         let own = prefix_of(&spec.resources).and_then(interpreter_in);
-        return own.or_else(|| surroundings.program(name)).or_else(|| surroundings.program("python3"));
+        return own
+            .or_else(|| process_env.find_program(name))
+            .or_else(|| process_env.find_program("python3"));
     }
-    surroundings.program(name)
+    process_env.find_program(name)
 }
 
-/// Whether a kernelspec leaves open which Python it means.
+/// Whether a kernelspec does not say which Python it means: `python`, `python3`, `python3.12`.
 pub(crate) fn is_bare_python(name: &str) -> bool {
     name.strip_prefix("python").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
 }
 
-/// Replaces `{name}` where `value` knows it and leaves everything else.
+/// Replaces `{name}` if `value` has it, and leaves everything else.
 fn substitute(argument: &str, value: &dyn Fn(&str) -> Option<OsString>) -> OsString {
     let mut result = OsString::new();
     let mut rest = argument;
@@ -69,11 +71,14 @@ fn substitute(argument: &str, value: &dyn Fn(&str) -> Option<OsString>) -> OsStr
     result
 }
 
-/// The variables of a kernelspec, with `$NAME`, `${NAME}` and `$$` in them replaced as Python's
-/// `string.Template.safe_substitute` does.
-pub(crate) fn variables(spec: &Spec, surroundings: &Surroundings) -> BTreeMap<OsString, OsString> {
+/// The variables of a kernelspec, with `$NAME`, `${NAME}` and `$$` replaced as by Python's
+/// `string.Template.safe_substitute`.
+pub(crate) fn variables(
+    spec: &InstalledKernelspec,
+    process_env: &ProcessEnv,
+) -> BTreeMap<OsString, OsString> {
     let expanded =
-        spec.env.iter().map(|(key, value)| (OsString::from(key), expand(value, &surroundings.variables)));
+        spec.env.iter().map(|(key, value)| (OsString::from(key), expand(value, &process_env.variables)));
     expanded.collect()
 }
 
@@ -120,8 +125,8 @@ mod tests {
     use super::*;
     use crate::kernelspec::InterruptMode;
 
-    fn spec(argv: &[&str], resources: &Path) -> Spec {
-        Spec {
+    fn spec(argv: &[&str], resources: &Path) -> InstalledKernelspec {
+        InstalledKernelspec {
             name: "k".into(),
             resources: resources.into(),
             argv: argv.iter().map(ToString::to_string).collect(),
@@ -133,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn known_names_in_braces_are_replaced_and_others_left() {
+    fn only_known_names_in_braces_are_replaced() {
         let resources = Path::new("/v/share/jupyter/kernels/k");
         let argv = [
             "k",
@@ -153,28 +158,30 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_bare_python_is_that_of_the_prefix_then_that_on_path() {
+    fn a_bare_python_is_searched_in_the_prefix_then_on_path() {
         let folder = tempfile::tempdir().unwrap();
         let (prefix, path) = (folder.path().join("v"), folder.path().join("path"));
         let resources = prefix.join("share/jupyter/kernels/k");
-        let mut surroundings = Surroundings::default();
-        surroundings.variables.insert("PATH".into(), path.clone().into());
+        let mut process_env = ProcessEnv::default();
+        process_env.variables.insert("PATH".into(), path.clone().into());
         let spec = spec(&["python"], &resources);
-        assert_eq!(program(&spec, &surroundings), None);
+        assert_eq!(program(&spec, &process_env), None);
         crate::tests::script(&path.join("python3"), "");
-        assert_eq!(program(&spec, &surroundings), Some(path.join("python3")));
+        assert_eq!(program(&spec, &process_env), Some(path.join("python3")));
         crate::tests::script(&prefix.join("bin/python"), "");
-        assert_eq!(program(&spec, &surroundings), Some(prefix.join("bin/python")));
-        assert!(is_bare_python("python3.12") && !is_bare_python("pythonw") && !is_bare_python("ipython"));
+        assert_eq!(program(&spec, &process_env), Some(prefix.join("bin/python")));
+        assert!(is_bare_python("python3.12"));
+        assert!(!is_bare_python("pythonw"));
+        assert!(!is_bare_python("ipython"));
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_program_that_is_not_there_is_none() {
+    fn a_missing_program_is_none() {
         let folder = tempfile::tempdir().unwrap();
         crate::tests::script(&folder.path().join("run"), "");
         let resources = folder.path();
-        let found = |name: &str| program(&spec(&[name], resources), &Surroundings::default());
+        let found = |name: &str| program(&spec(&[name], resources), &ProcessEnv::default());
         assert_eq!(found("{resource_dir}/run"), Some(folder.path().join("run")));
         for name in ["/nowhere/run", "./run", "run", "{resource_dir}", ""] {
             assert_eq!(found(name), None, "{name}");
@@ -200,7 +207,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_trouble(text in "[${}A_1ä ]{0,12}") {
+        fn any_text_is_accepted(text in "[${}A_1ä ]{0,12}") {
             substitute(&text, &|name| (name == "A").then(|| "x".into()));
             expand(&text, &[("A".into(), "x".into())].into());
         }

@@ -1,19 +1,19 @@
-//! Where kernelspecs lie, in the order in which `jupyter_core.paths.jupyter_path` searches.
+//! The folders with kernelspecs, in the order of `jupyter_core.paths.jupyter_path`.
 
 use std::path::{Path, PathBuf};
 
-use crate::Surroundings;
+use crate::ProcessEnv;
 
-/// The folders that may hold a `kernels` folder, best first.
+/// The folders that may contain a `kernels` folder, the preferred one first.
 ///
-/// `environments` are the prefixes of Python environments that count as ours, best first. Jupyter knows one: that
-/// in which it runs itself.
-pub(crate) fn data_folders(surroundings: &Surroundings, environments: &[PathBuf]) -> Vec<PathBuf> {
-    let mut folders = surroundings.paths("JUPYTER_PATH");
-    let user = user_folders(surroundings);
+/// `environments` are the prefixes of the project's Python environments, the preferred one first. Jupyter has one:
+/// the environment it runs in.
+pub(crate) fn data_folders(process_env: &ProcessEnv, environments: &[PathBuf]) -> Vec<PathBuf> {
+    let mut folders = process_env.paths("JUPYTER_PATH");
+    let user = user_folders(process_env);
     let environments = environments.iter().map(|prefix| prefix.join("share/jupyter"));
-    // Jupyter prefers an environment to the person's folders where it runs in one, which these always are.
-    if surroundings.flag("JUPYTER_PREFER_ENV_PATH").unwrap_or(true) {
+    // Jupyter prefers its environment to the user's folders if it runs in one, which is always the case here.
+    if process_env.flag("JUPYTER_PREFER_ENV_PATH").unwrap_or(true) {
         folders.extend(environments);
         folders.extend(user);
     } else {
@@ -21,9 +21,9 @@ pub(crate) fn data_folders(surroundings: &Surroundings, environments: &[PathBuf]
         folders.extend(environments);
     }
     if cfg!(windows) {
-        let shared = surroundings
+        let shared = process_env
             .path("PROGRAMDATA")
-            .filter(|_| surroundings.flag("JUPYTER_USE_PROGRAMDATA") == Some(true));
+            .filter(|_| process_env.flag("JUPYTER_USE_PROGRAMDATA") == Some(true));
         folders.extend(shared.map(|folder| folder.join("jupyter")));
     } else {
         folders.extend(["/usr/local/share/jupyter", "/usr/share/jupyter"].map(PathBuf::from));
@@ -33,18 +33,18 @@ pub(crate) fn data_folders(surroundings: &Surroundings, environments: &[PathBuf]
     folders
 }
 
-fn user_folders(surroundings: &Surroundings) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = surroundings.jupyter_data().into_iter().collect();
-    let base = surroundings.path("PYTHONUSERBASE");
-    let base = base.or_else(|| surroundings.home.as_deref().map(|home| home.join(".local")));
+fn user_folders(process_env: &ProcessEnv) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = process_env.jupyter_data_dir().into_iter().collect();
+    let base = process_env.path("PYTHONUSERBASE");
+    let base = base.or_else(|| process_env.home.as_deref().map(|home| home.join(".local")));
     folders.extend(base.map(|base| base.join("share/jupyter")));
-    // What `ipython kernelspec install --user` wrote before Jupyter; jupyter_client still looks there.
-    let ipython = surroundings.path("IPYTHONDIR");
-    folders.extend(ipython.or_else(|| surroundings.home.as_deref().map(|home| home.join(".ipython"))));
+    // `ipython kernelspec install --user` wrote here before Jupyter existed; jupyter_client still looks there.
+    let ipython = process_env.path("IPYTHONDIR");
+    folders.extend(ipython.or_else(|| process_env.home.as_deref().map(|home| home.join(".ipython"))));
     folders
 }
 
-/// The prefix to which a kernelspec in `resources` belongs: `<prefix>/share/jupyter/kernels/<name>`.
+/// The prefix of a kernelspec in `<prefix>/share/jupyter/kernels/<name>`.
 pub(crate) fn prefix_of(resources: &Path) -> Option<&Path> {
     let share = resources.parent()?.parent()?.parent()?;
     resources.parent()?.ends_with("share/jupyter/kernels").then(|| share.parent()).flatten()
@@ -54,16 +54,16 @@ pub(crate) fn prefix_of(resources: &Path) -> Option<&Path> {
 #[cfg(target_os = "linux")]
 mod tests {
     use super::*;
-    use crate::surroundings::tests::with;
+    use crate::process_env::tests::with;
 
     fn folders(variables: &[(&str, &str)]) -> Vec<String> {
-        let surroundings = Surroundings { home: Some("/home/ada".into()), ..with(variables) };
-        let folders = data_folders(&surroundings, &["/work/.venv".into()]);
+        let process_env = ProcessEnv { home: Some("/home/ada".into()), ..with(variables) };
+        let folders = data_folders(&process_env, &["/work/.venv".into()]);
         folders.into_iter().map(|folder| folder.to_string_lossy().into_owned()).collect()
     }
 
     #[test]
-    fn jupyter_path_comes_first_then_the_environment_the_person_the_system() {
+    fn the_order_is_jupyter_path_environment_user_system() {
         assert_eq!(
             folders(&[("JUPYTER_PATH", "/one:/two")]),
             [
@@ -79,14 +79,14 @@ mod tests {
     }
 
     #[test]
-    fn the_person_can_come_before_the_environment() {
+    fn the_user_can_come_before_the_environment() {
         let folders = folders(&[("JUPYTER_PREFER_ENV_PATH", "0"), ("JUPYTER_DATA_DIR", "/data")]);
         assert_eq!(folders[..2], ["/data", "/home/ada/.local/share/jupyter"]);
         assert_eq!(folders[3], "/work/.venv/share/jupyter");
     }
 
     #[test]
-    fn a_kernelspec_knows_its_prefix_by_where_it_lies() {
+    fn the_prefix_of_a_kernelspec_follows_from_its_folder() {
         assert_eq!(prefix_of(Path::new("/v/share/jupyter/kernels/ir")), Some(Path::new("/v")));
         assert_eq!(prefix_of(Path::new("/data/kernels/ir")), None);
         assert_eq!(prefix_of(Path::new("/")), None);

@@ -1,81 +1,74 @@
-//! One kernel from its choice to its end.
+//! One kernel of this machine, from its choice until it is shut down.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
 use kernel::{Client, Status};
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use workspace::{Error, Future, Kernel, KernelDescription, KernelState, Side};
 
-use super::start::{Recipe, Running};
+use super::launcher::{KernelLauncher, RunningKernel};
 use crate::kernelspec::InterruptMode;
 
-/// A kernel of this machine. Its process is started when it is first used.
+/// A kernel of this machine. Its process is started at the first use.
 pub(crate) struct LocalKernel {
     this: Weak<Self>,
-    recipe: Recipe,
-    /// The queue of those who start or stop the process.
-    turn: tokio::sync::Mutex<()>,
-    life: Mutex<Life>,
+    launcher: KernelLauncher,
+    /// Held while the process is started or stopped.
+    start_stop: tokio::sync::Mutex<()>,
+    state: Mutex<State>,
 }
 
-struct Life {
+struct State {
     phase: Phase,
     last_activity: Option<SystemTime>,
-    /// Cuts a start short.
-    hurry: CancellationToken,
+    cancel_start: CancellationToken,
 }
 
 enum Phase {
     NotStarted,
     Starting,
-    Up(Arc<Running>),
-    /// It did not come up.
-    Failed(String),
-    /// It was shut down for good.
-    Closed,
+    Running(Arc<RunningKernel>),
+    FailedToStart { cause: String },
+    ShutDown,
 }
 
 impl LocalKernel {
-    /// A kernel that is not started.
-    pub(crate) fn new(recipe: Recipe) -> Arc<Self> {
-        let life = Life { phase: Phase::NotStarted, last_activity: None, hurry: CancellationToken::new() };
+    pub(crate) fn new(launcher: KernelLauncher) -> Arc<Self> {
+        let state =
+            State { phase: Phase::NotStarted, last_activity: None, cancel_start: CancellationToken::new() };
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
-            recipe,
-            turn: tokio::sync::Mutex::new(()),
-            life: Mutex::new(life),
+            launcher,
+            start_stop: tokio::sync::Mutex::new(()),
+            state: Mutex::new(state),
         })
     }
 
-    /// Whether it was shut down for good.
-    pub(crate) fn is_closed(&self) -> bool {
-        matches!(self.life().phase, Phase::Closed)
+    pub(crate) fn is_shut_down(&self) -> bool {
+        matches!(self.state.lock().phase, Phase::ShutDown)
     }
 
-    fn life(&self) -> MutexGuard<'_, Life> {
-        self.life.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn running(&self) -> Option<Arc<Running>> {
-        match &self.life().phase {
-            Phase::Up(running) => Some(running.clone()),
+    fn running(&self) -> Option<Arc<RunningKernel>> {
+        match &self.state.lock().phase {
+            Phase::Running(running) => Some(running.clone()),
             _ => None,
         }
     }
 
-    /// The connection, if the kernel is well.
-    fn client_if_up(&self) -> Option<Client> {
-        let running = self.running().filter(|running| death(running).is_none())?;
-        self.life().last_activity = Some(SystemTime::now());
+    /// The connection, if the kernel runs.
+    fn client_if_running(&self) -> Option<Client> {
+        let running = self.running().filter(|running| exit_status(running).is_none())?;
+        self.state.lock().last_activity = Some(SystemTime::now());
         Some(running.client.clone())
     }
 
-    /// Starts the process unless it runs. One that is dead is cleared away first.
-    async fn ensure(&self) -> Result<Client, Error> {
-        let _turn = self.turn.lock().await;
-        if let Some(client) = self.client_if_up() {
+    /// Starts the process unless it runs. What is left of one that died is stopped first.
+    async fn ensure_running(&self) -> Result<Client, Error> {
+        let _lock = self.start_stop.lock().await;
+        if let Some(client) = self.client_if_running() {
             return Ok(client);
         }
         if let Some(dead) = self.running() {
@@ -84,49 +77,49 @@ impl LocalKernel {
         self.start().await
     }
 
-    /// Starts the process; the caller has the turn.
+    /// Starts the process; the caller holds `start_stop`.
     async fn start(&self) -> Result<Client, Error> {
-        let hurry = {
-            let mut life = self.life();
-            if matches!(life.phase, Phase::Closed) {
-                return Err(closed());
+        let cancel = {
+            let mut state = self.state.lock();
+            if matches!(state.phase, Phase::ShutDown) {
+                return Err(shut_down());
             }
-            life.phase = Phase::Starting;
-            life.hurry = CancellationToken::new();
-            life.last_activity = Some(SystemTime::now());
-            life.hurry.clone()
+            state.phase = Phase::Starting;
+            state.cancel_start = CancellationToken::new();
+            state.last_activity = Some(SystemTime::now());
+            state.cancel_start.clone()
         };
-        let started = hurry.run_until_cancelled(self.recipe.start()).await;
-        let mut life = self.life();
-        if matches!(life.phase, Phase::Closed) {
-            return Err(closed());
+        let started = cancel.run_until_cancelled(self.launcher.start()).await;
+        let mut state = self.state.lock();
+        if matches!(state.phase, Phase::ShutDown) {
+            return Err(shut_down());
         }
         match started {
             Some(Ok(running)) => {
                 let client = running.client.clone();
-                self.follow(&client);
-                life.phase = Phase::Up(Arc::new(running));
+                self.track_activity(&client);
+                state.phase = Phase::Running(Arc::new(running));
                 Ok(client)
             }
             Some(Err(error)) => {
-                life.phase = Phase::Failed(error.cause.clone());
+                state.phase = Phase::FailedToStart { cause: error.cause.clone() };
                 Err(error)
             }
             None => {
-                life.phase = Phase::NotStarted;
+                state.phase = Phase::NotStarted;
                 let cause = "the kernel was restarted or shut down while it was starting.";
                 Err(Error::new(Side::Agent, cause, "Run the cell again."))
             }
         }
     }
 
-    /// Notes when the kernel does something. Ends with the connection.
-    fn follow(&self, client: &Client) {
+    /// Records when the kernel was last active, until the connection ends.
+    fn track_activity(&self, client: &Client) {
         let (mut status, this) = (client.status(), self.this.clone());
         tokio::spawn(async move {
             while status.changed().await.is_ok() {
                 let Some(this) = this.upgrade() else { return };
-                this.life().last_activity = Some(SystemTime::now());
+                this.state.lock().last_activity = Some(SystemTime::now());
                 if matches!(*status.borrow_and_update(), Status::Dead(_)) {
                     return;
                 }
@@ -134,57 +127,56 @@ impl LocalKernel {
         });
     }
 
-    /// Stops the process and starts another.
-    async fn start_anew(&self) -> Result<(), Error> {
-        self.life().hurry.cancel();
-        let _turn = self.turn.lock().await;
+    async fn restart_process(&self) -> Result<(), Error> {
+        self.state.lock().cancel_start.cancel();
+        let _lock = self.start_stop.lock().await;
         if let Some(running) = self.running() {
             running.stop(true).await;
         }
         self.start().await.map(drop)
     }
 
-    async fn close(&self) {
+    async fn end_process(&self) {
         let phase = {
-            let mut life = self.life();
-            life.hurry.cancel();
-            std::mem::replace(&mut life.phase, Phase::Closed)
+            let mut state = self.state.lock();
+            state.cancel_start.cancel();
+            std::mem::replace(&mut state.phase, Phase::ShutDown)
         };
-        if let Phase::Up(running) = phase {
+        if let Phase::Running(running) = phase {
             running.stop(false).await;
         }
-        // A start that was cut short ends its process before it gives up its turn.
-        drop(self.turn.lock().await);
+        // A cancelled start ends its process before it releases the lock.
+        drop(self.start_stop.lock().await);
     }
 
-    /// Runs `work` to its end even if whoever asked goes away.
-    async fn to_the_end<T, W>(&self, work: impl FnOnce(Arc<Self>) -> W) -> Result<T, Error>
+    /// Runs `work` to its end even if the caller is dropped.
+    async fn run_detached<T, W>(&self, work: impl FnOnce(Arc<Self>) -> W) -> Result<T, Error>
     where
         T: Send + 'static,
         W: std::future::Future<Output = T> + Send + 'static,
     {
-        let this = self.this.upgrade().ok_or_else(closed)?;
+        let this = self.this.upgrade().ok_or_else(shut_down)?;
         tokio::spawn(work(this)).await.map_err(|error| {
-            Error::new(Side::Us, format!("the work on the kernel was cut short: {error}."), "Try again.")
+            Error::new(Side::Us, format!("a task for the kernel failed: {error}."), "Try again.")
         })
     }
 }
 
 impl Kernel for LocalKernel {
     fn id(&self) -> &str {
-        &self.recipe.id
+        &self.launcher.id
     }
 
     fn description(&self) -> KernelDescription {
-        let info = self.recipe.choice.info();
-        let life = self.life();
-        let state = match &life.phase {
+        let info = self.launcher.choice.info();
+        let state = self.state.lock();
+        let kernel_state = match &state.phase {
             Phase::NotStarted => KernelState::NotStarted,
             Phase::Starting => KernelState::Starting,
-            Phase::Failed(how) => KernelState::Dead(how.clone()),
-            Phase::Closed => KernelState::Dead("it was shut down".to_owned()),
-            Phase::Up(running) => match (death(running), &*running.client.status().borrow()) {
-                (Some(how), _) => KernelState::Dead(how),
+            Phase::FailedToStart { cause } => KernelState::Dead(cause.clone()),
+            Phase::ShutDown => KernelState::Dead("it was shut down".to_owned()),
+            Phase::Running(running) => match (exit_status(running), &*running.client.status().borrow()) {
+                (Some(status), _) => KernelState::Dead(status),
                 (None, Status::Busy) => KernelState::Busy,
                 (None, Status::Starting) => KernelState::Starting,
                 (None, Status::Idle | Status::Dead(_)) => KernelState::Idle,
@@ -195,45 +187,46 @@ impl Kernel for LocalKernel {
             display_name: info.display_name,
             language: info.language,
             environment: info.environment,
-            state,
-            last_activity: life.last_activity,
+            state: kernel_state,
+            last_activity: state.last_activity,
             connections: None,
         }
     }
 
     fn is_gone(&self) -> bool {
-        self.is_closed()
+        self.is_shut_down()
     }
 
     fn client(&self) -> Future<'_, Client> {
         async {
-            if let Some(client) = self.client_if_up() {
+            if let Some(client) = self.client_if_running() {
                 return Ok(client);
             }
-            self.to_the_end(|this| async move { this.ensure().await }).await?
+            self.run_detached(|this| async move { this.ensure_running().await }).await?
         }
         .boxed()
     }
 
     fn interrupt(&self) -> Future<'_, ()> {
         async {
-            let client = self.running().filter(|running| death(running).is_none()).map(|running| {
-                if self.recipe.choice.spec.interrupt_mode == InterruptMode::Signal {
+            let client = self.running().filter(|running| exit_status(running).is_none()).map(|running| {
+                if self.launcher.choice.kernelspec.interrupt_mode == InterruptMode::Signal {
                     running.process.interrupt();
                 }
-                // Not all of it: a restart must not wait for this one's files to be let go.
+                // The client alone: holding the process would keep its files while a restart replaces it.
                 running.client.clone()
             });
             let client = client.ok_or_else(|| {
                 Error::new(
                     Side::Agent,
-                    "the kernel does not run, so there is nothing to interrupt.",
-                    "Run a cell; that starts it.",
+                    "the kernel is not running, so there is nothing to interrupt.",
+                    "Run a cell to start it.",
                 )
             })?;
-            if self.recipe.choice.spec.interrupt_mode == InterruptMode::Message {
+            if self.launcher.choice.kernelspec.interrupt_mode == InterruptMode::Message {
                 client.interrupt_message().await.map_err(|error| {
-                    let hint = "If it does not react, call restart_notebook; variables are lost then.";
+                    let hint =
+                        "If the kernel does not react, call restart_notebook; this deletes all variables.";
                     Error::new(Side::Place, format!("the kernel could not be interrupted: {error}."), hint)
                 })?;
             }
@@ -243,21 +236,21 @@ impl Kernel for LocalKernel {
     }
 
     fn restart(&self) -> Future<'_, ()> {
-        async { self.to_the_end(|this| async move { this.start_anew().await }).await? }.boxed()
+        async { self.run_detached(|this| async move { this.restart_process().await }).await? }.boxed()
     }
 
     fn shutdown(&self) -> Future<'_, ()> {
-        async { self.to_the_end(|this| async move { this.close().await }).await }.boxed()
+        async { self.run_detached(|this| async move { this.end_process().await }).await }.boxed()
     }
 }
 
-/// How a kernel that was up ended; `None` if it did not.
-fn death(running: &Running) -> Option<String> {
-    if let Some(ended) = running.process.ended() {
-        return Some(ended.to_string());
+/// How the process exited; `None` while it runs.
+fn exit_status(running: &RunningKernel) -> Option<String> {
+    if let Some(exit) = running.process.exit() {
+        return Some(exit.to_string());
     }
-    if let Some(how) = running.process.how_it_ended() {
-        return Some(how);
+    if let Some(status) = running.process.exit_status() {
+        return Some(status);
     }
     match &*running.client.status().borrow() {
         Status::Dead(how) => Some(how.clone()),
@@ -265,6 +258,6 @@ fn death(running: &Running) -> Option<String> {
     }
 }
 
-fn closed() -> Error {
+fn shut_down() -> Error {
     Error::new(Side::Agent, "this kernel was shut down.", "Call use_notebook to get a new one.")
 }

@@ -1,103 +1,124 @@
-//! The process of a kernel: started, listened to, signalled, ended.
+//! The process of a kernel: started, watched, signalled and ended.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::process::Command;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
-use super::guard::{Guard, Leash};
-use crate::capture::Capture;
+use super::watchdog::{KeepAlive, Watchdog};
+use crate::output_capture::OutputCapture;
 
-/// How long the guard has to end the group; it kills after a second.
-const GRACE: Duration = Duration::from_secs(2);
+/// How long the watchdog may take to end the group; it sends SIGKILL after one second.
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long output that was printed before the end may take to arrive.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+/// How long output that was printed before the exit may take to arrive.
+const OUTPUT_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// How many of the last lines tell why a kernel ended.
-const LINES: usize = 8;
+/// How many of the last lines of output are part of an error.
+const LAST_LINES: usize = 8;
 
-/// A kernel in the background that reads from a terminal (the prompt of git or ssh) would be stopped, and its
-/// whole group with it. With the signal ignored the reading fails instead.
+/// A kernel in the background that reads from a terminal (the prompt of git or ssh) would be stopped, and its whole
+/// group with it. With the signals ignored, the reading fails instead.
 const SCRIPT: &str = "trap '' TTIN TTOU; exec \"$@\"";
 
-/// What is run.
+/// What to run.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct ProcessSpec {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
     /// The whole environment.
-    pub(crate) variables: std::collections::BTreeMap<OsString, OsString>,
+    pub(crate) variables: BTreeMap<OsString, OsString>,
     pub(crate) folder: PathBuf,
-    /// What is to be removed when the kernel has ended and we are not there to do it.
-    pub(crate) litter: Vec<PathBuf>,
+    /// What the watchdog removes if this program is killed.
+    pub(crate) cleanup_paths: Vec<PathBuf>,
 }
 
-/// How a process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct ProcessExit {
     /// For example `exit code 1`.
-    pub(crate) how: String,
+    pub(crate) status: String,
     /// The last lines that it printed.
-    pub(crate) said: String,
+    pub(crate) output: String,
 }
 
-/// A kernel's process with all that it started. They end when this is dropped.
+impl ProcessExit {
+    const UNKNOWN: Self = Self { status: String::new(), output: String::new() };
+}
+
+impl fmt::Display for ProcessExit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.status)?;
+        if self.output.is_empty() { Ok(()) } else { write!(f, ". It printed:\n{}", self.output) }
+    }
+}
+
+/// The process of a kernel, with all processes that it started. They are ended when this is dropped.
 pub(crate) struct Process {
     group: Pid,
-    ended: watch::Receiver<Option<Ended>>,
     pid: Option<Pid>,
-    /// How it ended, known before its last words are.
-    how: Arc<OnceLock<String>>,
-    leash: Mutex<Option<Leash>>,
+    exit: watch::Receiver<Option<ProcessExit>>,
+    /// Known before the last output has arrived.
+    exit_status: Arc<OnceLock<String>>,
+    keep_alive: Mutex<Option<KeepAlive>>,
 }
 
 impl Process {
-    /// Starts it. Needs to be called within a runtime, whose task listens to it from then on.
-    pub(crate) fn start(plan: &Plan) -> io::Result<Self> {
+    /// Starts the process, and a task that reads its output until it exits.
+    pub(crate) fn start(spec: &ProcessSpec) -> io::Result<Self> {
         let path =
-            plan.variables.get(OsStr::new("PATH")).map_or(OsStr::new("/usr/bin:/bin"), OsString::as_os_str);
-        let Guard { process: mut guard, leash, group } = Guard::start(path, &plan.litter)?;
+            spec.variables.get(OsStr::new("PATH")).map_or(OsStr::new("/usr/bin:/bin"), OsString::as_os_str);
+        let Watchdog { process: mut watchdog, keep_alive, group } =
+            Watchdog::start(path, &spec.cleanup_paths)?;
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", SCRIPT, "sh"]).args(odd_variables(plan)).arg(&plan.program).args(&plan.arguments);
-        command.env_clear().envs(&plan.variables).current_dir(&plan.folder);
+        command.args(["-c", SCRIPT, "sh"]).args(env_command(spec)).arg(&spec.program).args(&spec.arguments);
+        command.env_clear().envs(&spec.variables).current_dir(&spec.folder);
         command.process_group(group.as_raw_nonzero().get());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        let mut capture = Capture::of(&mut child, |line| tracing::trace!("kernel: {line}"));
-        let (tell, ended) = watch::channel(None);
-        let how_it_ended = Arc::new(OnceLock::new());
-        let process = Self { group, ended, pid, how: how_it_ended.clone(), leash: Mutex::new(Some(leash)) };
+        let mut capture = OutputCapture::start(&mut child, |line| tracing::trace!("kernel: {line}"));
+        let (sender, exit) = watch::channel(None);
+        let exit_status = Arc::new(OnceLock::new());
+        let process = Self {
+            group,
+            pid,
+            exit,
+            exit_status: exit_status.clone(),
+            keep_alive: Mutex::new(Some(keep_alive)),
+        };
         // Ends with the process, which ends at the latest when it is dropped.
         tokio::spawn(async move {
-            let how = child.wait().await.map_or_else(|error| error.to_string(), describe);
-            let _ = how_it_ended.set(how.clone());
-            capture.finish(LAST_WORDS).await;
-            tell.send_replace(Some(Ended { how, said: capture.last_lines(LINES) }));
-            let _ = guard.wait().await;
+            let status = child.wait().await.map_or_else(|error| error.to_string(), describe);
+            let _ = exit_status.set(status.clone());
+            capture.finish(OUTPUT_TIMEOUT).await;
+            sender.send_replace(Some(ProcessExit { status, output: capture.last_lines(LAST_LINES) }));
+            let _ = watchdog.wait().await;
         });
         Ok(process)
     }
 
-    /// How it ended; `None` while it runs.
-    pub(crate) fn ended(&self) -> Option<Ended> {
-        self.ended.borrow().clone()
+    /// How it exited, with its last output; `None` while it runs.
+    pub(crate) fn exit(&self) -> Option<ProcessExit> {
+        self.exit.borrow().clone()
     }
 
-    /// How it ended, as soon as it has; its last words may still be on their way.
-    pub(crate) fn how_it_ended(&self) -> Option<String> {
-        if let Some(how) = self.how.get() {
-            return Some(how.clone());
+    /// How it exited. Known as soon as it has, while its last output may still be arriving.
+    pub(crate) fn exit_status(&self) -> Option<String> {
+        if let Some(status) = self.exit_status.get() {
+            return Some(status.clone());
         }
-        // Nobody may have had the time yet to hear of it.
+        // The task that waits for the process may not have run since the exit.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let status = match waitid(WaitId::Pid(self.pid?), options) {
             Ok(status) => status?,
@@ -111,18 +132,18 @@ impl Process {
         })
     }
 
-    /// Completes when it has ended. What it left behind in its group is ended, too.
-    pub(crate) fn end(&self) -> impl Future<Output = Ended> + Send + use<> {
-        let mut ended = self.ended.clone();
+    /// Waits until it has exited.
+    pub(crate) fn wait(&self) -> impl Future<Output = ProcessExit> + Send + use<> {
+        let mut exit = self.exit.clone();
         async move {
-            match ended.wait_for(Option::is_some).await {
-                Ok(ended) => ended.clone().unwrap_or(UNKNOWN),
-                Err(_) => UNKNOWN,
+            match exit.wait_for(Option::is_some).await {
+                Ok(exit) => exit.clone().unwrap_or(ProcessExit::UNKNOWN),
+                Err(_) => ProcessExit::UNKNOWN,
             }
         }
     }
 
-    /// Sends SIGINT to it and its children. One that was stopped goes on, or it would not notice.
+    /// Sends SIGINT to it and its children. SIGCONT wakes a stopped process, which would not notice otherwise.
     pub(crate) fn interrupt(&self) {
         self.signal(Signal::INT);
         self.signal(Signal::CONT);
@@ -130,22 +151,17 @@ impl Process {
 
     /// Ends it: SIGTERM, a second later SIGKILL.
     pub(crate) async fn stop(&self) {
-        self.release();
-        if tokio::time::timeout(GRACE, self.end()).await.is_err() {
-            // Somebody killed the guard.
+        drop(self.keep_alive.lock().take());
+        if timeout(KILL_TIMEOUT, self.wait()).await.is_err() {
+            // Somebody killed the watchdog.
             self.signal(Signal::KILL);
-            let _ = tokio::time::timeout(GRACE, self.end()).await;
+            let _ = timeout(KILL_TIMEOUT, self.wait()).await;
         }
     }
 
-    /// Lets the guard do its work.
-    fn release(&self) {
-        self.leash.lock().unwrap_or_else(PoisonError::into_inner).take();
-    }
-
     fn signal(&self, signal: Signal) {
-        // The number may be another's once the guard is gone.
-        if self.ended.borrow().is_none()
+        // The group's id may be reused once the watchdog is gone.
+        if self.exit.borrow().is_none()
             && let Err(error) = kill_process_group(self.group, signal)
         {
             tracing::debug!("signal {signal:?} to group {:?}: {error}", self.group);
@@ -153,15 +169,15 @@ impl Process {
     }
 }
 
-const UNKNOWN: Ended = Ended { how: String::new(), said: String::new() };
-
-/// `dash`, which is `/bin/sh` on Debian, drops variables whose names it could not use itself, such as exported
-/// functions of bash. `env` puts them back.
-fn odd_variables(plan: &Plan) -> Vec<OsString> {
-    let is_odd =
+/// The arguments `/usr/bin/env NAME=value …` for variables that the shell would drop.
+///
+/// `dash`, which is `/bin/sh` on Debian, drops variables whose names it could not use itself, such as functions
+/// exported by bash. `env` sets them again.
+fn env_command(spec: &ProcessSpec) -> Vec<OsString> {
+    let is_dropped =
         |name: &OsStr| !name.as_encoded_bytes().iter().all(|b| *b == b'_' || b.is_ascii_alphanumeric());
-    let odd = plan.variables.iter().filter(|(name, _)| is_odd(name));
-    let mut arguments: Vec<OsString> = odd
+    let dropped = spec.variables.iter().filter(|(name, _)| is_dropped(name));
+    let mut arguments: Vec<OsString> = dropped
         .map(|(name, value)| {
             let mut setting = name.clone();
             setting.push("=");

@@ -1,4 +1,4 @@
-//! Kernels that are shell scripts. What a kernel does once it answers is shown with real ones, end to end.
+//! Kernels that are shell scripts. The end-to-end tests cover what a kernel does once it answers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,18 +9,18 @@ use std::time::Duration;
 use tempfile::TempDir;
 use workspace::{Error, Kernel as _, KernelState, Side};
 
-use super::{LocalKernel, Recipe};
-use crate::Surroundings;
-use crate::environment::Choice;
-use crate::kernelspec::{InterruptMode, Spec};
+use super::{KernelLauncher, LocalKernel};
+use crate::ProcessEnv;
+use crate::environment::KernelChoice;
+use crate::kernelspec::{InstalledKernelspec, InterruptMode};
 use crate::tests::script;
 
-/// A kernel that is the shell script `body`, in a folder of its own.
+/// A kernel that is the shell script `body`, in its own folder.
 fn kernel(body: &str) -> (TempDir, Arc<LocalKernel>) {
-    patient_kernel(body, Duration::from_secs(3600))
+    kernel_with_timeout(body, Duration::from_secs(3600))
 }
 
-fn patient_kernel(body: &str, patience: Duration) -> (TempDir, Arc<LocalKernel>) {
+fn kernel_with_timeout(body: &str, start_timeout: Duration) -> (TempDir, Arc<LocalKernel>) {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("program");
     script(&program, body);
@@ -31,7 +31,7 @@ fn patient_kernel(body: &str, patience: Duration) -> (TempDir, Arc<LocalKernel>)
         ("BASH_FUNC_odd%%", "() { :; }".into()),
     ];
     let variables = variables.map(|(name, value)| (name.into(), value.into()));
-    let spec = Spec {
+    let spec = InstalledKernelspec {
         name: "k".into(),
         resources: PathBuf::new(),
         argv: vec!["program".into(), "{connection_file}".into()],
@@ -40,15 +40,15 @@ fn patient_kernel(body: &str, patience: Duration) -> (TempDir, Arc<LocalKernel>)
         env: BTreeMap::from([("OWN".into(), "${PATH}!".into())]),
         interrupt_mode: InterruptMode::Signal,
     };
-    let recipe = Recipe {
+    let launcher = KernelLauncher {
         id: "id".into(),
-        choice: Choice { spec, program, environment: None },
+        choice: KernelChoice { kernelspec: spec, program, environment: None },
         folder: folder.path().to_path_buf(),
         notebook: Some("/root/x.ipynb".into()),
-        patience,
-        surroundings: Arc::new(Surroundings { variables: variables.into(), home: None }),
+        start_timeout,
+        process_env: Arc::new(ProcessEnv { variables: variables.into(), home: None }),
     };
-    (folder, LocalKernel::new(recipe))
+    (folder, LocalKernel::new(launcher))
 }
 
 async fn failure(kernel: &LocalKernel) -> Error {
@@ -72,7 +72,7 @@ async fn until_gone(process: &str) {
 }
 
 #[tokio::test]
-async fn a_kernel_that_ends_at_once_says_why() {
+async fn a_kernel_that_exits_at_once_reports_its_output() {
     let (folder, kernel) = kernel("echo on the way; echo something is broken >&2; exit 7");
     let error = failure(&kernel).await;
     assert_eq!(error.side, Side::Person);
@@ -84,14 +84,14 @@ async fn a_kernel_that_ends_at_once_says_why() {
 }
 
 #[tokio::test]
-async fn a_missing_ipykernel_is_recognised() {
+async fn a_missing_ipykernel_is_named() {
     let (_folder, kernel) = kernel("echo '/v/bin/python: No module named ipykernel_launcher' >&2; exit 1");
     let error = failure(&kernel).await;
     assert!(error.hint.contains("program -m pip install ipykernel"), "{error}");
 }
 
 #[tokio::test]
-async fn a_kernel_gets_its_surroundings() {
+async fn a_kernel_gets_its_environment() {
     let body = r#"pwd; echo "[$OWN] [$JPY_SESSION_NAME] [$JPY_PARENT_PID]"; ls -l "$1" | cut -c1-10
         grep -c hmac-sha256 "$1"; tr '\0' '\n' < /proc/$$/environ | grep BASH_FUNC; read -r line || echo no input; exit 1"#;
     let (folder, kernel) = kernel(body);
@@ -109,14 +109,14 @@ async fn a_kernel_gets_its_surroundings() {
 }
 
 #[tokio::test]
-async fn a_kernel_that_finds_its_ports_taken_is_started_again_a_few_times() {
+async fn a_kernel_whose_port_is_taken_is_started_again() {
     let (folder, kernel) = kernel("echo started >> starts; echo 'Address already in use' >&2; exit 1");
     failure(&kernel).await;
     assert_eq!(fs::read_to_string(folder.path().join("starts")).unwrap().lines().count(), 3);
 }
 
 #[tokio::test]
-async fn a_kernel_that_does_not_exist_is_an_error() {
+async fn a_missing_program_is_an_error() {
     let (folder, kernel) = kernel("");
     fs::remove_file(folder.path().join("program")).unwrap();
     let error = failure(&kernel).await;
@@ -124,11 +124,11 @@ async fn a_kernel_that_does_not_exist_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_kernel_that_never_answers_is_given_up_and_ended() {
+async fn a_kernel_that_does_not_answer_is_ended() {
     // It has a child that ignores SIGTERM, as real ones may.
     let body = "(trap '' TERM; sleep 1000) & echo $! > child; echo busy; echo $$ > pid; sleep 1000";
-    // Long enough for a shell to write two files.
-    let (folder, kernel) = patient_kernel(body, Duration::from_secs(2));
+    // Time enough for a shell to write two files.
+    let (folder, kernel) = kernel_with_timeout(body, Duration::from_secs(2));
     let starting = tokio::spawn({
         let kernel = kernel.clone();
         async move { failure(&kernel).await }
@@ -143,7 +143,7 @@ async fn a_kernel_that_never_answers_is_given_up_and_ended() {
 }
 
 #[tokio::test]
-async fn a_start_is_cut_short_by_a_shutdown_even_if_the_process_is_stopped() {
+async fn shutdown_cancels_a_start_even_of_a_stopped_process() {
     let (folder, kernel) = kernel("echo $$ > pid; kill -STOP $$");
     let starting = tokio::spawn({
         let kernel = kernel.clone();
@@ -153,16 +153,17 @@ async fn a_start_is_cut_short_by_a_shutdown_even_if_the_process_is_stopped() {
     kernel.shutdown().await.unwrap();
     until_gone(&process).await;
     assert!(starting.await.unwrap().cause.contains("was shut down"));
-    assert!(kernel.is_closed() && failure(&kernel).await.cause.contains("was shut down"));
+    assert!(kernel.is_shut_down());
+    assert!(failure(&kernel).await.cause.contains("was shut down"));
     assert!(matches!(kernel.description().state, KernelState::Dead(_)));
 }
 
 #[tokio::test]
-async fn a_kernel_that_was_never_started_can_be_shut_down_but_not_interrupted() {
+async fn a_kernel_that_never_started_can_be_shut_down_but_not_interrupted() {
     let (_folder, kernel) = kernel("exit 1");
     assert_eq!(kernel.description().state, KernelState::NotStarted);
     assert_eq!(kernel.interrupt().await.unwrap_err().side, Side::Agent);
     kernel.shutdown().await.unwrap();
-    assert!(kernel.is_closed());
+    assert!(kernel.is_shut_down());
     assert!(kernel.restart().await.is_err());
 }

@@ -1,4 +1,4 @@
-//! One notebook file as a document.
+//! One notebook file as a [`Document`].
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -54,8 +54,8 @@ impl FileDocument {
         })
     }
 
-    /// Reads the file if it changed since it was last read. For whoever hears that it did.
-    pub(crate) async fn look(&self) {
+    /// Reads the file again if it has changed, and notifies subscribers.
+    pub(crate) async fn refresh_if_read(&self) {
         let mut known = self.known.lock().await;
         if known.is_some()
             && let Err(error) = self.refresh(&mut known).await

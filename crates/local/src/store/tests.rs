@@ -28,11 +28,11 @@ fn folder() -> (TempDir, PathBuf) {
     (folder, file)
 }
 
-fn store(folder: &TempDir) -> Store {
-    Store::new(Root::new(folder.path().to_path_buf()))
+fn store(folder: &TempDir) -> FileStore {
+    FileStore::new(Root::new(folder.path().to_path_buf()))
 }
 
-async fn open(folder: &TempDir) -> (Store, Arc<FileDocument>) {
+async fn open(folder: &TempDir) -> (FileStore, Arc<FileDocument>) {
     let store = store(folder);
     let document = store.open("x.ipynb", Mode::Connect).await.unwrap();
     (store, document)
@@ -51,7 +51,7 @@ fn on_disk(file: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn edits_of_others_to_other_cells_survive() {
+async fn edits_by_others_to_other_cells_survive() {
     let (folder, file) = folder();
     let (_store, document) = open(&folder).await;
     fs::write(&file, NOTEBOOK.replace("two", "two, by hand")).unwrap();
@@ -81,7 +81,7 @@ async fn an_edit_on_a_stale_view_is_refused_with_the_new_source() {
 }
 
 #[tokio::test]
-async fn all_edits_are_made_or_none() {
+async fn all_edits_are_applied_or_none() {
     let (folder, file) = folder();
     let (_store, document) = open(&folder).await;
     let edits = [set("a", "three"), set("gone", "x")].concat();
@@ -91,7 +91,7 @@ async fn all_edits_are_made_or_none() {
 }
 
 #[tokio::test]
-async fn a_change_within_a_tick_of_the_clock_is_seen() {
+async fn changes_within_the_resolution_of_the_clock_are_noticed() {
     let (folder, file) = folder();
     let (_store, document) = open(&folder).await;
     for count in 100..200 {
@@ -101,7 +101,7 @@ async fn a_change_within_a_tick_of_the_clock_is_seen() {
 }
 
 #[test]
-fn a_file_that_changed_since_it_was_looked_at_is_not_replaced() {
+fn a_file_that_changed_since_it_was_read_is_not_replaced() {
     let (_folder, file) = folder();
     let stamp = Stamp::of(&file).unwrap();
     fs::write(&file, NOTEBOOK.replace("two", "two, by hand")).unwrap();
@@ -111,7 +111,7 @@ fn a_file_that_changed_since_it_was_looked_at_is_not_replaced() {
 }
 
 #[tokio::test]
-async fn what_changes_nothing_writes_nothing() {
+async fn an_edit_without_effect_does_not_write() {
     let (folder, file) = folder();
     let (_store, document) = open(&folder).await;
     document.apply(set("a", "three"), vec![]).await.unwrap();
@@ -121,7 +121,7 @@ async fn what_changes_nothing_writes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn two_programs_lose_nothing_of_each_other_and_no_reader_sees_a_half() {
+async fn two_programs_lose_no_edit_and_no_reader_sees_a_partial_file() {
     const EACH: usize = 25;
     let (folder, file) = folder();
     let is_over = Arc::new(AtomicBool::new(false));
@@ -173,7 +173,7 @@ async fn a_link_stays_a_link_and_is_the_same_document() {
 }
 
 #[tokio::test]
-async fn a_written_file_keeps_its_permissions_and_leaves_nothing_beside_it() {
+async fn writing_keeps_the_permissions_and_leaves_no_temporary_file() {
     let (folder, file) = folder();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
     let (_store, document) = open(&folder).await;
@@ -193,7 +193,7 @@ async fn a_read_only_file_is_not_replaced() {
 }
 
 #[tokio::test]
-async fn a_half_written_file_is_waited_for_and_never_overwritten() {
+async fn a_partially_written_file_is_read_again_and_never_overwritten() {
     let (folder, file) = folder();
     let (_store, document) = open(&folder).await;
     let half = &NOTEBOOK[..NOTEBOOK.len() / 2];
@@ -209,7 +209,7 @@ async fn a_half_written_file_is_waited_for_and_never_overwritten() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_gone_stays_gone() {
+async fn a_deleted_file_is_not_created_again() {
     let (folder, file) = folder();
     let (_store, document) = open(&folder).await;
     fs::remove_file(&file).unwrap();
@@ -219,7 +219,7 @@ async fn a_file_that_is_gone_stays_gone() {
 }
 
 #[tokio::test]
-async fn a_document_does_not_follow_a_link_that_takes_its_place() {
+async fn a_document_does_not_follow_a_link_that_replaces_its_file() {
     let (folder, file) = folder();
     let outside = tempfile::tempdir().unwrap();
     let (_store, document) = open(&folder).await;
@@ -231,7 +231,7 @@ async fn a_document_does_not_follow_a_link_that_takes_its_place() {
 }
 
 #[tokio::test]
-async fn whoever_asks_and_leaves_is_still_served() {
+async fn an_edit_completes_after_its_caller_is_dropped() {
     let (folder, file) = folder();
     let (_store, document) = open(&folder).await;
     let mut left = document.apply(set("a", "three"), vec![]);
@@ -242,7 +242,7 @@ async fn whoever_asks_and_leaves_is_still_served() {
 }
 
 #[tokio::test]
-async fn changes_by_others_are_told_and_our_own_are_not() {
+async fn subscribers_are_notified_only_of_changes_by_others() {
     let (folder, file) = folder();
     let (_store, document) = open(&folder).await;
     let mut changes = document.changes();
@@ -258,7 +258,7 @@ async fn changes_by_others_are_told_and_our_own_are_not() {
 }
 
 #[tokio::test]
-async fn cells_without_ids_in_the_file_keep_those_that_they_were_given() {
+async fn cells_without_ids_in_the_file_keep_their_generated_ids() {
     let (folder, file) = folder();
     let old = NOTEBOOK
         .replace(r#" "id": "a","#, "")
@@ -276,7 +276,7 @@ async fn cells_without_ids_in_the_file_keep_those_that_they_were_given() {
 }
 
 #[tokio::test]
-async fn a_new_notebook_is_made_with_its_folders_and_never_over_another() {
+async fn a_new_notebook_is_created_with_its_folders_and_replaces_none() {
     let (folder, file) = folder();
     let store = store(&folder);
     let document = store.open("new/folder/y.ipynb", Mode::Create).await.unwrap();
@@ -293,7 +293,7 @@ async fn a_new_notebook_is_made_with_its_folders_and_never_over_another() {
 }
 
 #[tokio::test]
-async fn what_is_no_notebook_is_refused_at_once() {
+async fn files_that_are_not_notebooks_are_refused() {
     let (folder, file) = folder();
     let root = file.parent().unwrap();
     fs::create_dir(root.join("folder.ipynb")).unwrap();

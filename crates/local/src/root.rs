@@ -1,4 +1,4 @@
-//! Paths as agents write them, confined to one folder.
+//! Resolves the paths that agents pass, and keeps them inside one folder.
 
 use std::ffi::OsStr;
 use std::io;
@@ -6,57 +6,61 @@ use std::path::{Component, Path, PathBuf};
 
 use workspace::{Error, Side};
 
-/// The folder that nothing leaves.
+/// A folder that no resolved path leaves.
 #[derive(Debug, Clone)]
 pub(crate) struct Root {
-    /// As it was given.
     given: PathBuf,
-    /// Without links.
+    /// Without symbolic links.
     real: PathBuf,
 }
 
 impl Root {
-    /// Takes `folder`; its links are followed now if it exists, else when it does.
     pub(crate) fn new(folder: PathBuf) -> Self {
         let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
         Self { given: folder, real }
     }
 
-    /// The folder, without links.
+    /// The folder, without symbolic links.
     pub(crate) fn real(&self) -> &Path {
         &self.real
     }
 
-    /// The real path of `path`, whose last parts need not exist. Touches the disk.
+    /// The path on disk, without symbolic links. Its last components need not exist. Reads the disk.
     ///
-    /// `path` is taken from the root, also if it begins with `/`, unless it is the absolute path of something
-    /// inside. It fails if it leads out of the root, by `..` or by a link, and if it looks like the absolute path of
-    /// something outside: `/home/x.ipynb` where the root has no folder `home`.
+    /// `path` is relative to the root, even if it begins with `/`, unless it is the absolute path of something
+    /// inside. Fails for a path that leads out of the root, by `..` or by a link, and for one that looks like an
+    /// absolute path to something outside.
+    ///
+    /// Examples for the root `/home/ada/work`, which contains the folder `data`:
+    /// - `data/x.ipynb`, `/data/x.ipynb`, `data\\x.ipynb` and `/home/ada/work/data/x.ipynb` are the same file.
+    /// - `new/y.ipynb` is accepted, although there is no `new`.
+    /// - `/home/ada/z.ipynb` is refused: it is absolute, and the root has no folder `home`.
+    /// - `data/../../z.ipynb` is refused, and so is `link/z.ipynb` if `link` points out of the root.
     pub(crate) fn resolve(&self, path: &str) -> Result<PathBuf, Error> {
         if path.contains('\0') {
-            return Err(refused(path, "it holds a NUL character."));
+            return Err(refused(path, "it contains a NUL character."));
         }
-        let literal = self.place(path);
-        if self.looks_foreign(path, &literal) {
-            return Err(refused(path, "it is not inside."));
+        let literal = self.join(path);
+        if self.looks_absolute(path, &literal) {
+            return Err(refused(path, "it is outside."));
         }
         match real_path(&literal) {
-            // Separators of Windows, unless there is a file whose name holds them.
+            // Windows separators, unless there is a file with backslashes in its name.
             Ok(found) if path.contains('\\') && !found.exists() => {
-                self.confine(path, &self.place(&path.replace('\\', "/")))
+                self.confine(path, &self.join(&path.replace('\\', "/")))
             }
             _ => self.confine(path, &literal),
         }
     }
 
-    /// The path by which agents know `real`, a path below the root: from the root, with `/`.
+    /// The path of `real` as agents see it: relative to the root, with `/`. `None` if it is not UTF-8 or outside.
     pub(crate) fn relative(&self, real: &Path) -> Option<String> {
         let parts: Option<Vec<&str>> =
             real.strip_prefix(&self.real).ok()?.components().map(|part| part.as_os_str().to_str()).collect();
         Some(parts?.join("/"))
     }
 
-    fn place(&self, path: &str) -> PathBuf {
+    fn join(&self, path: &str) -> PathBuf {
         let absolute = Path::new(path);
         for root in [&self.real, &self.given] {
             if root.is_absolute() && absolute.starts_with(root) {
@@ -66,27 +70,28 @@ impl Root {
         self.real.join(path.trim_start_matches('/'))
     }
 
-    fn looks_foreign(&self, path: &str, place: &Path) -> bool {
+    /// Whether an agent most likely means a path outside: `path` begins with a folder that the root does not have.
+    fn looks_absolute(&self, path: &str, joined: &Path) -> bool {
         let Some((first, _)) =
             path.strip_prefix('/').and_then(|rest| rest.trim_start_matches('/').split_once('/'))
         else {
             return false;
         };
-        place.starts_with(&self.real) && Path::new(path) != place && !self.real.join(first).exists()
+        joined.starts_with(&self.real) && Path::new(path) != joined && !self.real.join(first).exists()
     }
 
-    fn confine(&self, path: &str, place: &Path) -> Result<PathBuf, Error> {
-        // A drive or a share of Windows; joining it has left the root already.
-        if !place.starts_with(&self.real) && !place.starts_with(&self.given) {
-            return Err(refused(path, "it is not inside."));
+    fn confine(&self, path: &str, joined: &Path) -> Result<PathBuf, Error> {
+        // Joining a Windows drive or share replaces the root.
+        if !joined.starts_with(&self.real) && !joined.starts_with(&self.given) {
+            return Err(refused(path, "it is outside."));
         }
         let real =
-            real_path(place).map_err(|error| refused(path, &format!("it cannot be followed: {error}.")))?;
+            real_path(joined).map_err(|error| refused(path, &format!("it cannot be followed: {error}.")))?;
         if real.starts_with(&self.real) { Ok(real) } else { Err(refused(path, "it leads out of it.")) }
     }
 }
 
-/// Follows the links of what exists of `path`; the rest must be plain names.
+/// Follows the links in the part of `path` that exists; the rest must be plain names.
 fn real_path(path: &Path) -> io::Result<PathBuf> {
     let mut missing: Vec<&OsStr> = Vec::new();
     let mut existing = path;
@@ -96,7 +101,7 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
                 real.extend(missing.iter().rev());
                 return Ok(real);
             }
-            // A link to nothing is not a name that is free: writing there would make what it points to.
+            // A broken link is not a free name: writing there would create its target.
             Err(error) if error.kind() == io::ErrorKind::NotFound && !existing.is_symlink() => {}
             Err(error) => return Err(error),
         }
@@ -148,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_taken_from_the_root_however_they_are_written() {
+    fn all_spellings_of_a_path_are_relative_to_the_root() {
         let (_folder, root) = folder();
         let absolute = root.real().join("a/x.ipynb");
         for path in [
@@ -169,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_leaves_the_root() {
+    fn paths_out_of_the_root_are_refused() {
         let (_folder, root) = folder();
         for path in [
             "..",
@@ -191,14 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_hold_a_backslash_if_there_is_such_a_file() {
+    fn a_backslash_is_kept_if_a_file_has_it_in_its_name() {
         let (_folder, root) = folder();
         fs::write(root.real().join("a\\y.ipynb"), "").unwrap();
         assert_eq!(root.resolve("a\\y.ipynb").unwrap(), root.real().join("a\\y.ipynb"));
     }
 
     #[test]
-    fn a_root_behind_a_link_takes_absolute_paths_in_both_forms() {
+    fn a_linked_root_accepts_absolute_paths_with_and_without_the_link() {
         let (folder, root) = folder();
         let link = folder.path().join("link");
         symlink(root.real(), &link).unwrap();
@@ -213,7 +218,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_asked_for_stays_inside(parts in prop::collection::vec("a|b|in|out|loop|broken|\\.|\\.\\.|/|new|\\\\|x.ipynb", 0..8)) {
+        fn every_resolved_path_is_inside(parts in prop::collection::vec("a|b|in|out|loop|broken|\\.|\\.\\.|/|new|\\\\|x.ipynb", 0..8)) {
             let (_folder, root) = folder();
             if let Ok(found) = root.resolve(&parts.join("/")) {
                 prop_assert!(found.starts_with(root.real()));

@@ -1,4 +1,4 @@
-//! `kernel.json`, read as tolerantly as `jupyter_client.kernelspec` does.
+//! Reads `kernel.json` as leniently as `jupyter_client.kernelspec`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// An installed kernel.
 #[derive(Debug, Clone)]
-pub(crate) struct Spec {
-    /// The name by which it is asked for, in lower case.
+pub(crate) struct InstalledKernelspec {
+    /// In lower case.
     pub(crate) name: String,
-    /// The folder of its `kernel.json`; empty if it has none.
+    /// The folder of its `kernel.json`; empty if there is none.
     pub(crate) resources: PathBuf,
     pub(crate) argv: Vec<String>,
     pub(crate) display_name: String,
@@ -45,7 +44,7 @@ struct File {
     interrupt_mode: Option<String>,
 }
 
-/// A value of the right type, else nothing: an odd display name is no reason not to start a kernel.
+/// A value of the right type, else nothing: a kernel with a malformed display name can still be started.
 fn lenient<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(
     from: D,
 ) -> Result<Option<T>, D::Error> {
@@ -53,7 +52,7 @@ fn lenient<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(
     Ok(serde_json::from_value(value).ok())
 }
 
-impl Spec {
+impl InstalledKernelspec {
     /// Reads `<resources>/kernel.json`.
     pub(crate) fn read(name: &str, resources: &Path) -> Result<Self, String> {
         let path = resources.join("kernel.json");
@@ -62,7 +61,7 @@ impl Spec {
         let file: File = serde_json::from_slice(text)
             .map_err(|error| format!("{} is not a kernelspec: {error}", path.display()))?;
         if file.argv.is_empty() {
-            return Err(format!("{} starts nothing: its argv is empty", path.display()));
+            return Err(format!("{} has an empty argv", path.display()));
         }
         let env = file.env.unwrap_or_default().into_iter().filter_map(|(key, value)| match value {
             Value::String(text) => Some((key, text)),
@@ -85,25 +84,25 @@ impl Spec {
     }
 }
 
-/// All kernelspecs below `folders`, by name; where two have the same name, that of the earlier folder.
+/// All kernelspecs in `folders`, sorted by name. Of two with the same name, the one in the earlier folder counts.
 ///
-/// What cannot be read is left out with a line in the log, as `jupyter kernelspec list` does.
-pub(crate) fn list(folders: &[PathBuf]) -> Vec<Spec> {
-    let mut specs: BTreeMap<String, Spec> = BTreeMap::new();
+/// Unreadable ones are logged and left out, as by `jupyter kernelspec list`.
+pub(crate) fn list(folders: &[PathBuf]) -> Vec<InstalledKernelspec> {
+    let mut specs: BTreeMap<String, InstalledKernelspec> = BTreeMap::new();
     for folder in folders {
         let Ok(entries) = fs::read_dir(folder.join("kernels")) else { continue };
         let mut names: Vec<_> =
             entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        // So that of two names that differ in case alone always the same is taken.
+        // If two names differ only in case, the same one is chosen every time.
         names.sort();
         for name in names {
             let resources = folder.join("kernels").join(&name);
             if specs.contains_key(&name.to_lowercase()) || !resources.join("kernel.json").is_file() {
                 continue;
             }
-            match Spec::read(&name, &resources) {
+            match InstalledKernelspec::read(&name, &resources) {
                 Ok(spec) => drop(specs.insert(spec.name.clone(), spec)),
-                Err(cause) => tracing::warn!("a kernelspec is left out: {cause}"),
+                Err(cause) => tracing::warn!("ignored a kernelspec: {cause}"),
             }
         }
     }
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_earlier_folder_wins_and_names_have_no_case() {
+    fn the_earlier_folder_wins_and_case_is_ignored() {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         install(one.path(), "IR", r#"{"argv": ["R"], "display_name": "R one", "language": "R"}"#);
         install(other.path(), "ir", r#"{"argv": ["R"], "display_name": "R other"}"#);
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_odd_is_tolerated_and_what_is_broken_left_out() {
+    fn malformed_fields_are_ignored_and_unusable_kernelspecs_left_out() {
         let folder = tempfile::tempdir().unwrap();
         let odd = r#"{"argv": ["k"], "display_name": 3, "language": null, "env": {"A": 1, "B": "b", "C": {}},
                      "interrupt_mode": "MESSAGE", "metadata": [], "new": 1}"#;

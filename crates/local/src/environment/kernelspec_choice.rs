@@ -1,4 +1,4 @@
-//! Which kernel a notebook gets.
+//! Chooses the kernel of a notebook by name, language and project.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,54 +10,52 @@ use workspace::{Error, KernelspecInfo, Side};
 use super::interpreter::{InterpreterInfo, Interpreters};
 use super::managed::Managed;
 use super::project::environments;
-use super::python::Environment;
-use crate::Surroundings;
-use crate::kernelspec::{self, InterruptMode, Spec, is_bare_python, program};
+use super::venv::Environment;
+use crate::ProcessEnv;
+use crate::kernelspec::{self, InstalledKernelspec, InterruptMode, is_bare_python, program};
 
-/// The name under which the environment of our own is asked for.
+/// The kernelspec name of the [managed environment](Managed).
 pub(crate) const MANAGED: &str = "cellbridge-python";
 
-/// The name that nearly every notebook of Python has, wherever it was made.
+/// The name in nearly every Python notebook, whatever machine it is from.
 const GENERIC: &str = "python3";
 
-/// What is asked for.
 #[derive(Clone, Copy)]
-pub(crate) struct Wish<'a> {
+pub(crate) struct KernelspecQuery<'a> {
     /// The notebook's folder.
     pub(crate) folder: &'a Path,
-    /// A kernelspec asked for by name.
+    /// The kernelspec that the agent named.
     pub(crate) name: Option<&'a str>,
-    /// What the notebook says.
+    /// The kernelspec in the notebook's metadata.
     pub(crate) preferred: Option<&'a Kernelspec>,
     pub(crate) progress: Option<&'a mpsc::Sender<String>>,
 }
 
 /// A kernel that can be started.
 #[derive(Debug, Clone)]
-pub(crate) struct Choice {
-    pub(crate) spec: Spec,
-    /// What it runs.
+pub(crate) struct KernelChoice {
+    pub(crate) kernelspec: InstalledKernelspec,
     pub(crate) program: PathBuf,
-    /// The environment in which it runs, where one was chosen.
+    /// The Python environment to activate, if any.
     pub(crate) environment: Option<Environment>,
 }
 
 /// Chooses kernels below one root folder.
-pub(crate) struct Chooser {
+pub(crate) struct KernelspecChooser {
     root: PathBuf,
-    surroundings: Arc<Surroundings>,
+    process_env: Arc<ProcessEnv>,
     managed: Managed,
     interpreters: Interpreters,
 }
 
-impl Chooser {
-    pub(crate) fn new(root: PathBuf, surroundings: Arc<Surroundings>) -> Self {
-        let managed = Managed::new(surroundings.clone());
-        let interpreters = Interpreters::new(surroundings.clone());
-        Self { root, surroundings, managed, interpreters }
+impl KernelspecChooser {
+    pub(crate) fn new(root: PathBuf, process_env: Arc<ProcessEnv>) -> Self {
+        let managed = Managed::new(process_env.clone());
+        let interpreters = Interpreters::new(process_env.clone());
+        Self { root, process_env, managed, interpreters }
     }
 
-    /// Ends what it has under way.
+    /// Stops making the managed environment.
     pub(crate) fn stop(&self) {
         self.managed.stop();
     }
@@ -67,64 +65,71 @@ impl Chooser {
         let project = self.project(folder);
         let mut choices = self.installed(&project).await;
         if let Some(environment) = project.iter().find(|environment| environment.has_kernel()) {
-            choices.retain(|choice| choice.spec.name != GENERIC);
+            choices.retain(|choice| choice.kernelspec.name != GENERIC);
             choices.push(in_environment(environment));
         }
-        let mut list: Vec<KernelspecInfo> = choices.iter().map(Choice::info).collect();
+        let mut list: Vec<KernelspecInfo> = choices.iter().map(KernelChoice::info).collect();
         list.extend(self.managed_info());
         list.sort_by(|one, other| one.name.cmp(&other.name));
         list
     }
 
-    /// Chooses. Makes the environment of our own if there is nothing else.
-    pub(crate) async fn choose(&self, wish: &Wish<'_>) -> Result<Choice, Error> {
-        let wanted = wish.name.or(wish.preferred.map(|preferred| &*preferred.name)).map(str::trim);
+    /// Chooses a kernel; if there is none, makes the managed environment.
+    ///
+    /// Example: a notebook with the kernelspec `my-project` of language Python, from another machine. No kernelspec
+    /// of that name is installed, so its language decides. Then, in this order: the nearest environment of the
+    /// project with ipykernel (`.venv` beside the notebook or above it), the kernelspec `python3`, any other Python
+    /// kernelspec, the Python on `PATH` if it has ipykernel, and the managed environment. The same notebook in
+    /// language R gets the first installed R kernelspec, or an error that lists what is installed.
+    pub(crate) async fn choose(&self, query: &KernelspecQuery<'_>) -> Result<KernelChoice, Error> {
+        let wanted = query.name.or(query.preferred.map(|preferred| &*preferred.name)).map(str::trim);
         let wanted = wanted.filter(|name| !name.is_empty());
         if wanted.is_some_and(|name| name.eq_ignore_ascii_case(MANAGED)) {
-            return self.make(wish).await;
+            return self.make(query).await;
         }
-        let project = self.project(wish.folder);
+        let project = self.project(query.folder);
         let installed = self.installed(&project).await;
         if let Some(name) = wanted.filter(|name| !name.eq_ignore_ascii_case(GENERIC)) {
-            let by_name = |choice: &&Choice| choice.spec.name.eq_ignore_ascii_case(name);
+            let by_name = |choice: &&KernelChoice| choice.kernelspec.name.eq_ignore_ascii_case(name);
             if let Some(choice) = installed.iter().find(by_name) {
                 return Ok(choice.clone());
             }
-            let language = wish.preferred.filter(|_| wish.name.is_none()).map(language_of);
+            let language = query.preferred.filter(|_| query.name.is_none()).map(language_of);
             match language.flatten() {
                 Some(language) if language == "python" => {}
                 language => {
-                    let same = |choice: &&Choice| Some(&choice.spec.language) == language.as_ref();
+                    let same =
+                        |choice: &&KernelChoice| Some(&choice.kernelspec.language) == language.as_ref();
                     let other = installed.iter().find(same).cloned();
-                    return other.ok_or_else(|| self.unknown(name, language.as_deref(), wish, &installed));
+                    return other.ok_or_else(|| self.unknown(name, language.as_deref(), query, &installed));
                 }
             }
         }
-        self.choose_python(wish, &project, &installed).await
+        self.choose_python(query, &project, &installed).await
     }
 
-    /// The project's environment, an installed kernelspec, the Python on `PATH`, or one made for the purpose.
     async fn choose_python(
         &self,
-        wish: &Wish<'_>,
+        query: &KernelspecQuery<'_>,
         project: &[Environment],
-        installed: &[Choice],
-    ) -> Result<Choice, Error> {
+        installed: &[KernelChoice],
+    ) -> Result<KernelChoice, Error> {
         for environment in project {
             if environment.has_kernel() || self.inherits_kernel(environment).await {
                 return Ok(in_environment(environment));
             }
         }
-        let generic = installed.iter().find(|choice| choice.spec.name == GENERIC);
-        let choice = generic.or_else(|| installed.iter().find(|choice| choice.spec.language == "python"));
+        let generic = installed.iter().find(|choice| choice.kernelspec.name == GENERIC);
+        let choice =
+            generic.or_else(|| installed.iter().find(|choice| choice.kernelspec.language == "python"));
         let choice = match choice {
             Some(choice) => choice.clone(),
             None => match self.system().await {
                 Some(python) if python.has_kernel => python_at(&python.executable),
-                _ => self.make(wish).await?,
+                _ => self.make(query).await?,
             },
         };
-        if let (Some(environment), Some(progress)) = (project.first(), wish.progress) {
+        if let (Some(environment), Some(progress)) = (project.first(), query.progress) {
             let _ = progress.try_send(format!(
                 "{} has no ipykernel, so the notebook runs in {}; to use it, install ipykernel there",
                 environment.prefix.display(),
@@ -139,19 +144,23 @@ impl Chooser {
             && self.interpreters.info(&environment.interpreter).await.is_some_and(|info| info.has_kernel)
     }
 
-    async fn make(&self, wish: &Wish<'_>) -> Result<Choice, Error> {
-        Ok(in_environment(&self.managed.make(wish.progress).await?))
+    async fn make(&self, query: &KernelspecQuery<'_>) -> Result<KernelChoice, Error> {
+        Ok(in_environment(&self.managed.make(query.progress).await?))
     }
 
     /// The kernelspecs that are installed and whose program exists.
-    async fn installed(&self, project: &[Environment]) -> Vec<Choice> {
+    async fn installed(&self, project: &[Environment]) -> Vec<KernelChoice> {
         let prefixes: Vec<PathBuf> = project.iter().map(|environment| environment.prefix.clone()).collect();
-        let folders = kernelspec::data_folders(&self.surroundings, &prefixes);
+        let folders = kernelspec::data_folders(&self.process_env, &prefixes);
         let specs = tokio::task::spawn_blocking(move || kernelspec::list(&folders)).await.unwrap_or_default();
         let mut choices = Vec::new();
         for spec in specs {
-            let Some(program) = program(&spec, &self.surroundings) else {
-                tracing::debug!("kernelspec {} runs {:?}, which is not there", spec.name, spec.argv.first());
+            let Some(program) = program(&spec, &self.process_env) else {
+                tracing::debug!(
+                    "kernelspec {} runs {:?}, which does not exist",
+                    spec.name,
+                    spec.argv.first()
+                );
                 continue;
             };
             let own = spec.resources.ancestors().nth(4).and_then(Environment::at);
@@ -163,13 +172,13 @@ impl Chooser {
                 );
                 continue;
             }
-            choices.push(Choice { spec, program, environment: own });
+            choices.push(KernelChoice { kernelspec: spec, program, environment: own });
         }
         choices
     }
 
-    /// Whether a kernelspec takes whatever Python is on `PATH`, and that one has no ipykernel.
-    async fn lacks_kernel(&self, spec: &Spec) -> bool {
+    /// Whether a kernelspec needs ipykernel in the Python on `PATH`, which has none.
+    async fn lacks_kernel(&self, spec: &InstalledKernelspec) -> bool {
         let takes_any = spec.argv.first().is_some_and(|name| is_bare_python(name));
         let needs_kernel = spec.argv.iter().any(|argument| argument.starts_with("ipykernel"));
         takes_any && needs_kernel && !self.system().await.is_some_and(|python| python.has_kernel)
@@ -177,12 +186,13 @@ impl Chooser {
 
     /// The Python on `PATH`.
     async fn system(&self) -> Option<InterpreterInfo> {
-        let path = self.surroundings.program("python3").or_else(|| self.surroundings.program("python"))?;
+        let path =
+            self.process_env.find_program("python3").or_else(|| self.process_env.find_program("python"))?;
         self.interpreters.info(&path).await
     }
 
     fn project(&self, folder: &Path) -> Vec<Environment> {
-        environments(folder, &self.root, &self.surroundings)
+        environments(folder, &self.root, &self.process_env)
     }
 
     fn managed_info(&self) -> Option<KernelspecInfo> {
@@ -198,43 +208,48 @@ impl Chooser {
         })
     }
 
-    fn unknown(&self, name: &str, language: Option<&str>, wish: &Wish<'_>, installed: &[Choice]) -> Error {
-        let who = if wish.name.is_some() { "" } else { ", for which the notebook asks," };
+    fn unknown(
+        &self,
+        name: &str,
+        language: Option<&str>,
+        query: &KernelspecQuery<'_>,
+        installed: &[KernelChoice],
+    ) -> Error {
+        let origin = if query.name.is_some() { "" } else { ", named in the notebook," };
         let language = language.map(|language| format!(" (language {language})")).unwrap_or_default();
-        let mut names: Vec<&str> = installed.iter().map(|choice| &*choice.spec.name).collect();
+        let mut names: Vec<&str> = installed.iter().map(|choice| &*choice.kernelspec.name).collect();
         names.extend(self.managed.folder().map(|_| MANAGED));
         Error::new(
             Side::Agent,
-            format!("the kernel {name:?}{language}{who} is not installed."),
+            format!("the kernel {name:?}{language}{origin} is not installed."),
             format!(
-                "Installed: {}. Pass one as `kernel_name` to use_notebook, or install {name:?} \
-                 (`jupyter kernelspec list` has to show it).",
+                "Installed: {}. Pass one as `kernel_name` to use_notebook, or install {name:?} so that \
+                 `jupyter kernelspec list` shows it.",
                 if names.is_empty() { "none".to_owned() } else { names.join(", ") }
             ),
         )
     }
 }
 
-impl Choice {
-    /// What agents are told of it.
+impl KernelChoice {
     pub(crate) fn info(&self) -> KernelspecInfo {
         KernelspecInfo {
-            name: self.spec.name.clone(),
-            display_name: self.spec.display_name.clone(),
-            language: self.spec.language.clone(),
+            name: self.kernelspec.name.clone(),
+            display_name: self.kernelspec.display_name.clone(),
+            language: self.kernelspec.language.clone(),
             environment: self.program.display().to_string(),
         }
     }
 }
 
-fn in_environment(environment: &Environment) -> Choice {
-    Choice { environment: Some(environment.clone()), ..python_at(&environment.interpreter) }
+fn in_environment(environment: &Environment) -> KernelChoice {
+    KernelChoice { environment: Some(environment.clone()), ..python_at(&environment.interpreter) }
 }
 
-/// What ipykernel installs as kernelspec, for one interpreter. The name is that which other programs know.
-fn python_at(interpreter: &Path) -> Choice {
+/// The kernelspec that ipykernel installs, for one interpreter.
+fn python_at(interpreter: &Path) -> KernelChoice {
     let argv = ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}"].map(str::to_owned);
-    let spec = Spec {
+    let spec = InstalledKernelspec {
         name: GENERIC.to_owned(),
         resources: PathBuf::new(),
         argv: argv.to_vec(),
@@ -243,15 +258,14 @@ fn python_at(interpreter: &Path) -> Choice {
         env: std::collections::BTreeMap::new(),
         interrupt_mode: InterruptMode::Signal,
     };
-    Choice { spec, program: interpreter.to_path_buf(), environment: None }
+    KernelChoice { kernelspec: spec, program: interpreter.to_path_buf(), environment: None }
 }
 
-/// The language a notebook wants, in lower case. Notebooks of Python often name an environment that exists on one
-/// machine alone, and no language.
+/// The language of a notebook, in lower case. Python notebooks often name an environment that exists on one machine
+/// only, and no language.
 fn language_of(preferred: &Kernelspec) -> Option<String> {
-    let said =
-        preferred.language.as_ref().filter(|language| !language.is_empty()).map(|said| said.to_lowercase());
-    said.or_else(|| {
+    let stated = preferred.language.as_ref().filter(|language| !language.is_empty());
+    stated.map(|language| language.to_lowercase()).or_else(|| {
         let texts = [Some(&preferred.name), preferred.display_name.as_ref()];
         let hints = texts.into_iter().flatten().map(|text| text.to_lowercase());
         let is_python =
@@ -259,3 +273,7 @@ fn language_of(preferred: &Kernelspec) -> Option<String> {
         hints.into_iter().any(|text| is_python(&text)).then(|| "python".to_owned())
     })
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A Python environment: a folder with an interpreter and packages of its own.
+/// A folder with its own interpreter and packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Environment {
-    /// The folder, Python's `sys.prefix`.
+    /// Python's `sys.prefix`.
     pub(crate) prefix: PathBuf,
     pub(crate) interpreter: PathBuf,
 }
@@ -20,17 +20,17 @@ impl Environment {
         Some(Self { prefix: prefix.to_path_buf(), interpreter: interpreter_in(prefix)? })
     }
 
-    /// Whether it is one of `venv`'s kind, whose activation is nothing but two variables.
+    /// Whether it was made by `venv`, `virtualenv` or uv, not by conda.
     pub(crate) fn is_venv(&self) -> bool {
         self.prefix.join("pyvenv.cfg").is_file()
     }
 
-    /// Whether a notebook can run in it. Looks at files only: starting Python would take a hundred times as long.
+    /// Whether ipykernel is installed in it. Reads files only: starting Python would take a hundred times as long.
     pub(crate) fn has_kernel(&self) -> bool {
         site_packages(&self.prefix).any(|folder| folder.join("ipykernel/__init__.py").is_file())
     }
 
-    /// Whether it also sees the packages of the Python that it was made from.
+    /// Whether it also uses the packages of the Python that it was made from.
     pub(crate) fn sees_system(&self) -> bool {
         let settings = fs::read_to_string(self.prefix.join("pyvenv.cfg")).unwrap_or_default();
         settings.lines().filter_map(|line| line.split_once('=')).any(|(key, value)| {
@@ -43,7 +43,7 @@ impl Environment {
 pub(crate) fn interpreter_in(prefix: &Path) -> Option<PathBuf> {
     let names: &[&str] =
         if cfg!(windows) { &["Scripts/python.exe", "python.exe"] } else { &["bin/python", "bin/python3"] };
-    // `is_file` follows links: a virtual environment whose Python was removed is none.
+    // `is_file` follows links, so an environment whose Python was removed has no interpreter.
     names.iter().map(|name| prefix.join(name)).find(|path| path.is_file())
 }
 
@@ -62,7 +62,7 @@ pub(super) mod tests {
     use super::*;
     use crate::tests::script;
 
-    /// Makes what looks like a virtual environment.
+    /// Creates the files of a virtual environment.
     pub(in crate::environment) fn venv(prefix: &Path, has_kernel: bool) -> Environment {
         script(&prefix.join("bin/python"), "exit 1");
         fs::write(prefix.join("pyvenv.cfg"), "home = /usr/bin\ninclude-system-site-packages = false\n")
@@ -76,7 +76,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_environment_is_known_by_its_files() {
+    fn an_environment_is_recognised_by_its_files() {
         let folder = tempfile::tempdir().unwrap();
         assert!(venv(&folder.path().join("with"), true).has_kernel());
         let without = venv(&folder.path().join("without"), false);
@@ -87,7 +87,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_environment_whose_python_is_gone_is_none() {
+    fn an_environment_without_its_python_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let environment = venv(folder.path(), true);
         fs::remove_file(&environment.interpreter).unwrap();

@@ -1,20 +1,21 @@
-//! What a process inherits, handed in by whoever may read it: this crate never looks at its own.
+//! The environment of a process: its variables and the home folder. The caller passes it in; this crate never reads
+//! its own.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// The environment variables and the home folder that kernels and searches see.
+/// The environment variables and the home folder that kernels get and searches use.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
-    /// The environment variables. Kernels get all of them.
+pub struct ProcessEnv {
+    /// Kernels get all of them.
     pub variables: BTreeMap<OsString, OsString>,
-    /// The person's home folder.
     pub home: Option<PathBuf>,
 }
 
-impl Surroundings {
-    /// The value of a variable. `None` if it is unset or empty, as everything that reads these variables has it.
+impl ProcessEnv {
+    /// The value of a variable. `None` if it is unset or empty: the programs that define these variables do not
+    /// distinguish the two.
     pub(crate) fn get(&self, name: &str) -> Option<&OsStr> {
         let found = if cfg!(windows) {
             self.variables.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
@@ -24,31 +25,30 @@ impl Surroundings {
         found.map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
-    /// The value of a variable as a path.
     pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(PathBuf::from)
     }
 
-    /// The folders of a variable in the form of `PATH`.
+    /// The folders in a variable of the same form as `PATH`.
     pub(crate) fn paths(&self, name: &str) -> Vec<PathBuf> {
         self.get(name).map(|value| split_paths(value).collect()).unwrap_or_default()
     }
 
-    /// Whether a variable says yes, by Jupyter's rule: anything but `no`, `n`, `false`, `off`, `0` and `0.0`.
+    /// Whether a variable is true, by Jupyter's rule: anything but `no`, `n`, `false`, `off`, `0` and `0.0`.
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         let value = self.get(name)?.to_string_lossy().to_ascii_lowercase();
         Some(!["no", "n", "false", "off", "0", "0.0"].contains(&value.as_str()))
     }
 
-    /// The first executable of that name on `PATH`.
-    pub(crate) fn program(&self, name: &str) -> Option<PathBuf> {
-        // Never relative to where we happen to run: with `.` on PATH, what lies in a notebook's folder would run.
+    /// The first executable with that name on `PATH`.
+    pub(crate) fn find_program(&self, name: &str) -> Option<PathBuf> {
+        // Relative folders are ignored: with `.` on PATH, a program from a notebook's folder would run.
         let mut folders = self.paths("PATH").into_iter().filter(|folder| folder.is_absolute());
         folders.find_map(|folder| which::which_in(name, Some(&folder), Path::new("/")).ok())
     }
 
-    /// Where Jupyter keeps a person's data files (`jupyter_core.paths.jupyter_data_dir`).
-    pub(crate) fn jupyter_data(&self) -> Option<PathBuf> {
+    /// The user's data folder of Jupyter (`jupyter_core.paths.jupyter_data_dir`).
+    pub(crate) fn jupyter_data_dir(&self) -> Option<PathBuf> {
         if let Some(folder) = self.path("JUPYTER_DATA_DIR") {
             return Some(folder);
         }
@@ -58,40 +58,38 @@ impl Surroundings {
         if cfg!(windows) {
             return self.path("APPDATA").map(|folder| folder.join("jupyter"));
         }
-        Some(self.xdg_data()?.join("jupyter"))
+        Some(self.xdg_data_dir()?.join("jupyter"))
     }
 
-    /// Where connection files lie (`jupyter_core.paths.jupyter_runtime_dir`).
-    pub(crate) fn jupyter_runtime(&self) -> Option<PathBuf> {
-        self.path("JUPYTER_RUNTIME_DIR").or_else(|| Some(self.jupyter_data()?.join("runtime")))
+    /// The folder for connection files (`jupyter_core.paths.jupyter_runtime_dir`).
+    pub(crate) fn jupyter_runtime_dir(&self) -> Option<PathBuf> {
+        self.path("JUPYTER_RUNTIME_DIR").or_else(|| Some(self.jupyter_data_dir()?.join("runtime")))
     }
 
-    /// The folder for this program's own data.
-    pub(crate) fn own_data(&self) -> Option<PathBuf> {
+    /// The folder for the data of this program.
+    pub(crate) fn own_data_dir(&self) -> Option<PathBuf> {
         let data = if cfg!(target_os = "macos") {
             self.home.as_ref()?.join("Library/Application Support")
         } else if cfg!(windows) {
             self.path("LOCALAPPDATA")?
         } else {
-            self.xdg_data()?
+            self.xdg_data_dir()?
         };
         Some(data.join("cellbridge"))
     }
 
-    /// The folder for temporary files.
-    pub(crate) fn temporary(&self) -> PathBuf {
+    pub(crate) fn temp_dir(&self) -> PathBuf {
         let named = if cfg!(windows) { self.path("TEMP") } else { self.path("TMPDIR") };
         named.filter(|folder| folder.is_absolute()).unwrap_or_else(|| PathBuf::from("/tmp"))
     }
 
-    fn xdg_data(&self) -> Option<PathBuf> {
-        // The XDG specification wants relative paths ignored.
+    fn xdg_data_dir(&self) -> Option<PathBuf> {
+        // The XDG specification says to ignore relative paths.
         let named = self.path("XDG_DATA_HOME").filter(|folder| folder.is_absolute());
         named.or_else(|| Some(self.home.as_ref()?.join(".local/share")))
     }
 }
 
-/// Splits a value in the form of `PATH`.
 #[cfg(unix)]
 fn split_paths(value: &OsStr) -> impl Iterator<Item = PathBuf> {
     use std::os::unix::ffi::OsStrExt as _;
@@ -99,7 +97,6 @@ fn split_paths(value: &OsStr) -> impl Iterator<Item = PathBuf> {
     folders.map(|folder| PathBuf::from(OsStr::from_bytes(folder)))
 }
 
-/// Splits a value in the form of `PATH`.
 #[cfg(not(unix))]
 fn split_paths(value: &OsStr) -> impl Iterator<Item = PathBuf> {
     let value = value.to_string_lossy().into_owned();
@@ -108,8 +105,8 @@ fn split_paths(value: &OsStr) -> impl Iterator<Item = PathBuf> {
     folders.into_iter()
 }
 
-/// Puts `folder` before the others of a value in the form of `PATH`.
-pub(crate) fn before(folder: &Path, others: Option<&OsStr>) -> OsString {
+/// Puts `folder` before the others in a value of the same form as `PATH`.
+pub(crate) fn prepend_path(folder: &Path, others: Option<&OsStr>) -> OsString {
     let mut all = folder.as_os_str().to_owned();
     if let Some(others) = others {
         all.push(if cfg!(windows) { ";" } else { ":" });
@@ -122,22 +119,21 @@ pub(crate) fn before(folder: &Path, others: Option<&OsStr>) -> OsString {
 pub(crate) mod tests {
     use super::*;
 
-    /// Surroundings with these variables and no home.
-    pub(crate) fn with(variables: &[(&str, &str)]) -> Surroundings {
+    pub(crate) fn with(variables: &[(&str, &str)]) -> ProcessEnv {
         let variables = variables.iter().map(|(key, value)| (key.into(), value.into())).collect();
-        Surroundings { variables, home: None }
+        ProcessEnv { variables, home: None }
     }
 
     #[test]
     fn an_empty_variable_counts_as_unset() {
-        let surroundings = with(&[("JUPYTER_DATA_DIR", ""), ("XDG_DATA_HOME", "/data")]);
-        assert_eq!(surroundings.get("JUPYTER_DATA_DIR"), None);
+        let process_env = with(&[("JUPYTER_DATA_DIR", ""), ("XDG_DATA_HOME", "/data")]);
+        assert_eq!(process_env.get("JUPYTER_DATA_DIR"), None);
         #[cfg(target_os = "linux")]
-        assert_eq!(surroundings.jupyter_data(), Some("/data/jupyter".into()));
+        assert_eq!(process_env.jupyter_data_dir(), Some("/data/jupyter".into()));
     }
 
     #[test]
-    fn flags_follow_the_rule_of_jupyter() {
+    fn flags_follow_jupyters_rule() {
         for (value, expected) in [("1", true), ("yes", true), ("0", false), ("False", false), ("off", false)]
         {
             assert_eq!(with(&[("F", value)]).flag("F"), Some(expected), "{value}");
@@ -147,15 +143,15 @@ pub(crate) mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn programs_are_found_on_the_given_path_alone() {
+    fn programs_are_found_only_on_absolute_folders_of_path() {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         crate::tests::script(&other.path().join("tool"), "exit 0");
-        let path = before(one.path(), Some(other.path().as_os_str()));
-        let mut surroundings = Surroundings::default();
-        assert_eq!(surroundings.program("tool"), None);
-        surroundings.variables.insert("PATH".into(), path);
-        assert_eq!(surroundings.program("tool"), Some(other.path().join("tool")));
-        surroundings.variables.insert("PATH".into(), ".".into());
-        assert_eq!(surroundings.program("tool"), None);
+        let path = prepend_path(one.path(), Some(other.path().as_os_str()));
+        let mut process_env = ProcessEnv::default();
+        assert_eq!(process_env.find_program("tool"), None);
+        process_env.variables.insert("PATH".into(), path);
+        assert_eq!(process_env.find_program("tool"), Some(other.path().join("tool")));
+        process_env.variables.insert("PATH".into(), ".".into());
+        assert_eq!(process_env.find_program("tool"), None);
     }
 }

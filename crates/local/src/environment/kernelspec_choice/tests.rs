@@ -9,10 +9,9 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use workspace::Error;
 
-use super::choose::MANAGED;
-use super::python::tests::venv;
-use super::{Choice, Chooser, Wish};
-use crate::Surroundings;
+use super::*;
+use crate::ProcessEnv;
+use crate::environment::venv::tests::venv;
 use crate::tests::script;
 
 /// A machine with nothing on it but a root folder, a home and an empty `PATH`.
@@ -41,33 +40,41 @@ impl Machine {
         fs::write(resources.join("kernel.json"), text).unwrap();
     }
 
-    /// A Python on `PATH` that answers as told.
+    /// A Python on `PATH` with or without ipykernel.
     fn python(&self, has_kernel: u8) {
         script(&self.at("bin/python3"), &format!("echo '3.12 {has_kernel}'; echo /opt/python"));
     }
 
-    fn chooser(&self) -> Chooser {
+    fn chooser(&self) -> KernelspecChooser {
         let variables: [(&str, PathBuf); 3] = [
             ("PATH", self.at("bin")),
             ("JUPYTER_PATH", self.at("jupyter")),
             ("XDG_DATA_HOME", self.at("home/data")),
         ];
         let variables = variables.map(|(name, value)| (name.into(), value.into())).into();
-        Chooser::new(self.at("root"), Arc::new(Surroundings { variables, home: Some(self.at("home")) }))
+        KernelspecChooser::new(
+            self.at("root"),
+            Arc::new(ProcessEnv { variables, home: Some(self.at("home")) }),
+        )
     }
 
     async fn choose(
         &self,
         name: Option<&str>,
         preferred: Option<(&str, Option<&str>)>,
-    ) -> Result<Choice, Error> {
+    ) -> Result<KernelChoice, Error> {
         let preferred = preferred.map(|(name, language)| Kernelspec {
             name: name.to_owned(),
             display_name: None,
             language: language.map(str::to_owned),
         });
-        let wish = Wish { folder: &self.at("root/sub"), name, preferred: preferred.as_ref(), progress: None };
-        self.chooser().choose(&wish).await
+        let query = KernelspecQuery {
+            folder: &self.at("root/sub"),
+            name,
+            preferred: preferred.as_ref(),
+            progress: None,
+        };
+        self.chooser().choose(&query).await
     }
 
     async fn program(&self, name: Option<&str>, preferred: Option<(&str, Option<&str>)>) -> PathBuf {
@@ -78,7 +85,7 @@ impl Machine {
 const PYTHON3: Option<(&str, Option<&str>)> = Some(("python3", Some("python")));
 
 #[tokio::test]
-async fn the_kernel_that_the_notebook_names_comes_first() {
+async fn the_kernel_named_in_the_notebook_comes_first() {
     let machine = Machine::new();
     script(&machine.at("bin/r"), "");
     machine.install("ir", "r", "R");
@@ -88,7 +95,7 @@ async fn the_kernel_that_the_notebook_names_comes_first() {
 }
 
 #[tokio::test]
-async fn python_is_that_of_the_project_then_an_installed_one_then_that_on_path() {
+async fn the_projects_python_comes_before_installed_ones_and_the_one_on_path() {
     let machine = Machine::new();
     machine.python(1);
     assert_eq!(machine.program(None, None).await, Path::new("/opt/python"));
@@ -101,14 +108,14 @@ async fn python_is_that_of_the_project_then_an_installed_one_then_that_on_path()
     venv(&machine.at("root/.venv"), false);
     assert_eq!(machine.program(None, None).await, machine.at("bin/generic"));
     venv(&machine.at("root/.venv"), true);
-    for wish in [None, PYTHON3] {
-        assert_eq!(machine.program(None, wish).await, machine.at("root/.venv/bin/python"));
+    for query in [None, PYTHON3] {
+        assert_eq!(machine.program(None, query).await, machine.at("root/.venv/bin/python"));
     }
     assert_eq!(machine.program(Some("python3"), None).await, machine.at("root/.venv/bin/python"));
 }
 
 #[tokio::test]
-async fn a_kernel_that_is_not_there_gives_way_to_one_of_its_language() {
+async fn a_missing_kernel_is_replaced_by_one_of_its_language() {
     let machine = Machine::new();
     script(&machine.at("bin/r"), "");
     machine.install("r-4.3", "r", "R");
@@ -121,7 +128,7 @@ async fn a_kernel_that_is_not_there_gives_way_to_one_of_its_language() {
 }
 
 #[tokio::test]
-async fn a_language_that_is_not_there_is_an_error_that_lists_what_is() {
+async fn a_missing_language_is_an_error_that_lists_what_is_installed() {
     let machine = Machine::new();
     venv(&machine.at("root/.venv"), true);
     script(&machine.at("bin/bash"), "");
@@ -180,32 +187,32 @@ fn calls(machine: &Machine) -> String {
 }
 
 #[tokio::test]
-async fn where_there_is_nothing_an_environment_is_made_once_for_all_who_wait() {
+async fn concurrent_callers_share_one_new_environment() {
     let machine = Machine::new();
     uv(&machine);
-    // One for each program.
+    // Two choosers stand for two programs.
     let (one, other) = (machine.chooser(), machine.chooser());
     let (progress, mut lines) = mpsc::channel(20);
     let folder = machine.at("root");
-    let wish = Wish { folder: &folder, name: None, preferred: None, progress: Some(&progress) };
-    let (a, b, c) = tokio::join!(one.choose(&wish), one.choose(&wish), other.choose(&wish));
+    let query = KernelspecQuery { folder: &folder, name: None, preferred: None, progress: Some(&progress) };
+    let (a, b, c) = tokio::join!(one.choose(&query), one.choose(&query), other.choose(&query));
     for choice in [a, b, c] {
         assert_eq!(choice.unwrap().program, machine.at("home/data/cellbridge/python/bin/python"));
     }
     assert_eq!(calls(&machine), "venv pip ");
     lines.close();
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     while let Some(line) = lines.recv().await {
-        told.push(line);
+        received.push(line);
     }
-    assert!(told.contains(&"Downloading ipykernel-7.4.0".to_owned()), "{told:?}");
-    // From then on it is there, also by name and for those that ask for it in the notebook.
+    assert!(received.contains(&"Downloading ipykernel-7.4.0".to_owned()), "{received:?}");
+    // Later choices use it, with or without its name.
     assert_eq!(machine.program(Some(MANAGED), None).await, machine.program(None, None).await);
     assert_eq!(calls(&machine), "venv pip ");
 }
 
 #[tokio::test]
-async fn an_environment_that_was_not_finished_is_made_again() {
+async fn an_unfinished_environment_is_made_again() {
     let machine = Machine::new();
     uv(&machine);
     fs::write(machine.at("broken"), "").unwrap();
@@ -219,23 +226,23 @@ async fn an_environment_that_was_not_finished_is_made_again() {
 }
 
 #[tokio::test]
-async fn making_an_environment_goes_on_when_nobody_waits() {
+async fn making_an_environment_goes_on_without_its_caller() {
     let machine = Machine::new();
     uv(&machine);
     let chooser = machine.chooser();
     let folder = machine.at("root");
-    let wish = Wish { folder: &folder, name: Some(MANAGED), preferred: None, progress: None };
+    let query = KernelspecQuery { folder: &folder, name: Some(MANAGED), preferred: None, progress: None };
     tokio::select! {
         biased;
-        _ = chooser.choose(&wish) => unreachable!("it takes a process or two"),
+        _ = chooser.choose(&query) => unreachable!("it takes a process or two"),
         () = tokio::task::yield_now() => {}
     }
-    chooser.choose(&wish).await.unwrap();
+    chooser.choose(&query).await.unwrap();
     assert_eq!(calls(&machine), "venv pip ");
 }
 
 #[tokio::test]
-async fn without_any_python_the_error_says_what_to_install() {
+async fn without_python_the_error_says_what_to_install() {
     let machine = Machine::new();
     let error = machine.choose(None, None).await.unwrap_err();
     assert!(error.cause.contains("no Python") && error.hint.contains("Install Python"), "{error}");
@@ -248,8 +255,8 @@ async fn without_any_python_the_error_says_what_to_install() {
 }
 
 /// A Python on `PATH` that counts its starts. It has ipykernel while its folder `packages` does, and names the files
-/// on which that depends as the real one does.
-fn counting_python(machine: &Machine) -> Chooser {
+/// that decide this as the real one does.
+fn counting_python(machine: &Machine) -> KernelspecChooser {
     let folder = machine.folder.path().display();
     script(
         &machine.at("bin/python3"),
@@ -261,13 +268,13 @@ fn counting_python(machine: &Machine) -> Chooser {
     fs::create_dir_all(machine.at("packages")).unwrap();
     uv(machine);
     fs::write(machine.at("starts"), "").unwrap();
-    machine.rest();
+    machine.age_files();
     machine.chooser()
 }
 
 impl Machine {
-    /// Makes all that an answer of Python depends on look as if it had not changed for an hour.
-    fn rest(&self) {
+    /// Sets the modification times back by an hour.
+    fn age_files(&self) {
         let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
         for path in ["packages/ipykernel", "packages", "bin/python3"] {
             if let Ok(file) = fs::File::open(self.at(path)) {
@@ -280,10 +287,10 @@ impl Machine {
         fs::read_to_string(self.at("starts")).unwrap().lines().count()
     }
 
-    async fn program_of(&self, chooser: &Chooser) -> PathBuf {
+    async fn program_of(&self, chooser: &KernelspecChooser) -> PathBuf {
         let folder = self.at("root");
-        let wish = Wish { folder: &folder, name: None, preferred: None, progress: None };
-        chooser.choose(&wish).await.unwrap().program
+        let query = KernelspecQuery { folder: &folder, name: None, preferred: None, progress: None };
+        chooser.choose(&query).await.unwrap().program
     }
 }
 
@@ -306,21 +313,21 @@ async fn installing_and_removing_ipykernel_is_noticed() {
     assert_eq!(machine.program_of(&chooser).await, managed);
     fs::create_dir(machine.at("packages/ipykernel")).unwrap();
     assert_eq!(machine.program_of(&chooser).await, own);
-    machine.rest();
+    machine.age_files();
     assert_eq!(machine.program_of(&chooser).await, own);
     fs::remove_dir(machine.at("packages/ipykernel")).unwrap();
     assert_eq!(machine.program_of(&chooser).await, managed);
 }
 
 #[tokio::test]
-async fn an_environment_that_inherits_its_packages_is_asked_once() {
+async fn an_environment_that_inherits_packages_is_started_once() {
     let machine = Machine::new();
     let chooser = counting_python(&machine);
     let inheriting = venv(&machine.at("root/.venv"), false);
     fs::write(inheriting.prefix.join("pyvenv.cfg"), "include-system-site-packages = true").unwrap();
     fs::create_dir(machine.at("packages/ipykernel")).unwrap();
     fs::copy(machine.at("bin/python3"), &inheriting.interpreter).unwrap();
-    machine.rest();
+    machine.age_files();
     let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
     fs::File::open(&inheriting.interpreter).unwrap().set_modified(earlier).unwrap();
     for _ in 0..3 {

@@ -1,25 +1,25 @@
-//! What a process prints, emptied for ever and remembered for a message.
+//! Reads what a process prints, so that it never blocks on a full pipe, and keeps the end for error messages.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Child;
 use tokio::task::JoinSet;
 
-/// How much of what was printed is remembered, in bytes.
-const MEMORY: usize = 8 * 1024;
+const TAIL_BYTES: usize = 8 * 1024;
 
-/// Empties the standard output and error of one process until it is dropped.
-pub(crate) struct Capture {
+/// Reads the standard output and error of one process until it is dropped.
+pub(crate) struct OutputCapture {
     tail: Arc<Mutex<VecDeque<u8>>>,
     readers: JoinSet<()>,
 }
 
-impl Capture {
-    /// Takes both streams of `child`. Every line goes to `on_line` as well.
-    pub(crate) fn of(child: &mut Child, on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
+impl OutputCapture {
+    /// Takes both streams of `child`. Also passes every line to `on_line`.
+    pub(crate) fn start(child: &mut Child, on_line: impl Fn(&str) + Send + Sync + 'static) -> Self {
         let (tail, on_line) = (Arc::new(Mutex::new(VecDeque::new())), Arc::new(on_line));
         let mut readers = JoinSet::new();
         if let Some(stdout) = child.stdout.take() {
@@ -31,20 +31,20 @@ impl Capture {
         Self { tail, readers }
     }
 
-    /// Waits until all is read, at most for `patience`: a grandchild may hold the streams open for ever.
-    pub(crate) async fn finish(&mut self, patience: Duration) {
+    /// Waits for the end of both streams, at most `timeout`: a grandchild may hold them open forever.
+    pub(crate) async fn finish(&mut self, timeout: Duration) {
         let all = async { while self.readers.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(patience, all).await;
+        let _ = tokio::time::timeout(timeout, all).await;
     }
 
-    /// The end of what was printed.
-    pub(crate) fn text(&self) -> String {
-        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The end of the output.
+    fn text(&self) -> String {
+        let tail = self.tail.lock();
         let (one, other) = tail.as_slices();
         String::from_utf8_lossy(&[one, other].concat()).trim().to_owned()
     }
 
-    /// The last lines that say something, at most `count`.
+    /// The last lines that are not empty, at most `count`.
     pub(crate) fn last_lines(&self, count: usize) -> String {
         let text = self.text();
         let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
@@ -61,13 +61,13 @@ async fn drain(
     while let Ok(count @ 1..) = stream.read(&mut buffer).await {
         let bytes = &buffer[..count];
         {
-            let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut tail = tail.lock();
             tail.extend(bytes);
-            let excess = tail.len().saturating_sub(MEMORY);
+            let excess = tail.len().saturating_sub(TAIL_BYTES);
             tail.drain(..excess);
         }
         for byte in bytes {
-            if *byte == b'\n' || *byte == b'\r' || line.len() == MEMORY {
+            if *byte == b'\n' || *byte == b'\r' || line.len() == TAIL_BYTES {
                 on_line(String::from_utf8_lossy(&line).trim());
                 line.clear();
             } else {
@@ -93,17 +93,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_end_is_remembered_and_lines_are_told() {
+    async fn the_end_is_kept_and_every_line_is_passed_on() {
         let mut child = shell("i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; echo end >&2");
         let lines = Arc::new(Mutex::new(Vec::new()));
         let seen = lines.clone();
-        let mut capture = Capture::of(&mut child, move |line| seen.lock().unwrap().push(line.to_owned()));
+        let mut capture = OutputCapture::start(&mut child, move |line| seen.lock().push(line.to_owned()));
         child.wait().await.unwrap();
         capture.finish(Duration::from_secs(30)).await;
-        assert!(capture.text().len() <= MEMORY);
+        assert!(capture.text().len() <= TAIL_BYTES);
         assert!(capture.text().contains("line 2999") && capture.text().contains("end"));
         assert_eq!(capture.last_lines(2).lines().count(), 2);
-        let lines = lines.lock().unwrap();
+        let lines = lines.lock();
         assert!((0..3000).all(|i| lines.contains(&format!("line {i}"))));
     }
 }

@@ -1,55 +1,55 @@
-//! Notices that other programs changed an open notebook.
+//! Notices when other programs change an open notebook.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use notify::event::{AccessKind, AccessMode, EventKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::Documents;
+use super::OpenDocuments;
 
-/// Watches the folders of open notebooks. Where the system has no watches left, changes are noticed when a
-/// notebook is next used, and by nothing else.
-pub(crate) struct Watch {
-    documents: Arc<Documents>,
+/// Watches the folders of open notebooks. If the operating system has no watches left, changes are noticed only when
+/// a notebook is used again.
+pub(crate) struct ChangeWatcher {
+    documents: Arc<OpenDocuments>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// `None` until the first notebook is opened, and for ever if there is no watcher to be had.
+    /// `None` until the first notebook is opened, and if it cannot be created.
     watcher: Option<RecommendedWatcher>,
     has_failed: bool,
     folders: HashSet<PathBuf>,
-    /// Ends with this.
+    /// Reads changed files again; stopped when this is dropped.
     reader: JoinSet<()>,
 }
 
-/// Files that changed and were not looked at yet. Never more than are open.
+/// Changed files that are not yet read again. Bounded by the number of open documents.
 #[derive(Default)]
 struct Changed {
     files: Mutex<HashSet<PathBuf>>,
-    some: Notify,
+    any: Notify,
 }
 
-impl Watch {
-    pub(crate) fn new(documents: Arc<Documents>) -> Self {
+impl ChangeWatcher {
+    pub(crate) fn new(documents: Arc<OpenDocuments>) -> Self {
         Self { documents, state: Mutex::default() }
     }
 
-    /// Watches the folder of `file` from now on.
     pub(crate) fn watch(&self, file: &Path) {
         let Some(folder) = file.parent() else { return };
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let State { watcher, has_failed, folders, reader } = &mut *state;
         if watcher.is_none() && !*has_failed {
-            match begin(&self.documents, reader) {
+            match start(&self.documents, reader) {
                 Ok(new) => *watcher = Some(new),
                 Err(error) => {
-                    tracing::warn!("changes by other programs are noticed late: {error}");
+                    tracing::warn!("changes by other programs are noticed only at the next use: {error}");
                     *has_failed = true;
                 }
             }
@@ -65,13 +65,16 @@ impl Watch {
         if !folders.contains(folder) {
             match watcher.watch(folder, RecursiveMode::NonRecursive) {
                 Ok(()) => drop(folders.insert(folder.to_path_buf())),
-                Err(error) => tracing::warn!("changes in {} are noticed late: {error}", folder.display()),
+                Err(error) => tracing::warn!(
+                    "changes in {} are noticed only at the next use: {error}",
+                    folder.display()
+                ),
             }
         }
     }
 }
 
-fn begin(documents: &Arc<Documents>, reader: &mut JoinSet<()>) -> notify::Result<RecommendedWatcher> {
+fn start(documents: &Arc<OpenDocuments>, reader: &mut JoinSet<()>) -> notify::Result<RecommendedWatcher> {
     let changed = Arc::new(Changed::default());
     let (noticed, known) = (changed.clone(), documents.clone());
     let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
@@ -80,17 +83,17 @@ fn begin(documents: &Arc<Documents>, reader: &mut JoinSet<()>) -> notify::Result
             return;
         }
         let open = event.paths.into_iter().filter(|path| known.get(path).is_some());
-        noticed.files.lock().unwrap_or_else(PoisonError::into_inner).extend(open);
-        noticed.some.notify_one();
+        noticed.files.lock().extend(open);
+        noticed.any.notify_one();
     })?;
     let documents = documents.clone();
     reader.spawn(async move {
         loop {
-            changed.some.notified().await;
-            let files = std::mem::take(&mut *changed.files.lock().unwrap_or_else(PoisonError::into_inner));
+            changed.any.notified().await;
+            let files = std::mem::take(&mut *changed.files.lock());
             for file in files {
                 if let Some(document) = documents.get(&file) {
-                    document.look().await;
+                    document.refresh_if_read().await;
                 }
             }
         }
@@ -98,7 +101,7 @@ fn begin(documents: &Arc<Documents>, reader: &mut JoinSet<()>) -> notify::Result
     Ok(watcher)
 }
 
-/// Whether an event tells of nothing that could have changed a file. Our own reading makes many of them.
+/// Whether an event cannot have changed a file. This program's own reading causes many of these.
 fn is_reading(kind: EventKind) -> bool {
     matches!(kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write))
 }

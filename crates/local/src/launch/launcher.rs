@@ -1,0 +1,185 @@
+//! Starts a chosen kernel and waits until it answers.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use kernel::{Client, KernelError};
+use workspace::{Error, Side};
+
+use super::connection_file::ConnectionFile;
+use super::process::{Process, ProcessExit, ProcessSpec};
+use crate::ProcessEnv;
+use crate::environment::KernelChoice;
+use crate::kernelspec::{arguments, variables};
+use crate::process_env::prepend_path;
+
+/// How often a kernel is started because another program took one of its ports.
+const MAX_ATTEMPTS: usize = 3;
+
+/// How long a kernel may take to exit after a shutdown request.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// All that is needed to start one kernel, as often as necessary.
+#[derive(Debug)]
+pub(crate) struct KernelLauncher {
+    pub(crate) id: String,
+    pub(crate) choice: KernelChoice,
+    /// The working directory.
+    pub(crate) folder: PathBuf,
+    /// The notebook's path, passed on in `JPY_SESSION_NAME`.
+    pub(crate) notebook: Option<PathBuf>,
+    pub(crate) process_env: Arc<ProcessEnv>,
+    /// How long the kernel may take until it answers.
+    pub(crate) start_timeout: Duration,
+}
+
+/// A kernel that answers. Its process is ended when this is dropped.
+pub(crate) struct RunningKernel {
+    pub(crate) client: Client,
+    pub(crate) process: Process,
+    _connection_file: ConnectionFile,
+}
+
+impl RunningKernel {
+    /// Sends a shutdown request, and ends the process if it does not exit.
+    pub(crate) async fn stop(&self, for_restart: bool) {
+        let requested = async {
+            if self.client.shutdown_message(for_restart).await.is_ok() {
+                self.process.wait().await;
+            }
+        };
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, requested).await;
+        self.process.stop().await;
+    }
+}
+
+impl KernelLauncher {
+    /// Starts the kernel and waits until it answers. Dropping the future ends the process.
+    pub(crate) async fn start(&self) -> Result<RunningKernel, Error> {
+        let mut attempt = 1;
+        loop {
+            match self.try_start().await {
+                Err(StartError::PortTaken(_)) if attempt < MAX_ATTEMPTS => attempt += 1,
+                other => return other.map_err(|failure| self.explain(failure)),
+            }
+        }
+    }
+
+    async fn try_start(&self) -> Result<RunningKernel, StartError> {
+        let kernelspec = &self.choice.kernelspec;
+        let is_ipykernel = kernelspec.argv.iter().any(|argument| argument.contains("ipykernel"));
+        let connection_file =
+            ConnectionFile::create(&self.id, &kernelspec.name, is_ipykernel, &self.process_env)
+                .map_err(StartError::ConnectionFile)?;
+        let spec = ProcessSpec {
+            program: self.choice.program.clone(),
+            arguments: arguments(kernelspec, &self.choice.program, &connection_file.path),
+            variables: self.variables(),
+            folder: self.folder.clone(),
+            cleanup_paths: connection_file.cleanup_paths(),
+        };
+        let process = Process::start(&spec).map_err(StartError::Process)?;
+        let exit = process.wait();
+        let exit = async move { exit.await.to_string() };
+        match kernel::connect(&connection_file.info, self.start_timeout, true, exit).await {
+            Ok(client) => Ok(RunningKernel { client, process, _connection_file: connection_file }),
+            Err(error) => {
+                let exit = process.exit();
+                process.stop().await;
+                Err(match exit {
+                    // There is no exit code for this; libzmq and the kernels all print the text of EADDRINUSE.
+                    Some(exit) if exit.output.to_lowercase().contains("address already in use") => {
+                        StartError::PortTaken(exit)
+                    }
+                    Some(exit) => StartError::Exited(exit),
+                    None => StartError::NotReady { error, output: process.wait().await.output },
+                })
+            }
+        }
+    }
+
+    /// The environment of the kernel: that of this program, its Python environment as if activated, the variables of
+    /// its kernelspec, and those that ipykernel reads.
+    fn variables(&self) -> BTreeMap<OsString, OsString> {
+        let mut all = self.process_env.variables.clone();
+        // Set by some launchers on macOS; it misleads another Python. jupyter_client removes it, too.
+        all.remove(&OsString::from("PYTHONEXECUTABLE"));
+        if let Some(environment) = &self.choice.environment
+            && let Some(programs) = environment.interpreter.parent()
+        {
+            all.insert("PATH".into(), prepend_path(programs, self.process_env.get("PATH")));
+            let (set, unset) = if environment.is_venv() {
+                ("VIRTUAL_ENV", "CONDA_PREFIX")
+            } else {
+                ("CONDA_PREFIX", "VIRTUAL_ENV")
+            };
+            all.insert(set.into(), environment.prefix.clone().into());
+            all.remove(&OsString::from(unset));
+        }
+        all.extend(variables(&self.choice.kernelspec, &self.process_env));
+        // ipykernel exits when this is no longer its parent.
+        all.insert("JPY_PARENT_PID".into(), std::process::id().to_string().into());
+        if let Some(notebook) = &self.notebook {
+            all.insert("JPY_SESSION_NAME".into(), notebook.clone().into());
+        }
+        all
+    }
+
+    fn explain(&self, failure: StartError) -> Error {
+        let name = &self.choice.kernelspec.display_name;
+        let program = self.choice.program.display();
+        match failure {
+            StartError::ConnectionFile(error) => Error::new(
+                Side::Person,
+                format!("the connection file of the kernel cannot be created: {error}."),
+                "Make Jupyter's runtime folder writable (`jupyter --runtime-dir`), or set JUPYTER_RUNTIME_DIR.",
+            ),
+            StartError::Process(error) => Error::new(
+                Side::Person,
+                format!("the kernel {name:?} cannot be started in {}: {error}.", self.folder.display()),
+                "Check that this folder exists and processes can be started, or choose another kernel with `kernel_name`.",
+            ),
+            StartError::PortTaken(exit) | StartError::Exited(exit) => Error::new(
+                Side::Person,
+                format!("the kernel {name:?} ({program}) exited before it was ready: {exit}"),
+                hint(&exit.output, &self.choice.program),
+            ),
+            StartError::NotReady { error, output } => {
+                let hint = hint(&output, &self.choice.program);
+                let exit = ProcessExit { status: error.to_string(), output };
+                Error::new(
+                    Side::Person,
+                    format!("the kernel {name:?} ({program}) is not usable: {exit}"),
+                    hint,
+                )
+            }
+        }
+    }
+}
+
+enum StartError {
+    ConnectionFile(io::Error),
+    Process(io::Error),
+    PortTaken(ProcessExit),
+    Exited(ProcessExit),
+    /// It runs, but does not answer.
+    NotReady {
+        error: KernelError,
+        output: String,
+    },
+}
+
+fn hint(output: &str, program: &Path) -> String {
+    let program = program.display();
+    if output.contains("No module named") && output.contains("ipykernel") {
+        return format!(
+            "Install it: `{program} -m pip install ipykernel`. Or choose another kernel with `kernel_name`; list_kernels lists them."
+        );
+    }
+    "Fix the error above, or choose another kernel: list_kernels lists them, use_notebook takes `kernel_name`."
+        .to_owned()
+}
