@@ -87,7 +87,7 @@ impl Stored {
             }
             let mut notebook = current.notebook.clone();
             for edit in edits {
-                notebook.apply(edit.clone()).map_err(|error| failure::refused(&self.path, &error))?;
+                notebook.apply(edit).map_err(|error| failure::refused(&self.path, &error))?;
             }
             if !notebook.is_modified() {
                 return Ok(Applied { notebook, saved: Saved::OnDisk });

@@ -14,7 +14,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
-use ydoc::{Dialect, Happening, LiveNotebook, Room};
+use ydoc::{Dialect, LiveNotebook, Room, RoomEvent};
 
 use crate::link::Link;
 use crate::settings::Source;
@@ -67,7 +67,7 @@ pub(crate) fn notebook(sources: &[&str]) -> Notebook {
     let mut notebook = Notebook::new();
     for (index, source) in sources.iter().enumerate() {
         let cell = NewCell { id: format!("c{index}"), ..NewCell::new(CellType::Code, *source) };
-        notebook.apply(Edit::Insert { index, cell }).unwrap();
+        notebook.apply(&Edit::Insert { index, cell }).unwrap();
     }
     notebook
 }
@@ -270,7 +270,7 @@ fn model(inside: &Inside, has_content: bool) -> String {
 async fn room(mut socket: WebSocketStream<TcpStream>, inside: Arc<Mutex<Inside>>) {
     let (mut room, mut frames, mut drops) = {
         let inside = inside.lock().unwrap();
-        let (room, frames) = Room::open(inside.dialect, &inside.live);
+        let (room, frames) = Room::open(&inside.live);
         (room, frames, inside.drops.subscribe())
     };
     loop {
@@ -295,8 +295,8 @@ async fn room(mut socket: WebSocketStream<TcpStream>, inside: Arc<Mutex<Inside>>
 
 fn hear(frame: &[u8], room: &mut Room, inside: &mut Inside, frames: &mut Vec<Vec<u8>>) {
     if frame.first() != Some(&2) {
-        for happening in room.receive(frame, std::time::Instant::now(), &mut inside.live) {
-            if let Happening::Send(frame) = happening {
+        for event in room.receive(frame, std::time::Instant::now(), &mut inside.live) {
+            if let RoomEvent::Send(frame) = event {
                 frames.push(frame);
             }
         }

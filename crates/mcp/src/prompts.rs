@@ -113,7 +113,7 @@ mod tests {
             let mut cell = NewCell::new(CellType::Code, format!("{index}"));
             // An id may look like an index.
             cell.id = format!("1234567{index}");
-            notebook.apply(Edit::Insert { index, cell }).unwrap();
+            notebook.apply(&Edit::Insert { index, cell }).unwrap();
         }
         notebook
     }

@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut notebook = Notebook::parse(Bytes::from(fs::read(input)?))?;
     for change in arguments {
         for edit in edits(&notebook, &change)? {
-            notebook.apply(edit)?;
+            notebook.apply(&edit)?;
         }
     }
     Ok(fs::write(output, notebook.to_bytes())?)

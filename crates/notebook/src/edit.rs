@@ -8,7 +8,6 @@ use crate::{Cell, Json, Kernelspec, Notebook, Output, ids};
 
 /// One change. [`Notebook::apply`] makes it or leaves everything as it was.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub enum Edit {
     /// Inserts a cell before the one at `index`; `index` may be the number of cells.
     Insert {
@@ -117,43 +116,43 @@ pub enum EditError {
 
 impl Notebook {
     /// Makes a change, or none at all if it is refused. A change to what is there already does not touch the notebook.
-    pub fn apply(&mut self, edit: Edit) -> Result<(), EditError> {
+    pub fn apply(&mut self, edit: &Edit) -> Result<(), EditError> {
         match edit {
-            Edit::Insert { index, cell } => self.insert(index, cell),
+            Edit::Insert { index, cell } => self.insert(*index, cell),
             Edit::SetSource { id, source } => self.set_source(id, source),
-            Edit::Move { id, index } => self.move_cell(id, index),
+            Edit::Move { id, index } => self.move_cell(id, *index),
             Edit::Delete { ids } => self.delete(ids),
             Edit::SetOutputs { id, outputs, execution_count } => {
-                self.set_outputs(id, outputs, execution_count)
+                self.set_outputs(id, outputs, *execution_count)
             }
             Edit::SetKernelspec(spec) => {
                 self.set_kernelspec(spec);
                 Ok(())
             }
-            Edit::SetLanguageInfo(info) => self.set_language_info(&info),
+            Edit::SetLanguageInfo(info) => self.set_language_info(info),
         }
     }
 
-    fn insert(&mut self, index: usize, cell: NewCell) -> Result<(), EditError> {
+    fn insert(&mut self, index: usize, cell: &NewCell) -> Result<(), EditError> {
         self.check_index(index, self.cells.len() + 1)?;
         let NewCell { id, cell_type, source, metadata } = cell;
-        if !ids::is_valid(&id) {
-            return Err(EditError::InvalidId { id });
+        if !ids::is_valid(id) {
+            return Err(EditError::InvalidId { id: id.clone() });
         }
-        if self.cell(&id).is_some() {
-            return Err(EditError::DuplicateId { id });
+        if self.cell(id).is_some() {
+            return Err(EditError::DuplicateId { id: id.clone() });
         }
-        let metadata = metadata.unwrap_or(Json::empty_object());
+        let metadata = metadata.clone().unwrap_or(Json::empty_object());
         if !metadata.is_object() {
             return Err(EditError::NotAnObject { what: "metadata of a cell" });
         }
         let inner = Inner {
-            id: id.into(),
+            id: id.as_str().into(),
             has_own_id: true,
-            cell_type,
+            cell_type: cell_type.clone(),
             text: Json::empty_object().with("metadata", &metadata),
             slot: None,
-            source: Source::Set(source.into()),
+            source: Source::Set(source.as_str().into()),
             metadata,
             execution_count: None,
             outputs: Outputs::Set(Arc::default()),
@@ -165,7 +164,7 @@ impl Notebook {
         Ok(())
     }
 
-    fn set_source(&mut self, id: String, source: String) -> Result<(), EditError> {
+    fn set_source(&mut self, id: &str, source: &str) -> Result<(), EditError> {
         let index = self.index(id)?;
         if self.cells[index].source() != source {
             let cell = self.touched_cell(index);
@@ -175,7 +174,7 @@ impl Notebook {
         Ok(())
     }
 
-    fn move_cell(&mut self, id: String, index: usize) -> Result<(), EditError> {
+    fn move_cell(&mut self, id: &str, index: usize) -> Result<(), EditError> {
         let from = self.index(id)?;
         self.check_index(index, self.cells.len())?;
         if from != index {
@@ -186,8 +185,8 @@ impl Notebook {
         Ok(())
     }
 
-    fn delete(&mut self, ids: Vec<String>) -> Result<(), EditError> {
-        let mut indices = ids.into_iter().map(|id| self.index(id)).collect::<Result<Vec<_>, _>>()?;
+    fn delete(&mut self, ids: &[String]) -> Result<(), EditError> {
+        let mut indices = ids.iter().map(|id| self.index(id)).collect::<Result<Vec<_>, _>>()?;
         indices.sort_unstable();
         indices.dedup();
         if !indices.is_empty() {
@@ -201,8 +200,8 @@ impl Notebook {
 
     fn set_outputs(
         &mut self,
-        id: String,
-        outputs: Arc<[Output]>,
+        id: &str,
+        outputs: &Arc<[Output]>,
         execution_count: Option<u64>,
     ) -> Result<(), EditError> {
         let index = self.index(id)?;
@@ -212,17 +211,17 @@ impl Notebook {
         }
         let is_unchanged = cell.execution_count() == execution_count
             && cell.output_count() == outputs.len()
-            && *cell.outputs() == *outputs;
+            && *cell.outputs() == **outputs;
         if !is_unchanged {
             let cell = self.touched_cell(index);
-            cell.outputs = Outputs::Set(outputs);
+            cell.outputs = Outputs::Set(Arc::clone(outputs));
             cell.execution_count = execution_count;
         }
         Ok(())
     }
 
-    fn set_kernelspec(&mut self, spec: Kernelspec) {
-        let spec = Kernelspec { display_name: Some(display_name(&spec).to_owned()), ..spec };
+    fn set_kernelspec(&mut self, spec: &Kernelspec) {
+        let spec = Kernelspec { display_name: Some(display_name(spec).to_owned()), ..spec.clone() };
         if self.kernelspec().as_ref() != Some(&spec) {
             self.metadata = Some(with_kernelspec(&self.metadata(), &spec));
             self.is_modified = true;
@@ -242,8 +241,8 @@ impl Notebook {
         Ok(())
     }
 
-    fn index(&self, id: String) -> Result<usize, EditError> {
-        self.cell(&id).map(|(index, _)| index).ok_or(EditError::UnknownCell { id })
+    fn index(&self, id: &str) -> Result<usize, EditError> {
+        self.cell(id).map(|(index, _)| index).ok_or_else(|| EditError::UnknownCell { id: id.to_owned() })
     }
 
     fn check_index(&self, index: usize, end: usize) -> Result<(), EditError> {

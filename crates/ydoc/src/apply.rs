@@ -16,9 +16,11 @@ impl LiveNotebook {
     /// is moved is taken out and put in again, as in `JupyterLab`, since Y arrays know no moves.
     pub fn apply(&mut self, edits: &[Edit]) -> Result<Vec<u8>, ApplyError> {
         let mut notebook = self.snapshot()?;
-        let mut planned = notebook.clone();
+        // All edits are checked on the notebook before the document is touched: a transaction cannot be rolled back.
+        let mut befores = Vec::with_capacity(edits.len());
         for edit in edits {
-            planned.apply(edit.clone())?;
+            befores.push(notebook.clone());
+            notebook.apply(edit)?;
         }
         for edit in edits {
             if let Edit::Move { id, .. } = edit {
@@ -26,11 +28,9 @@ impl LiveNotebook {
             }
         }
         let mut txn = self.doc.transact_mut();
-        let mut places = self.places(&notebook, &txn);
-        for edit in edits {
-            self.make(edit, &notebook, &mut places, &mut txn);
-            // It was accepted above.
-            notebook.apply(edit.clone())?;
+        let mut places = self.places(befores.first().unwrap_or(&notebook), &txn);
+        for (edit, before) in edits.iter().zip(&befores) {
+            self.make(edit, before, &mut places, &mut txn);
         }
         let update = if txn.has_changes() { txn.encode_update_v1() } else { Vec::new() };
         Ok(update)
@@ -86,8 +86,6 @@ impl LiveNotebook {
             }
             Edit::SetKernelspec(spec) => self.set_metadata("kernelspec", &shape::kernelspec(spec), txn),
             Edit::SetLanguageInfo(info) => self.set_metadata("language_info", &shape::any(info), txn),
-            // Not known to this crate; `Notebook::apply` has told that it is one.
-            _ => tracing::warn!("an edit is not carried over to the shared document"),
         }
     }
 

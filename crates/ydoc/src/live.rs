@@ -10,7 +10,7 @@ use yrs::updates::encoder::Encode;
 use yrs::{ArrayRef, Doc, MapRef, OffsetKind, Options, ReadTxn, StateVector, Transact, Update};
 
 use crate::snapshot::{Cache, Changes};
-use crate::{YError, guard};
+use crate::{YError, validate};
 
 /// A notebook that others edit at the same time. It knows no connection: updates go in and out as bytes.
 pub struct LiveNotebook {
@@ -20,7 +20,7 @@ pub struct LiveNotebook {
     pub(crate) state: MapRef,
     changes: Arc<Changes>,
     cache: Cache,
-    /// Cells that we moved, by id; see `mend`.
+    /// Cells that we moved, by id; see `repair`.
     pub(crate) moved: HashSet<String>,
     /// Whether an update made the library fail.
     is_broken: bool,
@@ -45,11 +45,6 @@ impl LiveNotebook {
         Self { doc, cells, meta, state, changes, cache, moved, is_broken: false }
     }
 
-    /// Under which id this document's changes are known to others.
-    pub fn client_id(&self) -> u64 {
-        self.doc.client_id().get()
-    }
-
     /// What this document knows: the content of a sync step 1.
     pub fn state_vector(&self) -> Vec<u8> {
         self.doc.transact().state_vector().encode_v1()
@@ -58,7 +53,7 @@ impl LiveNotebook {
     /// What somebody with that state vector does not know: the content of a sync step 2.
     pub fn update_since(&self, state_vector: &[u8]) -> Result<Vec<u8>, YError> {
         self.check()?;
-        guard::check_state_vector(state_vector)?;
+        validate::check_state_vector(state_vector)?;
         let known = StateVector::decode_v1(state_vector).map_err(|error| malformed(&error))?;
         Ok(self.doc.transact().encode_state_as_update_v1(&known))
     }
@@ -68,10 +63,10 @@ impl LiveNotebook {
     /// An update that nothing can be made of changes nothing.
     pub fn integrate(&mut self, update: &[u8]) -> Result<bool, YError> {
         self.check()?;
-        guard::check_update(update)?;
+        validate::check_update(update)?;
         // The library asserts what a peer could violate.
         let update = catch_unwind(|| Update::decode_v1(update))
-            .map_err(|_| guard::malformed("the update contradicts itself"))?
+            .map_err(|_| validate::malformed("the update contradicts itself"))?
             .map_err(|error| malformed(&error))?;
         self.cache.observe_new(&self.cells, &self.changes, &self.doc.transact());
         let before = self.changes.take();

@@ -7,7 +7,7 @@ use yrs::{
 };
 
 use crate::elements::elements;
-use crate::guard::LARGEST_CLIENT;
+use crate::validate::LARGEST_CLIENT;
 use crate::{LiveNotebook, read_cell};
 
 /// A place in a shared text that stays where it is while the text changes

@@ -2,7 +2,7 @@
 //! (<https://docs.yjs.dev/api/about-awareness>).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::frame::{self, Reader, write_bytes, write_number};
 use crate::position::Position;
 
 /// How often a state is told again; others forget it after twice as long.
-pub const RENEWAL: Duration = Duration::from_secs(15);
+pub(crate) const RENEWAL: Duration = Duration::from_secs(15);
 /// How long the state of somebody who is silent is believed.
 const BELIEVED: Duration = Duration::from_secs(30);
 /// Of so many others is known that they are there.
@@ -50,8 +50,6 @@ struct Own {
 
 struct Other {
     clock: u64,
-    /// `None` once it has left.
-    name: Option<String>,
     seen: Instant,
     /// Where it is, if it is a person.
     position: Option<Position>,
@@ -69,7 +67,7 @@ impl Other {
             Some(_) => Some(now),
             None => None,
         };
-        Self { clock, name: name(&state), seen: now, position, moved }
+        Self { clock, seen: now, position, moved }
     }
 }
 
@@ -151,26 +149,12 @@ impl Awareness {
         Some(is_denied)
     }
 
-    /// Others by name, each name once.
-    pub(crate) fn people(&self) -> Vec<String> {
-        let names: BTreeSet<&str> = self.others.values().filter_map(|other| other.name.as_deref()).collect();
-        names.into_iter().map(String::from).collect()
-    }
-
     /// Where people are, the one who moved last first.
     pub(crate) fn positions(&self) -> Vec<Position> {
         let mut others: Vec<&Other> = self.others.values().collect();
         others.sort_by_key(|other| Reverse((other.moved, other.seen)));
         others.into_iter().filter_map(|other| other.position).collect()
     }
-}
-
-/// The name in a state; `None` for somebody who is gone or has none.
-fn name(state: &Value) -> Option<String> {
-    let user = state.get("user")?;
-    let text = |name| user.get(name).and_then(Value::as_str).filter(|name| !name.trim().is_empty());
-    let name = text("display_name").or_else(|| text("name")).or_else(|| text("username"))?;
-    Some(name.chars().filter(|character| !character.is_control()).take(64).collect())
 }
 
 /// The state of an agent with what `JupyterLab` reads of it: `user` is an identity of Jupyter Server, and `cursors`

@@ -19,8 +19,7 @@ pub enum Dialect {
 
 /// What came of a frame.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Happening {
+pub enum RoomEvent {
     /// A frame to be sent, at once: one server closes the connection after five seconds without an answer.
     Send(Vec<u8>),
     /// The document is what the server has. Told once for each connection.
@@ -36,8 +35,6 @@ pub enum Happening {
     },
     /// The file is called otherwise now.
     PathChanged(String),
-    /// Somebody came, went or moved.
-    PeopleChanged,
     /// Something arrived that makes no sense; the room goes on.
     Malformed(String),
     /// The document cannot be trusted any more: a new one has to be opened.
@@ -55,42 +52,23 @@ pub enum SaveOutcome {
     Failed,
 }
 
-/// What [`Room::save`] set going.
+/// A request to save the document, which the server answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Save {
-    /// This frame asks the server, which answers.
-    Asked {
-        /// Under which number [`Happening::Saved`] will tell.
-        request: u64,
-        /// The frame to send.
-        frame: Vec<u8>,
-    },
-    /// The server saves by itself; [`Happening::Saved`] will tell under this number if the document tells.
-    Watched {
-        /// Which number.
-        request: u64,
-    },
-    /// The server saves by itself and does not tell: only the file does.
-    Untold,
+pub struct SaveRequest {
+    /// The number under which [`RoomEvent::Saved`] reports the outcome.
+    pub id: u64,
+    /// The frame to send.
+    pub frame: Vec<u8>,
 }
 
 /// One room: what is said in it, without the connection that carries it.
 pub struct Room {
-    dialect: Dialect,
     awareness: Awareness,
     is_synced: bool,
     /// Whether changes are missing for which we have asked.
     is_asking: bool,
     last_request: u64,
-    watched: Vec<Watched>,
     path: Option<String>,
-}
-
-/// A save that the document's state will tell of.
-struct Watched {
-    request: u64,
-    hash: Option<String>,
-    was_dirty: bool,
 }
 
 /// A reply of `jupyter-collaboration`.
@@ -106,14 +84,12 @@ struct Reply {
 impl Room {
     /// A new connection to a room. The frames have to be sent at once, whoever speaks first: one of the dialects
     /// waits for them.
-    pub fn open(dialect: Dialect, live: &LiveNotebook) -> (Self, Vec<Vec<u8>>) {
+    pub fn open(live: &LiveNotebook) -> (Self, Vec<Vec<u8>>) {
         let room = Self {
-            dialect,
             awareness: Awareness::default(),
             is_synced: false,
             is_asking: false,
             last_request: 0,
-            watched: Vec::new(),
             path: live.path(),
         };
         (room, vec![frame::step1(&live.state_vector())])
@@ -124,35 +100,29 @@ impl Room {
     pub fn reopen(&mut self, live: &LiveNotebook, now: Instant) -> Vec<Vec<u8>> {
         self.is_synced = false;
         self.is_asking = false;
-        self.watched.clear();
         let step1 = frame::step1(&live.state_vector());
         std::iter::once(step1).chain(self.awareness.tell(now)).collect()
     }
 
-    /// Whether the document is, or was, what the server has on this connection.
-    pub fn is_synced(&self) -> bool {
-        self.is_synced
-    }
-
     /// Takes one frame of the server.
-    pub fn receive(&mut self, frame: &[u8], now: Instant, live: &mut LiveNotebook) -> Vec<Happening> {
-        let mut happenings = Vec::new();
+    pub fn receive(&mut self, frame: &[u8], now: Instant, live: &mut LiveNotebook) -> Vec<RoomEvent> {
+        let mut events = Vec::new();
         let mut reader = Reader(frame);
         while !reader.0.is_empty() || frame.is_empty() {
             let Some(message) = reader.message() else {
                 let problem = format!("{} bytes that are no message", reader.0.len());
-                happenings.push(Happening::Malformed(problem));
+                events.push(RoomEvent::Malformed(problem));
                 break;
             };
-            if let Err(error) = self.take(message, now, live, &mut happenings) {
-                happenings.push(match error {
-                    YError::Broken => Happening::Broken,
-                    error => Happening::Malformed(error.to_string()),
+            if let Err(error) = self.take(message, now, live, &mut events) {
+                events.push(match error {
+                    YError::Broken => RoomEvent::Broken,
+                    error => RoomEvent::Malformed(error.to_string()),
                 });
                 break;
             }
         }
-        happenings
+        events
     }
 
     fn take(
@@ -160,39 +130,37 @@ impl Room {
         message: Message<'_>,
         now: Instant,
         live: &mut LiveNotebook,
-        happenings: &mut Vec<Happening>,
+        events: &mut Vec<RoomEvent>,
     ) -> Result<(), YError> {
         match message {
             Message::Step1(state_vector) => {
                 let update = live.update_since(state_vector)?;
-                happenings.push(Happening::Send(frame::step2(&update)));
+                events.push(RoomEvent::Send(frame::step2(&update)));
             }
             Message::Step2(update) => {
-                self.integrate(update, live, happenings)?;
+                self.integrate(update, live, events)?;
                 self.is_asking = false;
                 if !std::mem::replace(&mut self.is_synced, true) {
-                    happenings.push(Happening::Synced);
+                    events.push(RoomEvent::Synced);
                 }
             }
-            Message::Update(update) => self.integrate(update, live, happenings)?,
+            Message::Update(update) => self.integrate(update, live, events)?,
             Message::Awareness(states) => match self.awareness.receive(states, now) {
                 None => return Err(YError::Malformed("the states of clients".to_owned())),
                 Some(is_denied) => {
-                    happenings.push(Happening::PeopleChanged);
                     let again = is_denied.then(|| self.awareness.tell(now)).flatten();
-                    happenings.extend(again.map(Happening::Send));
+                    events.extend(again.map(RoomEvent::Send));
                 }
             },
             Message::AwarenessQuery => {
-                happenings.extend(self.awareness.tell(now).map(Happening::Send));
+                events.extend(self.awareness.tell(now).map(RoomEvent::Send));
             }
             Message::Raw(text) => {
                 // The server says other things too, which need no answer.
                 if let Ok(reply) = serde_json::from_str::<Reply>(text)
                     && reply.kind == "save"
                 {
-                    happenings
-                        .push(Happening::Saved { request: reply.request, outcome: outcome(&reply.status) });
+                    events.push(RoomEvent::Saved { request: reply.request, outcome: outcome(&reply.status) });
                 }
             }
             Message::Unknown(_) => {}
@@ -204,39 +172,23 @@ impl Room {
         &mut self,
         update: &[u8],
         live: &mut LiveNotebook,
-        happenings: &mut Vec<Happening>,
+        events: &mut Vec<RoomEvent>,
     ) -> Result<(), YError> {
         let is_changed = live.integrate(update)?;
         if is_changed {
-            happenings.push(Happening::Changed);
-            happenings.extend(live.mend().map(|update| Happening::Send(frame::update(&update))));
+            events.push(RoomEvent::Changed);
+            events.extend(live.repair().map(|update| RoomEvent::Send(frame::update(&update))));
         }
         if live.is_incomplete() && !self.is_asking {
             self.is_asking = true;
-            happenings.push(Happening::Send(frame::step1(&live.state_vector())));
+            events.push(RoomEvent::Send(frame::step1(&live.state_vector())));
         }
         let path = live.path();
         if path.is_some() && path != self.path {
             self.path.clone_from(&path);
-            happenings.extend(path.map(Happening::PathChanged));
+            events.extend(path.map(RoomEvent::PathChanged));
         }
-        self.watch(live, happenings);
         Ok(())
-    }
-
-    /// Ends the saves of which the document's state tells now.
-    fn watch(&mut self, live: &LiveNotebook, happenings: &mut Vec<Happening>) {
-        let (hash, is_dirty) = (live.hash(), live.is_dirty());
-        self.watched.retain_mut(|watched| {
-            let is_saved =
-                (hash.is_some() && hash != watched.hash) || (watched.was_dirty && is_dirty == Some(false));
-            watched.was_dirty |= is_dirty == Some(true);
-            if is_saved {
-                let outcome = SaveOutcome::Saved;
-                happenings.push(Happening::Saved { request: watched.request, outcome });
-            }
-            !is_saved
-        });
     }
 
     /// The frame of a local change; `update` is what [`LiveNotebook::apply`] gave.
@@ -244,27 +196,10 @@ impl Room {
         frame::update(update)
     }
 
-    /// Asks for the document to be saved. To be called right after the change was sent, before anything more is
-    /// received. The caller sets the time until when it waits for the answer.
-    pub fn save(&mut self, live: &LiveNotebook) -> Save {
+    /// Asks the server to save the document as it is after the last change that was sent.
+    pub fn save(&mut self) -> SaveRequest {
         self.last_request += 1;
-        let request = self.last_request;
-        match self.dialect {
-            Dialect::Collaboration => Save::Asked { request, frame: frame::save(request) },
-            Dialect::ServerDocuments => {
-                let (hash, is_dirty) = (live.hash(), live.is_dirty());
-                if hash.is_none() && is_dirty.is_none() {
-                    return Save::Untold;
-                }
-                self.watched.push(Watched { request, hash, was_dirty: is_dirty == Some(true) });
-                Save::Watched { request }
-            }
-        }
-    }
-
-    /// Forgets a save for which nobody waits any more.
-    pub fn give_up(&mut self, request: u64) {
-        self.watched.retain(|watched| watched.request != request);
+        SaveRequest { id: self.last_request, frame: frame::save(self.last_request) }
     }
 
     /// Shows an agent, or where it is now; the frame to send.
@@ -290,11 +225,6 @@ impl Room {
     /// What keeps our agents from being forgotten, once it is due.
     pub fn renew(&mut self, now: Instant) -> Option<Vec<u8>> {
         self.awareness.renew(now)
-    }
-
-    /// The names of the others in the room, as far as they have told them.
-    pub fn people(&self) -> Vec<String> {
-        self.awareness.people()
     }
 
     /// The cell with the cursor of the person who moved last, of those who are in a cell.

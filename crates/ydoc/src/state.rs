@@ -1,6 +1,6 @@
 //! What the document knows besides the notebook.
 
-use yrs::{Any, Map, Out, Transact};
+use yrs::{Map, Out, Transact};
 
 use crate::{LiveNotebook, read};
 
@@ -8,15 +8,6 @@ impl LiveNotebook {
     /// The path of the file, as the server keeps it up to date when it is renamed.
     pub fn path(&self) -> Option<String> {
         self.text_of_state("path")
-    }
-
-    /// Whether the server has changes that are not in the file. `None` if it does not tell.
-    pub fn is_dirty(&self) -> Option<bool> {
-        let txn = self.doc.try_transact().ok()?;
-        match self.state.get(&txn, "dirty") {
-            Some(Out::Any(Any::Bool(is_dirty))) => Some(is_dirty),
-            _ => None,
-        }
     }
 
     /// The hash of the file that was last written, if the server tells.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
-use ydoc::{Dialect, Happening, LiveNotebook, Room, Save};
+use ydoc::{LiveNotebook, Room, RoomEvent, SaveRequest};
 
 use super::jupyter_ground::authorization;
 use super::websocket::limits;
@@ -128,12 +128,12 @@ impl Bare {
             id.context("no session id")?
         );
         let live = LiveNotebook::new();
-        let (room, frames) = Room::open(Dialect::Collaboration, &live);
+        let (room, frames) = Room::open(&live);
         let mut bare = Self { socket: Socket::open(port, &address).await?, room, live };
         for frame in frames {
             bare.socket.0.send(Message::binary(frame)).await?;
         }
-        bare.until(|happening| *happening == Happening::Synced).await?;
+        bare.until(|event| *event == RoomEvent::Synced).await?;
         Ok(bare)
     }
 
@@ -143,20 +143,19 @@ impl Bare {
         let cell = NewCell::new(CellType::Code, format!("inserted = {number}"));
         let update = self.live.apply(&[Edit::Insert { index: 100, cell }])?;
         self.socket.0.send(Message::binary(self.room.update(&update))).await?;
-        if let Save::Asked { request: asked, frame } = self.room.save(&self.live) {
-            self.socket.0.send(Message::binary(frame)).await?;
-            self.until(|it| matches!(it, Happening::Saved { request, .. } if *request == asked)).await?;
-        }
+        let SaveRequest { id, frame } = self.room.save();
+        self.socket.0.send(Message::binary(frame)).await?;
+        self.until(|it| matches!(it, RoomEvent::Saved { request, .. } if *request == id)).await?;
         Ok(begin.elapsed())
     }
 
-    async fn until(&mut self, is_it: impl Fn(&Happening) -> bool) -> Result<()> {
+    async fn until(&mut self, is_it: impl Fn(&RoomEvent) -> bool) -> Result<()> {
         loop {
             let frame = self.socket.next().await?;
-            let happenings = self.room.receive(&frame, Instant::now(), &mut self.live);
-            let is_over = happenings.iter().any(&is_it);
-            for happening in happenings {
-                if let Happening::Send(frame) = happening {
+            let events = self.room.receive(&frame, Instant::now(), &mut self.live);
+            let is_over = events.iter().any(&is_it);
+            for event in events {
+                if let RoomEvent::Send(frame) = event {
                     self.socket.0.send(Message::binary(frame)).await?;
                 }
             }

@@ -65,7 +65,7 @@ async fn an_edit_that_was_lost_is_not_made_over_what_others_wrote() {
         inside.saving = Saving::Dies;
         inside.meanwhile = Some(|notebook| {
             let source = "theirs".to_owned();
-            notebook.apply(Edit::SetSource { id: "c1".to_owned(), source }).unwrap();
+            notebook.apply(&Edit::SetSource { id: "c1".to_owned(), source }).unwrap();
         });
     }
     let edits = [set("c0", "mine"), set("c1", "mine too")].concat();
@@ -83,7 +83,7 @@ async fn a_lost_connection_is_made_again_and_tells_of_changes() {
     {
         let mut inside = fake.inside();
         let mut notebook = inside.notebook();
-        notebook.apply(set("c0", "theirs").remove(0)).unwrap();
+        notebook.apply(&set("c0", "theirs").remove(0)).unwrap();
         inside.write(&notebook);
         inside.drop_connections();
     }
@@ -120,7 +120,7 @@ async fn without_rooms_the_file_is_written_and_the_agent_told() {
 async fn what_others_wrote_into_the_file_stays() {
     let fake = Fake::new(&["a", "b"], false).await;
     fake.inside().meanwhile = Some(|notebook| {
-        notebook.apply(Edit::SetSource { id: "c0".to_owned(), source: "theirs".to_owned() }).unwrap();
+        notebook.apply(&Edit::SetSource { id: "c0".to_owned(), source: "theirs".to_owned() }).unwrap();
     });
     let document = open(&fake).await;
     document.apply(set("c1", "mine"), Vec::new()).await.unwrap();
@@ -249,7 +249,7 @@ async fn an_edit_that_could_not_be_kept_is_told_once() {
         let mut inside = fake.inside();
         inside.saving = Saving::Writes;
         let mut notebook = inside.notebook();
-        notebook.apply(set("c0", "theirs").remove(0)).unwrap();
+        notebook.apply(&set("c0", "theirs").remove(0)).unwrap();
         inside.write(&notebook);
         inside.drop_connections();
     }

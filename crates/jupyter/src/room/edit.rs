@@ -146,7 +146,7 @@ impl Shared {
             None => self.snapshot(state)?,
         };
         for edit in &edits {
-            notebook.apply(edit.clone()).map_err(|error| failure::refused(&self.path, &error))?;
+            notebook.apply(edit).map_err(|error| failure::refused(&self.path, &error))?;
         }
         state.owed.add(edits.into_iter().map(|edit| Intent::of(edit, &notebook)));
         let why = format!("{} The outputs are sent once the connection is back.", error.cause);

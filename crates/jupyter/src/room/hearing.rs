@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio_tungstenite::tungstenite::Bytes;
 use tokio_util::task::AbortOnDropHandle;
-use ydoc::Happening;
+use ydoc::RoomEvent;
 
 use super::shared::{Phase, Shared};
 
@@ -31,10 +31,10 @@ fn hear(shared: &Arc<Shared>, frame: &[u8]) {
     let state = &mut *state;
     let was_synced = shared.is_synced();
     let mut is_changed = false;
-    for happening in state.room.receive(frame, std::time::Instant::now(), &mut state.live) {
-        match happening {
-            Happening::Send(frame) => state.send(frame),
-            Happening::Synced => {
+    for event in state.room.receive(frame, std::time::Instant::now(), &mut state.live) {
+        match event {
+            RoomEvent::Send(frame) => state.send(frame),
+            RoomEvent::Synced => {
                 state.is_whole = true;
                 // Read now, and not when the first caller waits.
                 let _ = shared.snapshot(state);
@@ -47,24 +47,23 @@ fn hear(shared: &Arc<Shared>, frame: &[u8]) {
                 is_changed |= again;
                 shared.phase.send_replace(Phase::Synced);
             }
-            Happening::Changed => is_changed |= was_synced,
-            Happening::Saved { request, outcome } => {
+            RoomEvent::Changed => is_changed |= was_synced,
+            RoomEvent::Saved { request, outcome } => {
                 let next = state.saves.answered(request, outcome, &mut state.room, &state.live);
                 if let Some(frame) = next {
                     state.send(frame);
                 }
             }
-            Happening::PathChanged(path) => {
+            RoomEvent::PathChanged(path) => {
                 if path != shared.path {
                     tracing::info!(from = shared.path, to = path, "the notebook was renamed");
                 }
                 state.moved = None;
             }
-            Happening::Malformed(problem) => {
+            RoomEvent::Malformed(problem) => {
                 tracing::warn!(path = shared.path, problem, "the room sent something that makes no sense");
             }
-            Happening::Broken => state.outbox = None,
-            _ => {}
+            RoomEvent::Broken => state.outbox = None,
         }
     }
     if is_changed {

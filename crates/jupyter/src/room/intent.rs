@@ -141,10 +141,10 @@ mod tests {
         let intent = Intent::of(edit, &before);
         let mut now = before;
         for edit in theirs {
-            now.apply(edit.clone()).unwrap();
+            now.apply(edit).unwrap();
         }
         assert!(!intent.holds(&now));
-        now.apply(intent.again(&now)?).unwrap();
+        now.apply(&intent.again(&now)?).unwrap();
         Some(sources(&now))
     }
 
@@ -173,7 +173,7 @@ mod tests {
         let intent = Intent::of(set("c0", "one\n2\nthree"), &before);
         let shows = |source: &str| {
             let mut now = before.clone();
-            now.apply(set("c0", source)).unwrap();
+            now.apply(&set("c0", source)).unwrap();
             intent.holds(&now)
         };
         assert!(shows("one\n2\nthree"));

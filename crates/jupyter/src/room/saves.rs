@@ -1,7 +1,7 @@
 //! Requests to save, of which one is on its way at a time: what is asked for meanwhile shares the next.
 
 use tokio::sync::oneshot;
-use ydoc::{LiveNotebook, Room, Save, SaveOutcome};
+use ydoc::{LiveNotebook, Room, SaveOutcome, SaveRequest};
 
 /// Those who wait for a save.
 #[derive(Default)]
@@ -51,7 +51,7 @@ impl Saves {
         if self.waiting.is_empty() {
             return None;
         }
-        let Save::Asked { request, frame } = room.save(live) else { return None };
+        let SaveRequest { id: request, frame } = room.save();
         self.asked = Some(Asked { request, hash: live.hash(), waiters: std::mem::take(&mut self.waiting) });
         Some(frame)
     }
@@ -79,14 +79,12 @@ impl Saves {
 
 #[cfg(test)]
 mod tests {
-    use ydoc::Dialect;
-
     use super::*;
 
     #[test]
     fn what_is_asked_for_while_a_save_is_on_its_way_shares_the_next() {
         let live = LiveNotebook::new();
-        let (mut room, _) = Room::open(Dialect::Collaboration, &live);
+        let (mut room, _) = Room::open(&live);
         let mut saves = Saves::default();
         let (first, mut one) = saves.ask(&mut room, &live);
         let (second, mut two) = saves.ask(&mut room, &live);
@@ -105,7 +103,7 @@ mod tests {
     #[test]
     fn a_save_that_nobody_waits_for_does_not_hold_up_the_next() {
         let live = LiveNotebook::new();
-        let (mut room, _) = Room::open(Dialect::Collaboration, &live);
+        let (mut room, _) = Room::open(&live);
         let mut saves = Saves::default();
         drop(saves.ask(&mut room, &live));
         let (frame, mut reply) = saves.ask(&mut room, &live);

@@ -96,7 +96,7 @@ impl Shared {
     ) -> Self {
         let live = LiveNotebook::new();
         // Its frames are made anew for each connection.
-        let (room, _) = Room::open(dialect, &live);
+        let (room, _) = Room::open(&live);
         let state = State {
             live,
             is_whole: false,

@@ -207,7 +207,7 @@ fn write(
         expected.check(&notebook)?;
     }
     for edit in edits {
-        notebook.apply(edit.clone()).map_err(|error| {
+        notebook.apply(edit).map_err(|error| {
             Error::new(
                 Side::Agent,
                 format!("the notebook {path:?} was not changed: {error}."),

@@ -35,7 +35,7 @@ fn an_edit_holds_once_it_is_made() {
     for edit in edits {
         let mut notebook = notebook();
         assert!(!edit.is_applied(&notebook), "{edit:?}");
-        notebook.apply(edit.clone()).unwrap();
+        notebook.apply(&edit).unwrap();
         assert!(edit.is_applied(&notebook), "{edit:?}");
     }
 }
@@ -45,8 +45,8 @@ fn what_others_made_of_it_counts() {
     let mut notebook = notebook();
     let cell = NewCell::new(CellType::Code, "x");
     let insert = Edit::Insert { index: 0, cell: cell.clone() };
-    notebook.apply(insert.clone()).unwrap();
-    notebook.apply(Edit::SetSource { id: cell.id.clone(), source: "y".to_owned() }).unwrap();
+    notebook.apply(&insert.clone()).unwrap();
+    notebook.apply(&Edit::SetSource { id: cell.id.clone(), source: "y".to_owned() }).unwrap();
     assert!(insert.is_applied(&notebook));
     assert!(!Edit::SetSource { id: cell.id, source: "x".to_owned() }.is_applied(&notebook));
     let gone = Edit::SetSource { id: "gone".to_owned(), source: String::new() };
@@ -57,7 +57,7 @@ fn what_others_made_of_it_counts() {
 fn outputs_are_compared_by_what_they_say() {
     let mut notebook = notebook();
     let set = |data| Edit::SetOutputs { id: "a".to_owned(), outputs: output(data), execution_count: Some(1) };
-    notebook.apply(set(r#"{"application/json": {"b": 1, "a": 2}}"#)).unwrap();
+    notebook.apply(&set(r#"{"application/json": {"b": 1, "a": 2}}"#)).unwrap();
     assert!(set(r#"{"application/json":{"a":2.0,"b":1}}"#).is_applied(&notebook));
     assert!(!set(r#"{"application/json":{"a":2,"b":3}}"#).is_applied(&notebook));
 }

@@ -45,8 +45,8 @@ fn it_takes_edits() {
     let (metadata, cells) = taken_apart(text);
     let mut notebook = Notebook::from_cells(metadata, 5, cells);
     let before = notebook.clone();
-    notebook.apply(Edit::SetSource { id: "a".to_owned(), source: "2".to_owned() }).unwrap();
-    notebook.apply(Edit::Insert { index: 0, cell: NewCell::new(notebook::CellType::Raw, "x") }).unwrap();
+    notebook.apply(&Edit::SetSource { id: "a".to_owned(), source: "2".to_owned() }).unwrap();
+    notebook.apply(&Edit::Insert { index: 0, cell: NewCell::new(notebook::CellType::Raw, "x") }).unwrap();
     assert!(notebook.is_modified());
     let parsed = Notebook::parse(notebook.to_bytes().into()).unwrap();
     let sources: Vec<_> = parsed.cells().iter().map(Cell::source).collect();
@@ -83,7 +83,7 @@ fn older_formats_get_no_ids() {
     let mut notebook =
         Notebook::from_cells(Json::empty_object(), 4, vec![Cell::from_json(json(&cell)).unwrap()]);
     assert_eq!(notebook.cells()[0].id(), "a");
-    notebook.apply(Edit::SetSource { id: "a".to_owned(), source: "y".to_owned() }).unwrap();
+    notebook.apply(&Edit::SetSource { id: "a".to_owned(), source: "y".to_owned() }).unwrap();
     let value: Value = serde_json::from_slice(&notebook.to_bytes()).unwrap();
     assert_eq!(value["nbformat_minor"], 4);
     assert_eq!(value["cells"][0], json!({ "cell_type": "raw", "metadata": {}, "source": ["y"] }));

@@ -54,19 +54,19 @@ fn changes_that_change_nothing_do_not_touch() {
         let mut notebook = file.notebook();
         for (index, cell) in file.notebook().cells().iter().enumerate() {
             let id = || cell.id().to_owned();
-            notebook.apply(Edit::SetSource { id: id(), source: cell.source().into_owned() }).unwrap();
-            notebook.apply(Edit::Move { id: id(), index }).unwrap();
+            notebook.apply(&Edit::SetSource { id: id(), source: cell.source().into_owned() }).unwrap();
+            notebook.apply(&Edit::Move { id: id(), index }).unwrap();
             let (outputs, execution_count) = (cell.outputs().into(), cell.execution_count());
             if cell.is_code() {
-                notebook.apply(Edit::SetOutputs { id: id(), outputs, execution_count }).unwrap();
+                notebook.apply(&Edit::SetOutputs { id: id(), outputs, execution_count }).unwrap();
             }
         }
-        notebook.apply(Edit::Delete { ids: Vec::new() }).unwrap();
+        notebook.apply(&Edit::Delete { ids: Vec::new() }).unwrap();
         if let Some(spec) = notebook.kernelspec().filter(|spec| spec.display_name.is_some()) {
-            notebook.apply(Edit::SetKernelspec(spec)).unwrap();
+            notebook.apply(&Edit::SetKernelspec(spec)).unwrap();
         }
         if let Some(info) = notebook.metadata().member("language_info") {
-            notebook.apply(Edit::SetLanguageInfo(info)).unwrap();
+            notebook.apply(&Edit::SetLanguageInfo(info)).unwrap();
         }
         assert_eq!(notebook.to_bytes(), file.text, "{}", file.name);
     }
@@ -80,7 +80,7 @@ fn a_touched_cell_leaves_every_other_byte() {
             let start = raw.as_ptr() as usize - text.as_ptr() as usize;
             let mut notebook = file.notebook();
             let id = notebook.cells()[index].id().to_owned();
-            notebook.apply(Edit::SetSource { id, source: "new".to_owned() }).unwrap();
+            notebook.apply(&Edit::SetSource { id, source: "new".to_owned() }).unwrap();
             let written = String::from_utf8(notebook.to_bytes()).unwrap();
             let rest = written.strip_prefix(&text[..start]).expect(&file.name);
             let cell = rest.strip_suffix(&text[start + raw.len()..]).expect(&file.name);
@@ -97,7 +97,7 @@ fn an_inserted_cell_leaves_every_other_byte() {
         for index in 0..=cells.len() {
             let mut notebook = file.notebook();
             let cell = NewCell { id: "new".to_owned(), ..NewCell::new(CellType::Raw, "new") };
-            notebook.apply(Edit::Insert { index, cell }).unwrap();
+            notebook.apply(&Edit::Insert { index, cell }).unwrap();
             let written = String::from_utf8(notebook.to_bytes()).unwrap();
             let mut now = cells_of(&written);
             let new = now.remove(index);
@@ -129,7 +129,7 @@ fn what_is_written_reads_as_what_was_meant() {
         for (name, edits) in changes(&file.notebook()) {
             let mut notebook = file.notebook();
             for edit in edits {
-                notebook.apply(edit).unwrap();
+                notebook.apply(&edit).unwrap();
             }
             let written = notebook.to_bytes();
             let mut again =

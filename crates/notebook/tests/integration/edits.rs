@@ -9,7 +9,7 @@ use crate::files::{of_corpus, parse};
 
 fn insert(notebook: &mut Notebook, index: usize, id: &str, kind: CellType, source: &str) {
     let cell = NewCell { id: id.to_owned(), ..NewCell::new(kind, source) };
-    notebook.apply(Edit::Insert { index, cell }).unwrap();
+    notebook.apply(&Edit::Insert { index, cell }).unwrap();
 }
 
 fn text(notebook: &Notebook) -> String {
@@ -35,12 +35,12 @@ fn a_notebook_made_from_nothing_looks_as_jupyter_writes_it() {
     ];
     let outputs =
         Edit::SetOutputs { id: "second".to_owned(), outputs: outputs.into(), execution_count: Some(1) };
-    notebook.apply(outputs).unwrap();
+    notebook.apply(&outputs).unwrap();
     let spec =
         Kernelspec { name: "python3".to_owned(), display_name: None, language: Some("python".to_owned()) };
-    notebook.apply(Edit::SetKernelspec(spec)).unwrap();
+    notebook.apply(&Edit::SetKernelspec(spec)).unwrap();
     notebook
-        .apply(Edit::SetLanguageInfo(Json::from_value(&json!({ "version": "3", "name": "python" }))))
+        .apply(&Edit::SetLanguageInfo(Json::from_value(&json!({ "version": "3", "name": "python" }))))
         .unwrap();
     insta::assert_snapshot!(text(&notebook));
 }
@@ -75,7 +75,7 @@ fn the_space_between_cells_stays_where_it_belongs() {
         (" A,B ", move_cell("a", 1), " B,A "),
     ] {
         let mut notebook = parse(file(before)).unwrap();
-        notebook.apply(edit).unwrap();
+        notebook.apply(&edit).unwrap();
         assert_eq!(text(&notebook), file(after));
     }
 }
@@ -110,7 +110,7 @@ fn members_that_are_missing_come_where_jupyter_puts_them() {
     ] {
         let mut notebook = parse(before).unwrap();
         insert(&mut notebook, 0, "new", CellType::Raw, "");
-        notebook.apply(Edit::Delete { ids: vec!["new".to_owned()] }).unwrap();
+        notebook.apply(&Edit::Delete { ids: vec!["new".to_owned()] }).unwrap();
         assert_eq!(text(&notebook), after);
     }
 }
@@ -160,7 +160,7 @@ fn a_refused_edit_changes_nothing() {
         ),
     ];
     for (edit, error) in refused {
-        assert_eq!(notebook.apply(edit), Err(error));
+        assert_eq!(notebook.apply(&edit), Err(error));
     }
     assert!(!notebook.is_modified());
     assert_eq!(notebook.to_bytes(), before);
@@ -170,8 +170,8 @@ fn a_refused_edit_changes_nothing() {
 fn a_clone_does_not_see_later_edits() {
     let mut notebook = of_corpus("clean-4.5");
     let before = notebook.clone();
-    notebook.apply(Edit::SetSource { id: "code-1".to_owned(), source: "y".to_owned() }).unwrap();
-    notebook.apply(Edit::Delete { ids: vec!["md-1".to_owned()] }).unwrap();
+    notebook.apply(&Edit::SetSource { id: "code-1".to_owned(), source: "y".to_owned() }).unwrap();
+    notebook.apply(&Edit::Delete { ids: vec!["md-1".to_owned()] }).unwrap();
     assert_eq!(before.cells().len(), 3);
     assert_eq!(before.cell("code-1").unwrap().1.source(), "x = 1\nprint(x)");
     assert_eq!(notebook.cell("code-1").unwrap().1.source(), "y");
@@ -201,11 +201,11 @@ fn a_revision_follows_type_source_and_metadata_alone() {
     let before = notebook.cells()[1].revision().to_owned();
     let set = |source: &str| Edit::SetSource { id: "code-1".to_owned(), source: source.to_owned() };
     let clear = Edit::SetOutputs { id: "code-1".to_owned(), outputs: Arc::new([]), execution_count: None };
-    notebook.apply(clear).unwrap();
+    notebook.apply(&clear).unwrap();
     assert_eq!(notebook.cells()[1].revision(), before);
-    notebook.apply(set("z")).unwrap();
+    notebook.apply(&set("z")).unwrap();
     assert_ne!(notebook.cells()[1].revision(), before);
-    notebook.apply(set("x = 1\nprint(x)")).unwrap();
+    notebook.apply(&set("x = 1\nprint(x)")).unwrap();
     assert_eq!(notebook.cells()[1].revision(), before);
 }
 
@@ -218,7 +218,7 @@ fn an_unknown_output_survives_being_set_again() {
         outputs: outputs.clone().into(),
         execution_count: Some(9),
     };
-    notebook.apply(set).unwrap();
+    notebook.apply(&set).unwrap();
     let again = parse(notebook.to_bytes()).unwrap();
     assert_eq!(again.cells()[0].output_count(), outputs.len());
     assert!(text(&again).contains("\"display_id\": \"q\""));

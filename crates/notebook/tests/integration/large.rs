@@ -30,7 +30,7 @@ fn a_large_image_is_written_from_where_it_is() {
         parse(r#"{"nbformat":4,"nbformat_minor":5,"metadata":{},"cells":[{"cell_type":"code","id":"a"}]}"#)
             .unwrap();
     let outputs: Arc<[Output]> = [Output::Display(bundle)].into();
-    notebook.apply(Edit::SetOutputs { id: "a".to_owned(), outputs, execution_count: Some(1) }).unwrap();
+    notebook.apply(&Edit::SetOutputs { id: "a".to_owned(), outputs, execution_count: Some(1) }).unwrap();
     let mut out = Shared(data.bytes(), 0);
     notebook.write(&mut out).unwrap();
     assert_eq!(out.1, image);
@@ -48,7 +48,7 @@ fn many_cells_with_the_same_content_and_no_ids() {
     let text = format!(r#"{{"nbformat":4,"nbformat_minor":5,"metadata":{{}},"cells":[{cells}]}}"#);
     let mut notebook = parse(text).unwrap();
     let id = notebook.cells()[19_999].id().to_owned();
-    notebook.apply(Edit::Move { id: id.clone(), index: 0 }).unwrap();
+    notebook.apply(&Edit::Move { id: id.clone(), index: 0 }).unwrap();
     let again = parse(notebook.to_bytes()).unwrap();
     assert_eq!(again.cells()[0].id(), id);
     assert_eq!(again.cells().len(), 20_000);
@@ -64,9 +64,9 @@ fn what_is_nested_deeply_is_kept() {
     assert_eq!(notebook.to_bytes(), text.as_bytes());
     assert_eq!(notebook.cells()[0].source(), "");
     let revision = notebook.cells()[0].revision().to_owned();
-    notebook.apply(Edit::SetSource { id: "a".to_owned(), source: "x".to_owned() }).unwrap();
+    notebook.apply(&Edit::SetSource { id: "a".to_owned(), source: "x".to_owned() }).unwrap();
     assert_ne!(notebook.cells()[0].revision(), revision);
-    notebook.apply(Edit::SetLanguageInfo(Json::empty_object())).unwrap();
+    notebook.apply(&Edit::SetLanguageInfo(Json::empty_object())).unwrap();
     let again: Notebook = parse(notebook.to_bytes()).unwrap();
     assert_eq!(again.cells()[0].revision(), notebook.cells()[0].revision());
 }

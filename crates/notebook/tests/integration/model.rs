@@ -184,7 +184,7 @@ proptest! {
                     Edit::SetOutputs { id: id(cell), outputs: outputs.into(), execution_count: count }
                 }
             };
-            notebook.apply(edit).unwrap();
+            notebook.apply(&edit).unwrap();
         }
 
         let written = String::from_utf8(notebook.to_bytes()).unwrap();

@@ -14,7 +14,7 @@ fn notebook(cells: &[(&str, CellType, &str)]) -> Notebook {
     let mut notebook = Notebook::new();
     for (index, (id, kind, source)) in cells.iter().enumerate() {
         let cell = NewCell { id: (*id).to_owned(), ..NewCell::new(kind.clone(), *source) };
-        notebook.apply(Edit::Insert { index, cell }).unwrap();
+        notebook.apply(&Edit::Insert { index, cell }).unwrap();
     }
     notebook
 }
@@ -22,7 +22,7 @@ fn notebook(cells: &[(&str, CellType, &str)]) -> Notebook {
 fn ran(notebook: &mut Notebook, id: &str, count: u64, text: &str) {
     let outputs: Arc<[Output]> =
         [Output::Stream { name: "stdout".to_owned(), text: Text::from(text) }].into();
-    notebook.apply(Edit::SetOutputs { id: id.to_owned(), outputs, execution_count: Some(count) }).unwrap();
+    notebook.apply(&Edit::SetOutputs { id: id.to_owned(), outputs, execution_count: Some(count) }).unwrap();
 }
 
 fn example() -> Notebook {

@@ -7,7 +7,7 @@ use notebook::{CellType, Edit, NewCell, Notebook};
 use crate::files::{corpus, of_corpus, parse};
 
 fn touch(notebook: &mut Notebook) {
-    notebook.apply(Edit::Insert { index: 0, cell: NewCell::new(CellType::Markdown, "touched") }).unwrap();
+    notebook.apply(&Edit::Insert { index: 0, cell: NewCell::new(CellType::Markdown, "touched") }).unwrap();
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn nbformat_3_is_upgraded_as_jupyter_does_it() {
     for name in ["simple", "outputs", "unknown-keys", "several-worksheets", "bare"] {
         let mut notebook = of_corpus(&format!("nbformat-3-{name}"));
         let spec = notebook::Kernelspec { name: "k".to_owned(), display_name: None, language: None };
-        notebook.apply(Edit::SetKernelspec(spec)).unwrap();
+        notebook.apply(&Edit::SetKernelspec(spec)).unwrap();
         let text = String::from_utf8(notebook.to_bytes()).unwrap();
         insta::assert_snapshot!(format!("nbformat-3-{name}"), text);
     }

@@ -43,7 +43,7 @@ impl Document for Page {
     fn apply(&self, edits: Vec<Edit>, _: Vec<Expected>) -> Future<'_, Applied> {
         let mut notebook = self.notebook.lock().unwrap();
         for edit in edits {
-            notebook.apply(edit).unwrap();
+            notebook.apply(&edit).unwrap();
         }
         let notebook = notebook.clone();
         async { Ok(Applied { notebook, saved: Saved::OnDisk }) }.boxed()

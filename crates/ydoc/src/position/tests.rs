@@ -30,7 +30,7 @@ fn a_cursor_is_a_relative_position() {
     let mut live = live(&[("cell", "a\u{1f600}b")]);
     let cursor = live.cursor("cell").unwrap();
     let text = cursor["anchor"]["type"].clone();
-    assert_eq!(text["client"], live.client_id());
+    assert_eq!(text["client"], live.doc.client_id().get());
     assert!(text["clock"].is_u64());
     assert_eq!(cursor["anchor"], cursor["head"]);
     let item = &cursor["anchor"]["item"];
@@ -133,6 +133,6 @@ fn a_position_outside_the_sources_is_in_no_cell() {
         assert_eq!(live.cell_with(Position::EndOf(position)), None);
     }
     // Far beyond what the client has written.
-    let beyond = ID::new(ClientID::new(live.client_id()), u32::MAX);
+    let beyond = ID::new(ClientID::new(live.doc.client_id().get()), u32::MAX);
     assert_eq!(live.cell_with(Position::At(beyond)), None);
 }

@@ -53,30 +53,6 @@ fn each_agent_is_a_client_with_a_rising_clock() {
 }
 
 #[test]
-fn people_come_and_go() {
-    let mut awareness = Awareness::default();
-    let now = Instant::now();
-    let mut receive = |states: &[(u64, u64, &str)], seconds| {
-        let now = now + Duration::from_secs(seconds);
-        assert_eq!(awareness.receive(&told(states), now), Some(false));
-        awareness.renew(now);
-        awareness.people()
-    };
-    let ada = r#"{"user": {"username": "a", "name": "Ada"}}"#;
-    let bob = r#"{"user": {"name": " ", "username": "bob\n"}}"#;
-    assert_eq!(
-        receive(&[(1, 1, ada), (2, 1, bob), (3, 1, ada), (4, 1, "7"), (5, 1, "{")], 0),
-        ["Ada", "bob"]
-    );
-    // An older state is not news.
-    assert_eq!(receive(&[(2, 0, "null")], 1), ["Ada", "bob"]);
-    assert_eq!(receive(&[(2, 1, "null")], 1), ["Ada"]);
-    assert_eq!(receive(&[(1, 2, ada)], 20), ["Ada"]);
-    assert_eq!(receive(&[], 40), ["Ada"]);
-    assert!(receive(&[], 51).is_empty());
-}
-
-#[test]
 fn an_agent_that_is_called_gone_says_otherwise() {
     let mut awareness = Awareness::default();
     let now = Instant::now();

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use yrs::{Map, Transact};
 
 use super::*;
-use crate::{RENEWAL, frame};
+use crate::frame;
+use crate::presence::RENEWAL;
 
 /// What a server does, as far as the tests need it.
 struct Server {
@@ -42,13 +43,13 @@ impl Server {
     }
 }
 
-fn synced(dialect: Dialect) -> (Server, Room, LiveNotebook) {
+fn synced() -> (Server, Room, LiveNotebook) {
     let (mut server, mut live) = (Server::new(), LiveNotebook::new());
-    let (mut room, frames) = Room::open(dialect, &live);
+    let (mut room, frames) = Room::open(&live);
     let now = Instant::now();
     let answer = server.answer(&frames[0]).unwrap();
-    let happenings = room.receive(&answer, now, &mut live);
-    assert_eq!(happenings, [Happening::Changed, Happening::Synced]);
+    let events = room.receive(&answer, now, &mut live);
+    assert_eq!(events, [RoomEvent::Changed, RoomEvent::Synced]);
     (server, room, live)
 }
 
@@ -56,19 +57,18 @@ fn synced(dialect: Dialect) -> (Server, Room, LiveNotebook) {
 fn whoever_speaks_first_both_know_the_same_in_the_end() {
     for speaks_first in [true, false] {
         let (mut server, mut live) = (Server::new(), LiveNotebook::new());
-        let (mut room, frames) = Room::open(Dialect::Collaboration, &live);
+        let (mut room, frames) = Room::open(&live);
         let now = Instant::now();
         let answer = server.answer(&frames[0]).unwrap();
         let mut incoming = vec![answer];
         incoming.insert(usize::from(!speaks_first), server.greet());
         for frame in incoming {
-            for happening in room.receive(&frame, now, &mut live) {
-                if let Happening::Send(frame) = happening {
+            for event in room.receive(&frame, now, &mut live) {
+                if let RoomEvent::Send(frame) = event {
                     assert_eq!(server.answer(&frame), None);
                 }
             }
         }
-        assert!(room.is_synced());
         assert_eq!(live.state_vector(), server.live.state_vector());
         let update =
             live.apply(&[Edit::Insert { index: 1, cell: NewCell::new(CellType::Raw, "2") }]).unwrap();
@@ -79,38 +79,37 @@ fn whoever_speaks_first_both_know_the_same_in_the_end() {
 
 #[test]
 fn a_new_connection_brings_what_was_done_without_one() {
-    let (mut server, mut room, mut live) = synced(Dialect::ServerDocuments);
+    let (mut server, mut room, mut live) = synced();
     let now = Instant::now();
     room.presence(&Presence { agent: 1, name: "Agent".to_owned(), cursor: None }, now);
     live.apply(&[Edit::Insert { index: 0, cell: NewCell::new(CellType::Code, "offline") }]).unwrap();
     let frames = room.reopen(&live, now);
-    assert!(!room.is_synced());
     assert_eq!(frames.len(), 2, "the agents are shown again");
     let answer = server.answer(&frames[0]).unwrap();
-    assert_eq!(room.receive(&answer, now, &mut live), [Happening::Synced]);
+    assert_eq!(room.receive(&answer, now, &mut live), [RoomEvent::Synced]);
     let greeting = server.greet();
-    let [Happening::Send(step2)] = &*room.receive(&greeting, now, &mut live) else { panic!() };
+    let [RoomEvent::Send(step2)] = &*room.receive(&greeting, now, &mut live) else { panic!() };
     server.answer(step2);
     assert_eq!(server.live.snapshot().unwrap().cells()[0].source(), "offline");
 }
 
 #[test]
 fn what_came_too_early_is_asked_for() {
-    let (mut server, mut room, mut live) = synced(Dialect::Collaboration);
+    let (mut server, mut room, mut live) = synced();
     let insert = |index| Edit::Insert { index, cell: NewCell::new(CellType::Code, "x") };
     server.live.apply(&[insert(0)]).unwrap();
     let second = server.live.apply(&[insert(0)]).unwrap();
-    let happenings = room.receive(&frame::update(&second), Instant::now(), &mut live);
-    let [Happening::Send(step1)] = &*happenings else { panic!("{happenings:?}") };
+    let events = room.receive(&frame::update(&second), Instant::now(), &mut live);
+    let [RoomEvent::Send(step1)] = &*events else { panic!("{events:?}") };
     let answer = server.answer(step1).unwrap();
-    assert_eq!(room.receive(&answer, Instant::now(), &mut live), [Happening::Changed]);
+    assert_eq!(room.receive(&answer, Instant::now(), &mut live), [RoomEvent::Changed]);
     assert_eq!(live.snapshot().unwrap().cells().len(), 3);
 }
 
 #[test]
 fn a_save_is_asked_for_and_answered() {
-    let (_, mut room, mut live) = synced(Dialect::Collaboration);
-    let Save::Asked { request, frame } = room.save(&live) else { panic!() };
+    let (_, mut room, mut live) = synced();
+    let SaveRequest { id: request, frame } = room.save();
     assert_eq!(frame, [&b"\x02\x04save"[..], &[u8::try_from(request).unwrap()]].concat());
     let mut reply = |reply: Value| {
         let mut frame = vec![2];
@@ -120,47 +119,28 @@ fn a_save_is_asked_for_and_answered() {
     for (status, outcome) in
         [("success", SaveOutcome::Saved), ("skipped", SaveOutcome::Skipped), ("failed", SaveOutcome::Failed)]
     {
-        let happenings = reply(json!({ "type": "save", "responseTo": request, "status": status }));
-        assert_eq!(happenings, [Happening::Saved { request, outcome }]);
+        let events = reply(json!({ "type": "save", "responseTo": request, "status": status }));
+        assert_eq!(events, [RoomEvent::Saved { request, outcome }]);
     }
     assert_eq!(reply(json!({ "type": "other", "responseTo": 1, "status": "x" })), []);
     assert_eq!(reply(json!("text")), []);
 }
 
 #[test]
-fn a_save_without_an_answer_is_seen_in_the_document() {
-    let (server, mut room, mut live) = synced(Dialect::ServerDocuments);
-    assert_eq!(room.save(&live), Save::Untold);
-    let now = Instant::now();
-    room.receive(&server.set_state("dirty", false.into()), now, &mut live);
-    let Save::Watched { request: first } = room.save(&live) else { panic!() };
-    assert_eq!(room.receive(&server.set_state("dirty", true.into()), now, &mut live), []);
-    let Save::Watched { request: second } = room.save(&live) else { panic!() };
-    room.give_up(second);
-    let outcome = SaveOutcome::Saved;
-    let saved = Happening::Saved { request: first, outcome };
-    assert_eq!(room.receive(&server.set_state("dirty", false.into()), now, &mut live), [saved]);
-    let Save::Watched { request } = room.save(&live) else { panic!() };
-    let saved = Happening::Saved { request, outcome };
-    assert_eq!(room.receive(&server.set_state("hash", "abc".into()), now, &mut live), [saved]);
-    assert_eq!(room.receive(&server.set_state("hash", "def".into()), now, &mut live), []);
-}
-
-#[test]
 fn a_rename_is_told() {
-    let (server, mut room, mut live) = synced(Dialect::Collaboration);
+    let (server, mut room, mut live) = synced();
     let mut path = |path: &str| {
         let frame = server.set_state("path", path.into());
         room.receive(&frame, Instant::now(), &mut live)
     };
-    assert_eq!(path("a.ipynb"), [Happening::PathChanged("a.ipynb".to_owned())]);
+    assert_eq!(path("a.ipynb"), [RoomEvent::PathChanged("a.ipynb".to_owned())]);
     assert_eq!(path("a.ipynb"), []);
-    assert_eq!(path("b.ipynb"), [Happening::PathChanged("b.ipynb".to_owned())]);
+    assert_eq!(path("b.ipynb"), [RoomEvent::PathChanged("b.ipynb".to_owned())]);
 }
 
 #[test]
 fn agents_are_kept_alive() {
-    let (_, mut room, mut live) = synced(Dialect::Collaboration);
+    let (_, mut room, mut live) = synced();
     let now = Instant::now();
     assert_eq!(room.renewal(), None);
     let shown = room.presence(&Presence { agent: 1, name: "Agent".to_owned(), cursor: None }, now);
@@ -169,8 +149,8 @@ fn agents_are_kept_alive() {
     assert_eq!(room.renew(now + RENEWAL.saturating_sub(Duration::from_millis(1))), None);
     assert!(room.renew(due).is_some_and(|frame| frame != shown));
     assert_eq!(room.renewal(), Some(due + RENEWAL));
-    let happenings = room.receive(b"\x03", due, &mut live);
-    assert!(matches!(&*happenings, [Happening::Send(_)]));
+    let events = room.receive(b"\x03", due, &mut live);
+    assert!(matches!(&*events, [RoomEvent::Send(_)]));
     assert!(room.leave(1).is_some());
     assert_eq!(room.leave(1), None);
     assert_eq!(room.renewal(), None);
@@ -178,10 +158,10 @@ fn agents_are_kept_alive() {
 
 #[test]
 fn the_room_goes_on_after_what_makes_no_sense() {
-    let (server, mut room, mut live) = synced(Dialect::Collaboration);
+    let (server, mut room, mut live) = synced();
     for frame in [&b""[..], b"\x00\x02\x01\xff", b"\x00", b"\x01\x01\x05", b"\x00\x00\x01\xff"] {
-        let happenings = room.receive(frame, Instant::now(), &mut live);
-        assert!(matches!(&*happenings, [Happening::Malformed(_)]), "{frame:?} {happenings:?}");
+        let events = room.receive(frame, Instant::now(), &mut live);
+        assert!(matches!(&*events, [RoomEvent::Malformed(_)]), "{frame:?} {events:?}");
     }
     assert_eq!(room.receive(b"\x09whatever", Instant::now(), &mut live), []);
     let frame = server.set_state("path", "a.ipynb".into());
@@ -202,7 +182,7 @@ fn told(states: &[(u64, u64, Value)]) -> Vec<u8> {
 
 #[test]
 fn the_selected_cell_is_that_of_the_person_who_moved_last() {
-    let (server, mut room, mut live) = synced(Dialect::Collaboration);
+    let (server, mut room, mut live) = synced();
     let mut second = NewCell::new(CellType::Code, "2");
     second.id = "second".to_owned();
     live.apply(&[Edit::Insert { index: 1, cell: second }]).unwrap();
@@ -224,7 +204,7 @@ fn the_selected_cell_is_that_of_the_person_who_moved_last() {
     live.apply(&[Edit::Delete { ids: vec!["second".to_owned()] }]).unwrap();
     assert_eq!(room.selected(&live).as_ref(), Some(&first));
     // Another program like this one.
-    let (mut other, _) = Room::open(Dialect::Collaboration, &live);
+    let (mut other, _) = Room::open(&live);
     let agent = other.presence(&Presence { cursor: None, ..who }, now);
     room.receive(&agent, now, &mut live);
     room.receive(&told(&[(1, 2, Value::Null)]), now, &mut live);

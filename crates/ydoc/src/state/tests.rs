@@ -1,5 +1,5 @@
 use notebook::{CellType, Edit, NewCell};
-use yrs::{Any, Map, Out, Transact};
+use yrs::{Map, Out, Transact};
 
 use crate::LiveNotebook;
 
@@ -14,16 +14,12 @@ fn live() -> (LiveNotebook, String) {
 #[test]
 fn the_state_is_what_the_server_tells() {
     let (live, _) = live();
-    assert_eq!((live.path(), live.is_dirty(), live.hash()), (None, None, None));
+    assert_eq!((live.path(), live.hash()), (None, None));
     let mut txn = live.doc.transact_mut();
     live.state.insert(&mut txn, "path", "a/b.ipynb");
-    live.state.insert(&mut txn, "dirty", true);
     live.state.insert(&mut txn, "hash", "0f");
     drop(txn);
-    let found = (live.path(), live.is_dirty(), live.hash());
-    assert_eq!(found, (Some("a/b.ipynb".to_owned()), Some(true), Some("0f".to_owned())));
-    live.state.insert(&mut live.doc.transact_mut(), "dirty", Any::Null);
-    assert_eq!(live.is_dirty(), None);
+    assert_eq!((live.path(), live.hash()), (Some("a/b.ipynb".to_owned()), Some("0f".to_owned())));
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl Writers {
         }
         let update = self.waiting[who].swap_remove(which % length);
         self.live[who].integrate(&update).unwrap();
-        if let Some(mended) = self.live[who].mend() {
+        if let Some(mended) = self.live[who].repair() {
             self.tell(who, &mended);
         }
     }

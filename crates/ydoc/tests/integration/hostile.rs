@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use notebook::{CellType, Edit, NewCell, Notebook, Output};
 use proptest::prelude::*;
-use ydoc::{Dialect, Happening, LiveNotebook, Room, YError};
+use ydoc::{LiveNotebook, Room, RoomEvent, YError};
 use yrs::branch::{Branch, BranchPtr};
 use yrs::encoding::write::Write;
 use yrs::{
@@ -123,7 +123,7 @@ fn of_cells_with_one_id_the_first_is_meant() {
     assert_eq!(live.snapshot().unwrap().cells()[1].source(), "second");
     // Moving one is no reason to remove the other.
     live.apply(&[Edit::Move { id: "a".to_owned(), index: 1 }]).unwrap();
-    assert_eq!(live.mend(), None);
+    assert_eq!(live.repair(), None);
     assert_eq!(live.snapshot().unwrap().cells().len(), 2);
 }
 
@@ -234,7 +234,7 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
             let at = at.index(update.len());
             let end = (at + bytes.len()).min(update.len());
             update.splice(at..end, bytes);
-            Room::open(Dialect::Collaboration, &LiveNotebook::new()).0.update(&update)
+            Room::open(&LiveNotebook::new()).0.update(&update)
         },
     );
     let random = proptest::collection::vec(any::<u8>(), 0..60);
@@ -255,10 +255,10 @@ proptest! {
     #[test]
     fn no_frame_does_harm(frames in proptest::collection::vec(frames(), 1..4)) {
         let mut live = LiveNotebook::new();
-        let (mut room, _) = Room::open(Dialect::ServerDocuments, &live);
+        let (mut room, _) = Room::open(&live);
         for frame in frames {
-            let happenings = room.receive(&frame, Instant::now(), &mut live);
-            if happenings.contains(&Happening::Broken) {
+            let events = room.receive(&frame, Instant::now(), &mut live);
+            if events.contains(&RoomEvent::Broken) {
                 prop_assert_eq!(live.snapshot().unwrap_err(), YError::Broken);
                 return Ok(());
             }

@@ -54,7 +54,7 @@ fn edited_documents_are_what_was_planned() {
         let mut planned = live.snapshot().unwrap();
         for edits in edits(&planned) {
             for edit in &edits {
-                planned.apply(edit.clone()).unwrap();
+                planned.apply(edit).unwrap();
             }
             let update = live.apply(&edits).unwrap();
             assert!(!update.is_empty());

@@ -32,7 +32,7 @@ fn an_edit_is_found_in_a_file_without_ids_and_only_where_it_is() {
     let before = notebook(&["x", "x", "y"]);
     for edit in edits {
         let mut after = before.clone();
-        after.apply(edit.clone()).unwrap();
+        after.apply(&edit).unwrap();
         let intent = Intent::of(edit.clone(), &before);
         assert!(holds(&mut old(&after), Some(&after), &[&intent]), "{edit:?}");
         assert!(!holds(&mut old(&before), Some(&after), &[&intent]), "{edit:?}");

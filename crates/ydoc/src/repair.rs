@@ -35,7 +35,7 @@ impl LiveNotebook {
     /// send, if there was such a cell. To be called after [`LiveNotebook::integrate`]; costs nothing without moves.
     ///
     /// Everybody who moved the cell keeps the same one, so that all end with one.
-    pub fn mend(&mut self) -> Option<Vec<u8>> {
+    pub fn repair(&mut self) -> Option<Vec<u8>> {
         self.check().ok()?;
         if self.moved.is_empty() {
             return None;
