@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
-use workspace::{Answer, Call, Error, Relay, Side, Tool};
+use workspace::{Answer, Call, Error, ErrorKind, Relay, Tool};
 
 const LISTED: [&str; 2] = ["open_colab_browser_connection", "call_colab_tool"];
 
@@ -39,6 +39,6 @@ impl Relay for Beside {
         }
         let cause = format!("There is no tool {:?}.", call.name);
         let hint = "tools/list names those that there are; call_colab_tool reaches those of a Colab tab.";
-        Box::pin(std::future::ready(Err(Error::new(Side::Agent, cause, hint))))
+        Box::pin(std::future::ready(Err(Error::new(ErrorKind::NotFound, cause, hint))))
     }
 }

@@ -1,7 +1,7 @@
 //! The addresses that lead a Colab page to this server.
 
 use url::Url;
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 
 use crate::handshake::ORIGINS;
 
@@ -18,7 +18,7 @@ impl Address {
         let refused = |cause: String| {
             let hint = "Give the https address of a notebook on colab.research.google.com, for example \
                         https://colab.research.google.com/drive/<id>, or leave notebook_url out.";
-            Error::new(Side::Agent, cause, hint)
+            Error::new(ErrorKind::InvalidArgument, cause, hint)
         };
         let notebook = notebook.unwrap_or(EMPTY_NOTEBOOK);
         let mut url = Url::parse(notebook.trim())
@@ -94,8 +94,8 @@ mod tests {
             "",
         ] {
             let error = Address::new(Some(notebook), None).expect_err(notebook);
-            assert_eq!(error.side, Side::Agent);
-            assert!(error.hint.contains("colab.research.google.com"));
+            assert_eq!(error.fault, workspace::Fault::Agent);
+            assert!(error.to_string().contains("colab.research.google.com"));
         }
     }
 }

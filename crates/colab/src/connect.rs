@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
-use workspace::{Answer, Call, Error, Progress, Report, Side};
+use workspace::{Answer, Call, Error, ErrorKind, Progress, Report};
 
 use crate::address::Address;
 use crate::bridge::Bridge;
@@ -151,7 +151,11 @@ fn answer(seen: &[String], is_connected: bool) -> Result<Answer, Error> {
         "isError": false,
     });
     to_raw_value(&result).map(Answer::Result).map_err(|error| {
-        Error::new(Side::Us, format!("The answer could not be written: {error}."), "Report this as a bug.")
+        Error::new(
+            ErrorKind::Internal,
+            format!("The answer could not be written: {error}."),
+            "Report this as a bug.",
+        )
     })
 }
 
@@ -161,7 +165,7 @@ fn parse(arguments: Option<&RawValue>) -> Result<Arguments, Error> {
             "Call {CONNECT} without arguments, or with timeout_seconds (0 to {LONGEST_WAIT}), notebook_url (a \
              Colab address) or authuser (a number from 0)."
         );
-        Error::new(Side::Agent, cause, hint)
+        Error::new(ErrorKind::InvalidArgument, cause, hint)
     };
     let arguments: Map<String, Value> = match arguments.map(RawValue::get) {
         None | Some("null") => Map::new(),

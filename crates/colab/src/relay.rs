@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use workspace::{Answer, Call, Error, Relay, Side, Token, Tool};
+use workspace::{Answer, Call, Error, ErrorKind, Relay, Token, Tool};
 
 use crate::bridge::Bridge;
 use crate::browser::Browser;
@@ -77,7 +77,7 @@ impl Colab {
             let names: Vec<&str> = offered.iter().map(|known| known.name.as_str()).take(MOST_NAMES).collect();
             let more = if offered.len() > MOST_NAMES { ", and more" } else { "" };
             return Err(Error::new(
-                Side::Agent,
+                ErrorKind::NotFound,
                 format!("The connected Colab tab offers no tool {tool:?}."),
                 format!("It offers: {}{more}.", names.join(", ")),
             ));
@@ -85,7 +85,7 @@ impl Colab {
         let answer = page.call(params, call, self.call_silence).await.map_err(|reason| match reason {
             NoAnswer::NotAsked => not_connected(tool),
             NoAnswer::PageLeft(why) => Error::new(
-                Side::Place,
+                ErrorKind::Disconnected,
                 format!(
                     "The Colab tab disconnected before {tool} was answered{}; a cell that it started may still be \
                      running in Colab.",
@@ -94,7 +94,7 @@ impl Colab {
                 format!("Call {CONNECT} to connect again, then get_cells to see what was done."),
             ),
             NoAnswer::TimedOut => Error::new(
-                Side::Place,
+                ErrorKind::Timeout,
                 format!(
                     "{tool} was given up: no answer and no progress for {} s (--call-timeout). A cell that it \
                      started may still be running in Colab.",
@@ -108,7 +108,7 @@ impl Colab {
             return Ok(answer);
         }
         Err(Error::new(
-            Side::Place,
+            ErrorKind::RemoteFailure,
             format!("The Colab tab answered {tool} with something that is neither a result nor an error."),
             "Call get_cells to see what was done; if it happens again, the person should reload the tab.",
         ))
@@ -119,7 +119,7 @@ impl Colab {
         let wrong = |cause: &str| {
             let hint =
                 format!(r#"Call {CALL_ANY} with {{"name": "<a tool of the tab>", "arguments": {{…}}}}."#);
-            Error::new(Side::Agent, cause, hint)
+            Error::new(ErrorKind::InvalidArgument, cause, hint)
         };
         let members =
             arguments.and_then(Members::of).ok_or_else(|| wrong("The arguments are not an object."))?;
@@ -156,7 +156,7 @@ impl Colab {
 
 fn not_connected(tool: &str) -> Error {
     Error::new(
-        Side::Person,
+        ErrorKind::Unavailable,
         format!("{tool} needs a Colab notebook, and no tab is connected."),
         format!("Call {CONNECT} first: it opens Colab in the person's browser and says what is missing."),
     )

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use uuid::Uuid;
-use workspace::{Error, FrontEnd, Future, Side};
+use workspace::{Error, ErrorKind, FrontEnd, Future};
 
 use crate::failure;
 use crate::link::Link;
@@ -125,13 +125,13 @@ impl Commands {
         match shown.await {
             Ok(outcome) => outcome?.map_err(|problem| {
                 Error::new(
-                    Side::Place,
+                    ErrorKind::RemoteFailure,
                     format!("The browser could not open {path:?}: {problem}"),
                     "Ask the person to look at the browser.",
                 )
             }),
             Err(_) => Err(Error::new(
-                Side::Place,
+                ErrorKind::Timeout,
                 format!("The browser has not said within {} s that it opened {path:?}.", SHOWING.as_secs()),
                 "It may still do so; a dialog may be in the way. Ask the person to look.",
             )),
@@ -140,7 +140,7 @@ impl Commands {
 
     fn nobody_looks(&self) -> Error {
         Error::new(
-            Side::Person,
+            ErrorKind::Unavailable,
             format!("No browser tab has JupyterLab of {} open.", self.link.title()),
             "Ask the person to open JupyterLab, then try again; everything else works without it.",
         )
@@ -247,7 +247,11 @@ async fn emit(server: &Server, event: &Value) -> Result<(), RestError> {
 }
 
 fn gone(why: &str) -> Error {
-    Error::new(Side::Place, format!("The connection to the server's events broke: {why}."), "Try again.")
+    Error::new(
+        ErrorKind::Disconnected,
+        format!("The connection to the server's events broke: {why}."),
+        "Try again.",
+    )
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use rest::{Address, Credentials, Options, Secret};
-use workspace::{Connector, Error, Future, Place, ServerWish, Side, Token};
+use workspace::{Connector, Error, ErrorKind, Future, Place, ServerWish, Token};
 
 use crate::failure;
 use crate::server::Jupyter;
@@ -43,7 +43,7 @@ impl Dialer {
     async fn reach(&self, wish: ServerWish) -> Result<Arc<Jupyter>, Error> {
         if let Some(provider) = wish.provider.filter(|it| !it.eq_ignore_ascii_case(PROVIDER)) {
             return Err(Error::new(
-                Side::Agent,
+                ErrorKind::Unsupported,
                 format!("The document provider {provider:?} exists only in a vendor's cloud."),
                 format!("Say {PROVIDER:?}, or leave it out."),
             ));
@@ -106,7 +106,7 @@ impl Connector for Dialer {
             match tokio::time::timeout(bound, self.reach(wish)).await {
                 Ok(place) => Ok(place? as Arc<dyn Place>),
                 Err(_) => Err(Error::new(
-                    Side::Place,
+                    ErrorKind::Timeout,
                     "The server did not answer in time.",
                     "Check its address, and that it runs; then try again.",
                 )),

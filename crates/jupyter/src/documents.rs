@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use notebook::Notebook;
 use rest::{EntryKind, Kind, Want};
 use tokio::sync::OnceCell;
-use workspace::{Error, Mode, Side};
+use workspace::{Error, ErrorKind, Mode};
 
 use crate::document::ServerDocument;
 use crate::failure;
@@ -101,7 +101,7 @@ impl Documents {
         match made.await {
             Ok(_) => Ok(()),
             Err(error) if error.kind == Kind::Conflict => Err(Error::new(
-                Side::Agent,
+                ErrorKind::Conflict,
                 format!("There is a notebook {shown:?} already; it was left as it is."),
                 "Open it with mode \"connect\", or give another path.",
             )),

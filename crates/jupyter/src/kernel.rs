@@ -9,7 +9,7 @@ use ::kernel::{self as messaging, Client, KernelError, Status, connect_websocket
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use rest::{KernelModel, Kernelspec};
-use workspace::{Error, Future, Kernel, KernelDescription, KernelState, Side};
+use workspace::{Error, ErrorKind, Future, Kernel, KernelDescription, KernelState};
 
 use crate::channels::Channels;
 use crate::kernels::has;
@@ -223,7 +223,7 @@ impl ServerKernel {
 
     fn unreached(&self, error: &KernelError) -> Error {
         Error::new(
-            Side::Place,
+            ErrorKind::RemoteFailure,
             format!("Kernel {} on {} cannot be used: {error}.", self.id, self.link.title()),
             "Try again; if it does not help, call restart_notebook, or use_notebook with kernel_id \"NEW\".",
         )
@@ -231,7 +231,7 @@ impl ServerKernel {
 
     fn no_more(&self) -> Error {
         Error::new(
-            Side::Place,
+            ErrorKind::KernelGone,
             format!(
                 "Kernel {} is gone: it was shut down on {} (by a person, or because it was idle for long). Its variables \
                  are lost.",
@@ -305,7 +305,11 @@ impl ServerKernel {
     {
         let this = self.this.upgrade().ok_or_else(|| self.no_more())?;
         tokio::spawn(work(this)).await.unwrap_or_else(|error| {
-            Err(Error::new(Side::Us, format!("The work on the kernel was cut short: {error}."), "Try again."))
+            Err(Error::new(
+                ErrorKind::Internal,
+                format!("The work on the kernel was cut short: {error}."),
+                "Try again.",
+            ))
         })
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use futures_util::future::{join, join_all};
 use rest::{KernelModel, Kernelspecs, NewSession, SessionChange, SessionKernel, SessionModel};
-use workspace::{Choice, Error, Kernel as _, KernelRequest, Side};
+use workspace::{Choice, Error, ErrorKind, Kernel as _, KernelRequest};
 
 use crate::kernel::ServerKernel;
 use crate::kernelspecs::Wish;
@@ -363,7 +363,7 @@ pub(crate) fn has(session: &SessionModel, kernel: &str) -> bool {
 fn kernel_of(session: SessionModel) -> Result<KernelModel, Error> {
     session.kernel.ok_or_else(|| {
         Error::new(
-            Side::Place,
+            ErrorKind::RemoteFailure,
             format!("The server made a session for {:?} without a kernel.", session.path),
             "The server's log says why; try again.",
         )

@@ -1,7 +1,7 @@
 //! Which kernelspec a notebook gets.
 
 use rest::{Kernelspec, Kernelspecs};
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 
 /// What is asked for.
 pub(crate) struct Wish<'a> {
@@ -31,7 +31,7 @@ pub(crate) fn choose<'a>(
         let named = by_name(name).or_else(|| list.iter().find(|spec| spec.name.eq_ignore_ascii_case(name)));
         return named.or_else(|| list.iter().find(|spec| spec.display_name == name)).ok_or_else(|| {
             Error::new(
-                Side::Agent,
+                ErrorKind::NotFound,
                 format!("There is no kernelspec {name:?} on {server}."),
                 format!("There are: {}.", known()),
             )
@@ -39,7 +39,7 @@ pub(crate) fn choose<'a>(
     }
     let default = by_name(&specs.default).or_else(|| list.first()).ok_or_else(|| {
         Error::new(
-            Side::Person,
+            ErrorKind::Unavailable,
             format!("There are no kernels to start on {server}."),
             "Install one there, for example with `pip install ipykernel`.",
         )
@@ -59,7 +59,7 @@ pub(crate) fn choose<'a>(
     }
     list.iter().find(speaks).ok_or_else(|| {
         Error::new(
-            Side::Person,
+            ErrorKind::Unavailable,
             format!(
                 "The notebook asks for the kernel {:?} ({language}), and {server} has none for that language.",
                 preferred.name

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use rest::{Entry, EntryKind, Kind, RestError, Want};
 use tokio::time::{Duration, Instant, timeout_at};
-use workspace::{Error, FileEntry, FileKind, Side};
+use workspace::{Error, ErrorKind, FileEntry, FileKind};
 
 use crate::failure;
 use crate::link::Link;
@@ -64,7 +64,7 @@ fn not_listed(path: &str, link: &Link, error: RestError) -> Error {
         _ => return failure::of(error),
     };
     Error::new(
-        Side::Agent,
+        ErrorKind::NotFound,
         format!("{what} {path:?} on {}.", link.title()),
         "Call list_files with path \"\" to see what there is from the root folder on.",
     )

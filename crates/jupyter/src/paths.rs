@@ -1,6 +1,6 @@
 //! Paths on a server, as agents and people write them.
 
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 
 use crate::failure;
 
@@ -31,7 +31,7 @@ impl Prefix {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
         if parts.contains(&"..") || path.contains('\0') {
             return Err(Error::new(
-                Side::Agent,
+                ErrorKind::InvalidArgument,
                 format!("The path {asked:?} goes up, which a server's paths cannot."),
                 "Give the path from the server's root folder; list_files shows what there is.",
             ));

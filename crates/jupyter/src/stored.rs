@@ -11,7 +11,7 @@ use bytes::Bytes;
 use notebook::{Edit, Notebook};
 use rest::{Entry, Want};
 use tokio::sync::{Mutex, OnceCell, watch};
-use workspace::{Applied, Error, Expected, Saved, Side};
+use workspace::{Applied, Error, ErrorKind, Expected, Saved};
 
 use crate::failure;
 use crate::link::Link;
@@ -120,7 +120,7 @@ impl Stored {
             return Ok(Applied { notebook, saved: Saved::OnDisk });
         }
         Err(Error::new(
-            Side::Place,
+            ErrorKind::Busy,
             format!("Others keep changing the notebook {:?}; nothing was written.", self.path),
             "Try again in a moment.",
         ))

@@ -9,7 +9,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
 use workspace::{
-    Choice, Document, Error, FileEntry, Future, Kernel, KernelRequest, KernelspecInfo, Mode, Place, Side,
+    Choice, Document, Error, ErrorKind, FileEntry, Future, Kernel, KernelRequest, KernelspecInfo, Mode, Place,
 };
 
 use crate::ProcessEnv;
@@ -77,7 +77,7 @@ impl Folder {
         let mut kernels = self.kernels.lock();
         let Some(kernels) = &mut *kernels else {
             return Err(Error::new(
-                Side::Us,
+                ErrorKind::Internal,
                 "the server is shutting down and no longer starts kernels.",
                 "Start the server again.",
             ));
@@ -139,6 +139,10 @@ async fn on_disk<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-        Err(Error::new(Side::Us, format!("a task that reads the folder failed: {error}."), "Try again."))
+        Err(Error::new(
+            ErrorKind::Internal,
+            format!("a task that reads the folder failed: {error}."),
+            "Try again.",
+        ))
     })
 }

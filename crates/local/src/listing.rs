@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use walkdir::{DirEntry, WalkDir};
-use workspace::{Error, FileEntry, FileKind, Side};
+use workspace::{Error, ErrorKind, FileEntry, FileKind};
 
 use crate::root::Root;
 
@@ -21,7 +21,7 @@ pub(crate) fn list(root: &Root, path: &str, max_depth: usize) -> Result<Vec<File
     // An unreadable folder below `path` is a row that says so; `path` itself is an error.
     fs::read_dir(&folder).map_err(|error| {
         let cause = format!("the folder {path:?} cannot be listed: {error}.");
-        Error::new(Side::Agent, cause, "Call list_files with path \"\" to list the root folder.")
+        Error::new(ErrorKind::NotFound, cause, "Call list_files with path \"\" to list the root folder.")
     })?;
     let walk = WalkDir::new(&folder).min_depth(1).max_depth(max_depth.saturating_add(1)).into_iter();
     let walk =

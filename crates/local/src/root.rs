@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 
 /// A folder that no resolved path leaves.
 #[derive(Debug, Clone)]
@@ -122,7 +122,7 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
 
 fn refused(path: &str, why: &str) -> Error {
     Error::new(
-        Side::Agent,
+        ErrorKind::InvalidArgument,
         format!("the path {path:?} cannot be used in this folder: {why}"),
         "Give a path from the root folder, such as \"analysis/plot.ipynb\"; list_files shows what there is.",
     )
@@ -191,7 +191,7 @@ mod tests {
             "/missing/x.ipynb",
         ] {
             let error = root.resolve(path).unwrap_err();
-            assert_eq!(error.side, Side::Agent, "{path}");
+            assert_eq!(error.fault, workspace::Fault::Agent, "{path}");
         }
     }
 

@@ -15,7 +15,7 @@ use std::sync::{Arc, Weak};
 
 use notebook::Notebook;
 use parking_lot::Mutex;
-use workspace::{Document as _, Error, Mode, Side};
+use workspace::{Document as _, Error, ErrorKind, Mode};
 
 pub(crate) use document::FileDocument;
 
@@ -80,24 +80,28 @@ fn locate(root: &Root, path: &str, mode: Mode) -> Result<(PathBuf, String), Erro
     let file = root.resolve(path)?;
     if !is_notebook(&file) {
         return Err(Error::new(
-            Side::Agent,
+            ErrorKind::InvalidArgument,
             format!("{path:?} is not a notebook: its name does not end in .ipynb."),
             "Give the path of an .ipynb file; list_notebooks lists them.",
         ));
     }
     let known = root.relative(&file).ok_or_else(|| {
-        Error::new(Side::Agent, format!("the name of {path:?} is not UTF-8."), "Rename the file.")
+        Error::new(
+            ErrorKind::InvalidArgument,
+            format!("the name of {path:?} is not UTF-8."),
+            "Rename the file.",
+        )
     })?;
     match (fs::metadata(&file), mode) {
         (Ok(meta), _) if !meta.is_file() => {
             let cause = format!("{known:?} is not a regular file.");
-            return Err(Error::new(Side::Agent, cause, "list_notebooks lists the notebooks."));
+            return Err(Error::new(ErrorKind::InvalidArgument, cause, "list_notebooks lists the notebooks."));
         }
         (Ok(_), Mode::Connect) => {}
         (Ok(_), Mode::Create) => {
             let cause = format!("there is a notebook {known:?} already; it was not changed.");
             return Err(Error::new(
-                Side::Agent,
+                ErrorKind::Conflict,
                 cause,
                 "Open it with mode \"connect\", or give another path.",
             ));

@@ -11,7 +11,9 @@ use axum::http::StatusCode;
 use axum::routing::{delete, get, put};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use workspace::{Error, For, KernelState, ServerWish, Side, Token, Workspace};
+use workspace::{Error, ErrorKind, Fault, For, KernelState, ServerWish, Token, Workspace};
+
+use crate::next_step::message;
 
 /// The path that needs no token; it tells whether kernels live.
 pub(crate) const HEALTH: &str = "/api/healthz";
@@ -71,7 +73,7 @@ async fn connect(
     };
     match reconnect(&workspace, body).await {
         Ok(()) => (StatusCode::OK, Json(json!({ "success": true }))),
-        Err(error) => failed(status_of(&error), &error.to_string()),
+        Err(error) => failed(status_of(&error), &message(&error)),
     }
 }
 
@@ -95,7 +97,7 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
         }
         (None, None) => {
             return Err(Error::new(
-                Side::Agent,
+                ErrorKind::InvalidArgument,
                 "Neither document_url nor code_sandbox_url is given.",
                 "Give one of them.",
             ));
@@ -116,7 +118,7 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
 async fn stop(State(workspace): State<Arc<Workspace>>) -> (StatusCode, Json<Value>) {
     match workspace.stop().await {
         Ok(()) => (StatusCode::OK, Json(json!({ "success": true }))),
-        Err(error) => failed(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+        Err(error) => failed(StatusCode::INTERNAL_SERVER_ERROR, &message(&error)),
     }
 }
 
@@ -131,7 +133,7 @@ fn said(text: Option<String>) -> Option<String> {
 }
 
 fn status_of(error: &Error) -> StatusCode {
-    if error.side == Side::Agent { StatusCode::BAD_REQUEST } else { StatusCode::INTERNAL_SERVER_ERROR }
+    if error.fault == Fault::Agent { StatusCode::BAD_REQUEST } else { StatusCode::INTERNAL_SERVER_ERROR }
 }
 
 fn failed(status: StatusCode, error: &str) -> (StatusCode, Json<Value>) {

@@ -20,6 +20,7 @@ use tower_service::Service as _;
 use workspace::{Answer, Call};
 
 use crate::http::{LARGEST_BODY, protocol};
+use crate::next_step::message;
 use crate::permissions::Permissions;
 use crate::reports::WAITING_REPORTS;
 use crate::server::{Server, Session};
@@ -118,7 +119,7 @@ async fn call(
         }
         Ok(Answer::Error(error)) => failed(StatusCode::OK, error.get()),
         Err(error) => {
-            let content = json!([{ "type": "text", "text": error.to_string() }]);
+            let content = json!([{ "type": "text", "text": message(&error) }]);
             let result = json!({ "content": content, "isError": true });
             (StatusCode::OK, Json(json!({ "success": false, "result": result })))
         }

@@ -14,6 +14,7 @@ mod guard;
 mod hangup;
 mod http;
 mod metrics;
+mod next_step;
 mod outbox;
 mod permissions;
 mod prompts;

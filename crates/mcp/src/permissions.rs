@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 
 use crate::tools::{self, Right};
 
@@ -29,7 +29,7 @@ impl Policy {
             return Ok(());
         }
         Err(Error::new(
-            Side::Agent,
+            ErrorKind::Forbidden,
             format!("The person who runs this server does not offer {tool} to agents."),
             "tools/list names what is offered.",
         ))
@@ -77,7 +77,7 @@ impl Permissions {
             return Ok(());
         }
         Err(Error::new(
-            Side::Agent,
+            ErrorKind::Forbidden,
             format!(
                 "The user of this agent may not use {what}: the server does not allow the action {action:?}."
             ),

@@ -4,7 +4,7 @@ use notebook::{CellRef, Notebook};
 use rmcp::model::{
     ContentBlock, GetPromptResult, JsonObject, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role,
 };
-use workspace::{Error, Session, Side};
+use workspace::{Error, ErrorKind, Session};
 
 use crate::tools::{banner, index_or_id};
 
@@ -38,7 +38,7 @@ pub(crate) async fn get(
         serde_json::Value::Null => None,
         other => Some(other.to_string()),
     };
-    let missing = |name| Error::new(Side::Agent, format!("{CITE} needs {name}."), "");
+    let missing = |name| Error::new(ErrorKind::InvalidArgument, format!("{CITE} needs {name}."), "");
     let wanted = argument("prompt").ok_or_else(|| missing("prompt"))?;
     let indices = argument("cell_indices").ok_or_else(|| missing("cell_indices"))?;
     let opened = session.notebook(argument("notebook_name").as_deref()).await?;
@@ -70,7 +70,7 @@ fn cited(
     let count = notebook.cells().len();
     let wrong = |part: &str| {
         Error::new(
-            Side::Agent,
+            ErrorKind::InvalidArgument,
             format!("cell_indices cannot be {part:?}; the notebook has {count} cells."),
             "Say, for example, 0-2,4 or 3-.",
         )

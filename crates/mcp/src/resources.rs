@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use notebook::{CellRef, MimeBundle, Output};
 use rmcp::model::{ListResourcesResult, Resource, ResourceContents, ResourceTemplate};
-use workspace::{Changes, Error, Session, Side};
+use workspace::{Changes, Error, ErrorKind, Session};
 
 const SCHEME: &str = "notebook://";
 const NOTEBOOK: &str = "application/x-ipynb+json";
@@ -96,7 +96,7 @@ pub(crate) async fn read(session: &Session, uri: &str) -> Result<Option<Resource
     match cell.outputs().get(number) {
         Some(output) => Ok(Some(content(uri, output))),
         None => Err(Error::new(
-            Side::Agent,
+            ErrorKind::NotFound,
             format!("Cell {index} has no output {number}."),
             format!("It has {} outputs, counted from 0.", cell.output_count()),
         )),

@@ -22,6 +22,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use workspace::{Error, Relay, Workspace};
 
 use crate::metrics::{Counted, Metrics};
+use crate::next_step::message;
 use crate::permissions::Policy;
 use crate::subscriptions::Subscriptions;
 use crate::{prompts, raw, resources, tools};
@@ -341,7 +342,7 @@ impl ServerHandler for Session {
         let Some(desk) = &self.desk else { return Err(unknown("prompt", name)) };
         let prompt = prompts::get(desk, name, request.arguments.as_ref()).await.map_err(|error| {
             // Prompts have no way to fail that a model reads.
-            ErrorData::invalid_params(error.to_string(), None)
+            ErrorData::invalid_params(message(&error), None)
         })?;
         prompt.map(Into::into).ok_or_else(|| unknown("prompt", name))
     }
@@ -408,7 +409,7 @@ impl ServerHandler for Session {
 }
 
 fn missing_resource(uri: &str, error: &Error) -> ErrorData {
-    ErrorData::resource_not_found(error.to_string(), Some(serde_json::json!({ "uri": uri })))
+    ErrorData::resource_not_found(message(error), Some(serde_json::json!({ "uri": uri })))
 }
 
 fn unknown(what: &str, name: &str) -> ErrorData {

@@ -10,11 +10,12 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::value::to_raw_value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use workspace::{Answer, Call, Error, Side};
+use workspace::{Answer, Call, Error, ErrorKind};
 
 use crate::call::RawParams;
 use crate::elicit::Form;
 use crate::hangup::Hangup;
+use crate::next_step::message;
 use crate::permissions::Permissions;
 use crate::raw;
 use crate::reports::{Audience, WAITING_REPORTS};
@@ -88,7 +89,7 @@ impl Session {
         match &self.relay {
             Some(relay) => relay.call(call).await,
             None => Err(Error::new(
-                Side::Agent,
+                ErrorKind::NotFound,
                 format!("There is no tool {:?}.", call.name),
                 "tools/list names those that there are.",
             )),
@@ -121,7 +122,7 @@ fn reply(answer: Result<Answer, Error>) -> Result<CallToolResponse, ErrorData> {
             Ok(raw::carry(result.into_string()).into())
         }
         Ok(Answer::Error(error)) => Err(raw::carry_error(&error)),
-        Err(error) => Ok(CallToolResult::error(vec![ContentBlock::text(error.to_string())]).into()),
+        Err(error) => Ok(CallToolResult::error(vec![ContentBlock::text(message(&error))]).into()),
     }
 }
 

@@ -66,7 +66,8 @@ fn begun(session: &Session, tool: &str, headers: Option<&HeaderMap>, meta: Optio
         "gen_ai.tool.name" = Empty,
         "network.transport" = if headers.is_some() { "tcp" } else { "pipe" },
         "error.type" = Empty,
-        "cellbridge.error.side" = Empty,
+        "cellbridge.error.kind" = Empty,
+        "cellbridge.error.fault" = Empty,
         "otel.status_code" = Empty,
     );
     if span.is_disabled() {
@@ -147,7 +148,8 @@ impl Open {
             Ok(Answer::Result(result)) => is_error(result).then(|| "tool_error".to_owned()),
             Ok(Answer::Error(error)) => Some(code(error)),
             Err(error) => {
-                span.record("cellbridge.error.side", workspace::side(error.side));
+                span.record("cellbridge.error.kind", error.kind.name());
+                span.record("cellbridge.error.fault", error.fault.name());
                 Some("tool_error".to_owned())
             }
         };

@@ -1,59 +1,182 @@
 //! Failures that an agent or a person can act on.
 
+use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
 
-/// Whose move mends a failure.
+use crate::NextStep;
+
+/// Who can do something about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// The agent sent something that cannot be served.
+pub enum Fault {
+    /// The agent asked for something that cannot be done.
     Agent,
-    /// A person has to do something, for example accept a prompt.
+    /// A person has to act, for example accept a prompt or free disk space.
     Person,
-    /// The page or server at the other end refused or went away.
-    Place,
+    /// The page or server at the other end refused, failed or disconnected.
+    Remote,
     /// This program failed.
-    Us,
+    Internal,
 }
 
-/// A failure of one tool call: who has to act, what happened, and the next step that mends it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+impl Fault {
+    /// The name in traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Person => "person",
+            Self::Remote => "remote",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+/// What kind of failure it was, for code and traces. Each kind is usually the fault of the same party.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// An argument is missing, malformed or out of range.
+    InvalidArgument,
+    /// The notebook, cell, kernel, run or file does not exist.
+    NotFound,
+    /// It exists already, or somebody changed it since the caller read it.
+    Conflict,
+    /// Others keep changing or locking it.
+    Busy,
+    /// The session has reached one of its limits.
+    LimitReached,
+    /// The place cannot do this.
+    Unsupported,
+    /// The operator does not allow this.
+    Forbidden,
+    /// The server does not accept the token or login.
+    Unauthorized,
+    /// Something that a person manages is missing or unusable: a file, a disk, an interpreter, a browser tab.
+    Unavailable,
+    /// The kernel's process could not be started, or did not become ready.
+    KernelStart,
+    /// The kernel was shut down, by whomever.
+    KernelGone,
+    /// There is no connection, or it ended.
+    Disconnected,
+    /// No answer in time.
+    Timeout,
+    /// The other end failed, or answered with something unusable.
+    RemoteFailure,
+    /// A defect of this program.
+    Internal,
+}
+
+impl ErrorKind {
+    fn usual_fault(self) -> Fault {
+        match self {
+            Self::InvalidArgument
+            | Self::NotFound
+            | Self::Conflict
+            | Self::LimitReached
+            | Self::Unsupported
+            | Self::Forbidden => Fault::Agent,
+            Self::Unauthorized | Self::Unavailable | Self::KernelStart => Fault::Person,
+            Self::Busy | Self::KernelGone | Self::Disconnected | Self::Timeout | Self::RemoteFailure => {
+                Fault::Remote
+            }
+            Self::Internal => Fault::Internal,
+        }
+    }
+
+    /// The name in traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InvalidArgument => "invalid_argument",
+            Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
+            Self::Busy => "busy",
+            Self::LimitReached => "limit_reached",
+            Self::Unsupported => "unsupported",
+            Self::Forbidden => "forbidden",
+            Self::Unauthorized => "unauthorized",
+            Self::Unavailable => "unavailable",
+            Self::KernelStart => "kernel_start",
+            Self::KernelGone => "kernel_gone",
+            Self::Disconnected => "disconnected",
+            Self::Timeout => "timeout",
+            Self::RemoteFailure => "remote_failure",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+/// A failure of one request: what happened, whose fault it is, and the next step that helps.
+///
+/// ```
+/// use workspace::{Error, ErrorKind, Fault, NextStep};
+///
+/// let error = Error::new(ErrorKind::NotFound, "There is no kernel \"k7\".", NextStep::ListKernels);
+/// assert_eq!(error.fault, Fault::Agent);
+/// ```
+#[derive(Debug, Clone)]
 pub struct Error {
-    /// Whose move it is.
-    pub side: Side,
-    /// What happened, one or two sentences, without a trailing newline.
+    pub kind: ErrorKind,
+    pub fault: Fault,
+    /// What happened: one or two sentences without a trailing newline.
     pub cause: String,
-    /// The next tool call or human action; never empty.
-    pub hint: String,
+    /// The failure behind this one, for logs. `cause` says already what matters of it.
+    pub source: Option<Arc<dyn StdError + Send + Sync>>,
+    pub next: NextStep,
 }
 
 impl Error {
-    /// Makes an error from its three parts.
-    pub fn new(side: Side, cause: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { side, cause: cause.into(), hint: hint.into() }
+    /// The fault is the usual one of the kind. A plain sentence as the next step must not name tools or flags.
+    pub fn new(kind: ErrorKind, cause: impl Into<String>, next: impl Into<NextStep>) -> Self {
+        Self { kind, fault: kind.usual_fault(), cause: cause.into(), source: None, next: next.into() }
     }
 
-    /// There is no kernel with this id.
+    /// Sets another fault than the usual one of the kind.
+    #[must_use]
+    pub fn with_fault(self, fault: Fault) -> Self {
+        Self { fault, ..self }
+    }
+
+    #[must_use]
+    pub fn with_source(self, source: impl StdError + Send + Sync + 'static) -> Self {
+        Self { source: Some(Arc::new(source)), ..self }
+    }
+
     pub fn no_kernel(id: &str) -> Self {
         Self::new(
-            Side::Agent,
+            ErrorKind::NotFound,
             format!("There is no kernel with the id {id:?}."),
-            "list_kernels shows those that there are; leave kernel_id out to use the notebook's own. use_notebook takes NEW for another.",
+            NextStep::ListKernels,
         )
     }
 }
 
+/// The cause and the next step, in words that fit everywhere. Where agents or people read an error, the next step is
+/// worded by the crate that they use: with the names of tools or of options.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.cause, self.hint)
+        write!(f, "{} {}", self.cause, self.next)
     }
 }
 
-impl std::error::Error for Error {}
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
 
-/// A reference that means no cell; it names the nearest ones.
+/// The source is left out: it cannot be compared.
+impl PartialEq for Error {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |error: &Self| (error.kind, error.fault);
+        parts(self) == parts(other) && self.cause == other.cause && self.next == other.next
+    }
+}
+
+impl Eq for Error {}
+
+/// A reference that matches no cell; the message names the nearest ones.
 impl From<notebook::CellRefError> for Error {
     fn from(error: notebook::CellRefError) -> Self {
-        let hint = "read_notebook lists the cells with index, id and execution count.";
-        Self::new(Side::Agent, format!("{error}."), hint)
+        Self::new(ErrorKind::NotFound, format!("{error}."), NextStep::NameCell).with_source(error)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::run::Run;
 use crate::run_state::RunCell;
-use crate::{Error, Side};
+use crate::{Error, ErrorKind, NextStep};
 
 /// The runs that are remembered; older ones that are over are forgotten.
 const MOST_RUNS: usize = 500;
@@ -41,13 +41,8 @@ impl Journal {
         if let Some(run) = book.runs.iter().find(|run| run.id() == id.trim()) {
             return Ok(run.clone());
         }
-        let known: Vec<&str> = book.runs.iter().rev().take(5).map(|run| run.id()).collect();
-        let hint = if known.is_empty() {
-            "Nothing has run yet; execute_cell starts a run.".to_owned()
-        } else {
-            format!("The latest runs are {}.", known.join(", "))
-        };
-        Err(Error::new(Side::Agent, format!("There is no run {id:?}."), hint))
+        let latest = book.runs.iter().rev().take(5).map(|run| run.id().to_owned()).collect();
+        Err(Error::new(ErrorKind::NotFound, format!("There is no run {id:?}."), NextStep::GetRun { latest }))
     }
 
     /// All runs that are remembered, the newest first.
@@ -107,7 +102,7 @@ mod tests {
         assert_eq!(journal.latest_of("a.ipynb", "c1").unwrap().id(), second.id());
         assert!(journal.latest_of("b.ipynb", "c1").is_none());
         let error = journal.run("r99").err().unwrap();
-        assert!(error.hint.contains("r2, r1"), "{error}");
+        assert_eq!(error.next, NextStep::GetRun { latest: vec!["r2".to_owned(), "r1".to_owned()] });
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod idle;
 mod journal;
 mod lane;
 mod limits;
+mod next_step;
 mod opened;
 mod place;
 mod places;
@@ -23,10 +24,11 @@ mod trace;
 mod workspace;
 
 pub use changes::Changes;
-pub use error::{Error, Side};
+pub use error::{Error, ErrorKind, Fault};
 pub use hearing::{heard, is_heard, tell};
 pub use journal::Journal;
 pub use limits::Limits;
+pub use next_step::NextStep;
 pub use opened::{KernelWish, Opened};
 pub use place::{
     Applied, Choice, Connector, Document, Expected, FileEntry, FileKind, FrontEnd, Future, Kernel,
@@ -38,5 +40,5 @@ pub use run::Run;
 pub use run_state::{RunCell, RunState, RunView};
 pub use session::Session;
 pub use token::{NoRandomness, Token};
-pub use trace::{TRACED, side};
+pub use trace::TRACED;
 pub use workspace::{Settings, Workspace};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{Error, Side};
+use crate::{Error, ErrorKind, NextStep};
 
 /// What the operator allows each session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +29,9 @@ impl Limits {
             return Ok(());
         }
         Err(Error::new(
-            Side::Agent,
+            ErrorKind::LimitReached,
             format!("This session has as many notebooks open as it may: {open}."),
-            "Close one with unuse_notebook; list_notebooks shows which are open.",
+            NextStep::CloseNotebook,
         ))
     }
 }
@@ -54,9 +54,9 @@ impl Slots {
         let free = self.free.clone().try_acquire_owned();
         free.map(Slot).map_err(|_| {
             Error::new(
-                Side::Agent,
+                ErrorKind::LimitReached,
                 format!("This session has as many runs under way as it may: {}.", self.all),
-                "Wait for one with get_run, or stop one with interrupt_kernel; list_runs shows them.",
+                NextStep::WaitForRun,
             )
         })
     }

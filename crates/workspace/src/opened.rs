@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::changes::{ByAgents, Changes};
 use crate::place::{Choice, Document, Kernel, KernelRequest, Place, Presence};
-use crate::{Error, Side, trace};
+use crate::{Error, ErrorKind, NextStep, trace};
 
 /// An open notebook, shared by all sessions of the server.
 pub struct Opened {
@@ -196,9 +196,9 @@ pub(crate) async fn find_kernel(place: &dyn Place, id: &str) -> Result<Arc<dyn K
     match (found.next(), found.next()) {
         (Some(kernel), None) => Ok(kernel.clone()),
         (Some(_), Some(_)) => Err(Error::new(
-            Side::Agent,
+            ErrorKind::InvalidArgument,
             format!("More than one kernel has an id that begins with {id:?}."),
-            "Give more of the id; list_kernels shows it.",
+            NextStep::ListKernels,
         )),
         (None, _) => Err(Error::no_kernel(id)),
     }

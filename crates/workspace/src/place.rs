@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use notebook::{Edit, Kernelspec, Notebook};
 use tokio::sync::{mpsc, watch};
 
-use crate::{Error, Side, Token};
+use crate::{Error, ErrorKind, NextStep, Token};
 
 /// What every request to a place gives.
 pub type Future<'a, T> = BoxFuture<'a, Result<T, Error>>;
@@ -257,23 +257,23 @@ impl Expected {
         let Self { id, revision } = self;
         let Some((_, cell)) = notebook.cell(id) else {
             return Err(Error::new(
-                Side::Agent,
+                ErrorKind::NotFound,
                 format!(
                     "there is no cell {id} any more: it was deleted since you read it. Nothing was changed."
                 ),
-                "Call read_notebook to see the cells as they are now.",
+                NextStep::ReadNotebook,
             ));
         };
         match revision {
             Some(revision) if revision != cell.revision() => Err(Error::new(
-                Side::Agent,
+                ErrorKind::Conflict,
                 format!(
                     "cell {id} changed since you read it (revision {revision}); nothing was changed. It is now \
                      (revision {}):\n{}",
                     cell.revision(),
                     cell.source()
                 ),
-                format!("Decide on the new source, then try again with if_revision {:?}.", cell.revision()),
+                NextStep::EditRevision { revision: cell.revision().to_owned() },
             )),
             _ => Ok(()),
         }

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::place::{Connector, Place, ServerWish};
-use crate::{Error, Side};
+use crate::{Error, ErrorKind};
 
 /// Whose place a server becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Places {
     pub(crate) async fn connect(&self, wish: ServerWish, whose: For) -> Result<Arc<dyn Place>, Error> {
         let Some(connector) = &self.connector else {
             return Err(Error::new(
-                Side::Agent,
+                ErrorKind::Unsupported,
                 "Servers cannot be chosen here.",
                 "The places of this server are fixed when it starts.",
             ));

@@ -14,7 +14,7 @@ use crate::place::{Applied, Choice, Expected, Kernel, Mode, Place, ServerWish};
 use crate::places::For;
 use crate::run::Run;
 use crate::workspace::Workspace;
-use crate::{Error, Side};
+use crate::{Error, ErrorKind, NextStep};
 
 mod cells;
 mod seen;
@@ -184,13 +184,12 @@ impl Session {
             self.enter(&opened);
             return Ok(opened);
         }
-        let known: Vec<String> = self.names().into_iter().map(|(name, _)| name).collect();
-        let hint = if known.is_empty() {
-            "Open it with use_notebook, or give its path; list_notebooks shows what there is.".to_owned()
-        } else {
-            format!("Open are: {}. use_notebook opens another; a path works as well.", known.join(", "))
-        };
-        Err(Error::new(Side::Agent, format!("No notebook is open under the name {name:?}."), hint))
+        let open = self.names().into_iter().map(|(name, _)| name).collect();
+        Err(Error::new(
+            ErrorKind::NotFound,
+            format!("No notebook is open under the name {name:?}."),
+            NextStep::NameNotebook { open },
+        ))
     }
 
     /// Makes all of `edits` or none in a notebook, as [`Document::apply`](crate::Document::apply) does.
@@ -267,10 +266,9 @@ impl Session {
             (Some(path), _) => self.reopen(&path).await,
             (None, Some(first)) => self.use_notebook("default", &first, Mode::Connect).await,
             (None, None) => Err(Error::new(
-                Side::Agent,
+                ErrorKind::InvalidArgument,
                 "No notebook is current.",
-                "Say which one with notebook_name (its path works), or open one with use_notebook; list_notebooks shows \
-                 what there is.",
+                NextStep::NameNotebook { open: self.names().into_iter().map(|(name, _)| name).collect() },
             )),
         }
     }

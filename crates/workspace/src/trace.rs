@@ -8,10 +8,10 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
+use crate::Error;
 use crate::lane::Lane;
 use crate::place::{Kernel, KernelState};
 use crate::run_state::{RunCell, RunState};
-use crate::{Error, Side};
 
 /// The target of spans and of the events in them, which tells them from the log.
 pub const TRACED: &str = "otel";
@@ -52,7 +52,7 @@ pub(crate) fn run_ended(span: &Span, state: &RunState, execution_count: Option<u
         RunState::Error { name, .. } => ("error", Some(class(name))),
         RunState::Interrupted => ("interrupted", None),
         RunState::KernelDied(_) => ("kernel_died", Some("kernel_died")),
-        RunState::Failed(error) => ("failed", Some(side(error.side))),
+        RunState::Failed(error) => ("failed", Some(error.kind.name())),
     };
     if let RunState::KernelDied(_) = state {
         tracing::info!(target: TRACED, parent: span, "kernel.died");
@@ -82,7 +82,7 @@ pub(crate) async fn with_kernel<T>(
         "otel.status_code" = Empty,
     );
     let done = work.instrument(span.clone()).await;
-    failed(&span, done.as_ref().err().map(|error| side(error.side)));
+    failed(&span, done.as_ref().err().map(|error| error.kind.name()));
     done
 }
 
@@ -137,16 +137,6 @@ fn failed(span: &Span, error: Option<&str>) {
     if let Some(error) = error {
         span.record("error.type", error);
         span.record("otel.status_code", "ERROR");
-    }
-}
-
-/// Whose move it is after a failure.
-pub fn side(side: Side) -> &'static str {
-    match side {
-        Side::Agent => "agent",
-        Side::Person => "person",
-        Side::Place => "place",
-        Side::Us => "internal",
     }
 }
 

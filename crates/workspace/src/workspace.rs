@@ -21,7 +21,7 @@ use crate::place::{Choice, Connector, Kernel, KernelRequest, Mode, Place, Server
 use crate::places::{For, Places};
 use crate::run::Run;
 use crate::run_state::{RunCell, RunState};
-use crate::{Error, Side, execute, idle, trace};
+use crate::{Error, ErrorKind, NextStep, execute, idle, trace};
 
 /// How long a run may still take to leave at the end, in all.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -413,7 +413,7 @@ async fn interrupt(kernel: &dyn Kernel) -> Result<(), Error> {
 
 /// A place must bring a kernel when a run needs one.
 pub(crate) fn no_kernel_came() -> Error {
-    Error::new(Side::Us, "The place started no kernel for the run.", "This is a defect of ours; try again.")
+    Error::new(ErrorKind::Internal, "The place started no kernel for the run.", NextStep::ReportBug)
 }
 
 impl std::fmt::Debug for Workspace {

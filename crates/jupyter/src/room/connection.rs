@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 use tokio_util::sync::CancellationToken;
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 use ydoc::LiveNotebook;
 
 use super::door::{Door, Socket, connect};
@@ -190,7 +190,7 @@ fn tick(
     }
     if !shared.is_synced() && now >= opened + shared.patience {
         return Err(Error::new(
-            Side::Place,
+            ErrorKind::Timeout,
             format!(
                 "The room of {:?} on {} sent no document within {} s.",
                 shared.path,

@@ -3,7 +3,7 @@
 use rest::{Io, Kind, RestError, Server, Want, room_path};
 use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 use ydoc::Dialect;
 
 use super::ended::Ended;
@@ -58,7 +58,7 @@ pub(super) async fn connect(shared: &Shared, door: &mut Option<Door>) -> Result<
         Ok(None) => {
             *door = None;
             Err(Ended::Dismissed(Error::new(
-                Side::Place,
+                ErrorKind::RemoteFailure,
                 format!("There are no shared documents on {} any more.", shared.link.title()),
                 "Try again.",
             )))

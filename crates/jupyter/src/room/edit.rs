@@ -1,7 +1,7 @@
 //! Edits: made on the newest state, confirmed to be in the file, and made again where a connection or a server lost them.
 
 use notebook::{Edit, Notebook};
-use workspace::{Applied, Error, Expected, Saved, Side};
+use workspace::{Applied, Error, ErrorKind, Expected, Saved};
 
 use super::confirm::{Confirmed, confirm};
 use super::intent::{Intent, are_outputs};
@@ -103,7 +103,7 @@ impl Shared {
         }
         let lost: Vec<String> = lost.into_iter().map(|place| intents[place].describe()).collect();
         Err(Error::new(
-            Side::Place,
+            ErrorKind::Conflict,
             format!(
                 "The server lost an edit of {:?}, or replaced it by what is on disk, and others have changed the same \
                  cells since. Not kept: {}.",

@@ -1,7 +1,7 @@
 //! Why there is no connection to a room any more.
 
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 use ydoc::Dialect;
 
 use super::shared::Shared;
@@ -32,18 +32,18 @@ pub(super) fn closed(shared: &Shared, frame: Option<&CloseFrame>) -> Ended {
         4404 | 4001 | 4002 => Ended::Final(failure::no_notebook(path, &server)),
         4400 => Ended::Final(failure::unreadable(path, &"the server cannot read it")),
         4500 => Ended::Final(Error::new(
-            Side::Place,
+            ErrorKind::RemoteFailure,
             format!("The notebook {path:?} failed to open on {server}: {reason}"),
             "The server's log says why; the next call tries again.",
         )),
         1003 if reason.contains("initialization_error") => Ended::Final(Error::new(
-            Side::Place,
+            ErrorKind::RemoteFailure,
             format!("The notebook {path:?} could not be opened as a shared document on {server}: {reason}."),
             "The server's log says more; the next call tries again.",
         )),
         // jupyter-server-documents 0.3 does not let go of a room that it has stopped.
         1001 if shared.dialect == Dialect::ServerDocuments => Ended::Lost(Error::new(
-            Side::Person,
+            ErrorKind::Unavailable,
             format!("The room of {path:?} is being closed by {server}."),
             "If this lasts (it does once the file was deleted or replaced from outside), restart the Jupyter server.",
         )),
@@ -54,7 +54,7 @@ pub(super) fn closed(shared: &Shared, frame: Option<&CloseFrame>) -> Ended {
 
 pub(super) fn lost(shared: &Shared, why: &str) -> Error {
     Error::new(
-        Side::Place,
+        ErrorKind::Disconnected,
         format!("The connection to the room of {:?} on {} broke: {why}.", shared.path, shared.link.title()),
         "It is made again by itself; try again in a moment.",
     )

@@ -9,7 +9,7 @@ use notebook::Notebook;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
-use workspace::{Error, Presence, Side};
+use workspace::{Error, ErrorKind, Presence};
 use ydoc::{Dialect, LiveNotebook, Room, YError};
 
 use super::owed::Owed;
@@ -201,13 +201,12 @@ impl Shared {
         let lost = away.since.elapsed().as_secs().max(1);
         match &away.error {
             Some(error) if !away.was_synced || away.is_final => error.clone(),
-            Some(error) => Error::new(
-                error.side,
-                format!("The connection to {:?} was lost {lost} s ago. {}", self.path, error.cause),
-                error.hint.clone(),
-            ),
+            Some(error) => Error {
+                cause: format!("The connection to {:?} was lost {lost} s ago. {}", self.path, error.cause),
+                ..error.clone()
+            },
             None => Error::new(
-                Side::Place,
+                ErrorKind::Timeout,
                 format!("The notebook {:?} did not come from {server} within {lost} s.", self.path),
                 "Check that JupyterLab can open it; the next call tries again.",
             ),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::process::Command;
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 
 use super::interpreter;
 use super::venv::interpreter_in;
@@ -64,7 +64,7 @@ impl Installer<'_> {
         let pip = self.run(python, ["-m", "pip", "--version"].map(OsStr::new)).await;
         if made.is_err() || pip.is_err() {
             return Err(Error::new(
-                Side::Person,
+                ErrorKind::Unavailable,
                 format!("{} cannot make a Python environment: {}", python.display(), first.output),
                 "Install what is missing (on Debian and Ubuntu: apt install python3-venv), or install uv; \
                  then try again.",
@@ -102,7 +102,7 @@ impl Installer<'_> {
     fn interpreter(&self) -> Result<PathBuf, Error> {
         interpreter_in(self.folder).ok_or_else(|| {
             Error::new(
-                Side::Us,
+                ErrorKind::Internal,
                 format!("the new Python environment in {} contains no Python.", self.folder.display()),
                 "Remove that folder and try again, or install ipykernel in the project's own environment.",
             )
@@ -118,7 +118,7 @@ impl Installer<'_> {
             }
         }
         Err(Error::new(
-            Side::Person,
+            ErrorKind::Unavailable,
             format!("there is no Python {}.{} or newer on PATH, and no uv.", OLDEST.0, OLDEST.1),
             "Install Python (python.org, or the system's package manager) or uv, then try again.",
         ))
@@ -159,7 +159,7 @@ struct Failure {
 
 fn no_packages(failure: &Failure) -> Error {
     Error::new(
-        Side::Person,
+        ErrorKind::Unavailable,
         format!("the packages for a kernel could not be installed ({}): {}", failure.program, failure.output),
         "Check the network and the package index (proxy, PIP_INDEX_URL, UV_INDEX_URL), then try again; or install \
          ipykernel in the project's own environment.",

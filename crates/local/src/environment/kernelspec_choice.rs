@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use notebook::Kernelspec;
 use tokio::sync::mpsc;
-use workspace::{Error, KernelspecInfo, Side};
+use workspace::{Error, ErrorKind, KernelspecInfo};
 
 use super::interpreter::{InterpreterInfo, Interpreters};
 use super::managed::Managed;
@@ -220,7 +220,7 @@ impl KernelspecChooser {
         let mut names: Vec<&str> = installed.iter().map(|choice| &*choice.kernelspec.name).collect();
         names.extend(self.managed.folder().map(|_| MANAGED));
         Error::new(
-            Side::Agent,
+            ErrorKind::NotFound,
             format!("the kernel {name:?}{language}{origin} is not installed."),
             format!(
                 "Installed: {}. Pass one as `kernel_name` to use_notebook, or install {name:?} so that \

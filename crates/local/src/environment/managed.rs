@@ -8,7 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 
 use super::install::Installer;
 use super::venv::Environment;
@@ -61,7 +61,7 @@ impl Managed {
         }
         let folder = self.folder.clone().ok_or_else(|| {
             Error::new(
-                Side::Person,
+                ErrorKind::Unavailable,
                 "there is no Python kernel, and no home folder to install one in.",
                 "Install ipykernel in the project's environment (pip install ipykernel), or set HOME.",
             )
@@ -71,7 +71,7 @@ impl Managed {
         let outcome = match outcome.wait_for(Option::is_some).await {
             Ok(outcome) => outcome.clone().unwrap_or(Ok(())),
             Err(_) => Err(Error::new(
-                Side::Us,
+                ErrorKind::Internal,
                 "the task that makes the Python environment ended early.",
                 "Try again.",
             )),
@@ -79,7 +79,7 @@ impl Managed {
         outcome?;
         complete(&folder).ok_or_else(|| {
             let cause = format!("the new Python environment in {} has disappeared.", folder.display());
-            Error::new(Side::Person, cause, "Find out what removes it, then try again.")
+            Error::new(ErrorKind::Unavailable, cause, "Find out what removes it, then try again.")
         })
     }
 
@@ -115,7 +115,7 @@ impl Managed {
                     "making a Python environment took longer than {} minutes.",
                     INSTALL_TIMEOUT.as_secs() / 60
                 );
-                Err(Error::new(Side::Person, cause, "Check the network, then try again."))
+                Err(Error::new(ErrorKind::Unavailable, cause, "Check the network, then try again."))
             });
             senders.lock().clear();
             sender.send_replace(Some(result));
@@ -145,7 +145,7 @@ async fn make(
     let failed = |error: std::io::Error| {
         let cause = format!("a Python environment cannot be made in {}: {error}.", folder.display());
         Error::new(
-            Side::Person,
+            ErrorKind::Unavailable,
             cause,
             "Free some space there or make the folder writable, or install ipykernel in the project's environment.",
         )

@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use kernel::{Client, Status};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
-use workspace::{Error, Future, Kernel, KernelDescription, KernelState, Side};
+use workspace::{Error, ErrorKind, Future, Kernel, KernelDescription, KernelState};
 
 use super::launcher::{KernelLauncher, RunningKernel};
 use crate::kernelspec::InterruptMode;
@@ -108,7 +108,7 @@ impl LocalKernel {
             None => {
                 state.phase = Phase::NotStarted;
                 let cause = "the kernel was restarted or shut down while it was starting.";
-                Err(Error::new(Side::Agent, cause, "Run the cell again."))
+                Err(Error::new(ErrorKind::Conflict, cause, "Run the cell again."))
             }
         }
     }
@@ -157,7 +157,7 @@ impl LocalKernel {
     {
         let this = self.this.upgrade().ok_or_else(shut_down)?;
         tokio::spawn(work(this)).await.map_err(|error| {
-            Error::new(Side::Us, format!("a task for the kernel failed: {error}."), "Try again.")
+            Error::new(ErrorKind::Internal, format!("a task for the kernel failed: {error}."), "Try again.")
         })
     }
 }
@@ -218,7 +218,7 @@ impl Kernel for LocalKernel {
             });
             let client = client.ok_or_else(|| {
                 Error::new(
-                    Side::Agent,
+                    ErrorKind::InvalidArgument,
                     "the kernel is not running, so there is nothing to interrupt.",
                     "Run a cell to start it.",
                 )
@@ -227,7 +227,11 @@ impl Kernel for LocalKernel {
                 client.interrupt_message().await.map_err(|error| {
                     let hint =
                         "If the kernel does not react, call restart_notebook; this deletes all variables.";
-                    Error::new(Side::Place, format!("the kernel could not be interrupted: {error}."), hint)
+                    Error::new(
+                        ErrorKind::RemoteFailure,
+                        format!("the kernel could not be interrupted: {error}."),
+                        hint,
+                    )
                 })?;
             }
             Ok(())
@@ -259,5 +263,5 @@ fn exit_status(running: &RunningKernel) -> Option<String> {
 }
 
 fn shut_down() -> Error {
-    Error::new(Side::Agent, "this kernel was shut down.", "Call use_notebook to get a new one.")
+    Error::new(ErrorKind::KernelGone, "this kernel was shut down.", "Call use_notebook to get a new one.")
 }

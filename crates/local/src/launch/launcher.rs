@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::{Client, KernelError};
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 
 use super::connection_file::ConnectionFile;
 use super::process::{Process, ProcessExit, ProcessSpec};
@@ -134,17 +134,17 @@ impl KernelLauncher {
         let program = self.choice.program.display();
         match failure {
             StartError::ConnectionFile(error) => Error::new(
-                Side::Person,
+                ErrorKind::KernelStart,
                 format!("the connection file of the kernel cannot be created: {error}."),
                 "Make Jupyter's runtime folder writable (`jupyter --runtime-dir`), or set JUPYTER_RUNTIME_DIR.",
             ),
             StartError::Process(error) => Error::new(
-                Side::Person,
+                ErrorKind::KernelStart,
                 format!("the kernel {name:?} cannot be started in {}: {error}.", self.folder.display()),
                 "Check that this folder exists and processes can be started, or choose another kernel with `kernel_name`.",
             ),
             StartError::PortTaken(exit) | StartError::Exited(exit) => Error::new(
-                Side::Person,
+                ErrorKind::KernelStart,
                 format!("the kernel {name:?} ({program}) exited before it was ready: {exit}"),
                 hint(&exit.output, &self.choice.program),
             ),
@@ -152,7 +152,7 @@ impl KernelLauncher {
                 let hint = hint(&output, &self.choice.program);
                 let exit = ProcessExit { status: error.to_string(), output };
                 Error::new(
-                    Side::Person,
+                    ErrorKind::KernelStart,
                     format!("the kernel {name:?} ({program}) is not usable: {exit}"),
                     hint,
                 )

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use workspace::{Error, Kernel as _, KernelState, Side};
+use workspace::{Error, Kernel as _, KernelState};
 
 use super::{KernelLauncher, LocalKernel};
 use crate::ProcessEnv;
@@ -75,7 +75,7 @@ async fn until_gone(process: &str) {
 async fn a_kernel_that_exits_at_once_reports_its_output() {
     let (folder, kernel) = kernel("echo on the way; echo something is broken >&2; exit 7");
     let error = failure(&kernel).await;
-    assert_eq!(error.side, Side::Person);
+    assert_eq!(error.fault, workspace::Fault::Person);
     for expected in ["exit code 7", "on the way", "something is broken"] {
         assert!(error.cause.contains(expected), "{error}");
     }
@@ -87,7 +87,7 @@ async fn a_kernel_that_exits_at_once_reports_its_output() {
 async fn a_missing_ipykernel_is_named() {
     let (_folder, kernel) = kernel("echo '/v/bin/python: No module named ipykernel_launcher' >&2; exit 1");
     let error = failure(&kernel).await;
-    assert!(error.hint.contains("program -m pip install ipykernel"), "{error}");
+    assert!(error.to_string().contains("program -m pip install ipykernel"), "{error}");
 }
 
 #[tokio::test]
@@ -162,7 +162,7 @@ async fn shutdown_cancels_a_start_even_of_a_stopped_process() {
 async fn a_kernel_that_never_started_can_be_shut_down_but_not_interrupted() {
     let (_folder, kernel) = kernel("exit 1");
     assert_eq!(kernel.description().state, KernelState::NotStarted);
-    assert_eq!(kernel.interrupt().await.unwrap_err().side, Side::Agent);
+    assert_eq!(kernel.interrupt().await.unwrap_err().fault, workspace::Fault::Agent);
     kernel.shutdown().await.unwrap();
     assert!(kernel.is_shut_down());
     assert!(kernel.restart().await.is_err());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use notebook::{Edit, Notebook};
 use tokio::sync::{Mutex, watch};
-use workspace::{Applied, Document, Error, Expected, Future, Saved, Side};
+use workspace::{Applied, Document, Error, ErrorKind, Expected, Future, Saved};
 
 use super::failure;
 use super::file::{self, Replaced};
@@ -209,7 +209,7 @@ fn write(
     for edit in edits {
         notebook.apply(edit).map_err(|error| {
             Error::new(
-                Side::Agent,
+                ErrorKind::Conflict,
                 format!("the notebook {path:?} was not changed: {error}."),
                 "Call read_notebook to see the cells as they are now, then try again.",
             )

@@ -72,9 +72,9 @@ async fn an_edit_on_a_stale_view_is_refused_with_the_new_source() {
     fs::write(&file, &foreign).unwrap();
     let expected = |id: &str| vec![Expected { id: id.into(), revision: Some(revision.clone()) }];
     let error = document.apply(set("a", "three"), expected("a")).await.unwrap_err();
-    assert!(error.side == Side::Agent && error.cause.ends_with("):\none, by hand"), "{error}");
+    assert!(error.fault == workspace::Fault::Agent && error.cause.ends_with("):\none, by hand"), "{error}");
     let now = document.snapshot().await.unwrap();
-    assert!(error.hint.contains(now.cell("a").unwrap().1.revision()), "{error}");
+    assert!(error.to_string().contains(now.cell("a").unwrap().1.revision()), "{error}");
     let error = document.apply(set("a", "three"), expected("gone")).await.unwrap_err();
     assert!(error.cause.contains("no cell gone"), "{error}");
     assert_eq!(fs::read_to_string(&file).unwrap(), foreign);
@@ -188,7 +188,7 @@ async fn a_read_only_file_is_not_replaced() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
     let (_store, document) = open(&folder).await;
     let error = document.apply(set("a", "three"), vec![]).await.unwrap_err();
-    assert!(error.side == Side::Person && error.cause.contains("read-only"), "{error}");
+    assert!(error.fault == workspace::Fault::Person && error.cause.contains("read-only"), "{error}");
     assert_eq!(fs::read_to_string(&file).unwrap(), NOTEBOOK);
 }
 

@@ -1,6 +1,6 @@
 //! `answer_input`: a line for a run that waits at `input()`.
 
-use workspace::{Error, RunState, Side};
+use workspace::{Error, ErrorKind, RunState};
 
 use super::arguments::Arguments;
 use super::context::{Context, Outcome};
@@ -31,7 +31,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let run = workspace.journal().run(&id)?;
     if !matches!(run.state(), RunState::WaitingForInput { .. }) || !run.answer_input(value) {
         return Err(Error::new(
-            Side::Agent,
+            ErrorKind::InvalidArgument,
             format!("Run {id} waits for no input."),
             format!("get_run(run_id=\"{id}\") says how it stands."),
         ));

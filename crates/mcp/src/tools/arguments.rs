@@ -5,7 +5,7 @@ use notebook::CellRef;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::time::Duration;
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 
 /// The longest wait that an agent may ask for.
 const LONGEST_WAIT: f64 = 24.0 * 3600.0;
@@ -189,7 +189,7 @@ impl Arguments {
         } else {
             format!("Given were: {}.", given.join(", "))
         };
-        Error::new(Side::Agent, format!("{} needs {name}.", self.tool), hint)
+        Error::new(ErrorKind::InvalidArgument, format!("{} needs {name}.", self.tool), hint)
     }
 
     fn unfit(&self, name: &str, wanted: &str, value: &Value) -> Error {
@@ -202,7 +202,7 @@ impl Arguments {
 }
 
 pub(crate) fn refused(cause: String) -> Error {
-    Error::new(Side::Agent, cause, "Nothing was done; call again.")
+    Error::new(ErrorKind::InvalidArgument, cause, "Nothing was done; call again.")
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use notebook::Edit;
-use workspace::{Error, Expected, Side};
+use workspace::{Error, ErrorKind, Expected};
 
 use super::arguments::Arguments;
 use super::cells::label;
@@ -29,7 +29,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let cell = &before.cells()[index];
     if !cell.is_code() {
         return Err(Error::new(
-            Side::Agent,
+            ErrorKind::InvalidArgument,
             format!("{} is a {} cell; only code cells have outputs.", label(index, cell), cell.cell_type()),
             "Nothing was done.",
         ));

@@ -8,7 +8,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use workspace::{Error, Opened, Progress, Report, Session, Side};
+use workspace::{Error, ErrorKind, Opened, Progress, Report, Session};
 
 use super::arguments::Arguments;
 use crate::permissions::Permissions;
@@ -66,7 +66,7 @@ impl Answer {
         let result = json!({ "content": content, "isError": self.is_error });
         let result = to_raw_value(&result).map_err(|error| {
             Error::new(
-                Side::Us,
+                ErrorKind::Internal,
                 format!("The answer could not be written: {error}."),
                 "This is a defect of ours.",
             )

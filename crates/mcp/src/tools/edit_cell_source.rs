@@ -1,6 +1,6 @@
 //! `edit_cell_source`: replaces text within a cell.
 
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 
 use super::arguments::{Arguments, refused};
 use super::context::{Context, Outcome};
@@ -38,12 +38,12 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let claimed = arguments.optional_text("if_revision")?;
     replace(&arguments, context, &opened, claimed, "edited", |source| match source.matches(&old).count() {
         0 => Err(Error::new(
-            Side::Agent,
+            ErrorKind::InvalidArgument,
             "old_string does not occur in this cell.",
             format!("Nothing was changed. Its source is now:\n{}", excerpt(source)),
         )),
         2.. if !replace_all => Err(Error::new(
-            Side::Agent,
+            ErrorKind::InvalidArgument,
             format!("old_string occurs {} times in this cell.", source.matches(&old).count()),
             "Nothing was changed. Give more of the text around it, or replace_all.",
         )),

@@ -1,7 +1,7 @@
 //! `insert_cell`: a new cell.
 
 use notebook::{CellRef, CellType, Edit, NewCell, Notebook};
-use workspace::{Applied, Error, Opened, Saved, Side};
+use workspace::{Applied, Error, ErrorKind, Opened, Saved};
 
 use super::arguments::{Arguments, refused};
 use super::cells::surroundings;
@@ -80,7 +80,7 @@ pub(super) async fn insert(
         (Some(index), None) => {
             usize::try_from(index).ok().filter(|index| *index <= count).ok_or_else(|| {
                 Error::new(
-                    Side::Agent,
+                    ErrorKind::InvalidArgument,
                     format!("Index {index} is outside valid range [-1, {count}]."),
                     "read_notebook lists the cells.",
                 )

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 
 use super::arguments::Arguments;
 use super::context::{Context, Outcome};
@@ -38,7 +38,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
             let opened = context.notebook(&arguments).await?;
             let Some(kernel) = opened.kernel() else {
                 return Err(Error::new(
-                    Side::Agent,
+                    ErrorKind::NotFound,
                     format!("{} has no kernel yet.", opened.path()),
                     "There is nothing to interrupt; execute_cell starts one.",
                 ));

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use globset::GlobBuilder;
-use workspace::{Error, FileEntry, FileKind, Side};
+use workspace::{Error, ErrorKind, FileEntry, FileKind};
 
 use super::arguments::Arguments;
 use super::cells::table;
@@ -36,7 +36,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     if let Some(pattern) = pattern {
         let glob = GlobBuilder::new(&pattern).literal_separator(true).build().map_err(|error| {
             Error::new(
-                Side::Agent,
+                ErrorKind::InvalidArgument,
                 format!("The pattern cannot be read: {error}."),
                 "A glob such as *.ipynb or **/*.csv.",
             )

@@ -1,6 +1,6 @@
 //! `open_in_browser`: shows the person a notebook.
 
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 
 use super::arguments::Arguments;
 use super::context::{Context, Outcome};
@@ -20,7 +20,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let opened = context.notebook(&arguments).await?;
     let Some(front_end) = opened.place().front_end() else {
         return Err(Error::new(
-            Side::Agent,
+            ErrorKind::Unsupported,
             format!(
                 "Nothing can be opened from here in the browser that shows {}.",
                 opened.place().description()

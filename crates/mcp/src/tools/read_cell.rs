@@ -1,7 +1,7 @@
 //! `read_cell`: one cell with its outputs, or one output in full.
 
 use render::{Reply, full_text, merged, page};
-use workspace::{Error, Side};
+use workspace::{Error, ErrorKind};
 
 use super::arguments::Arguments;
 use super::cells::banner;
@@ -69,7 +69,7 @@ pub(super) fn paged(
 ) -> Outcome {
     let Some(wanted) = outputs.get(output) else {
         return Err(Error::new(
-            Side::Agent,
+            ErrorKind::NotFound,
             format!("There is no output {output}."),
             format!("There are {} outputs, counted from 0.", outputs.len()),
         ));

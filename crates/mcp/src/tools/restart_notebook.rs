@@ -1,6 +1,6 @@
 //! `restart_notebook`: a fresh kernel for a notebook.
 
-use workspace::{Choice, Error, KernelWish, Side};
+use workspace::{Choice, Error, ErrorKind, KernelWish};
 
 use super::arguments::Arguments;
 use super::context::{Context, Outcome};
@@ -21,7 +21,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let choice = context.session.choose_kernel(&opened, &KernelWish::default(), None).await?;
     let Choice::Kernel { kernel, .. } = choice else {
         return Err(Error::new(
-            Side::Agent,
+            ErrorKind::NotFound,
             format!("{} has no kernel yet, so there is nothing to restart.", opened.path()),
             "Run a cell; that starts one.",
         ));

@@ -12,6 +12,7 @@ use super::execute_cell::{place, waiting};
 use super::runs::{Waiting, append, report};
 use super::schema::Schema;
 use super::{Effect, Tool};
+use crate::next_step::message;
 
 pub(super) fn tool() -> Tool {
     Tool {
@@ -62,7 +63,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     for (position, (index, run)) in cells.iter().copied().zip(&runs).enumerate() {
         waiting.patience = deadline.saturating_duration_since(Instant::now());
         if let Err(error) = waiting.wait(run, context).await {
-            append(&mut parts, &error.to_string());
+            append(&mut parts, &message(&error));
             is_error = true;
         }
         let heading = format!("=====Cell {index}=====");

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use render::{Budget, Part, Reply};
 use tokio::time::{sleep, sleep_until, timeout};
-use workspace::{Error, Run, RunState, Settings, Side};
+use workspace::{Error, ErrorKind, Run, RunState, Settings};
 
 use super::arguments::Arguments;
 use super::context::{Answer, Context};
+use crate::next_step::message;
 
 /// How long the person behind an agent may take to answer.
 const PERSON: Duration = Duration::from_secs(600);
@@ -204,14 +205,14 @@ fn end_line(id: &str, state: &RunState, elapsed: Duration, count: Option<u64>, p
         RunState::KernelDied(how) => format!(
             "[KERNEL DIED: {how}] after {seconds:.2}s · {label}. Its variables are gone; the next run starts it anew."
         ),
-        RunState::Failed(error) => format!("[NOT RUN] {label}. {error}"),
+        RunState::Failed(error) => format!("[NOT RUN] {label}. {}", message(error)),
     }
 }
 
 /// Refuses what is no code.
 pub(crate) fn not_code(label: &str, kind: &str) -> Error {
     Error::new(
-        Side::Agent,
+        ErrorKind::InvalidArgument,
         format!("{label} is a {kind} cell; only code cells run."),
         "read_notebook shows the types of the cells; insert_execute_code_cell adds code.",
     )

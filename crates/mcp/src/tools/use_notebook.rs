@@ -11,6 +11,7 @@ use super::cells::brief;
 use super::context::{Context, Outcome};
 use super::schema::Schema;
 use super::{Effect, Right, Tool};
+use crate::next_step::message;
 
 /// The cells that are shown at once.
 const FIRST_CELLS: usize = 20;
@@ -100,11 +101,11 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         }
         // The notebook can be read and edited all the same.
         Some(Err(error)) if !is_asked_for => {
-            text.push_str(&format!("[WARNING] No kernel yet: {error}\n"));
+            text.push_str(&format!("[WARNING] No kernel yet: {}\n", message(&error)));
         }
         Some(Err(error)) => {
-            let hint = format!("{} The notebook itself is open as {name:?}.", error.hint);
-            return Err(Error { hint, ..error });
+            let cause = format!("{} The notebook itself is open as {name:?}.", error.cause);
+            return Err(Error { cause, ..error });
         }
     }
     if let Some(notice) = opened.document().notice() {

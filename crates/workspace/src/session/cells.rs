@@ -4,7 +4,7 @@ use notebook::{CellRef, Notebook};
 
 use super::Session;
 use crate::place::Expected;
-use crate::{Error, Side};
+use crate::{Error, ErrorKind, NextStep};
 
 /// The reference to the cell that a person is in. No id has an `@`.
 const SELECTED: &str = "@selected";
@@ -28,17 +28,17 @@ impl Session {
         }
         Err(if document.is_some_and(|document| document.is_live()) {
             Error::new(
-                Side::Person,
+                ErrorKind::Unavailable,
                 format!("No person is known to have the cursor in a cell of {path}, so {SELECTED} is none."),
                 "Ask the person to click into the cell, or name it by its id; who was there before is seen within 15 s.",
             )
         } else {
             Error::new(
-                Side::Agent,
+                ErrorKind::Unsupported,
                 format!(
                     "People are not seen in {path}, which is not edited together, so {SELECTED} is no cell."
                 ),
-                "Name the cell by its id or index; read_notebook shows all.",
+                NextStep::NameCell,
             )
         })
     }
@@ -62,18 +62,14 @@ impl Session {
         let cause = match notebook.cell(&believed) {
             Some((moved, _)) => format!(
                 "The notebook has changed: the cell that you saw at index {asked} ({believed}) is at index {moved} now, \
-                 and at {asked} stands {now}."
+                 and at {asked} stands {now}. Nothing was done."
             ),
             None => format!(
                 "The notebook has changed: the cell that you saw at index {asked} ({believed}) is gone, and {now} \
-                 stands there now."
+                 stands there now. Nothing was done."
             ),
         };
-        Err(Error::new(
-            Side::Agent,
-            cause,
-            "Nothing was done. Call again with the cell_id that you mean; read_notebook shows all.",
-        ))
+        Err(Error::new(ErrorKind::Conflict, cause, NextStep::NameCell))
     }
 
     /// What must still be true of a cell before this agent changes it: `claimed`, or else what it was shown.

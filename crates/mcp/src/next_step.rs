@@ -1,0 +1,96 @@
+//! Words for failures: what happened, and the next tool call or action by its name.
+
+use std::borrow::Cow;
+
+use workspace::{Error, NextStep};
+
+/// A failure as an agent reads it.
+pub(crate) fn message(error: &Error) -> String {
+    format!("{} {}", error.cause, words(&error.next))
+}
+
+fn words(step: &NextStep) -> Cow<'static, str> {
+    let words = match step {
+        NextStep::ListNotebooks => {
+            "list_notebooks shows the notebooks that exist; use_notebook with mode \"create\" makes a new one."
+        }
+        NextStep::ListFiles => {
+            "Give a path from the root folder, such as \"analysis/plot.ipynb\"; list_files shows what exists."
+        }
+        NextStep::OpenExisting => "Open it with mode \"connect\", or give another path.",
+        NextStep::NameNotebook { open } if open.is_empty() => {
+            "Open one with use_notebook, or give its path as notebook_name; list_notebooks shows what exists."
+        }
+        NextStep::NameNotebook { open } => {
+            return format!(
+                "Open are: {}. use_notebook opens another; notebook_name takes a path as well.",
+                open.join(", ")
+            )
+            .into();
+        }
+        NextStep::CloseNotebook => "Close one with unuse_notebook; list_notebooks shows which are open.",
+        NextStep::ReadNotebook => "Call read_notebook to see the cells as they are now, then try again.",
+        NextStep::NameCell => "Call again with the cell_id that you mean; read_notebook lists all cells.",
+        NextStep::EditRevision { revision } => {
+            return format!("Decide on the new source, then try again with if_revision {revision:?}.").into();
+        }
+        NextStep::ListKernels => {
+            "list_kernels shows the kernels that exist; leave kernel_id out to use the notebook's own, or give \
+             use_notebook the kernel_id \"NEW\" for another."
+        }
+        NextStep::ChooseKernelspec { available } if !available.is_empty() => {
+            return format!(
+                "Installed: {}. Pass one as `kernel_name` to use_notebook, or install the missing one.",
+                available.join(", ")
+            )
+            .into();
+        }
+        NextStep::StartKernel => "Call use_notebook to get a new kernel.",
+        NextStep::RestartKernel => {
+            "Try again; if that does not help, call restart_notebook (variables are lost), or use_notebook with \
+             kernel_id \"NEW\"."
+        }
+        NextStep::Run => "Run the cell with execute_cell.",
+        NextStep::GetRun { latest } if latest.is_empty() => "Nothing has run yet; execute_cell starts a run.",
+        NextStep::WaitForRun => {
+            "Wait for one with get_run, or stop one with interrupt_kernel; get_run without run_id lists them."
+        }
+        NextStep::GiveServerAddress => {
+            "Start one (`jupyter lab`), or give the address of one to connect_to_jupyter or with --jupyter-url."
+        }
+        NextStep::GiveToken { obtain } => {
+            return format!(
+                "{obtain} Then give it to connect_to_jupyter, with --jupyter-token or in JUPYTER_TOKEN."
+            )
+            .into();
+        }
+        NextStep::GivePassword => {
+            "Give the server's address with --jupyter-url and its password with --jupyter-password."
+        }
+        NextStep::GiveCertificate => {
+            "If an authority of your own signed the server's certificate, give its certificate (PEM) with --ca-file."
+        }
+        neutral => return neutral.to_string().into(),
+    };
+    words.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use workspace::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn steps_name_tools_and_arguments() {
+        let of = |next| message(&Error::new(ErrorKind::Conflict, "It changed.", next));
+        assert_eq!(
+            of(NextStep::EditRevision { revision: "a1".to_owned() }),
+            "It changed. Decide on the new source, then try again with if_revision \"a1\"."
+        );
+        let open = vec!["plots".to_owned(), "data".to_owned()];
+        assert!(of(NextStep::NameNotebook { open }).contains("Open are: plots, data. use_notebook opens"));
+        assert_eq!(of(NextStep::TryAgain), "It changed. Try again.");
+        assert_eq!(of("Wait a moment.".into()), "It changed. Wait a moment.");
+    }
+}
