@@ -51,8 +51,8 @@ pub(crate) async fn serve(options: jupyter_args::Jupyter) -> anyhow::Result<()> 
     let images = if options.allow_img_output { options.max_images as usize } else { 0 };
     let settings = workspace::Settings {
         budget: render::Budget { characters: options.max_characters as usize, images },
-        patience: options.execution_timeout.min(options.max_execution_timeout),
-        most_patience: options.max_execution_timeout,
+        default_timeout: options.execution_timeout.min(options.max_execution_timeout),
+        max_timeout: options.max_execution_timeout,
         ..workspace::Settings::default()
     };
     let workspace = Workspace::with_connector(place, settings, Some(dialer));

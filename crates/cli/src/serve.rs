@@ -41,8 +41,11 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let folder = local::Folder::new(root, process_env());
     let budget =
         render::Budget { characters: options.max_characters as usize, images: options.max_images as usize };
-    let settings =
-        workspace::Settings { budget, patience: options.execution_timeout, ..workspace::Settings::default() };
+    let settings = workspace::Settings {
+        budget,
+        default_timeout: options.execution_timeout,
+        ..workspace::Settings::default()
+    };
     let workspace =
         Workspace::with_connector(folder, settings, Some(Dialer::new(jupyter::reach(None), None)));
 

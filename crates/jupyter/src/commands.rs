@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use uuid::Uuid;
-use workspace::{Error, ErrorKind, FrontEnd, Future};
+use workspace::{Error, ErrorKind, Frontend, Future};
 
 use crate::failure;
 use crate::link::Link;
@@ -63,13 +63,13 @@ impl Commands {
         })
     }
 
-    /// Moves when [`Commands::front_end`] is there.
+    /// Moves when [`Commands::frontend`] is there.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.found.subscribe()
     }
 
     /// The way to the tabs, once the server is known to have one.
-    pub(crate) fn front_end(&self) -> Option<Arc<dyn FrontEnd>> {
+    pub(crate) fn frontend(&self) -> Option<Arc<dyn Frontend>> {
         if *self.found.borrow() == 0 { None } else { Some(self.this.upgrade()?) }
     }
 
@@ -147,7 +147,7 @@ impl Commands {
     }
 }
 
-impl FrontEnd for Commands {
+impl Frontend for Commands {
     fn open(&self, path: &str) -> Future<'_, ()> {
         let path = path.to_owned();
         async move { self.show(&path).await }.boxed()

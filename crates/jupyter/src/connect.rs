@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use rest::{Address, Credentials, Options, Secret};
-use workspace::{Connector, Error, ErrorKind, Future, Place, ServerWish, Token};
+use workspace::{Connector, Error, ErrorKind, Future, Place, ServerSpec, Token};
 
 use crate::failure;
 use crate::server::Jupyter;
@@ -40,7 +40,7 @@ impl Dialer {
         Arc::new(Self { options, reconnect, known: Mutex::new(known) })
     }
 
-    async fn reach(&self, wish: ServerWish) -> Result<Arc<Jupyter>, Error> {
+    async fn reach(&self, wish: ServerSpec) -> Result<Arc<Jupyter>, Error> {
         if let Some(provider) = wish.provider.filter(|it| !it.eq_ignore_ascii_case(PROVIDER)) {
             return Err(Error::new(
                 ErrorKind::Unsupported,
@@ -100,7 +100,7 @@ fn source(address: &Address, token: Option<&str>) -> Source {
 }
 
 impl Connector for Dialer {
-    fn connect(&self, wish: ServerWish) -> Future<'_, Arc<dyn Place>> {
+    fn connect(&self, wish: ServerSpec) -> Future<'_, Arc<dyn Place>> {
         async {
             let bound = Duration::from_secs(90);
             match tokio::time::timeout(bound, self.reach(wish)).await {

@@ -278,7 +278,7 @@ impl Document for ServerDocument {
         self.room()?.selected()
     }
 
-    fn rest(&self) -> BoxFuture<'_, ()> {
+    fn suspend(&self) -> BoxFuture<'_, ()> {
         // What is not in the file yet, or could not be kept, is known to the room alone.
         let left = self.known_way().take_if(|way| !matches!(way, Way::Room(room) if !room.is_settled()));
         async move {

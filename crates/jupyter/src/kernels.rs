@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use futures_util::future::{join, join_all};
 use rest::{KernelModel, Kernelspecs, NewSession, SessionChange, SessionKernel, SessionModel};
-use workspace::{Choice, Error, ErrorKind, Kernel as _, KernelRequest};
+use workspace::{Error, ErrorKind, Kernel as _, KernelChoice, KernelRequest};
 
 use crate::kernel::ServerKernel;
 use crate::kernelspecs::Wish;
@@ -64,7 +64,7 @@ impl Kernels {
     }
 
     /// Chooses the kernel for a request.
-    pub(crate) async fn choose(&self, request: KernelRequest) -> Result<Choice, Error> {
+    pub(crate) async fn choose(&self, request: KernelRequest) -> Result<KernelChoice, Error> {
         let notebook = request.notebook.as_deref().map(|path| self.prefix.strip(path)).transpose()?;
         if let Some(id) = &request.id {
             let joined = self.join(notebook, id, &request).await?;
@@ -87,7 +87,7 @@ impl Kernels {
         &self,
         notebook: Option<&str>,
         request: &KernelRequest,
-    ) -> Result<Option<Choice>, Error> {
+    ) -> Result<Option<KernelChoice>, Error> {
         let is_for = |standing: &Standing| match (notebook, &standing.notebook) {
             (Some(notebook), Some(other)) => notebook == other,
             _ => true,
@@ -120,7 +120,7 @@ impl Kernels {
         notebook: Option<String>,
         id: &str,
         request: &KernelRequest,
-    ) -> Result<Option<Choice>, Error> {
+    ) -> Result<Option<KernelChoice>, Error> {
         let found =
             self.link.call(request.progress.as_ref(), |server| async move { server.kernel(id).await });
         let Some(model) = found.await? else { return Ok(None) };
@@ -135,7 +135,7 @@ impl Kernels {
                 Err(error) => tracing::warn!(%error, "the kernel could not be registered as the notebook's"),
             }
         }
-        Ok(Some(Choice::Kernel { kernel, is_new: false }))
+        Ok(Some(KernelChoice::Kernel { kernel, is_new: false }))
     }
 
     /// Notes at the server that a notebook runs on a kernel, so that people see it. A notebook that has another kernel
@@ -159,7 +159,7 @@ impl Kernels {
         Ok(made.kernel.is_some_and(|model| model.id == id))
     }
 
-    async fn for_notebook(&self, notebook: String, request: &KernelRequest) -> Result<Choice, Error> {
+    async fn for_notebook(&self, notebook: String, request: &KernelRequest) -> Result<KernelChoice, Error> {
         let progress = request.progress.as_ref();
         let sessions = self.sessions(progress).await?;
         let session = sessions.iter().find(|session| is_of(session, &notebook));
@@ -169,12 +169,12 @@ impl Kernels {
             && request.name.as_ref().is_none_or(|name| *name == model.name)
         {
             self.specs.learn_of(std::slice::from_ref(&model), Instant::now()).await;
-            return Ok(Choice::Kernel { kernel: self.adopt(model), is_new: false });
+            return Ok(KernelChoice::Kernel { kernel: self.adopt(model), is_new: false });
         }
         let wish = Wish { name: request.name.as_deref(), preferred: request.preferred.as_ref() };
         let spec = self.specs.choose(&wish).await?;
         if !request.is_needed && !request.is_new {
-            return Ok(Choice::OnFirstRun(format!("{} ({})", spec.name, spec.display_name)));
+            return Ok(KernelChoice::OnFirstRun(format!("{} ({})", spec.name, spec.display_name)));
         }
         tell(progress, format!("starting the kernel {} ({})", spec.name, spec.display_name));
         let model = match (session, present) {
@@ -187,7 +187,7 @@ impl Kernels {
             (None, _) => match self.begin(&notebook, &spec.name, progress).await? {
                 Begun::Ours(model) => model,
                 Begun::Theirs(model) => {
-                    return Ok(Choice::Kernel { kernel: self.adopt(model), is_new: false });
+                    return Ok(KernelChoice::Kernel { kernel: self.adopt(model), is_new: false });
                 }
             },
             // A person's kernel goes on, and stays the one of the notebook's session. Nobody else would find the new one
@@ -195,25 +195,25 @@ impl Kernels {
             (Some(_), _) => {
                 let kernel = self.adopt(self.start(&spec.name, Some(folder(&notebook)), progress).await?);
                 kernel.make_scratch();
-                return Ok(Choice::Kernel { kernel, is_new: true });
+                return Ok(KernelChoice::Kernel { kernel, is_new: true });
             }
         };
         let kernel = self.adopt(model);
         kernel.make_ours();
-        Ok(Choice::Kernel { kernel, is_new: true })
+        Ok(KernelChoice::Kernel { kernel, is_new: true })
     }
 
     /// A kernel for code of no notebook. It ends with us.
-    async fn scratch(&self, request: &KernelRequest) -> Result<Choice, Error> {
+    async fn scratch(&self, request: &KernelRequest) -> Result<KernelChoice, Error> {
         let wish = Wish { name: request.name.as_deref(), preferred: request.preferred.as_ref() };
         let spec = self.specs.choose(&wish).await?;
         if !request.is_needed {
-            return Ok(Choice::OnFirstRun(format!("{} ({})", spec.name, spec.display_name)));
+            return Ok(KernelChoice::OnFirstRun(format!("{} ({})", spec.name, spec.display_name)));
         }
         let model = self.start(&spec.name, None, request.progress.as_ref()).await?;
         let kernel = self.adopt(model);
         kernel.make_scratch();
-        Ok(Choice::Kernel { kernel, is_new: true })
+        Ok(KernelChoice::Kernel { kernel, is_new: true })
     }
 
     /// The session of a notebook.

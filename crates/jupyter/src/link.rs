@@ -220,7 +220,8 @@ impl Link {
         tracing::info!(server = %server.base(), "starting the server through its Hub");
         // A Hub that is quick tells nothing until the server is there.
         tell(progress, format!("{} is stopped; its Hub starts it", server.base()));
-        let patience = if progress.is_some() || workspace::is_heard() { START } else { SILENT_START };
+        let patience =
+            if progress.is_some() || workspace::progress::is_wanted() { START } else { SILENT_START };
         let tell = |line: String| {
             tracing::info!("{line}");
             tell(progress, format!("starting the server: {line}"));
@@ -279,7 +280,7 @@ impl Link {
 pub(crate) fn tell(progress: Option<&mpsc::Sender<String>>, line: String) {
     match progress {
         Some(progress) => drop(progress.try_send(line)),
-        None => drop(workspace::tell(line)),
+        None => drop(workspace::progress::report(line)),
     }
 }
 

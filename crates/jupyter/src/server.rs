@@ -8,7 +8,8 @@ use futures_util::future::{BoxFuture, join};
 use rest::Status;
 use tokio::sync::watch;
 use workspace::{
-    Choice, Document, Error, FileEntry, FrontEnd, Future, Kernel, KernelRequest, KernelspecInfo, Mode, Place,
+    Document, Error, FileEntry, Frontend, Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Mode,
+    Place,
 };
 
 use crate::commands::Commands;
@@ -141,15 +142,15 @@ impl Place for Jupyter {
         .boxed()
     }
 
-    fn kernel(&self, request: KernelRequest) -> Future<'_, Choice> {
+    fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
         self.kernels.choose(request).boxed()
     }
 
-    fn front_end(&self) -> Option<Arc<dyn FrontEnd>> {
-        self.commands.front_end()
+    fn frontend(&self) -> Option<Arc<dyn Frontend>> {
+        self.commands.frontend()
     }
 
-    fn front_end_changes(&self) -> Option<watch::Receiver<u64>> {
+    fn frontend_changes(&self) -> Option<watch::Receiver<u64>> {
         Some(self.commands.changes())
     }
 

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use notebook::{Edit, Notebook};
 use rest::{Entry, Want};
 use tokio::sync::{Mutex, OnceCell, watch};
-use workspace::{Applied, Error, ErrorKind, Expected, Saved};
+use workspace::{Applied, Error, ErrorKind, Expected, SaveStatus};
 
 use crate::failure;
 use crate::link::Link;
@@ -90,7 +90,7 @@ impl Stored {
                 notebook.apply(edit).map_err(|error| failure::refused(&self.path, &error))?;
             }
             if !notebook.is_modified() {
-                return Ok(Applied { notebook, saved: Saved::OnDisk });
+                return Ok(Applied { notebook, saved: SaveStatus::OnDisk });
             }
             // As late as can be: there is no way to let the server check and write in one.
             let text = text(&notebook)?;
@@ -102,7 +102,7 @@ impl Stored {
                 Err(error) => match self.after(error, &current, &notebook, edits).await {
                     Left::Written(found) => {
                         *known = Some(found.clone());
-                        return Ok(Applied { notebook: found.notebook, saved: Saved::OnDisk });
+                        return Ok(Applied { notebook: found.notebook, saved: SaveStatus::OnDisk });
                     }
                     Left::NotWritten(error) => return Err(error),
                 },
@@ -112,12 +112,12 @@ impl Stored {
                 // Somebody wrote at the same moment; what is there now decides.
                 let current = self.refresh(&mut known).await?;
                 if edits.iter().all(|edit| edit.is_applied(&current.notebook)) {
-                    return Ok(Applied { notebook: current.notebook, saved: Saved::OnDisk });
+                    return Ok(Applied { notebook: current.notebook, saved: SaveStatus::OnDisk });
                 }
                 continue;
             }
             *known = Some(Known { notebook: notebook.clone(), version: now });
-            return Ok(Applied { notebook, saved: Saved::OnDisk });
+            return Ok(Applied { notebook, saved: SaveStatus::OnDisk });
         }
         Err(Error::new(
             ErrorKind::Busy,

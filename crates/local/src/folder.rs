@@ -9,7 +9,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
 use workspace::{
-    Choice, Document, Error, ErrorKind, FileEntry, Future, Kernel, KernelRequest, KernelspecInfo, Mode, Place,
+    Document, Error, ErrorKind, FileEntry, Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Mode,
+    Place,
 };
 
 use crate::ProcessEnv;
@@ -51,11 +52,11 @@ impl Folder {
         kernels.clone()
     }
 
-    async fn choose(&self, request: KernelRequest) -> Result<Choice, Error> {
+    async fn choose(&self, request: KernelRequest) -> Result<KernelChoice, Error> {
         if let Some(id) = &request.id {
             let known = self.live_kernels().into_iter().find(|kernel| kernel.id() == id);
             let kernel = known.ok_or_else(|| Error::no_kernel(id))?;
-            return Ok(Choice::Kernel { kernel, is_new: false });
+            return Ok(KernelChoice::Kernel { kernel, is_new: false });
         }
         let notebook = request.notebook.as_deref().map(|path| self.root.resolve(path)).transpose()?;
         let folder = notebook.as_deref().and_then(std::path::Path::parent).unwrap_or(self.root.real());
@@ -83,7 +84,7 @@ impl Folder {
             ));
         };
         kernels.push(kernel.clone());
-        Ok(Choice::Kernel { kernel, is_new: true })
+        Ok(KernelChoice::Kernel { kernel, is_new: true })
     }
 }
 
@@ -116,7 +117,7 @@ impl Place for Folder {
         ready(Ok(kernels.collect())).boxed()
     }
 
-    fn kernel(&self, request: KernelRequest) -> Future<'_, Choice> {
+    fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
         self.choose(request).boxed()
     }
 

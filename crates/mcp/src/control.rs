@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use axum::routing::{delete, get, put};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use workspace::{Error, ErrorKind, Fault, For, KernelState, ServerWish, Token, Workspace};
+use workspace::{ConnectScope, Error, ErrorKind, Fault, KernelState, ServerSpec, Token, Workspace};
 
 use crate::next_step::message;
 
@@ -28,7 +28,7 @@ pub(crate) fn routes(workspace: Arc<Workspace>) -> Router {
 }
 
 async fn health(State(workspace): State<Arc<Workspace>>) -> Json<Value> {
-    let kernels: Vec<_> = workspace.opened().iter().filter_map(|opened| opened.kernel()).collect();
+    let kernels: Vec<_> = workspace.open_notebooks().iter().filter_map(|opened| opened.kernel()).collect();
     let is_dead = |state: &KernelState| matches!(state, KernelState::Dead(_));
     let kernel_status = match kernels.iter().filter(|kernel| is_dead(&kernel.description().state)).count() {
         _ if kernels.is_empty() => "not_initialized",
@@ -85,15 +85,15 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
     // What is for one server goes to no other.
     let wish = match (documents, kernels) {
         (Some(url), Some(other)) if bare(&url) == bare(&other) => {
-            ServerWish { url, token: document_token.or(kernel_token), provider, kernels: None }
+            ServerSpec { url, token: document_token.or(kernel_token), provider, kernels: None }
         }
         (Some(url), Some(other)) => {
-            ServerWish { url, token: document_token, provider, kernels: Some((other, kernel_token)) }
+            ServerSpec { url, token: document_token, provider, kernels: Some((other, kernel_token)) }
         }
-        (Some(url), None) => ServerWish { url, token: document_token, provider, kernels: None },
+        (Some(url), None) => ServerSpec { url, token: document_token, provider, kernels: None },
         // The documents are there, too.
         (None, Some(url)) => {
-            ServerWish { url, token: kernel_token.or(document_token), provider, kernels: None }
+            ServerSpec { url, token: kernel_token.or(document_token), provider, kernels: None }
         }
         (None, None) => {
             return Err(Error::new(
@@ -103,12 +103,12 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
             ));
         }
     };
-    workspace.connect(wish, For::All).await?;
+    workspace.connect(wish, ConnectScope::All).await?;
     let session = workspace::Session::new(workspace.clone());
     if let Some(path) = said(body.document_id) {
         let opened = session.use_notebook("default", &path, workspace::Mode::Connect).await?;
         if let Some(id) = said(body.code_sandbox_id) {
-            let wish = workspace::KernelWish { id: Some(id), name: None };
+            let wish = workspace::KernelSelector { id: Some(id), name: None };
             session.choose_kernel(&opened, &wish, None).await?;
         }
     }

@@ -151,7 +151,7 @@ impl Session {
         let still = || self.still.subscribe();
         Changes {
             relayed: self.relay.as_ref().map_or_else(still, |relay| relay.changes()),
-            own: self.desk.as_ref().map_or_else(still, |desk| desk.workspace().abilities()),
+            own: self.desk.as_ref().map_or_else(still, |desk| desk.workspace().capabilities()),
         }
     }
 

@@ -56,8 +56,8 @@ impl Face {
         });
         let settings = workspace::Settings {
             budget: Budget { characters: config.max_characters, images: config.max_images },
-            patience: config.execution_timeout.min(config.max_execution_timeout),
-            most_patience: config.max_execution_timeout,
+            default_timeout: config.execution_timeout.min(config.max_execution_timeout),
+            max_timeout: config.max_execution_timeout,
             limits: Limits { notebooks: config.max_notebooks, runs: config.max_runs },
         };
         let workspace = Workspace::with_connector(place, settings, None);

@@ -10,8 +10,8 @@ use tokio::time::sleep;
 use tracing::Instrument as _;
 
 use crate::Error;
-use crate::opened::{KernelWish, Opened};
-use crate::place::{Choice, Kernel, KernelState};
+use crate::open_notebook::{KernelSelector, OpenNotebook};
+use crate::place::{Kernel, KernelChoice, KernelState};
 use crate::run::Run;
 use crate::run_state::RunState;
 use crate::trace;
@@ -31,7 +31,7 @@ const WAITING_LINES: usize = 64;
 /// Runs a cell, or code beside the cells, in the notebook's kernel.
 pub(crate) async fn in_notebook(
     workspace: Arc<Workspace>,
-    notebook: Arc<Opened>,
+    notebook: Arc<OpenNotebook>,
     run: Arc<Run>,
     session: u64,
 ) {
@@ -39,7 +39,12 @@ pub(crate) async fn in_notebook(
     attempt_twice(&workspace, &notebook, &run, session).instrument(span).await;
 }
 
-async fn attempt_twice(workspace: &Arc<Workspace>, notebook: &Arc<Opened>, run: &Arc<Run>, session: u64) {
+async fn attempt_twice(
+    workspace: &Arc<Workspace>,
+    notebook: &Arc<OpenNotebook>,
+    run: &Arc<Run>,
+    session: u64,
+) {
     let mut gone = None;
     loop {
         let kernel = match choose(notebook, run, session).await {
@@ -66,9 +71,9 @@ async fn attempt_twice(workspace: &Arc<Workspace>, notebook: &Arc<Opened>, run: 
 }
 
 /// Chooses the notebook's kernel for a run.
-async fn choose(notebook: &Opened, run: &Run, session: u64) -> Result<Arc<dyn Kernel>, Error> {
+async fn choose(notebook: &OpenNotebook, run: &Run, session: u64) -> Result<Arc<dyn Kernel>, Error> {
     let (progress, mut lines) = mpsc::channel(WAITING_LINES);
-    let wish = KernelWish::default();
+    let wish = KernelSelector::default();
     let choosing = notebook.choose(&wish, session, true, Some(progress));
     tokio::pin!(choosing);
     let choice = loop {
@@ -79,15 +84,15 @@ async fn choose(notebook: &Opened, run: &Run, session: u64) -> Result<Arc<dyn Ke
         }
     };
     match choice {
-        Choice::Kernel { kernel, .. } => Ok(kernel),
-        Choice::OnFirstRun(_) => Err(no_kernel_came()),
+        KernelChoice::Kernel { kernel, .. } => Ok(kernel),
+        KernelChoice::OnFirstRun(_) => Err(no_kernel_came()),
     }
 }
 
 /// Runs cells one after the other, each when the one before has ended. The task ends with the last.
 pub(crate) async fn in_order(
     workspace: Arc<Workspace>,
-    notebook: Arc<Opened>,
+    notebook: Arc<OpenNotebook>,
     runs: Vec<Arc<Run>>,
     stops_on_error: bool,
     session: u64,
@@ -123,7 +128,7 @@ pub(crate) async fn in_kernel(
     workspace: &Arc<Workspace>,
     kernel: Arc<dyn Kernel>,
     run: &Arc<Run>,
-    notebook: Option<&Arc<Opened>>,
+    notebook: Option<&Arc<OpenNotebook>>,
 ) -> Result<(), Error> {
     run.on(kernel.clone());
     let lane = workspace.lane(kernel.id());
@@ -171,7 +176,7 @@ pub(crate) async fn in_kernel(
 }
 
 /// Writes what came after the end.
-pub(crate) async fn late(workspace: Arc<Workspace>, notebook: Arc<Opened>, run: Arc<Run>) {
+pub(crate) async fn late(workspace: Arc<Workspace>, notebook: Arc<OpenNotebook>, run: Arc<Run>) {
     sleep(LATE).await;
     run.unclaim_late();
     // A newer run of the cell owns its outputs.
@@ -186,7 +191,7 @@ pub(crate) async fn late(workspace: Arc<Workspace>, notebook: Arc<Opened>, run: 
 fn sink(
     workspace: &Arc<Workspace>,
     run: &Arc<Run>,
-    notebook: Option<&Arc<Opened>>,
+    notebook: Option<&Arc<OpenNotebook>>,
 ) -> Box<dyn FnMut(Event) + Send> {
     let (workspace, run) = (Arc::downgrade(workspace), Arc::downgrade(run));
     let notebook = notebook.map(Arc::downgrade);
@@ -203,7 +208,7 @@ fn sink(
     })
 }
 
-async fn write_while_running(notebook: &Opened, run: &Run) {
+async fn write_while_running(notebook: &OpenNotebook, run: &Run) {
     let mut changes = run.changes();
     let shortest = if notebook.document().is_live() { SHOW_EVERY } else { WRITE_EVERY };
     let mut pause = shortest;
@@ -227,7 +232,7 @@ async fn write_while_running(notebook: &Opened, run: &Run) {
 }
 
 /// Writes the last outputs, and what the notebook does not tell yet of the kernel that made them.
-async fn write_end(notebook: &Opened, run: &Run, kernel: &dyn Kernel, client: &Client) {
+async fn write_end(notebook: &OpenNotebook, run: &Run, kernel: &dyn Kernel, client: &Client) {
     let mut edits = Vec::new();
     if let Ok(present) = notebook.document().snapshot().await {
         if present.kernelspec().is_none() {
@@ -250,7 +255,7 @@ fn has_language_info(metadata: &notebook::Json) -> bool {
     metadata.member("language_info").is_some()
 }
 
-async fn set_running(notebook: &Opened, cell: &str, is_running: bool) {
+async fn set_running(notebook: &OpenNotebook, cell: &str, is_running: bool) {
     if let Err(error) = notebook.document().set_running(cell, is_running).await {
         tracing::debug!(cell, %error, "others do not see that the cell runs");
     }
@@ -265,7 +270,7 @@ fn outputs(run: &Run) -> Option<Edit> {
     Some(Edit::SetOutputs { id: cell.id.clone(), outputs: view.outputs, execution_count })
 }
 
-async fn write(notebook: &Opened, run: &Run, mut edits: Vec<Edit>) {
+async fn write(notebook: &OpenNotebook, run: &Run, mut edits: Vec<Edit>) {
     let Some(outputs) = outputs(run) else { return };
     edits.push(outputs);
     match notebook.document().apply(edits, Vec::new()).await {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use crate::opened::Opened;
+use crate::open_notebook::OpenNotebook;
 use crate::workspace::Workspace;
 
 /// How long nobody may use a notebook until it is let go of.
@@ -37,14 +37,14 @@ pub(crate) async fn tidy(workspace: Weak<Workspace>) {
         // Whoever leaves from here on has it done anew.
         workspace.tidying.end();
         let mut is_waiting = false;
-        for opened in workspace.opened() {
+        for opened in workspace.open_notebooks() {
             if is_held(&opened) {
                 // Its run, or whoever else holds it, ends without a word.
                 is_waiting = true;
                 continue;
             }
             match opened.unused_for() {
-                Some(unused) if unused >= REST => opened.rest().await,
+                Some(unused) if unused >= REST => opened.suspend().await,
                 Some(_) => is_waiting = true,
                 None => {}
             }
@@ -56,6 +56,6 @@ pub(crate) async fn tidy(workspace: Weak<Workspace>) {
 }
 
 /// Whether a run or a call holds it; the workspace and the list that we look at do.
-fn is_held(opened: &Arc<Opened>) -> bool {
+fn is_held(opened: &Arc<OpenNotebook>) -> bool {
     Arc::strong_count(opened) > 2
 }

@@ -6,15 +6,15 @@
 mod changes;
 mod error;
 mod execute;
-mod hearing;
 mod idle;
 mod journal;
 mod lane;
 mod limits;
 mod next_step;
-mod opened;
+mod open_notebook;
 mod place;
 mod places;
+pub mod progress;
 mod relay;
 mod run;
 mod run_state;
@@ -25,16 +25,16 @@ mod workspace;
 
 pub use changes::Changes;
 pub use error::{Error, ErrorKind, Fault};
-pub use hearing::{heard, is_heard, tell};
 pub use journal::Journal;
 pub use limits::Limits;
 pub use next_step::NextStep;
-pub use opened::{KernelWish, Opened};
+pub use open_notebook::{KernelSelector, OpenNotebook};
 pub use place::{
-    Applied, Choice, Connector, Document, Expected, FileEntry, FileKind, FrontEnd, Future, Kernel,
-    KernelDescription, KernelRequest, KernelState, KernelspecInfo, Mode, Place, Presence, Saved, ServerWish,
+    Applied, Connector, Document, Expected, FileEntry, FileKind, Frontend, Future, Kernel, KernelChoice,
+    KernelDescription, KernelRequest, KernelState, KernelspecInfo, Mode, Place, Presence, SaveStatus,
+    ServerSpec,
 };
-pub use places::For;
+pub use places::ConnectScope;
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use run::Run;
 pub use run_state::{RunCell, RunState, RunView};

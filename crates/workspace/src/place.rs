@@ -48,15 +48,15 @@ pub trait Place: Send + Sync + 'static {
     fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>>;
 
     /// Chooses a kernel and prepares what it needs.
-    fn kernel(&self, request: KernelRequest) -> Future<'_, Choice>;
+    fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice>;
 
     /// What shows the place's notebooks to its person, if it is known to take requests. Never waits.
-    fn front_end(&self) -> Option<Arc<dyn FrontEnd>> {
+    fn frontend(&self) -> Option<Arc<dyn Frontend>> {
         None
     }
 
-    /// A counter that moves whenever [`Place::front_end`] may answer differently; `None` where it never does.
-    fn front_end_changes(&self) -> Option<watch::Receiver<u64>> {
+    /// A counter that moves whenever [`Place::frontend`] may answer differently; `None` where it never does.
+    fn frontend_changes(&self) -> Option<watch::Receiver<u64>> {
         None
     }
 
@@ -65,7 +65,7 @@ pub trait Place: Send + Sync + 'static {
 }
 
 /// What shows a place's notebooks to its person.
-pub trait FrontEnd: Send + Sync + 'static {
+pub trait Frontend: Send + Sync + 'static {
     /// Shows the person the notebook at `path`. Fails if nobody looks. Bounded.
     fn open(&self, path: &str) -> Future<'_, ()>;
 }
@@ -139,7 +139,7 @@ pub struct KernelRequest {
 }
 
 /// The kernel that a place has chosen.
-pub enum Choice {
+pub enum KernelChoice {
     /// This one.
     Kernel {
         /// The kernel.
@@ -193,7 +193,7 @@ pub trait Document: Send + Sync + 'static {
     }
 
     /// Nobody uses it for now: lets go of what is kept for them. It can be used again at any time.
-    fn rest(&self) -> BoxFuture<'_, ()> {
+    fn suspend(&self) -> BoxFuture<'_, ()> {
         Box::pin(ready(()))
     }
 
@@ -218,12 +218,12 @@ pub struct Applied {
     /// With the edit.
     pub notebook: Notebook,
     /// Whether the edit is stored.
-    pub saved: Saved,
+    pub saved: SaveStatus,
 }
 
 /// Whether a change is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Saved {
+pub enum SaveStatus {
     /// It is in the file.
     OnDisk,
     /// It is in the file, which is at this path now.
@@ -232,7 +232,7 @@ pub enum Saved {
     NotYet(String),
 }
 
-impl fmt::Display for Saved {
+impl fmt::Display for SaveStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OnDisk => f.write_str("saved to disk"),
@@ -346,12 +346,12 @@ pub enum KernelState {
 /// What can reach servers while the program runs.
 pub trait Connector: Send + Sync + 'static {
     /// Reaches a server, and gives the place that it is. The same server reached twice is the same place.
-    fn connect(&self, wish: ServerWish) -> Future<'_, Arc<dyn Place>>;
+    fn connect(&self, wish: ServerSpec) -> Future<'_, Arc<dyn Place>>;
 }
 
 /// A server that is to be reached.
 #[derive(Debug, Clone)]
-pub struct ServerWish {
+pub struct ServerSpec {
     /// Its address, as people paste it.
     pub url: String,
     /// What it wants to know; `None` if the address holds it, or none is needed.

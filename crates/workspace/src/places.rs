@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::place::{Connector, Place, ServerWish};
+use crate::place::{Connector, Place, ServerSpec};
 use crate::{Error, ErrorKind};
 
 /// Whose place a server becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum For {
+pub enum ConnectScope {
     /// That of the session that asked.
     Session,
     /// That of all agents that have no sessions.
@@ -24,7 +24,7 @@ pub(crate) struct Places {
     connector: Option<Arc<dyn Connector>>,
     reached: Mutex<Reached>,
     /// Moves when a place has got, or lost, what some tools need.
-    abilities: watch::Sender<u64>,
+    capabilities: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -33,7 +33,7 @@ struct Reached {
     places: Vec<Arc<dyn Place>>,
     /// The place of agents without sessions, if one of them has chosen it.
     common: Option<Arc<dyn Place>>,
-    /// What follows the abilities of the places.
+    /// What follows the capabilities of the places.
     followers: Vec<AbortOnDropHandle<()>>,
 }
 
@@ -41,7 +41,7 @@ impl Places {
     /// Needs to be called within a runtime.
     pub(crate) fn new(place: Arc<dyn Place>, connector: Option<Arc<dyn Connector>>) -> Self {
         let reached = Mutex::default();
-        let places = Self { connector, reached, abilities: watch::Sender::new(0) };
+        let places = Self { connector, reached, capabilities: watch::Sender::new(0) };
         places.follow(&*place);
         places.reached().places.push(place);
         places
@@ -80,7 +80,11 @@ impl Places {
     }
 
     /// Reaches a server.
-    pub(crate) async fn connect(&self, wish: ServerWish, whose: For) -> Result<Arc<dyn Place>, Error> {
+    pub(crate) async fn connect(
+        &self,
+        wish: ServerSpec,
+        scope: ConnectScope,
+    ) -> Result<Arc<dyn Place>, Error> {
         let Some(connector) = &self.connector else {
             return Err(Error::new(
                 ErrorKind::Unsupported,
@@ -92,8 +96,8 @@ impl Places {
         let is_new = {
             let mut reached = self.reached();
             let is_new = !reached.places.iter().any(|known| Arc::ptr_eq(known, &place));
-            match whose {
-                For::All => {
+            match scope {
+                ConnectScope::All => {
                     reached.places.retain(|known| !Arc::ptr_eq(known, &place));
                     reached.places.insert(0, place.clone());
                     reached.common = None;
@@ -101,7 +105,7 @@ impl Places {
                 _ if is_new => reached.places.push(place.clone()),
                 _ => {}
             }
-            if whose == For::Stateless {
+            if scope == ConnectScope::Stateless {
                 reached.common = Some(place.clone());
             }
             is_new
@@ -109,27 +113,27 @@ impl Places {
         if is_new {
             self.follow(&*place);
         }
-        if whose != For::Session {
-            self.abilities_changed();
+        if scope != ConnectScope::Session {
+            self.capabilities_changed();
         }
         Ok(place)
     }
 
-    pub(crate) fn abilities(&self) -> watch::Receiver<u64> {
-        self.abilities.subscribe()
+    pub(crate) fn capabilities(&self) -> watch::Receiver<u64> {
+        self.capabilities.subscribe()
     }
 
-    pub(crate) fn abilities_changed(&self) {
-        self.abilities.send_modify(|count| *count += 1);
+    pub(crate) fn capabilities_changed(&self) {
+        self.capabilities.send_modify(|count| *count += 1);
     }
 
-    /// Tells of the changes of one place's abilities, as long as this is there.
+    /// Tells of the changes of one place's capabilities, as long as this is there.
     fn follow(&self, place: &dyn Place) {
-        let Some(mut changes) = place.front_end_changes() else { return };
-        let abilities = self.abilities.clone();
+        let Some(mut changes) = place.frontend_changes() else { return };
+        let capabilities = self.capabilities.clone();
         let follower = tokio::spawn(async move {
             while changes.changed().await.is_ok() {
-                abilities.send_modify(|count| *count += 1);
+                capabilities.send_modify(|count| *count += 1);
             }
         });
         self.reached().followers.push(AbortOnDropHandle::new(follower));

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tracing::Span;
 
-use crate::place::{Kernel, Saved};
+use crate::place::{Kernel, SaveStatus};
 use crate::run_state::{RunCell, RunState, RunView, is_interruption};
 use crate::trace::{self, TRACED};
 
@@ -51,7 +51,7 @@ struct Record {
     is_closed: bool,
     stop: Stop,
     /// How the last attempt to store the outputs ended.
-    saved: Option<Saved>,
+    saved: Option<SaveStatus>,
     /// Whether output that came after the end is about to be written.
     is_late: bool,
     /// Whether nothing of it may be stored any more.
@@ -259,7 +259,7 @@ impl Run {
     }
 
     /// Remembers how storing the outputs went.
-    pub(crate) fn stored(&self, saved: Saved) {
+    pub(crate) fn stored(&self, saved: SaveStatus) {
         self.record().saved = Some(saved);
     }
 

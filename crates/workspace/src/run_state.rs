@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use notebook::Output;
 
-use crate::{Error, Saved};
+use crate::{Error, SaveStatus};
 
 /// How far a run is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,5 +78,5 @@ pub struct RunView {
     /// From the request to the end, or to now.
     pub elapsed: Duration,
     /// Whether the outputs are stored in the cell, once that was tried.
-    pub saved: Option<Saved>,
+    pub saved: Option<SaveStatus>,
 }

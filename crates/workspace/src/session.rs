@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 
 use crate::changes::Changes;
 use crate::limits::{Slot, Slots};
-use crate::opened::{KernelWish, Opened, find_kernel};
-use crate::place::{Applied, Choice, Expected, Kernel, Mode, Place, ServerWish};
-use crate::places::For;
+use crate::open_notebook::{KernelSelector, OpenNotebook, find_kernel};
+use crate::place::{Applied, Expected, Kernel, KernelChoice, Mode, Place, ServerSpec};
+use crate::places::ConnectScope;
 use crate::run::Run;
 use crate::workspace::Workspace;
 use crate::{Error, ErrorKind, NextStep};
@@ -86,10 +86,10 @@ impl Session {
     }
 
     /// Reaches a server and works there from now on; without sessions, all agents that have none do.
-    pub async fn connect(&self, wish: ServerWish) -> Result<Arc<dyn Place>, Error> {
+    pub async fn connect(&self, wish: ServerSpec) -> Result<Arc<dyn Place>, Error> {
         let before = self.place();
-        let whose = if self.desk().is_stateless { For::Stateless } else { For::Session };
-        let place = self.workspace.connect(wish, whose).await?;
+        let scope = if self.desk().is_stateless { ConnectScope::Stateless } else { ConnectScope::Session };
+        let place = self.workspace.connect(wish, scope).await?;
         {
             let mut desk = self.desk();
             desk.place = Some(place.clone());
@@ -98,8 +98,8 @@ impl Session {
                 |home: &Arc<dyn Place>| !place.prefix().is_empty() && home.prefix() == place.prefix();
             desk.homes.values_mut().filter(|home| is_here(home)).for_each(|home| *home = place.clone());
         }
-        if before.front_end().is_some() != place.front_end().is_some() {
-            self.workspace.abilities_changed();
+        if before.frontend().is_some() != place.frontend().is_some() {
+            self.workspace.capabilities_changed();
         }
         Ok(place)
     }
@@ -113,7 +113,7 @@ impl Session {
     }
 
     /// Opens a notebook under a name, and makes it the current one.
-    pub async fn use_notebook(&self, name: &str, path: &str, mode: Mode) -> Result<Arc<Opened>, Error> {
+    pub async fn use_notebook(&self, name: &str, path: &str, mode: Mode) -> Result<Arc<OpenNotebook>, Error> {
         self.check_room_for(path)?;
         let opened = self.workspace.open(&self.place(), path, mode).await?;
         self.enter(&opened);
@@ -132,7 +132,7 @@ impl Session {
         &self,
         name: Option<&str>,
         takes_orphans: bool,
-    ) -> Result<(Arc<Opened>, Option<Arc<dyn Kernel>>), Error> {
+    ) -> Result<(Arc<OpenNotebook>, Option<Arc<dyn Kernel>>), Error> {
         let opened = self.notebook(name).await?;
         let is_used = {
             let mut desk = self.desk();
@@ -168,7 +168,7 @@ impl Session {
 
     /// The notebook that is meant: by a name of this session, by its path, by a name that another session gave;
     /// without a name the current one.
-    pub async fn notebook(&self, name: Option<&str>) -> Result<Arc<Opened>, Error> {
+    pub async fn notebook(&self, name: Option<&str>) -> Result<Arc<OpenNotebook>, Error> {
         let Some(name) = name.filter(|name| !name.is_empty()) else { return self.current_notebook().await };
         if let Some(path) = self.path_of(name) {
             return self.reopen(&path).await;
@@ -195,7 +195,7 @@ impl Session {
     /// Makes all of `edits` or none in a notebook, as [`Document::apply`](crate::Document::apply) does.
     pub async fn edit(
         &self,
-        notebook: &Opened,
+        notebook: &OpenNotebook,
         edits: Vec<Edit>,
         expected: Vec<Expected>,
     ) -> Result<Applied, Error> {
@@ -205,7 +205,7 @@ impl Session {
     }
 
     /// What is heard of a notebook's changes by others than this agent.
-    pub fn changes(&self, notebook: &Opened) -> Changes {
+    pub fn changes(&self, notebook: &OpenNotebook) -> Changes {
         notebook.changes(self.id)
     }
 
@@ -222,17 +222,17 @@ impl Session {
     /// The kernel of a notebook, chosen if it has none yet.
     pub async fn choose_kernel(
         &self,
-        notebook: &Opened,
-        wish: &KernelWish,
+        notebook: &OpenNotebook,
+        wish: &KernelSelector,
         progress: Option<mpsc::Sender<String>>,
-    ) -> Result<Choice, Error> {
+    ) -> Result<KernelChoice, Error> {
         notebook.choose(wish, self.id, false, progress).await
     }
 
     /// Runs a cell, or code beside the cells, in a notebook's kernel. Never waits.
     pub fn run(
         &self,
-        notebook: Arc<Opened>,
+        notebook: Arc<OpenNotebook>,
         cell: Option<String>,
         source: String,
     ) -> Result<Arc<Run>, Error> {
@@ -242,7 +242,7 @@ impl Session {
     /// Runs cells, by id and source, in order; each has its run from the beginning. Never waits.
     pub fn run_in_order(
         &self,
-        notebook: &Arc<Opened>,
+        notebook: &Arc<OpenNotebook>,
         cells: Vec<(String, String)>,
         stops_on_error: bool,
     ) -> Result<Vec<Arc<Run>>, Error> {
@@ -260,7 +260,7 @@ impl Session {
         self.workspace.run_code(self.place(), kernel, source, self.slot()?).await
     }
 
-    async fn current_notebook(&self) -> Result<Arc<Opened>, Error> {
+    async fn current_notebook(&self) -> Result<Arc<OpenNotebook>, Error> {
         let path = self.current().and_then(|name| self.path_of(&name));
         match (path, self.place().first_notebook()) {
             (Some(path), _) => self.reopen(&path).await,
@@ -274,7 +274,7 @@ impl Session {
     }
 
     /// A notebook that was opened before, by the path that its document gave.
-    async fn reopen(&self, path: &str) -> Result<Arc<Opened>, Error> {
+    async fn reopen(&self, path: &str) -> Result<Arc<OpenNotebook>, Error> {
         self.workspace.open(&self.home(path), path, Mode::Connect).await
     }
 
@@ -284,7 +284,7 @@ impl Session {
         home.unwrap_or_else(|| self.place())
     }
 
-    fn enter(&self, opened: &Opened) {
+    fn enter(&self, opened: &OpenNotebook) {
         opened.enter(self.id);
         self.desk().homes.insert(opened.path().to_owned(), opened.place().clone());
     }
@@ -314,7 +314,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        for opened in self.workspace.opened() {
+        for opened in self.workspace.open_notebooks() {
             opened.forget(self.id);
         }
         self.workspace.left();

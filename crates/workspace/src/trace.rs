@@ -20,7 +20,7 @@ pub const TRACED: &str = "otel";
 pub(crate) fn run(id: &str, cell: Option<&RunCell>) -> Span {
     let span = tracing::info_span!(
         target: TRACED,
-        // For `tracing` it is nobody's child: there, a parent is not over before its children are.
+        // ConnectScope `tracing` it is nobody's child: there, a parent is not over before its children are.
         parent: None,
         "run",
         "cellbridge.run.id" = id,

@@ -16,9 +16,9 @@ use crate::idle::Tidying;
 use crate::journal::Journal;
 use crate::lane::Lane;
 use crate::limits::{Limits, Slot, Slots};
-use crate::opened::{Opened, find_kernel};
-use crate::place::{Choice, Connector, Kernel, KernelRequest, Mode, Place, ServerWish};
-use crate::places::{For, Places};
+use crate::open_notebook::{OpenNotebook, find_kernel};
+use crate::place::{Connector, Kernel, KernelChoice, KernelRequest, Mode, Place, ServerSpec};
+use crate::places::{ConnectScope, Places};
 use crate::run::Run;
 use crate::run_state::{RunCell, RunState};
 use crate::{Error, ErrorKind, NextStep, execute, idle, trace};
@@ -33,9 +33,9 @@ pub struct Settings {
     /// What one reply may hold.
     pub budget: Budget,
     /// How long `execute_cell` waits when the agent does not say.
-    pub patience: Duration,
+    pub default_timeout: Duration,
     /// The longest that a call waits for a run, whatever the agent says.
-    pub most_patience: Duration,
+    pub max_timeout: Duration,
     /// How much one session may have at a time.
     pub limits: Limits,
 }
@@ -44,8 +44,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             budget: Budget::default(),
-            patience: Duration::from_secs(120),
-            most_patience: DAY,
+            default_timeout: Duration::from_secs(120),
+            max_timeout: DAY,
             limits: Limits::default(),
         }
     }
@@ -78,7 +78,7 @@ fn key(place: &Arc<dyn Place>, path: &str) -> Key {
 
 #[derive(Default)]
 struct Shared {
-    opened: HashMap<Key, Arc<Opened>>,
+    opened: HashMap<Key, Arc<OpenNotebook>>,
     /// Names given by any session, for agents that have no session of their own.
     names: HashMap<String, BTreeSet<Key>>,
     lanes: HashMap<String, Arc<Lane>>,
@@ -128,17 +128,17 @@ impl Workspace {
     }
 
     /// Reaches a server.
-    pub async fn connect(&self, wish: ServerWish, whose: For) -> Result<Arc<dyn Place>, Error> {
-        self.places.connect(wish, whose).await
+    pub async fn connect(&self, wish: ServerSpec, scope: ConnectScope) -> Result<Arc<dyn Place>, Error> {
+        self.places.connect(wish, scope).await
     }
 
     /// A counter that moves whenever tools may be possible that were not, or no more.
-    pub fn abilities(&self) -> watch::Receiver<u64> {
-        self.places.abilities()
+    pub fn capabilities(&self) -> watch::Receiver<u64> {
+        self.places.capabilities()
     }
 
-    pub(crate) fn abilities_changed(&self) {
-        self.places.abilities_changed();
+    pub(crate) fn capabilities_changed(&self) {
+        self.places.capabilities_changed();
     }
 
     /// What the operator has set.
@@ -152,7 +152,7 @@ impl Workspace {
     }
 
     /// The notebooks that are open, by path.
-    pub fn opened(&self) -> Vec<Arc<Opened>> {
+    pub fn open_notebooks(&self) -> Vec<Arc<OpenNotebook>> {
         let mut opened: Vec<_> = self.shared().opened.values().cloned().collect();
         opened.sort_by(|one, other| one.path().cmp(other.path()));
         opened
@@ -164,23 +164,23 @@ impl Workspace {
         place: &Arc<dyn Place>,
         path: &str,
         mode: Mode,
-    ) -> Result<Arc<Opened>, Error> {
+    ) -> Result<Arc<OpenNotebook>, Error> {
         let place = self.places.of(path, place);
         let document = place.open(path, mode).await?;
         let key = key(&place, document.path());
         let mut shared = self.shared();
-        let is_same = |opened: &Arc<Opened>| Arc::ptr_eq(opened.document(), &document);
+        let is_same = |opened: &Arc<OpenNotebook>| Arc::ptr_eq(opened.document(), &document);
         // A place gives another document where another file has taken the path.
         if let Some(opened) = shared.opened.get(&key).filter(|opened| is_same(opened)) {
             return Ok(opened.clone());
         }
-        let opened = Arc::new(Opened::new(place, document));
+        let opened = Arc::new(OpenNotebook::new(place, document));
         shared.opened.insert(key, opened.clone());
         Ok(opened)
     }
 
     /// The open notebook of `place` at `path`, as its document names it.
-    pub(crate) fn find(&self, place: &Arc<dyn Place>, path: &str) -> Option<Arc<Opened>> {
+    pub(crate) fn find(&self, place: &Arc<dyn Place>, path: &str) -> Option<Arc<OpenNotebook>> {
         self.shared().opened.get(&key(place, path)).cloned()
     }
 
@@ -188,7 +188,7 @@ impl Workspace {
     /// the cell, if one is given.
     pub(crate) fn run(
         self: &Arc<Self>,
-        notebook: Arc<Opened>,
+        notebook: Arc<OpenNotebook>,
         cell: Option<String>,
         source: String,
         session: u64,
@@ -207,7 +207,7 @@ impl Workspace {
     /// Runs cells of a notebook in order; each has its run from the beginning. Never waits.
     pub(crate) fn run_in_order(
         self: &Arc<Self>,
-        notebook: &Arc<Opened>,
+        notebook: &Arc<OpenNotebook>,
         cells: Vec<(String, String)>,
         stops_on_error: bool,
         session: u64,
@@ -295,7 +295,7 @@ impl Workspace {
     /// uses as well goes on.
     pub async fn stop(&self) -> Result<(), Error> {
         let mut ended = Ok(());
-        for opened in self.opened() {
+        for opened in self.open_notebooks() {
             let Some(kernel) = opened.give_up() else { continue };
             self.close(&opened);
             if !kernel.is_shared().await {
@@ -339,19 +339,19 @@ impl Workspace {
         self.sessions.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(crate) fn remember_name(&self, name: &str, opened: &Opened) {
+    pub(crate) fn remember_name(&self, name: &str, opened: &OpenNotebook) {
         let key = key(opened.place(), opened.path());
         self.shared().names.entry(name.to_owned()).or_default().insert(key);
     }
 
-    pub(crate) fn forget_name(&self, name: &str, opened: &Opened) {
+    pub(crate) fn forget_name(&self, name: &str, opened: &OpenNotebook) {
         if let Some(keys) = self.shared().names.get_mut(name) {
             keys.remove(&key(opened.place(), opened.path()));
         }
     }
 
     /// The one notebook of `place` to which sessions have given this name; `None` if there is none or more than one.
-    pub(crate) fn named(&self, place: &Arc<dyn Place>, name: &str) -> Option<Arc<Opened>> {
+    pub(crate) fn named(&self, place: &Arc<dyn Place>, name: &str) -> Option<Arc<OpenNotebook>> {
         let (shared, here) = (self.shared(), Arc::as_ptr(place).addr());
         let mut keys = shared.names.get(name)?.iter().filter(|(place, _)| *place == here);
         match (keys.next(), keys.next()) {
@@ -362,8 +362,9 @@ impl Workspace {
 
     /// Whether another open notebook runs on this kernel.
     pub(crate) fn is_shared(&self, kernel: &dyn Kernel, path: &str) -> bool {
-        let is_same = |opened: &Arc<Opened>| opened.kernel().is_some_and(|used| used.id() == kernel.id());
-        self.opened().iter().any(|opened| opened.path() != path && is_same(opened))
+        let is_same =
+            |opened: &Arc<OpenNotebook>| opened.kernel().is_some_and(|used| used.id() == kernel.id());
+        self.open_notebooks().iter().any(|opened| opened.path() != path && is_same(opened))
     }
 
     pub(crate) fn lane(&self, kernel: &str) -> Arc<Lane> {
@@ -371,12 +372,12 @@ impl Workspace {
     }
 
     /// Lets go of an open notebook, unless it has been opened anew.
-    pub(crate) fn close(&self, notebook: &Arc<Opened>) {
+    pub(crate) fn close(&self, notebook: &Arc<OpenNotebook>) {
         self.shared().opened.retain(|_, opened| !Arc::ptr_eq(opened, notebook));
     }
 
     /// Writes late output of a run that is over into its cell, once for all that comes within a moment.
-    pub(crate) fn spawn_late(self: &Arc<Self>, notebook: Arc<Opened>, run: Arc<Run>) {
+    pub(crate) fn spawn_late(self: &Arc<Self>, notebook: Arc<OpenNotebook>, run: Arc<Run>) {
         self.tasks.spawn_on(execute::late(self.clone(), notebook, run), &self.runtime);
     }
 
@@ -391,14 +392,14 @@ impl Workspace {
         }
         let request = KernelRequest { is_needed: true, ..KernelRequest::default() };
         match place.kernel(request).await? {
-            Choice::Kernel { kernel, is_new } => {
+            KernelChoice::Kernel { kernel, is_new } => {
                 trace::kernel_chosen(&*kernel, is_new);
                 let mut shared = self.shared();
                 shared.scratch.retain(|known| !is_here(known));
                 shared.scratch.push((place.clone(), kernel.clone()));
                 Ok(kernel)
             }
-            Choice::OnFirstRun(_) => Err(no_kernel_came()),
+            KernelChoice::OnFirstRun(_) => Err(no_kernel_came()),
         }
     }
 

@@ -138,11 +138,11 @@ fn two_tabs(data: &Value) -> Vec<Value> {
 #[tokio::test]
 async fn the_tab_that_answers_first_shows_the_notebook() {
     let fake = Fake::new(true, two_tabs).await;
-    assert!(fake.commands.front_end().is_none());
+    assert!(fake.commands.frontend().is_none());
     fake.look().await;
     assert!(fake.commands.changes().has_changed().is_ok());
-    let front_end = fake.commands.front_end().unwrap();
-    front_end.open("srv/a/x.ipynb").await.unwrap();
+    let frontend = fake.commands.frontend().unwrap();
+    frontend.open("srv/a/x.ipynb").await.unwrap();
     let asked = fake.asked();
     // The question whether the toolkit is there is meant for no tab.
     assert!(asked[0]["client_id"].is_string() && asked[0].get("requestId").is_none());
@@ -150,7 +150,7 @@ async fn the_tab_that_answers_first_shows_the_notebook() {
     assert_eq!(asked[2]["name"], "docmanager:open");
     assert_eq!((&asked[2]["client_id"], &asked[2]["args"]), (&json!("b"), &json!({ "path": "a/x.ipynb" })));
     assert_eq!(asked.len(), 3);
-    assert!(front_end.open("srv/x.txt").await.is_err());
+    assert!(frontend.open("srv/x.txt").await.is_err());
 }
 
 #[tokio::test]
@@ -158,7 +158,7 @@ async fn a_server_without_the_toolkit_is_asked_once() {
     let fake = Fake::new(false, |_| Vec::new()).await;
     fake.look().await;
     fake.look().await;
-    assert!(fake.commands.front_end().is_none());
+    assert!(fake.commands.frontend().is_none());
     assert_eq!(fake.asked().len(), 1);
 }
 
@@ -173,7 +173,7 @@ async fn a_server_that_cannot_be_reached_is_asked_again() {
         tokio::task::yield_now().await;
     }
     assert!(!commands.is_looked_for.load(Ordering::Relaxed));
-    assert!(commands.front_end().is_none());
+    assert!(commands.frontend().is_none());
 }
 
 /// Tabs of older versions of the toolkit do not say who they are, and do not know the question.

@@ -20,8 +20,8 @@ async fn server() -> (String, tokio::task::JoinHandle<()>) {
     (url, tokio::spawn(async move { axum::serve(listener, router).await.unwrap() }))
 }
 
-fn wish(url: &str, token: Option<&str>) -> ServerWish {
-    ServerWish { url: url.to_owned(), token: token.and_then(Token::chosen), kernels: None, provider: None }
+fn wish(url: &str, token: Option<&str>) -> ServerSpec {
+    ServerSpec { url: url.to_owned(), token: token.and_then(Token::chosen), kernels: None, provider: None }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::{Edit, Output};
-use workspace::{Document as _, Expected, Saved};
+use workspace::{Document as _, Expected, SaveStatus};
 use ydoc::Dialect;
 
 use super::ServerDocument;
@@ -24,7 +24,7 @@ async fn an_edit_in_a_room_is_confirmed_by_the_file() {
     let document = open(&fake).await;
     assert!(document.is_live() && document.notice().is_none());
     let applied = document.apply(set("c1", "new"), Vec::new()).await.unwrap();
-    assert_eq!(applied.saved, Saved::OnDisk);
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
     assert_eq!(sources(&applied.notebook), ["a", "new"]);
     assert_eq!(sources(&fake.inside().notebook()), ["a", "new"]);
     assert_eq!(fake.inside().puts, 0, "nobody may write beside a room");
@@ -36,12 +36,12 @@ async fn a_server_that_says_that_it_saved_and_did_not_is_not_believed() {
     let document = open(&fake).await;
     fake.inside().saving = Saving::Lies;
     let applied = document.apply(set("c0", "new"), Vec::new()).await.unwrap();
-    let Saved::NotYet(why) = applied.saved else { panic!("it is not on disk") };
+    let SaveStatus::NotYet(why) = applied.saved else { panic!("it is not on disk") };
     assert!(why.contains("not in the file"), "{why}");
     assert_eq!(sources(&document.snapshot().await.unwrap()), ["new"]);
     fake.inside().saving = Saving::Writes;
     let applied = document.apply(set("c0", "newer"), Vec::new()).await.unwrap();
-    assert_eq!(applied.saved, Saved::OnDisk);
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
 }
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn an_edit_that_a_dying_server_lost_is_made_again() {
     let document = open(&fake).await;
     fake.inside().saving = Saving::Dies;
     let applied = document.apply(set("c1", "new"), Vec::new()).await.unwrap();
-    assert_eq!(applied.saved, Saved::OnDisk);
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
     // The server opened the notebook with another history; no cell is there twice.
     assert_eq!(sources(&applied.notebook), ["a", "new"]);
     assert_eq!(sources(&fake.inside().live()), ["a", "new"]);
@@ -112,7 +112,7 @@ async fn without_rooms_the_file_is_written_and_the_agent_told() {
     assert!(!document.is_live());
     assert!(document.notice().unwrap().contains("no real-time collaboration"));
     let applied = document.apply(set("c1", "new"), Vec::new()).await.unwrap();
-    assert_eq!(applied.saved, Saved::OnDisk);
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
     assert_eq!(sources(&fake.inside().notebook()), ["a", "new"]);
 }
 
@@ -133,7 +133,7 @@ async fn a_server_that_got_rooms_is_not_written_beside() {
     let document = open(&fake).await;
     fake.inside().has_rooms = true;
     let applied = document.apply(set("c0", "new"), Vec::new()).await.unwrap();
-    assert_eq!(applied.saved, Saved::OnDisk);
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
     assert!(document.is_live());
     assert_eq!(fake.inside().puts, 0);
 }
@@ -182,13 +182,13 @@ async fn a_file_that_was_renamed_is_followed() {
     document.apply(set("c0", "old"), Vec::new()).await.unwrap();
     fake.inside().path = "new.ipynb".to_owned();
     let applied = document.apply(set("c0", "new"), Vec::new()).await.unwrap();
-    assert_eq!(applied.saved, Saved::OnDiskAt("new.ipynb".to_owned()));
+    assert_eq!(applied.saved, SaveStatus::OnDiskAt("new.ipynb".to_owned()));
     assert!(document.notice().unwrap().contains("\"new.ipynb\""));
     // And again where nobody looked before the connection was lost.
     fake.inside().path = "newer.ipynb".to_owned();
     fake.inside().drop_connections();
     let applied = document.apply(set("c0", "newer"), Vec::new()).await.unwrap();
-    assert_eq!(applied.saved, Saved::OnDiskAt("newer.ipynb".to_owned()));
+    assert_eq!(applied.saved, SaveStatus::OnDiskAt("newer.ipynb".to_owned()));
     assert!(document.notice().unwrap().contains("\"newer.ipynb\""));
 }
 
@@ -198,7 +198,7 @@ async fn a_write_that_failed_and_was_made_all_the_same_is_on_disk() {
     let document = open(&fake).await;
     fake.inside().fails_after_writing = true;
     let applied = document.apply(set("c0", "new"), Vec::new()).await.unwrap();
-    assert_eq!(applied.saved, Saved::OnDisk);
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
     assert_eq!(sources(&fake.inside().notebook()), ["new"]);
 }
 
@@ -214,7 +214,7 @@ async fn until(fake: &Fake, is_so: impl Fn(&mut crate::testing::Inside) -> bool)
 
 async fn not_yet(document: &ServerDocument, edits: Vec<Edit>) {
     let applied = document.apply(edits, Vec::new()).await.unwrap();
-    assert!(matches!(applied.saved, Saved::NotYet(_)), "{:?}", applied.saved);
+    assert!(matches!(applied.saved, SaveStatus::NotYet(_)), "{:?}", applied.saved);
 }
 
 #[tokio::test]
@@ -232,7 +232,7 @@ async fn an_edit_that_was_not_yet_on_disk_outlives_the_connection() {
     // It is saved without anybody asking, and no more is owed.
     until(&fake, |inside| sources(&inside.notebook()) == ["newer", "b"]).await;
     let applied = document.apply(set("c1", "mine"), Vec::new()).await.unwrap();
-    assert_eq!(applied.saved, Saved::OnDisk);
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
     let mut inside = fake.inside();
     assert_eq!(sources(&inside.live()), ["newer", "mine"]);
 }
@@ -256,10 +256,10 @@ async fn an_edit_that_could_not_be_kept_is_told_once() {
     tokio::time::timeout(Duration::from_secs(10), changes.changed()).await.unwrap().unwrap();
     assert!(document.notice().unwrap().contains("the new source of cell c0"));
     let applied = document.apply(set("c1", "mine"), Vec::new()).await.unwrap();
-    let Saved::NotYet(why) = applied.saved else { panic!("nobody is told") };
+    let SaveStatus::NotYet(why) = applied.saved else { panic!("nobody is told") };
     assert!(why.contains("this change is saved") && why.contains("the new source of cell c0"), "{why}");
     let applied = document.apply(set("c1", "again"), Vec::new()).await.unwrap();
-    assert_eq!((applied.saved, document.notice()), (Saved::OnDisk, None));
+    assert_eq!((applied.saved, document.notice()), (SaveStatus::OnDisk, None));
     assert_eq!(sources(&fake.inside().live()), ["theirs", "again"]);
 }
 
@@ -270,6 +270,6 @@ async fn a_part_of_an_edit_that_the_server_lost_is_made_again() {
     fake.inside().saving = Saving::Reverts;
     let edits = [set("c0", "mine"), set("c1", "mine too")].concat();
     let applied = document.apply(edits, Vec::new()).await.unwrap();
-    assert_eq!(applied.saved, Saved::OnDisk);
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
     assert_eq!(sources(&fake.inside().notebook()), ["mine", "mine too"]);
 }

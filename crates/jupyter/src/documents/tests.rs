@@ -1,5 +1,5 @@
 use notebook::Edit;
-use workspace::{Document as _, Saved};
+use workspace::{Document as _, SaveStatus};
 use ydoc::Dialect;
 
 use super::*;
@@ -39,7 +39,7 @@ async fn what_was_promised_for_a_file_that_is_gone_is_told_to_be_lost() {
     }
     let edit = Edit::SetSource { id: "c0".to_owned(), source: "b".to_owned() };
     let applied = first.apply(vec![edit], Vec::new()).await.unwrap();
-    assert!(matches!(applied.saved, Saved::NotYet(_)), "{:?}", applied.saved);
+    assert!(matches!(applied.saved, SaveStatus::NotYet(_)), "{:?}", applied.saved);
     let second = documents.open("x.ipynb", Mode::Connect).await.unwrap();
     assert!(!Arc::ptr_eq(&first, &second));
     assert!(second.notice().unwrap().contains("the new source of cell c0"));

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use workspace::{Choice, Kernel as _, KernelRequest, KernelState};
+use workspace::{Kernel as _, KernelChoice, KernelRequest, KernelState};
 
 use super::Kernels;
 use crate::link::Link;
@@ -64,10 +64,10 @@ impl Fake {
     /// Chooses, and tells the kernel, whether it is new, and what the server was asked to change.
     async fn choose(&self, request: KernelRequest) -> (String, Vec<String>) {
         let chosen = match self.kernels.choose(request).await {
-            Ok(Choice::Kernel { kernel, is_new }) => {
+            Ok(KernelChoice::Kernel { kernel, is_new }) => {
                 format!("{}{}", kernel.id(), if is_new { " new" } else { "" })
             }
-            Ok(Choice::OnFirstRun(what)) => format!("later: {what}"),
+            Ok(KernelChoice::OnFirstRun(what)) => format!("later: {what}"),
             Err(error) => error.cause,
         };
         (chosen, std::mem::take(&mut self.inside().asked))

@@ -1,7 +1,7 @@
 //! Edits: made on the newest state, confirmed to be in the file, and made again where a connection or a server lost them.
 
 use notebook::{Edit, Notebook};
-use workspace::{Applied, Error, ErrorKind, Expected, Saved};
+use workspace::{Applied, Error, ErrorKind, Expected, SaveStatus};
 
 use super::confirm::{Confirmed, confirm};
 use super::intent::{Intent, are_outputs};
@@ -25,21 +25,21 @@ impl Shared {
                 Confirmed::OnDisk => {
                     self.saved(&intents, mark);
                     match self.renamed() {
-                        Some(path) => Saved::OnDiskAt(path),
-                        None => Saved::OnDisk,
+                        Some(path) => SaveStatus::OnDiskAt(path),
+                        None => SaveStatus::OnDisk,
                     }
                 }
-                Confirmed::ReadOnly => Saved::NotYet("the file is read-only on the server".to_owned()),
+                Confirmed::ReadOnly => SaveStatus::NotYet("the file is read-only on the server".to_owned()),
                 // The connection may be broken and not tell; the document of the next one does not have it then.
                 Confirmed::NotYet(why) => {
                     let mut state = self.state();
                     state.owed.add(intents);
                     state.is_doubted = true;
-                    Saved::NotYet(why)
+                    SaveStatus::NotYet(why)
                 }
                 Confirmed::Lost if again == AGAIN => {
                     self.state().owed.add(intents);
-                    Saved::NotYet(
+                    SaveStatus::NotYet(
                         "the server loses what is edited before it saves it; see its log".to_owned(),
                     )
                 }
@@ -52,7 +52,7 @@ impl Shared {
                              cells by then.",
                             error.cause
                         );
-                        return Ok(Applied { notebook, saved: Saved::NotYet(why) });
+                        return Ok(Applied { notebook, saved: SaveStatus::NotYet(why) });
                     }
                     notebook = self.mend(&intents)?;
                     continue;
@@ -150,7 +150,7 @@ impl Shared {
         }
         state.owed.add(edits.into_iter().map(|edit| Intent::of(edit, &notebook)));
         let why = format!("{} The outputs are sent once the connection is back.", error.cause);
-        Ok(Applied { notebook, saved: Saved::NotYet(why) })
+        Ok(Applied { notebook, saved: SaveStatus::NotYet(why) })
     }
 
     /// Makes what was promised, on the document that has just come. Whether something is to be saved.
@@ -190,12 +190,12 @@ impl Shared {
 }
 
 /// Whether a change is stored, and what became of earlier ones.
-fn told(saved: Saved, lost: Option<String>) -> Saved {
+fn told(saved: SaveStatus, lost: Option<String>) -> SaveStatus {
     match (saved, lost) {
         (saved, None) => saved,
-        (Saved::OnDisk | Saved::OnDiskAt(_), Some(lost)) => {
-            Saved::NotYet(format!("this change is saved, but {lost}"))
+        (SaveStatus::OnDisk | SaveStatus::OnDiskAt(_), Some(lost)) => {
+            SaveStatus::NotYet(format!("this change is saved, but {lost}"))
         }
-        (Saved::NotYet(why), Some(lost)) => Saved::NotYet(format!("{why}. And {lost}")),
+        (SaveStatus::NotYet(why), Some(lost)) => SaveStatus::NotYet(format!("{why}. And {lost}")),
     }
 }

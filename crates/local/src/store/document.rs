@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use notebook::{Edit, Notebook};
 use tokio::sync::{Mutex, watch};
-use workspace::{Applied, Document, Error, ErrorKind, Expected, Future, Saved};
+use workspace::{Applied, Document, Error, ErrorKind, Expected, Future, SaveStatus};
 
 use super::failure;
 use super::file::{self, Replaced};
@@ -129,7 +129,7 @@ impl Document for FileDocument {
             let this = self.this.upgrade().ok_or_else(|| failure::ours(&"the notebook was closed"))?;
             let task = tokio::spawn(async move { this.change(edits, expected).await });
             let notebook = task.await.unwrap_or_else(|error| Err(failure::ours(&error)))?;
-            Ok(Applied { notebook, saved: Saved::OnDisk })
+            Ok(Applied { notebook, saved: SaveStatus::OnDisk })
         }
         .boxed()
     }

@@ -1,7 +1,7 @@
 //! How cells are shown to agents: a line in a table, or a banner with the source.
 
 use notebook::{Cell, CellRef, Notebook};
-use workspace::{Opened, Session};
+use workspace::{OpenNotebook, Session};
 
 /// A table with a header: columns between tabs, a row a line.
 pub(crate) fn table<const N: usize>(
@@ -19,7 +19,7 @@ pub(crate) fn table<const N: usize>(
 /// The cells of `range` as a table, remembered as shown.
 pub(crate) fn brief(
     session: &Session,
-    opened: &Opened,
+    opened: &OpenNotebook,
     notebook: &Notebook,
     range: std::ops::Range<usize>,
 ) -> String {
@@ -40,7 +40,12 @@ pub(crate) fn brief(
 }
 
 /// The cells around an index, for replies of tools that change something.
-pub(crate) fn surroundings(session: &Session, opened: &Opened, notebook: &Notebook, index: usize) -> String {
+pub(crate) fn surroundings(
+    session: &Session,
+    opened: &OpenNotebook,
+    notebook: &Notebook,
+    index: usize,
+) -> String {
     const EACH_SIDE: usize = 3;
     let end = (index + EACH_SIDE + 1).min(notebook.cells().len());
     brief(session, opened, notebook, index.saturating_sub(EACH_SIDE).min(end)..end)

@@ -1,6 +1,6 @@
 //! `connect_to_jupyter`: another server to work on.
 
-use workspace::{ServerWish, Token};
+use workspace::{ServerSpec, Token};
 
 use super::arguments::Arguments;
 use super::context::{Context, Outcome};
@@ -25,7 +25,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let url = arguments.text("jupyter_url")?;
     let token = arguments.optional_text("jupyter_token")?.and_then(Token::chosen);
     let provider = arguments.optional_text("document_provider")?;
-    let wish = ServerWish { url, token, provider, kernels: None };
+    let wish = ServerSpec { url, token, provider, kernels: None };
     let place = context.session.connect(wish).await?;
     Ok(format!(
         "Successfully connected to {}. list_notebooks shows its notebooks; notebooks of other servers stay open under \

@@ -8,7 +8,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use workspace::{Error, ErrorKind, Opened, Progress, Report, Session};
+use workspace::{Error, ErrorKind, OpenNotebook, Progress, Report, Session};
 
 use super::arguments::Arguments;
 use crate::permissions::Permissions;
@@ -79,7 +79,10 @@ pub(crate) type Outcome = Result<Answer, Error>;
 
 impl Context<'_> {
     /// The notebook that the arguments mean.
-    pub(crate) async fn notebook(&self, arguments: &Arguments) -> Result<std::sync::Arc<Opened>, Error> {
+    pub(crate) async fn notebook(
+        &self,
+        arguments: &Arguments,
+    ) -> Result<std::sync::Arc<OpenNotebook>, Error> {
         self.session.notebook(arguments.notebook()?.as_deref()).await
     }
 

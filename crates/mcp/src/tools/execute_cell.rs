@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use notebook::Notebook;
-use workspace::{Error, Opened, Run};
+use workspace::{Error, OpenNotebook, Run};
 
 use super::arguments::Arguments;
 use super::cells::label;
@@ -48,7 +48,7 @@ pub(super) fn waiting(schema: Schema) -> Schema {
 /// Starts a run of the cell at `index`.
 pub(super) fn start(
     context: &Context<'_>,
-    opened: &Arc<Opened>,
+    opened: &Arc<OpenNotebook>,
     notebook: &Notebook,
     index: usize,
 ) -> Result<Arc<Run>, Error> {

@@ -34,7 +34,7 @@ pub(super) fn tool() -> Tool {
 pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let session = context.session;
     let code = arguments.text("code")?;
-    let settings = Settings { patience: PATIENCE, ..*session.workspace().settings() };
+    let settings = Settings { default_timeout: PATIENCE, ..*session.workspace().settings() };
     let waiting = Waiting::read(&arguments, &settings)?;
     let budget = context.budget(&arguments)?;
     let kernel = arguments.optional_text("kernel_id")?;

@@ -1,7 +1,7 @@
 //! `insert_cell`: a new cell.
 
 use notebook::{CellRef, CellType, Edit, NewCell, Notebook};
-use workspace::{Applied, Error, ErrorKind, Opened, Saved};
+use workspace::{Applied, Error, ErrorKind, OpenNotebook, SaveStatus};
 
 use super::arguments::{Arguments, refused};
 use super::cells::surroundings;
@@ -50,14 +50,14 @@ pub(super) struct Inserted {
     pub(super) id: String,
     pub(super) index: usize,
     pub(super) notebook: Notebook,
-    pub(super) saved: Saved,
+    pub(super) saved: SaveStatus,
 }
 
 /// Inserts a cell where `cell_index` or `after_cell_id` say; without either at the end.
 pub(super) async fn insert(
     arguments: &Arguments,
     context: &Context<'_>,
-    opened: &Opened,
+    opened: &OpenNotebook,
     kind: CellType,
     source: String,
 ) -> Result<Inserted, Error> {

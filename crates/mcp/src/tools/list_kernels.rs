@@ -20,7 +20,7 @@ pub(super) fn tool() -> Tool {
 
 pub(super) async fn call(_: Arguments, context: &Context<'_>) -> Outcome {
     let place = context.session.place();
-    let opened = context.session.workspace().opened();
+    let opened = context.session.workspace().open_notebooks();
     let (kernels, specs) = tokio::join!(place.kernels(), place.kernelspecs());
     let rows = kernels?.into_iter().map(|kernel| {
         let known = kernel.description();

@@ -21,7 +21,7 @@ pub(super) fn tool() -> Tool {
 
 pub(super) async fn call(_: Arguments, context: &Context<'_>) -> Outcome {
     let (session, workspace) = (context.session, context.session.workspace());
-    let (names, current, opened) = (session.names(), session.current(), workspace.opened());
+    let (names, current, opened) = (session.names(), session.current(), workspace.open_notebooks());
     let mut rows = Vec::new();
     for (name, path) in &names {
         let kernel = opened.iter().find(|it| it.path() == path).and_then(|it| it.kernel());

@@ -190,7 +190,7 @@ impl Abilities {
     pub(crate) fn of(session: &workspace::Session) -> Self {
         Self {
             can_connect: session.workspace().can_connect(),
-            can_show: session.place().front_end().is_some(),
+            can_show: session.place().frontend().is_some(),
         }
     }
 }
@@ -233,7 +233,7 @@ pub(crate) async fn call(name: &str, params: &RawValue, context: &Context<'_>) -
     let mut arguments = Arguments::read(today, params)?;
     older_names::adapt(name, &mut arguments)?;
     let (listener, mut lines) = mpsc::channel(WAITING_LINES);
-    let call = workspace::heard(listener, dispatch(today, arguments, context));
+    let call = workspace::progress::scope(listener, dispatch(today, arguments, context));
     tokio::pin!(call);
     // What a run tells of itself counts in seconds, and comes later.
     let mut told = 0.0;

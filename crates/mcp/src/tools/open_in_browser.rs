@@ -18,7 +18,7 @@ pub(super) fn tool() -> Tool {
 
 pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.notebook(&arguments).await?;
-    let Some(front_end) = opened.place().front_end() else {
+    let Some(frontend) = opened.place().frontend() else {
         return Err(Error::new(
             ErrorKind::Unsupported,
             format!(
@@ -28,6 +28,6 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
             "Ask the person to open the notebook; everything else works without it.",
         ));
     };
-    front_end.open(opened.path()).await?;
+    frontend.open(opened.path()).await?;
     Ok(format!("{} is open in the person's browser.", opened.path()).into())
 }

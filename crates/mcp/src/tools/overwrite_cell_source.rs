@@ -2,7 +2,7 @@
 
 use notebook::{Edit, diff};
 use render::Reply;
-use workspace::{Applied, Error, Opened};
+use workspace::{Applied, Error, OpenNotebook};
 
 use super::arguments::Arguments;
 use super::cells::label;
@@ -36,7 +36,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
 pub(super) async fn replace(
     arguments: &Arguments,
     context: &Context<'_>,
-    opened: &Opened,
+    opened: &OpenNotebook,
     claimed: Option<String>,
     verb: &str,
     change: impl FnOnce(&str) -> Result<String, Error>,

@@ -1,6 +1,6 @@
 //! `restart_notebook`: a fresh kernel for a notebook.
 
-use workspace::{Choice, Error, ErrorKind, KernelWish};
+use workspace::{Error, ErrorKind, KernelChoice, KernelSelector};
 
 use super::arguments::Arguments;
 use super::context::{Context, Outcome};
@@ -18,8 +18,8 @@ pub(super) fn tool() -> Tool {
 
 pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.notebook(&arguments).await?;
-    let choice = context.session.choose_kernel(&opened, &KernelWish::default(), None).await?;
-    let Choice::Kernel { kernel, .. } = choice else {
+    let choice = context.session.choose_kernel(&opened, &KernelSelector::default(), None).await?;
+    let KernelChoice::Kernel { kernel, .. } = choice else {
         return Err(Error::new(
             ErrorKind::NotFound,
             format!("{} has no kernel yet, so there is nothing to restart.", opened.path()),

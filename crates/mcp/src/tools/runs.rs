@@ -30,7 +30,10 @@ impl Waiting {
         let is_quiet = !arguments.flag("stream", true)?;
         let interval = arguments.seconds("progress_interval")?.unwrap_or(INTERVAL).max(LEAST_INTERVAL);
         Ok(Self {
-            patience: arguments.seconds("timeout")?.unwrap_or(settings.patience).min(settings.most_patience),
+            patience: arguments
+                .seconds("timeout")?
+                .unwrap_or(settings.default_timeout)
+                .min(settings.max_timeout),
             interval: if is_quiet { Duration::MAX } else { interval },
             interrupts_on_timeout: arguments.flag("interrupt_on_timeout", false)?,
             interrupts_on_cancel: arguments.flag("interrupt_on_cancel", false)?,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::sleep;
-use workspace::{Choice, Error, Kernel, KernelState, KernelWish, Mode};
+use workspace::{Error, Kernel, KernelChoice, KernelSelector, KernelState, Mode};
 
 use super::arguments::{Arguments, refused};
 use super::cells::brief;
@@ -47,7 +47,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     };
     let mode =
         arguments.choice("mode", &[("connect", Mode::Connect), ("create", Mode::Create)], Mode::Connect)?;
-    let wish = KernelWish {
+    let wish = KernelSelector {
         id: arguments.optional_text("kernel_id")?,
         name: arguments.optional_text("kernel_name")?,
     };
@@ -95,8 +95,8 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         None => text.push_str(
             "[INFO] No Python kernel was found, so one is being installed; this goes on, and the first run waits for it.\n",
         ),
-        Some(Ok(Choice::Kernel { kernel, .. })) => text.push_str(&describe(&*kernel)),
-        Some(Ok(Choice::OnFirstRun(what))) => {
+        Some(Ok(KernelChoice::Kernel { kernel, .. })) => text.push_str(&describe(&*kernel)),
+        Some(Ok(KernelChoice::OnFirstRun(what))) => {
             text.push_str(&format!("[INFO] No kernel runs for it; the first run starts {what}.\n"));
         }
         // The notebook can be read and edited all the same.

@@ -11,8 +11,8 @@ use tokio::sync::watch;
 
 use super::*;
 use crate::place::{
-    Applied, Document, FileEntry, FrontEnd, Future, Kernel, KernelDescription, KernelRequest, KernelState,
-    KernelspecInfo, Place, Saved,
+    Applied, Document, FileEntry, Frontend, Future, Kernel, KernelDescription, KernelRequest, KernelState,
+    KernelspecInfo, Place, SaveStatus,
 };
 use crate::workspace::Settings;
 
@@ -46,7 +46,7 @@ impl Document for Page {
             notebook.apply(&edit).unwrap();
         }
         let notebook = notebook.clone();
-        async { Ok(Applied { notebook, saved: Saved::OnDisk }) }.boxed()
+        async { Ok(Applied { notebook, saved: SaveStatus::OnDisk }) }.boxed()
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
@@ -61,7 +61,7 @@ impl Document for Page {
         self.selected.lock().unwrap().clone()
     }
 
-    fn rest(&self) -> BoxFuture<'_, ()> {
+    fn suspend(&self) -> BoxFuture<'_, ()> {
         self.rests.send_modify(|rests| *rests += 1);
         async {}.boxed()
     }
@@ -124,7 +124,7 @@ struct Memory {
 /// It shows nothing.
 struct Screen;
 
-impl FrontEnd for Screen {
+impl Frontend for Screen {
     fn open(&self, _: &str) -> Future<'_, ()> {
         async { Ok(()) }.boxed()
     }
@@ -167,22 +167,22 @@ impl Place for Memory {
         async { Ok(kernels) }.boxed()
     }
 
-    fn kernel(&self, request: KernelRequest) -> Future<'_, Choice> {
+    fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
         let mut kernels = self.kernels.lock().unwrap();
         if let Some(known) = kernels.iter().find(|kernel| request.id.as_ref() == Some(&kernel.id)) {
             let kernel = known.clone();
-            return async { Ok(Choice::Kernel { kernel, is_new: false }) }.boxed();
+            return async { Ok(KernelChoice::Kernel { kernel, is_new: false }) }.boxed();
         }
         let kernel = Arc::new(Idle { id: format!("k{}", kernels.len()), is_shut_down: Mutex::new(false) });
         kernels.push(kernel.clone());
-        async { Ok(Choice::Kernel { kernel, is_new: true }) }.boxed()
+        async { Ok(KernelChoice::Kernel { kernel, is_new: true }) }.boxed()
     }
 
-    fn front_end(&self) -> Option<Arc<dyn FrontEnd>> {
+    fn frontend(&self) -> Option<Arc<dyn Frontend>> {
         if *self.screens.borrow() == 0 { None } else { Some(Arc::new(Screen)) }
     }
 
-    fn front_end_changes(&self) -> Option<watch::Receiver<u64>> {
+    fn frontend_changes(&self) -> Option<watch::Receiver<u64>> {
         Some(self.screens.subscribe())
     }
 
@@ -196,7 +196,7 @@ fn memory() -> (Arc<Memory>, Arc<Workspace>) {
     (memory.clone(), Workspace::new(memory, Settings::default()))
 }
 
-async fn with_cells(session: &Session, path: &str, count: usize) -> (Arc<Opened>, Notebook) {
+async fn with_cells(session: &Session, path: &str, count: usize) -> (Arc<OpenNotebook>, Notebook) {
     let opened = session.use_notebook(path, path, Mode::Connect).await.unwrap();
     let edits = (0..count).map(|index| {
         let cell = NewCell::new(CellType::Code, format!("{index}"));
@@ -276,11 +276,11 @@ async fn the_selected_cell_is_the_one_that_a_person_is_in() {
 #[tokio::test]
 async fn what_a_place_learns_to_do_is_told() {
     let (memory, workspace) = memory();
-    let mut abilities = workspace.abilities();
-    assert!(workspace.place().front_end().is_none());
+    let mut capabilities = workspace.capabilities();
+    assert!(workspace.place().frontend().is_none());
     memory.screens.send_replace(1);
-    abilities.changed().await.unwrap();
-    assert!(workspace.place().front_end().is_some());
+    capabilities.changed().await.unwrap();
+    assert!(workspace.place().frontend().is_some());
 }
 
 #[tokio::test]
@@ -309,7 +309,7 @@ async fn letting_go_ends_only_a_kernel_that_this_session_brought() {
     let (memory, workspace) = memory();
     let (one, other) = (Session::new(workspace.clone()), Session::new(workspace));
     let opened = one.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
-    one.choose_kernel(&opened, &KernelWish::default(), None).await.unwrap();
+    one.choose_kernel(&opened, &KernelSelector::default(), None).await.unwrap();
     other.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
     let is_shut_down = |index: usize| *memory.kernels.lock().unwrap()[index].is_shut_down.lock().unwrap();
 
@@ -320,7 +320,7 @@ async fn letting_go_ends_only_a_kernel_that_this_session_brought() {
     assert!(!is_shut_down(0));
 
     let opened = one.use_notebook("b", "b.ipynb", Mode::Connect).await.unwrap();
-    one.choose_kernel(&opened, &KernelWish::default(), None).await.unwrap();
+    one.choose_kernel(&opened, &KernelSelector::default(), None).await.unwrap();
     assert!(one.unuse_notebook(None, false).await.unwrap().1.is_some());
     assert!(is_shut_down(1));
     assert_eq!(one.current(), None);
@@ -331,7 +331,7 @@ async fn what_a_session_that_has_ended_brought_is_an_orphan() {
     let (memory, workspace) = memory();
     let one = Session::new(workspace.clone());
     let opened = one.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
-    one.choose_kernel(&opened, &KernelWish::default(), None).await.unwrap();
+    one.choose_kernel(&opened, &KernelSelector::default(), None).await.unwrap();
     drop(one);
     let other = Session::new(workspace.clone());
     assert!(other.unuse_notebook(Some("a.ipynb"), false).await.unwrap().1.is_none());
@@ -345,13 +345,13 @@ async fn a_wish_joins_a_kernel_or_forces_a_new_one() {
     let session = Session::new(workspace);
     let a = session.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
     let b = session.use_notebook("b", "b.ipynb", Mode::Connect).await.unwrap();
-    let choose = |opened: Arc<Opened>, id: Option<&str>| {
-        let wish = KernelWish { id: id.map(str::to_owned), name: None };
+    let choose = |opened: Arc<OpenNotebook>, id: Option<&str>| {
+        let wish = KernelSelector { id: id.map(str::to_owned), name: None };
         let session = &session;
         async move {
             session.choose_kernel(&opened, &wish, None).await.map(|choice| match choice {
-                Choice::Kernel { kernel, .. } => kernel.id().to_owned(),
-                Choice::OnFirstRun(what) => what,
+                KernelChoice::Kernel { kernel, .. } => kernel.id().to_owned(),
+                KernelChoice::OnFirstRun(what) => what,
             })
         }
     };

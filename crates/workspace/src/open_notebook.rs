@@ -8,16 +8,16 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use crate::changes::{ByAgents, Changes};
-use crate::place::{Choice, Document, Kernel, KernelRequest, Place, Presence};
+use crate::place::{Document, Kernel, KernelChoice, KernelRequest, Place, Presence};
 use crate::{Error, ErrorKind, NextStep, trace};
 
 /// An open notebook, shared by all sessions of the server.
-pub struct Opened {
+pub struct OpenNotebook {
     place: Arc<dyn Place>,
     document: Arc<dyn Document>,
     /// Held from a look at the cells to the change that relies on it, where an edit cannot say what it relies on.
     arranging: tokio::sync::Mutex<()>,
-    bound: Mutex<Bound>,
+    binding: Mutex<KernelBinding>,
     /// Held while a kernel is being chosen.
     choosing: tokio::sync::Mutex<()>,
     /// Moves when an agent has changed the notebook.
@@ -25,7 +25,7 @@ pub struct Opened {
 }
 
 #[derive(Default)]
-struct Bound {
+struct KernelBinding {
     kernel: Option<Arc<dyn Kernel>>,
     /// The session that brought the kernel; `None` for one that was there before.
     brought_by: Option<u64>,
@@ -36,20 +36,20 @@ struct Bound {
 
 /// Which kernel an agent wants for a notebook.
 #[derive(Debug, Clone, Default)]
-pub struct KernelWish {
+pub struct KernelSelector {
     /// A kernel that is there, by its id, or `NEW`.
     pub id: Option<String>,
     /// A kernelspec by its name.
     pub name: Option<String>,
 }
 
-impl Opened {
+impl OpenNotebook {
     pub(crate) fn new(place: Arc<dyn Place>, document: Arc<dyn Document>) -> Self {
         Self {
             place,
             document,
             arranging: tokio::sync::Mutex::default(),
-            bound: Mutex::default(),
+            binding: Mutex::default(),
             choosing: tokio::sync::Mutex::default(),
             changed: watch::Sender::new((0, 0)),
         }
@@ -77,24 +77,24 @@ impl Opened {
 
     /// The kernel, if one has been chosen.
     pub fn kernel(&self) -> Option<Arc<dyn Kernel>> {
-        self.bound().kernel.clone()
+        self.binding().kernel.clone()
     }
 
     /// Chooses the kernel for this notebook unless that has been done, or the wish asks for another.
     pub(crate) async fn choose(
         &self,
-        wish: &KernelWish,
+        wish: &KernelSelector,
         session: u64,
         is_for_run: bool,
         progress: Option<mpsc::Sender<String>>,
-    ) -> Result<Choice, Error> {
+    ) -> Result<KernelChoice, Error> {
         let _one_at_a_time = self.choosing.lock().await;
         // One that was shut down under another notebook is no choice any more.
         let present = self.kernel().filter(|kernel| !kernel.is_gone());
         if let (None, Some(kernel)) = (&wish.id, present)
             && fits(&*kernel, wish.name.as_deref())
         {
-            return Ok(Choice::Kernel { kernel, is_new: false });
+            return Ok(KernelChoice::Kernel { kernel, is_new: false });
         }
         let is_new = wish.id.as_deref() == Some("NEW");
         let id = match &wish.id {
@@ -111,12 +111,12 @@ impl Opened {
             progress,
         };
         let choice = self.place.kernel(request).await?;
-        if let Choice::Kernel { kernel, is_new } = &choice {
+        if let KernelChoice::Kernel { kernel, is_new } = &choice {
             trace::kernel_chosen(&**kernel, *is_new);
-            let mut bound = self.bound();
-            if bound.kernel.as_ref().is_none_or(|bound| bound.id() != kernel.id()) {
-                bound.brought_by = is_new.then_some(session);
-                bound.kernel = Some(kernel.clone());
+            let mut binding = self.binding();
+            if binding.kernel.as_ref().is_none_or(|bound| bound.id() != kernel.id()) {
+                binding.brought_by = is_new.then_some(session);
+                binding.kernel = Some(kernel.clone());
             }
         }
         Ok(choice)
@@ -138,50 +138,50 @@ impl Opened {
     }
 
     pub(crate) fn enter(&self, session: u64) {
-        let mut bound = self.bound();
-        bound.users.insert(session);
-        bound.left = None;
+        let mut binding = self.binding();
+        binding.users.insert(session);
+        binding.left = None;
     }
 
     /// Lets a session go that has ended. Its kernel stays.
     pub(crate) fn forget(&self, session: u64) {
         {
-            let mut bound = self.bound();
-            if bound.users.remove(&session) && bound.users.is_empty() {
-                bound.left = Some(Instant::now());
+            let mut binding = self.binding();
+            if binding.users.remove(&session) && binding.users.is_empty() {
+                binding.left = Some(Instant::now());
             }
         }
         self.document.set_presence(session, None);
     }
 
-    /// For how long nobody has used it; `None` if somebody does, or it is at rest.
+    /// ConnectScope how long nobody has used it; `None` if somebody does, or it is at rest.
     pub(crate) fn unused_for(&self) -> Option<Duration> {
-        self.bound().left.map(|left| left.elapsed())
+        self.binding().left.map(|left| left.elapsed())
     }
 
     /// Lets go of what only serves those who use it. Its kernel stays.
-    pub(crate) async fn rest(&self) {
-        self.bound().left = None;
-        self.document.rest().await;
+    pub(crate) async fn suspend(&self) {
+        self.binding().left = None;
+        self.document.suspend().await;
     }
 
     /// Lets a session go. Gives the kernel if no other uses the notebook and that session brought it, or, with
     /// `takes_orphans`, any session did.
     pub(crate) fn leave(&self, session: u64, takes_orphans: bool) -> Option<Arc<dyn Kernel>> {
         self.forget(session);
-        let mut bound = self.bound();
-        let is_ours = bound.brought_by.is_some_and(|by| takes_orphans || by == session);
-        if bound.users.is_empty() && is_ours { bound.kernel.take() } else { None }
+        let mut binding = self.binding();
+        let is_ours = binding.brought_by.is_some_and(|by| takes_orphans || by == session);
+        if binding.users.is_empty() && is_ours { binding.kernel.take() } else { None }
     }
 
     /// Gives the kernel if a session brought it, whoever uses the notebook.
     pub(crate) fn give_up(&self) -> Option<Arc<dyn Kernel>> {
-        let mut bound = self.bound();
-        if bound.brought_by.is_some() { bound.kernel.take() } else { None }
+        let mut binding = self.binding();
+        if binding.brought_by.is_some() { binding.kernel.take() } else { None }
     }
 
-    fn bound(&self) -> MutexGuard<'_, Bound> {
-        self.bound.lock().unwrap_or_else(PoisonError::into_inner)
+    fn binding(&self) -> MutexGuard<'_, KernelBinding> {
+        self.binding.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
