@@ -1,17 +1,26 @@
 """What several test files share."""
 
+import json
+import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
+from xdist.workermanage import WorkerController
 
 from e2e.support.home import Home
 from e2e.support.inside_server import InsideServer, program_at
 from e2e.support.jupyter_server import JupyterServer, SharedServers
 from e2e.support.notebook_server import NotebookServer, notebook_server
 from e2e.support.page_server import page_server
+from e2e.support.scheduling import ALONE, GroupScheduling, group_of
+
+DURATIONS = "e2e/durations"
 
 
 @pytest.fixture(scope="session")
@@ -81,12 +90,47 @@ def path(request: pytest.FixtureRequest) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what `only_beside` says has no meaning inside of a server."""
+    """Leaves out what `only_beside` says has no meaning inside of a server; what runs alone comes last."""
     left_out = [item for item in items if item.get_closest_marker("only_beside") and _is_inside(item)]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in left_out]
+    items.sort(key=lambda item: group_of(item) == ALONE)
+    if groups := getattr(config, "workerinput", {}).get("groups"):
+        # The process that distributes the tests knows only their names.
+        content = json.dumps({item.nodeid: group_of(item) for item in items})
+        own = Path(f"{groups}.{os.getpid()}")
+        own.write_text(content)
+        own.replace(groups)
 
 
 def _is_inside(item: pytest.Item) -> bool:
     place = getattr(item, "callspec").params.get("place")
     return place is not None and place.mode == "inside"
+
+
+class Distribution:
+    """Spreads the tests over the processes of pytest-xdist, and keeps how long each took for the next run."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._cache = config.cache
+        self._folder = tempfile.TemporaryDirectory(prefix="cellbridge-e2e-")
+        self._groups = Path(self._folder.name) / "groups.json"
+        self._durations: dict[str, float] = self._cache.get(DURATIONS, {}) if self._cache else {}
+
+    def pytest_configure_node(self, node: WorkerController) -> None:
+        node.workerinput["groups"] = str(self._groups)
+
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Producer) -> GroupScheduling | None:
+        if config.getvalue("dist") != "loadgroup":
+            return None
+        return GroupScheduling(config, log, self._groups, self._durations)
+
+    def pytest_sessionfinish(self) -> None:
+        if self._cache:
+            self._cache.set(DURATIONS, self._durations)
+        self._folder.cleanup()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Distribution(config))

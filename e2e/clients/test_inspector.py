@@ -11,6 +11,7 @@ from e2e.support.agents.node_sdk import node, node_modules
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.program import OPEN, TOOLS_WITHOUT_A_PAGE, HttpProgram, program, serving_http
 from e2e.support.tab_socket import Call, Json, Tool, tab_socket
+from e2e.support.waiting import LONG
 
 TOOL_ERROR = 5
 ERAS = ["legacy", "modern"]
@@ -26,7 +27,7 @@ async def inspector(*arguments: str) -> tuple[int, dict[str, Any], str]:
         stderr=asyncio.subprocess.PIPE,
         env={**os.environ, "NO_COLOR": "1"},
     )
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LONG):
         out, error = await process.communicate()
     return process.returncode or 0, json.loads(out) if out.strip() else {}, error.decode()
 

@@ -16,6 +16,7 @@ from e2e.support.home import Home
 from e2e.support.notebook_client import NotebookClient, id_in, notebook_client
 from e2e.support.notebook_files import cell, printed, sources, write
 from e2e.support.notebook_server import NotebookServer, launch
+from e2e.support.waiting import LONG
 
 TOOLS = {
     "answer_input",
@@ -182,7 +183,7 @@ async def test_a_subscriber_is_notified_of_another_program_s_changes(server: Not
     async with python_agent(server.url) as agent:
         await agent.subscribe(f"notebook://{path}")
         write(server.root / path, "of another program")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG):
             assert await agent.updated.get() == f"notebook://{path}"
         assert "of another program" in (await agent.read_resource(f"notebook://{path}"))["text"]
 

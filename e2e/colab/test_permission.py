@@ -10,6 +10,7 @@ from e2e.support.browser import chromium
 from e2e.support.colab_client import ColabClient, printed
 from e2e.support.desktop import desktop
 from e2e.support.program import OPEN, Launch
+from e2e.support.waiting import LONG
 
 TIMEOUT = 13
 """Seconds that the prompt stays open: more than the ten after which the original hangs up."""
@@ -46,7 +47,7 @@ async def test_a_prompt_accepted_late_connects_the_same_socket(page_port: int) -
 
             await screen.allow_the_permission_prompt()
             await tab.says("Connected")
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(LONG):
                 assert (await connecting).structured == {"result": True}
             assert await tab.page.evaluate("window.tab.connection.sockets") == 1
             assert printed(await ColabClient(agent).run_code("print('patient')")) == "patient\n"

@@ -9,6 +9,7 @@ from e2e.support.inside_server import ask, call
 from e2e.support.jupyter_server import JUPYTER_CONFIG, JupyterServer, jupyter_server
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_files import read_valid, sources
+from e2e.support.waiting import LONG
 
 ENDPOINTS = [
     ("GET", "mcp", None),
@@ -77,7 +78,7 @@ def test_a_session_needs_the_token_in_each_request(jupyter: JupyterServer) -> No
 
 
 def test_a_login_cookie_needs_the_xsrf_token(jupyter: JupyterServer) -> None:
-    with httpx.Client(base_url=jupyter.url, timeout=30) as browser:
+    with httpx.Client(base_url=jupyter.url, timeout=LONG) as browser:
         assert browser.get(f"lab?token={jupyter.token}", follow_redirects=True).is_success
         known = {"X-XSRFToken": browser.cookies["_xsrf"]}
         listed = browser.post("mcp/tools/call", json=LIST, headers=known)

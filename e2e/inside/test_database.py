@@ -14,7 +14,7 @@ from e2e.support.inside_server import InsideServer, inside
 from e2e.support.jupyter_program import JupyterNotebookClient, is_on_disk, jupyter_notebook, succeeds
 from e2e.support.jupyter_server import JUPYTER_CONFIG, JupyterServer, jupyter_server
 from e2e.support.notebook_files import printed, sources
-from e2e.support.processes import until
+from e2e.support.waiting import LONG, until
 
 CONFIG = JUPYTER_CONFIG / "database_config.py"
 # What is not the storage's business does not wait for it.
@@ -91,7 +91,7 @@ async def test_an_unreadable_notebook_is_reported_and_opens_later(
     async with python_agent(mcp_server.url) as agent:
         client = JupyterNotebookClient(agent, database.root, path)
         with _fault(database, "get", kind):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(LONG):
                 _tells(await client.call("use_notebook", notebook_path=path), kind)
             assert database.get("api/status")
         assert "precious = 1" in (await client.open()).text

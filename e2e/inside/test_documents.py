@@ -13,7 +13,7 @@ from e2e.support.jupyter_server import JupyterServer
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import gate, id_in
 from e2e.support.notebook_files import printed, sources
-from e2e.support.processes import until
+from e2e.support.waiting import LONG, until
 
 
 @pytest.fixture(scope="module", params=["plain", "jsd"])
@@ -83,7 +83,7 @@ async def test_others_in_the_room_see_the_agent_and_its_edits(
             await other.sees(lambda: other.sources == ["x = 1", "from the agent"], "the agent's cell")
             await until(agents, "the agent is named as its client names itself")
             other.append(0, "0")
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(LONG):
                 while "x = 10" not in (await client.do("read_cell", cell_index=0)).text:
                     await asyncio.sleep(0.02)
         await until(lambda: not agents(), "the agent has left")

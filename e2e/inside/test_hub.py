@@ -17,6 +17,7 @@ from e2e.support.jupyter_program import JupyterNotebookClient, is_on_disk
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import id_in
 from e2e.support.notebook_files import printed, sources
+from e2e.support.waiting import LONG
 
 OWNER, OTHER = "ada", "grace"
 
@@ -50,7 +51,7 @@ async def _agent(hub: JupyterHub, name: str) -> AsyncIterator[PythonAgent]:
     """A client as a person sets it up: with a token in a header, which the Hub takes in no address."""
     token = hub.token(name, f"access:servers!user={name}")
     async with (
-        httpx2.AsyncClient(headers={"Authorization": f"token {token}"}, timeout=60) as http,
+        httpx2.AsyncClient(headers={"Authorization": f"token {token}"}, timeout=LONG) as http,
         Client(streamable_http_client(f"{hub.url}user/{name}/mcp", http_client=http)) as client,
     ):
         yield PythonAgent(client)

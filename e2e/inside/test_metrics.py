@@ -10,7 +10,7 @@ from e2e.support.jupyter_program import jupyter_notebook
 from e2e.support.jupyter_server import JupyterServer
 from e2e.support.notebook_client import gate
 from e2e.support.notebook_files import Json
-from e2e.support.processes import until
+from e2e.support.waiting import until
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from e2e.support.jupyter_server import LIVE_FORMS, JupyterServer
 from e2e.support.jupyterlab import Person, lab
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_files import printed, sources
+from e2e.support.waiting import LONG
 
 # What the issue of this feature promises.
 AT_ONCE = 0.5
@@ -79,7 +80,7 @@ async def test_the_agent_reads_outputs_of_a_person_s_run(
         await person.has_a_kernel()
         await person.run(0)
         await person.sees_output(0, "by a person")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LONG):
             while "by a person" not in (await client.do("read_cell", cell_index=0)).text:
                 await asyncio.sleep(0.02)
         assert "42" in (await client.do("execute_code", code="shared")).text, "they share the kernel"

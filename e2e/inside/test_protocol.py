@@ -20,6 +20,7 @@ from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import gate, id_in
 from e2e.support.notebook_files import Json, printed, sources
 from e2e.support.program import program
+from e2e.support.waiting import LONG
 
 FRESH_KERNELS = 20
 # There is no other server to connect to.
@@ -108,7 +109,7 @@ async def test_progress_is_reported_during_a_run(mcp_server: InsideServer, path:
     async with jupyter_notebook(mcp_server, path) as client:
         told, wait = gate(client)
         running = asyncio.create_task(client.run(f"print('begun', flush=True)\n{wait}"))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG):
             while not client.agent.told:
                 await asyncio.sleep(0.02)
         assert not running.done()
@@ -171,10 +172,10 @@ async def test_large_requests_and_replies_arrive_complete(
 def test_the_package_contains_the_program(way: str) -> None:
     python = interpreter("rtc")
     command = [python, "-m", "cellbridge"] if way == "module" else [python.parent / "cellbridge"]
-    expected = subprocess.run([program(), "--version"], check=True, capture_output=True, text=True, timeout=30)
-    told = subprocess.run([*command, "--version"], check=True, capture_output=True, text=True, timeout=30)
+    expected = subprocess.run([program(), "--version"], check=True, capture_output=True, text=True, timeout=LONG)
+    told = subprocess.run([*command, "--version"], check=True, capture_output=True, text=True, timeout=LONG)
     assert told.stdout == expected.stdout and told.stdout.startswith("cellbridge ")
-    wrong = subprocess.run([*command, "no-such-command"], check=False, capture_output=True, timeout=30)
+    wrong = subprocess.run([*command, "no-such-command"], check=False, capture_output=True, timeout=LONG)
     assert wrong.returncode == 2
 
 
@@ -190,6 +191,6 @@ async def test_a_subscriber_is_notified_of_others_changes(
         notebook = jupyter.contents(path)
         notebook["cells"][0]["source"] = "of somebody else"
         assert jupyter.ask("PUT", f"api/contents/{path}", {"type": "notebook", "content": notebook}).is_success
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG):
             assert await agent.updated.get() == f"notebook://{path}"
         assert "of somebody else" in (await agent.read_resource(f"notebook://{path}"))["text"]

@@ -8,10 +8,10 @@ import pytest
 # The same stories as beside a server, with the fixtures of this file.
 from e2e.jupyter.test_faults import (  # noqa: F401
     test_a_change_on_disk_is_seen_and_not_overwritten,
-    test_a_read_only_file_is_reported,
     test_a_missing_notebook_is_reported_and_not_created,
-    test_the_deletion_of_an_open_notebook_is_reported,
+    test_a_read_only_file_is_reported,
     test_an_open_notebook_is_renamed,
+    test_the_deletion_of_an_open_notebook_is_reported,
 )
 from e2e.support.collaborator import collaborator
 from e2e.support.inside_server import InsideServer, inside
@@ -20,7 +20,7 @@ from e2e.support.jupyter_server import JUPYTER_CONFIG, JupyterServer, SharedServ
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import NotebookClient, gate
 from e2e.support.notebook_files import printed, read_valid, sources
-from e2e.support.processes import until
+from e2e.support.waiting import LONG, until
 
 # Rooms of jupyter-collaboration end as soon as nobody is in them.
 OPTIONS = ("--YDocExtension.document_cleanup_delay=0", "--ServerApp.jpserver_extensions={'eviction': True}")
@@ -70,7 +70,7 @@ async def test_an_agent_keeps_working_in_a_room_that_everybody_else_left(
 
 
 async def _reads(client: NotebookClient, source: str) -> None:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(LONG):
         while source not in (await client.do("read_notebook")).text:
             await asyncio.sleep(0.02)
 
@@ -171,7 +171,7 @@ async def test_a_corrupted_file_is_reported_and_read_again_once_valid(
         else:
             assert path in answer.text and "Traceback" not in answer.text, answer.text
         write_notebook(client.file, "repaired = 1")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG):
             while "repaired = 1" not in (await client.call("read_notebook")).text:
                 await asyncio.sleep(0.02)
         assert is_on_disk(await client.do("insert_cell", **_insertion("after = 1")))

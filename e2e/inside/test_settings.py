@@ -19,10 +19,9 @@ from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import run_in
 from e2e.support.notebook_files import read_valid, sources
 from e2e.support.processes import end_server
+from e2e.support.waiting import LONG
 
 _SCRIPT = JUPYTER_CONFIG / "two_servers.py"
-_STARTING = 60.0
-_ENDING = 15.0
 
 
 class OneOfTwo(JupyterServer):
@@ -32,7 +31,7 @@ class OneOfTwo(JupyterServer):
         super().__init__("plain", folder)
 
     def wait(self) -> None:
-        end = time.monotonic() + _STARTING
+        end = time.monotonic() + LONG
         while True:
             assert time.monotonic() < end, self.log.read_text()
             try:
@@ -64,10 +63,10 @@ def two_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Jupy
         second.wait()
         yield first, second
         process.terminate()
-        assert process.wait(_ENDING) is not None
+        assert process.wait(LONG) is not None
         assert sockets(first) == []
     finally:
-        end_server(process, mark, _ENDING)
+        end_server(process, mark, LONG)
         log.close()
 
 

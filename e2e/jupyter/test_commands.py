@@ -13,6 +13,7 @@ from e2e.support.jupyterlab import Person, lab
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import NotebookClient
 from e2e.support.notebook_server import NotebookServer
+from e2e.support.waiting import LONG
 
 # How soon an agent is told that nobody looks.
 SOON = 5.0
@@ -25,7 +26,7 @@ def form() -> str:
 
 async def _reads_selected(client: NotebookClient, source: str) -> None:
     """Waits until the cell that the person is in is this one."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(LONG):
         while True:
             answer = await client.call("read_cell", cell_id="@selected")
             if not answer.is_error and source in answer.text:

@@ -15,8 +15,8 @@ from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import gate, run_in
 from e2e.support.notebook_files import printed, read_valid, sources
 from e2e.support.notebook_server import NotebookServer
-from e2e.support.processes import until
 from e2e.support.tcp_proxy import tcp_proxy
+from e2e.support.waiting import LONG, until
 
 LARGEST_FILE = 400_000
 KILLS = 2
@@ -171,7 +171,7 @@ async def test_a_change_on_disk_is_seen_and_not_overwritten(
         beside = server.root / "x.new"
         beside.write_text(json.dumps(changed))
         beside.rename(client.file)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG):
             while "by an editor" not in (await client.do("read_notebook")).text:
                 await asyncio.sleep(0.02)
         await client.insert("after")
@@ -197,7 +197,7 @@ async def test_a_missing_notebook_is_reported_and_not_created(
     server: JupyterServer, program: NotebookServer, path: str
 ) -> None:
     async with jupyter_notebook(program, path) as client:
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(LONG):
             told = await client.fails("use_notebook", notebook_path=f"missing-{path}", notebook_name="missing")
         assert f"missing-{path}" in told
         assert not (server.root / f"missing-{path}").exists()

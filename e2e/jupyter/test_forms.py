@@ -16,7 +16,7 @@ from e2e.support.lab_notebooks import KERNELSPEC, write_notebook
 from e2e.support.notebook_client import NotebookClient, gate, id_in, run_in
 from e2e.support.notebook_files import printed, sources
 from e2e.support.notebook_server import NotebookServer
-from e2e.support.processes import until
+from e2e.support.waiting import until
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 SHOW_PIXEL = f"import base64\nfrom IPython.display import Image, display\ndisplay(Image(base64.b64decode({PIXEL!r})))"

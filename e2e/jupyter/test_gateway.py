@@ -14,9 +14,9 @@ from e2e.support.notebook_client import gate
 from e2e.support.notebook_files import printed
 from e2e.support.notebook_server import NotebookServer
 from e2e.support.processes import end_server
+from e2e.support.waiting import LONG
 
 _TOKEN = "e2e-token-of-the-gateway"
-_ENDING = 20.0
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def _gateway(folder: Path) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{port}"
     finally:
-        end_server(process, mark, _ENDING)
+        end_server(process, mark, LONG)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ async def test_a_run_behind_the_gateway_is_interrupted_and_its_kernel_restarted(
 
 async def test_lost_output_behind_the_gateway_is_reported(program: NotebookServer, path: str) -> None:
     async with jupyter_notebook(program, path) as client:
-        ran = await client.run("for number in range(2000): print('line', number, flush=True)", timeout=60)
+        ran = await client.run("for number in range(2000): print('line', number, flush=True)", timeout=LONG)
         assert "[COMPLETED in" in ran.text
         whole = printed(client.cell(0)) == "".join(f"line {number}\n" for number in range(2000))
         assert whole or "missing" in printed(client.cell(0), "stderr")

@@ -28,6 +28,7 @@ from e2e.support.notebook_client import id_in
 from e2e.support.notebook_files import printed, sources
 from e2e.support.notebook_server import NotebookServer, running
 from e2e.support.program import program
+from e2e.support.waiting import LONG
 
 MCP_TOKEN = "e2e-token-of-the-agents"
 TOKENS = 5000
@@ -58,7 +59,7 @@ def _ask(
 ) -> httpx.Response:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     url = server.url.removesuffix("/mcp") + path
-    return httpx.request(method, url, headers={**headers, **given.pop("headers", {})}, timeout=30, **given)
+    return httpx.request(method, url, headers={**headers, **given.pop("headers", {})}, timeout=LONG, **given)
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])

@@ -16,7 +16,7 @@ from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import NotebookClient, gate, id_in, run_in
 from e2e.support.notebook_files import printed
 from e2e.support.notebook_server import NotebookServer
-from e2e.support.processes import until
+from e2e.support.waiting import until
 
 
 @pytest.fixture(scope="module", params=[*BESIDE, INSIDE], ids="-".join)

@@ -9,8 +9,8 @@ from e2e.support.jupyter_program import jupyter_notebook, jupyter_program, succe
 from e2e.support.jupyter_server import FORMS, JupyterServer, jupyter_server
 from e2e.support.notebook_client import NotebookClient, gate
 from e2e.support.notebook_files import printed, sources
-from e2e.support.processes import until
 from e2e.support.tcp_proxy import TcpProxy, tcp_proxy
+from e2e.support.waiting import LONG, until
 
 
 def print_(word: str) -> str:
@@ -108,7 +108,7 @@ async def test_a_half_open_connection_is_detected(form: str, tmp_path: Path) -> 
 
 async def _ended(client: NotebookClient, run: str) -> str:
     """Waits for the end of a run, however long the network takes."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LONG):
         while True:
             text = (await client.call("get_run", run_id=run, wait_seconds=20)).text
             if "[COMPLETED" in text or "[KERNEL DIED" in text or "[ERROR" in text:

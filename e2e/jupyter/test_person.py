@@ -15,7 +15,7 @@ from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import NotebookClient, gate, id_in
 from e2e.support.notebook_files import printed, sources
 from e2e.support.notebook_server import NotebookServer
-from e2e.support.processes import until
+from e2e.support.waiting import LONG, until
 
 # What the issue of this feature promises to a person who looks.
 AT_ONCE = 1.0
@@ -129,7 +129,7 @@ async def test_another_program_and_the_agent_see_each_other(
 
 async def _reads(client: NotebookClient, expected: list[str]) -> None:
     """Waits until the agent reads these cells, and nothing else."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(LONG):
         while True:
             contents = await client.agent.read_resource(f"notebook://{client.path}")
             if sources(json.loads(contents["text"])) == expected:

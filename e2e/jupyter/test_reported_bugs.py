@@ -13,6 +13,7 @@ from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import NotebookClient, gate, run_in
 from e2e.support.notebook_files import printed, sources
 from e2e.support.notebook_server import NotebookServer
+from e2e.support.waiting import LONG
 
 LARGE = 200_000
 FRESH_KERNELS = 3
@@ -71,7 +72,7 @@ async def test_invalid_notebook_content_is_refused_and_unchanged(
 ) -> None:
     (jupyter.root / path).write_text("{ this is no JSON")
     async with python_agent(mcp_server.url) as agent:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG):
             answer = await agent.call("use_notebook", {"notebook_path": path})
         assert answer.is_error and path in answer.text
     assert (jupyter.root / path).read_text() == "{ this is no JSON"

@@ -16,6 +16,7 @@ from e2e.support.lab_notebooks import write_notebook
 from e2e.support.listener import listening
 from e2e.support.notebook_server import nothing_is_left
 from e2e.support.program import program
+from e2e.support.waiting import LONG
 
 STARTS = 20
 
@@ -121,7 +122,7 @@ async def test_a_hanging_server_blocks_nobody_forever(tmp_path: Path) -> None:
     async with listening() as silent:
         async with python_agent(jupyter_launch(tmp_path / "home", "--jupyter-url", silent.url)) as agent:
             asked = asyncio.create_task(agent.call("list_notebooks"))
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(LONG):
                 while not silent.received:
                     await asyncio.sleep(0.01)
                 # Others are answered meanwhile.

@@ -13,8 +13,9 @@ from e2e.support.home import Home, new_mark
 from e2e.support.notebook_client import NotebookClient, gate, id_in, notebook_client, run_in
 from e2e.support.notebook_files import printed, read_valid
 from e2e.support.notebook_server import NotebookServer, launch, notebook_server, nothing_is_left
-from e2e.support.processes import MEGABYTE, Memory, kernels, until
+from e2e.support.processes import MEGABYTE, Memory, kernels
 from e2e.support.stdio_client import stdio_client
+from e2e.support.waiting import LONG, until
 
 MOST_MEMORY = 150 * MEGABYTE
 PAGE = 4_000_000
@@ -250,7 +251,7 @@ async def test_no_kernel_outlives_the_server(end: str, tmp_path: Path) -> None:
         endless = "print('begun', flush=True)\nwhile True: pass"
         given = {"cell_index": -1, "cell_source": endless, "timeout": 0.5, "notebook_name": "busy.ipynb"}
         assert "STILL RUNNING" in await server.call("insert_execute_code_cell", **given)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG):
             while "begun\n" not in await server.call("get_run", run_id="r3"):
                 pass
         assert len(kernels(mark)) == 2

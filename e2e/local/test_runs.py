@@ -11,7 +11,7 @@ from e2e.support.home import Home
 from e2e.support.notebook_client import NotebookClient, gate, notebook_client, run_in
 from e2e.support.notebook_files import Json, printed, sources
 from e2e.support.notebook_server import NotebookServer, launch
-from e2e.support.processes import until
+from e2e.support.waiting import until
 
 MODERN = "2026-07-28"
 

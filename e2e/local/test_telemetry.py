@@ -19,9 +19,9 @@ from e2e.support.home import Home, new_mark
 from e2e.support.inside_server import call
 from e2e.support.jupyter_server import jupyter_server
 from e2e.support.notebook_server import NotebookServer, launch, running
-from e2e.support.processes import until
 from e2e.support.program import Launch, program
 from e2e.support.stdio_client import StdioClient, stdio_client
+from e2e.support.waiting import LONG, until
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 PARENT = f"00-{TRACE}-{SPAN}-01"
@@ -291,7 +291,7 @@ def test_a_file_that_cannot_be_written_is_reported_at_startup(home: Home, tmp_pa
         text=True,
         cwd=tmp_path,
         env=home.environment(new_mark()),
-        timeout=30,
+        timeout=LONG,
     )
     assert ended.returncode == 1 and ended.stdout == ""
     assert str(file) in ended.stderr
@@ -306,7 +306,7 @@ def test_unsupported_settings_are_reported_in_one_line(home: Home, tmp_path: Pat
         text=True,
         cwd=tmp_path,
         env={**home.environment(new_mark()), **variables},
-        timeout=30,
+        timeout=LONG,
     )
     assert ended.returncode == 0 and ended.stdout == ""
     [line] = ended.stderr.splitlines()

@@ -10,6 +10,10 @@ from typing import Any
 
 from playwright.async_api import Browser, BrowserContext, Error, Page, async_playwright, expect
 
+from e2e.support.waiting import LONG
+
+expect.set_options(timeout=LONG * 1000)
+
 COLAB_ORIGIN = "https://colab.research.google.com"
 # Opens `ws://localhost`, so this is what the person is asked for; Playwright knows it by the older name.
 LOOPBACK_PERMISSION = "local-network-access"
@@ -97,7 +101,7 @@ class Tab:
         await expect(self.page.locator(".local-mcp-connect-dialog")).to_be_visible()
         await self.page.keyboard.press("Enter")
 
-    async def says(self, status: str, *, within: float = 10) -> None:
+    async def says(self, status: str, *, within: float = LONG) -> None:
         await expect(self.page.locator("#status")).to_have_text(status, timeout=within * 1000)
 
     async def history(self) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ import websockets
 from jupyter_nbmodel_client import NbModelClient, get_jupyter_notebook_websocket_url
 
 from e2e.support.jupyter_server import JupyterServer
+from e2e.support.waiting import LONG
 
 
 class Collaborator:
@@ -43,7 +44,7 @@ class Collaborator:
         source = self.cells[cell]["source"]
         source += text
 
-    async def sees(self, condition: Callable[[], object], what: str, within: float = 15) -> None:
+    async def sees(self, condition: Callable[[], object], what: str, within: float = LONG) -> None:
         """Waits until something holds of this replica."""
         try:
             async with asyncio.timeout(within):

@@ -1,5 +1,6 @@
 """Cellbridge inside Jupyter servers: where its agents go, and which of the tests run there as well."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import pytest
 from e2e.support.jupyter_program import jupyter_program
 from e2e.support.jupyter_server import FORMS, JupyterServer
 from e2e.support.notebook_server import NotebookServer
+from e2e.support.waiting import LONG
 
 
 class Place(NamedTuple):
@@ -60,7 +62,7 @@ def ask(
     headers = {"Accept": "application/json, text/event-stream", **given.pop("headers", {})}
     if token:
         headers["Authorization"] = f"Bearer {token}"
-    return httpx.request(method, server.url + path, headers=headers, timeout=30, **given)
+    return httpx.request(method, server.url + path, headers=headers, timeout=LONG, **given)
 
 
 def call(server: JupyterServer, tool: str, token: str | None = None, **arguments: object) -> tuple[bool, str]:
@@ -70,6 +72,19 @@ def call(server: JupyterServer, tool: str, token: str | None = None, **arguments
     assert answer.status_code == 200, answer.text
     told = answer.json()
     return told["success"], "\n".join(block["text"] for block in told["result"]["content"] if block["type"] == "text")
+
+
+# What our crates log starts with the module, what our Python code logs names the logger, and a traceback the file.
+_OWN_LINE = re.compile(
+    r"^(?:(?:_native|jupyter|kernel|mcp|rest|telemetry|workspace|ydoc)(?:::\w+)*: "
+    r"|\[[A-Z] [^]]* (?:CellbridgeApp|cellbridge)\]"
+    r"|\s*File \"[^\"]*/site-packages/cellbridge/\w+\.py\")"
+)
+
+
+def own_lines(log: str) -> list[str]:
+    """The lines of a server's log that come from us, wherever the server's environment is."""
+    return [line for line in log.splitlines() if _OWN_LINE.match(line)]
 
 
 def sockets(server: JupyterServer) -> list[Path]:

@@ -17,11 +17,10 @@ from e2e.support.home import MARK, Home, new_mark
 from e2e.support.jupyter_server import JUPYTER_CONFIG, free_port, interpreter
 from e2e.support.notebook_files import Json
 from e2e.support.processes import end_server
+from e2e.support.waiting import LONG
 
 _CONFIG = JUPYTER_CONFIG / "jupyterhub_config.py"
 _TOKEN = "e2e-token-of-the-hub's-own-service"
-_STARTING = 60.0
-_ENDING = 20.0
 
 
 class JupyterHub:
@@ -66,7 +65,7 @@ class JupyterHub:
 
     def wait(self) -> None:
         """Waits until the Hub answers through its proxy."""
-        end = time.monotonic() + _STARTING
+        end = time.monotonic() + LONG
         while True:
             assert self.process.poll() is None, self.log.read_text()
             assert time.monotonic() < end, f"the Hub did not answer: {self.log.read_text()}"
@@ -78,13 +77,13 @@ class JupyterHub:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        end_server(self.process, self.mark, _ENDING)
+        end_server(self.process, self.mark, LONG)
         shutil.rmtree(self.homes, ignore_errors=True)
 
     def ask(self, method: str, path: str, body: Any = None, token: str = _TOKEN) -> httpx.Response:
         """A request to the Hub's own API."""
         headers = {"Authorization": f"token {token}"}
-        return httpx.request(method, f"{self.url}hub/api/{path}", headers=headers, json=body, timeout=60)
+        return httpx.request(method, f"{self.url}hub/api/{path}", headers=headers, json=body, timeout=LONG)
 
     def add_user(self, name: str) -> None:
         answer = self.ask("POST", f"users/{name}")
@@ -118,7 +117,7 @@ class JupyterHub:
         return self.ask("GET", f"users/{user}").json()["servers"]
 
     def _wait_until(self, condition: Callable[[], bool]) -> None:
-        end = time.monotonic() + _STARTING
+        end = time.monotonic() + LONG
         while not condition():
             assert time.monotonic() < end, self.log.read_text()
             time.sleep(0.05)

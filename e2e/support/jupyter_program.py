@@ -13,9 +13,9 @@ from e2e.support.jupyter_server import JupyterServer, jupyter_server
 from e2e.support.notebook_client import NotebookClient
 from e2e.support.notebook_files import Json
 from e2e.support.notebook_server import NotebookServer, running
-from e2e.support.processes import until
 from e2e.support.program import Launch
 from e2e.support.stdio_client import StdioClient, stdio_client
+from e2e.support.waiting import LONG, until
 
 # How soon a client must be answered that only says hello.
 AT_ONCE = 3.0
@@ -99,7 +99,7 @@ def own_server(
 
 async def succeeds(client: NotebookClient, tool: str, **given: object) -> None:
     """Calls a tool until it succeeds: the server is on its way up."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LONG):
         while (await client.call(tool, **given)).is_error:
             await asyncio.sleep(0.05)
 

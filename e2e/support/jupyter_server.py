@@ -18,6 +18,7 @@ from e2e.support.home import Home, new_mark
 from e2e.support.notebook_files import Json
 from e2e.support.processes import end_server, kernels, obey_permissions
 from e2e.support.program import REPOSITORY
+from e2e.support.waiting import LONG
 
 # Without anything for working together, with jupyter-collaboration, with jupyter-server-documents.
 FORMS = ("plain", "rtc", "jsd")
@@ -25,8 +26,6 @@ LIVE_FORMS = ("rtc", "jsd")
 JUPYTER_CONFIG = Path(__file__).parent / "jupyter_config"
 TOKEN = "e2e-token-of-the-jupyter-server"
 
-_STARTING = 60.0
-_ENDING = 20.0
 
 _worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _ports = count(20_000 + 1_000 * _worker)
@@ -133,7 +132,7 @@ class JupyterServer:
     def wait(self) -> None:
         """Waits until the server answers."""
         assert self.process
-        end = time.monotonic() + _STARTING
+        end = time.monotonic() + LONG
         while True:
             assert self.process.poll() is None, self.log.read_text()
             assert time.monotonic() < end, f"the server did not answer: {self.log.read_text()}"
@@ -147,7 +146,7 @@ class JupyterServer:
         """Ends the server as a power cut would."""
         assert self.process
         self.process.kill()
-        self.process.wait(_ENDING)
+        self.process.wait(LONG)
 
     def restart(self, *options: str) -> None:
         """Starts a killed server again, on the same port and files."""
@@ -156,12 +155,12 @@ class JupyterServer:
 
     def stop(self) -> None:
         """Ends the server as its owner does, and whatever a killed one left."""
-        end_server(self.process, self.mark, _ENDING)
+        end_server(self.process, self.mark, LONG)
 
     def ask(self, method: str, path: str, body: Any = None, **given: Any) -> httpx.Response:
         """A request as the person's own client makes it."""
         headers = {"Authorization": f"token {self.token}"}
-        return httpx.request(method, self.url + path, headers=headers, json=body, timeout=30, **given)
+        return httpx.request(method, self.url + path, headers=headers, json=body, timeout=LONG, **given)
 
     def get(self, path: str) -> Any:
         answer = self.ask("GET", path)
@@ -188,7 +187,7 @@ class JupyterServer:
 
     def contents(self, path: str) -> Json:
         """A notebook as the contents API tells it, which for a moment is nothing while the server writes the file."""
-        end = time.monotonic() + _STARTING
+        end = time.monotonic() + LONG
         while True:
             answer = self.ask("GET", f"api/contents/{quote(path)}")
             if answer.is_success:

@@ -15,9 +15,9 @@ from playwright.async_api import Locator, Page, async_playwright, expect
 from e2e.support.browser import executable
 from e2e.support.jupyter_server import JupyterServer
 from e2e.support.program import REPOSITORY
+from e2e.support.waiting import LONG
 
-_OPENING = 60_000
-_SHOWING = 15_000
+_LONG = LONG * 1000
 _SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
 
@@ -47,26 +47,26 @@ class Person:
 
     async def sees_cells(self, *sources: str) -> None:
         """Waits until the notebook shows these cells."""
-        await expect(self.cells).to_have_count(len(sources), timeout=_SHOWING)
+        await expect(self.cells).to_have_count(len(sources), timeout=_LONG)
         for index, source in enumerate(sources):
             await self.sees_source(index, source)
 
     async def sees_source(self, index: int, source: str | re.Pattern[str]) -> None:
         lines = self.cell(index).locator(".cm-content .cm-line")
         expected = source.split("\n") if isinstance(source, str) else [source]
-        await expect(lines).to_have_text(expected, timeout=_SHOWING)
+        await expect(lines).to_have_text(expected, timeout=_LONG)
 
     async def sees_prompt(self, index: int, prompt: str | re.Pattern[str]) -> None:
         """What stands beside a cell: its number, or a star."""
-        await expect(self.cell(index).locator(".jp-InputPrompt")).to_have_text(prompt, timeout=_SHOWING)
+        await expect(self.cell(index).locator(".jp-InputPrompt")).to_have_text(prompt, timeout=_LONG)
 
     async def sees_output(self, index: int, text: str | re.Pattern[str]) -> None:
-        await expect(self.cell(index).locator(".jp-OutputArea")).to_contain_text(text, timeout=_SHOWING)
+        await expect(self.cell(index).locator(".jp-OutputArea")).to_contain_text(text, timeout=_LONG)
 
     async def has_a_kernel(self) -> None:
         """Waits until the kernel that JupyterLab started is there for the person."""
         indicator = self._notebook.locator(".jp-Notebook-ExecutionIndicator")
-        await expect(indicator).to_have_attribute("data-status", "idle", timeout=_OPENING)
+        await expect(indicator).to_have_attribute("data-status", "idle", timeout=_LONG)
 
     async def type(self, index: int, text: str) -> None:
         """Types at the end of a cell."""
@@ -108,7 +108,7 @@ class Person:
 
     async def noted(self, name: str) -> float:
         """Waits for what `note_when` was asked for; seconds since 1970."""
-        handle = await self.page.wait_for_function("name => window.noted[name]", arg=name, timeout=_SHOWING)
+        handle = await self.page.wait_for_function("name => window.noted[name]", arg=name, timeout=_LONG)
         return await handle.json_value() / 1000
 
 
@@ -121,9 +121,9 @@ async def lab(server: JupyterServer, path: str, **options: Any) -> AsyncIterator
             context = await browser.new_context(viewport={"width": 1280, "height": 900}, **options)
             page = await context.new_page()
             # A workspace of its own: JupyterLab keeps the layout of the default one on the server.
-            await page.goto(f"{server.url}lab/tree/{quote(path)}?reset&token={server.token}", timeout=_OPENING)
+            await page.goto(f"{server.url}lab/tree/{quote(path)}?reset&token={server.token}", timeout=_LONG)
             person = Person(page)
-            await expect(person.cells.first).to_be_visible(timeout=_OPENING)
+            await expect(person.cells.first).to_be_visible(timeout=_LONG)
             yield person
         finally:
             await browser.close()

@@ -12,10 +12,10 @@ from e2e.support.agents.answer import Agent, Answer
 from e2e.support.agents.python_sdk import Answerer, python_agent
 from e2e.support.notebook_files import Json, cell, read_valid
 from e2e.support.notebook_server import NotebookServer
+from e2e.support.waiting import LONG
 
 BUDGET = 20_000
 IMAGES = 4
-TIMEOUT = 60.0
 
 # Tools that act on no notebook, or on a run whose notebook is known.
 _WITHOUT_A_NOTEBOOK = {"list_files", "list_notebooks", "list_kernels", "get_run", "answer_input"}
@@ -39,7 +39,7 @@ class NotebookClient:
     async def call(self, tool: str, **given: Any) -> Answer:
         if tool not in _WITHOUT_A_NOTEBOOK:
             given.setdefault("notebook_name", self.path)
-        async with asyncio.timeout(TIMEOUT):
+        async with asyncio.timeout(LONG):
             answer = await self.agent.call(tool, given)
         budget = max(int(given.get("max_characters", BUDGET)), BUDGET)
         _check(answer, budget)
@@ -80,7 +80,7 @@ class NotebookClient:
     async def begin(self, source: str, **given: Any) -> str:
         """A new cell that the kernel works on; the id of its run."""
         run = run_in(await self.run(source, timeout=0.1, **given))
-        async with asyncio.timeout(TIMEOUT):
+        async with asyncio.timeout(LONG):
             while "[QUEUED" in (await self.do("get_run", run_id=run, wait_seconds=0.05)).text:
                 pass
         return run

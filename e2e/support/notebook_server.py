@@ -11,9 +11,7 @@ from pathlib import Path
 from e2e.support.home import Home, new_mark
 from e2e.support.processes import command_lines, kernels, marked, obey_permissions
 from e2e.support.program import Launch, program
-
-STARTING = 10.0
-ENDING = 15.0
+from e2e.support.waiting import LONG
 
 # Serves the notebooks of the folder it is started in.
 _FOLDER = ("--transport", "streamable-http", "--port", "0", "--no-token", "--no-browser")
@@ -49,7 +47,7 @@ class NotebookServer:
 
     @property
     def url(self) -> str:
-        assert self._told.wait(STARTING) and self._endpoint, f"the program told no endpoint: {self.said}"
+        assert self._told.wait(LONG) and self._endpoint, f"the program told no endpoint: {self.said}"
         return self._endpoint
 
     @property
@@ -68,8 +66,8 @@ class NotebookServer:
 
     def ended(self) -> int:
         """Waits for the end; the exit code."""
-        code = self.process.wait(ENDING)
-        self._listening.join(ENDING)
+        code = self.process.wait(LONG)
+        self._listening.join(LONG)
         return code
 
 
@@ -92,13 +90,13 @@ def running(server: NotebookServer) -> Iterator[NotebookServer]:
             server.ended()
         except subprocess.TimeoutExpired:
             server.process.kill()
-            raise AssertionError(f"the program did not end within {ENDING} s of SIGTERM: {server.said}") from None
+            raise AssertionError(f"the program did not end within {LONG} s of SIGTERM: {server.said}") from None
         nothing_is_left(server.mark)
 
 
 def nothing_is_left(mark: str) -> None:
     """Waits until all that the program started is gone."""
-    end = time.monotonic() + ENDING
+    end = time.monotonic() + LONG
     while left := marked(mark):
         assert time.monotonic() < end, f"left behind: {command_lines(left)}"
         time.sleep(0.02)

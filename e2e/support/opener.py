@@ -7,8 +7,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from e2e.support.waiting import LONG
+
 _SCRIPT = """#!{python}
 import socket, sys
+
 test = socket.socket(socket.AF_UNIX)
 test.connect({address!r})
 test.sendall("\\n".join(sys.argv[1:]).encode())
@@ -23,7 +26,7 @@ class Opener:
     given: asyncio.Queue[str]
 
     async def url(self) -> str:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LONG):
             return await self.given.get()
 
 

@@ -1,12 +1,10 @@
 """What /proc tells of the program, of its kernels, and of all that they started."""
 
-import asyncio
 import ctypes
 import os
 import re
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 from e2e.support.home import MARK
@@ -46,16 +44,6 @@ def _command(process: int) -> bytes:
         return Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:
         return b""
-
-
-async def until(condition: Callable[[], object], what: str, within: float = 30) -> None:
-    """Waits until something holds that only looking can tell."""
-    try:
-        async with asyncio.timeout(within):
-            while not condition():
-                await asyncio.sleep(0.02)
-    except TimeoutError:
-        raise AssertionError(f"not within {within} s: {what}") from None
 
 
 class Memory:

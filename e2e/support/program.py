@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from e2e.support.waiting import LONG
+
 REPOSITORY = Path(__file__).parents[2]
 
 NOTEBOOK_TOOLS = {
@@ -83,12 +85,12 @@ async def serving_http(*options: str) -> AsyncIterator[HttpProgram]:
     url = asyncio.get_running_loop().create_future()
     listening = asyncio.create_task(_listen(process, said, url))
     try:
-        yield HttpProgram(await asyncio.wait_for(url, 10), said)
+        yield HttpProgram(await asyncio.wait_for(url, LONG), said)
     finally:
         if process.returncode is None:
             process.terminate()
         try:
-            await asyncio.wait_for(process.wait(), 10)
+            await asyncio.wait_for(process.wait(), LONG)
         except TimeoutError:
             process.kill()
             raise AssertionError("the program did not end within 10 s of SIGTERM") from None

@@ -9,6 +9,7 @@ from typing import Any
 
 from e2e.support.processes import obey_permissions
 from e2e.support.program import Launch, program
+from e2e.support.waiting import LONG
 
 LARGEST_LINE = 1 << 24
 
@@ -33,7 +34,7 @@ class StdioClient:
         number = next(self._numbers)
         self._say({"id": number, "method": method, "params": params})
         assert self.process.stdout
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LONG):
             while True:
                 line = await self.process.stdout.readline()
                 assert line, "the program ended"
@@ -49,7 +50,7 @@ class StdioClient:
         self.process.stdin.close()
 
     async def ended(self) -> int:
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(LONG):
             return await self.process.wait()
 
     def _say(self, message: dict[str, Any]) -> None:

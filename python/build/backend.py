@@ -1,6 +1,7 @@
 """Builds the wheel: maturin packs the native module, and the program that is built here first.
 
-`CELLBRIDGE_PROFILE` chooses another of Cargo's profiles for both, such as `dev`."""
+`CELLBRIDGE_PROFILE` chooses another of Cargo's profiles for both, such as `dev`; `CELLBRIDGE_PROGRAM` is a program that is
+already built."""
 
 import json
 import os
@@ -32,11 +33,14 @@ def settings(given):
 
 
 def provide_program():
+    shutil.rmtree(SCRIPTS, ignore_errors=True)
+    SCRIPTS.mkdir(parents=True)
+    shutil.copy2(os.environ.get("CELLBRIDGE_PROGRAM") or built_program(), SCRIPTS)
+
+
+def built_program():
     cargo = ["cargo", "build", "--locked", "--package", "cli", "--bin", "cellbridge", "--profile", PROFILE]
     cargo.append("--message-format=json-render-diagnostics")
     said = subprocess.run(cargo, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     messages = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
-    program = next(message["executable"] for message in messages if message.get("executable"))
-    shutil.rmtree(SCRIPTS, ignore_errors=True)
-    SCRIPTS.mkdir(parents=True)
-    shutil.copy2(program, SCRIPTS)
+    return next(message["executable"] for message in messages if message.get("executable"))

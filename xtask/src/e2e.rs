@@ -1,49 +1,79 @@
 //! The end-to-end tests: the built binary against real browsers and real clients, driven by pytest.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
 
 use anyhow::Result;
 
 use crate::project::Project;
-use crate::test::announce;
-use crate::{command, provision};
+use crate::provision::{self, Environments};
+use crate::{command, test};
+
+/// Worker processes per core: the tests mostly wait for kernels, servers and browsers.
+const WORKERS_PER_CORE: usize = 3;
+/// Each worker has Jupyter servers of its own, so memory sets a limit.
+const MOST_WORKERS: usize = 12;
 
 /// Builds the program, provides what the tests need and runs pytest with `arguments`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let project = Project::find()?;
-
-    announce("building the program (cargo build)");
+    test::announce("building the program (cargo build)");
     command::run(project.cargo().args(["build", "--locked", "--package", "cli", "--bin", "cellbridge"]))?;
+    test::announce("provisioning (Python, Node and the browser for the end-to-end tests)");
+    let environments = provision::environments(&project)?;
+    run_built(&project, environments, arguments)
+}
 
-    announce("provisioning (Python, Node and the browser for the end-to-end tests)");
-    let parts = provision::all(&project)?;
+/// Runs pytest with `arguments` against the program that is built already.
+pub(crate) fn run_built(project: &Project, environments: Environments, arguments: &[String]) -> Result<()> {
+    let program = built_program(project);
+    test::announce("building the Python package (maturin)");
+    let wheel = provision::wheel(project, &environments, &program)?;
 
-    announce("end-to-end tests (pytest)");
-    let program = format!("cellbridge{}", std::env::consts::EXE_SUFFIX);
-    let mut pytest = project.command(&parts.python);
+    test::announce("end-to-end tests (pytest)");
+    let folder = project.target.join("e2e");
+    let Environments { tests, node_modules, chromium, plain, collaboration, documents } = environments;
+    let mut pytest = project.command(&tests.python);
     pytest.args(["-m", "pytest", "-o"]);
     // Neither pytest nor Python leaves anything in the source tree.
-    pytest.arg(format!("cache_dir={}", project.target.join("e2e/pytest_cache").display()));
+    pytest.arg(format!("cache_dir={}", folder.join("pytest_cache").display()));
     if !names_a_test(&project.root, arguments) {
         pytest.arg("e2e");
+    }
+    if arguments.is_empty() {
+        pytest.args(parallel(available_parallelism().map_or(1, Into::into)));
     }
     command::run(
         pytest
             .args(arguments)
             .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env("PATH", command::path_with(&parts.programs)?)
-            .env("CELLBRIDGE_BIN", project.target.join("debug").join(program))
-            .env("CELLBRIDGE_CHROMIUM", &parts.chromium)
-            .env("CELLBRIDGE_E2E_NODE_MODULES", &parts.node_modules)
-            .env("CELLBRIDGE_E2E_JUPYTER_PLAIN", &parts.servers.plain)
-            .env("CELLBRIDGE_E2E_JUPYTER_RTC", &parts.servers.collaboration)
-            .env("CELLBRIDGE_E2E_JUPYTER_JSD", &parts.servers.documents)
-            .env("CELLBRIDGE_E2E_WHEEL", &parts.wheel)
-            .env("CELLBRIDGE_E2E_ARTIFACTS", project.target.join("e2e/artifacts")),
+            .env("PATH", command::path_with(&tests.programs)?)
+            .env("CELLBRIDGE_BIN", program)
+            .env("CELLBRIDGE_CHROMIUM", chromium)
+            .env("CELLBRIDGE_E2E_NODE_MODULES", node_modules)
+            .env("CELLBRIDGE_E2E_JUPYTER_PLAIN", plain.python)
+            .env("CELLBRIDGE_E2E_JUPYTER_RTC", collaboration.python)
+            .env("CELLBRIDGE_E2E_JUPYTER_JSD", documents.python)
+            .env("CELLBRIDGE_E2E_WHEEL", wheel)
+            .env("CELLBRIDGE_E2E_ARTIFACTS", folder.join("artifacts"))
+            // Kernels that the program installs are downloaded once.
+            .env("PIP_CACHE_DIR", folder.join("cache/pip"))
+            .env("UV_CACHE_DIR", folder.join("cache/uv")),
     )
 }
 
-/// Whether the person chose files or single tests (`e2e/test_x.py::test_y`) instead of the whole folder.
+fn built_program(project: &Project) -> PathBuf {
+    project.target.join("debug").join(format!("cellbridge{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// The options of pytest-xdist for the whole suite on a machine with `cores`.
+fn parallel(cores: usize) -> [OsString; 4] {
+    let workers = (cores * WORKERS_PER_CORE).min(MOST_WORKERS);
+    ["-n".into(), workers.to_string().into(), "--dist".into(), "loadgroup".into()]
+}
+
+/// Whether the person chose files or single tests (`e2e/local/test_x.py::test_y`) instead of the whole folder.
 fn names_a_test(root: &Path, arguments: &[String]) -> bool {
     arguments.iter().any(|argument| {
         let file = argument.split("::").next().unwrap_or_default();
@@ -53,7 +83,7 @@ fn names_a_test(root: &Path, arguments: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::names_a_test;
+    use super::{names_a_test, parallel};
 
     #[test]
     fn a_chosen_test_replaces_the_folder_and_an_option_does_not() -> anyhow::Result<()> {
@@ -67,5 +97,11 @@ mod tests {
         assert!(!named("test_y"));
         assert!(!named("e2e/test_gone.py"));
         Ok(())
+    }
+
+    #[test]
+    fn workers_outnumber_the_cores_up_to_a_limit() {
+        assert_eq!(parallel(2)[1], "6");
+        assert_eq!(parallel(64)[1], "12");
     }
 }

@@ -1,11 +1,12 @@
-//! The one test command: every check in order, ending at the first that fails.
+//! The one test command: every check, ending at the first that fails.
 
 use std::process::Stdio;
+use std::thread;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 
 use crate::project::Project;
-use crate::{command, e2e, nextest, tidy};
+use crate::{command, e2e, nextest, provision, tidy};
 
 /// Announces a step in one line.
 pub(crate) fn announce(step: &str) {
@@ -16,7 +17,26 @@ pub(crate) fn announce(step: &str) {
 pub(crate) fn run(fast: bool) -> Result<()> {
     let project = Project::find()?;
     require_components(&project)?;
+    if fast {
+        check(&project)?;
+        announce("done; the end-to-end tests were left out (--fast)");
+        return Ok(());
+    }
+    // Downloading takes little of the processor, compiling little else; on a warm machine neither takes long.
+    announce("meanwhile provisioning (Python, Node and the browser for the end-to-end tests)");
+    let environments = thread::scope(|scope| {
+        let provisioning = scope.spawn(|| provision::environments(&project).context("provisioning"));
+        check(&project)?;
+        provisioning.join().map_err(|_| anyhow!("provisioning panicked"))?
+    })?;
+    // The integration tests have built the program.
+    e2e::run_built(&project, environments, &[])?;
+    announce("done");
+    Ok(())
+}
 
+/// All checks but the end-to-end tests.
+fn check(project: &Project) -> Result<()> {
     announce("formatting (cargo fmt --all --check)");
     let formatted = command::run(project.cargo().args(["fmt", "--all", "--check"]));
     formatted.map_err(|error| error.context("formatting: run `cargo fmt --all`"))?;
@@ -36,15 +56,7 @@ pub(crate) fn run(fast: bool) -> Result<()> {
     tidy::run()?;
 
     announce("unit and integration tests (cargo nextest run)");
-    nextest::run(&project)?;
-
-    if fast {
-        announce("done; the end-to-end tests were left out (--fast)");
-        return Ok(());
-    }
-    e2e::run(&[])?;
-    announce("done");
-    Ok(())
+    nextest::run(project)
 }
 
 /// Toolchains installed with the minimal profile come without these two.

@@ -13,6 +13,7 @@ from typing import Any
 
 from e2e.support.agents.answer import Agent, Answer
 from e2e.support.program import REPOSITORY, Launch, program
+from e2e.support.waiting import LONG
 
 LARGEST_LINE = 64 * 1024 * 1024
 
@@ -76,7 +77,7 @@ class NodeAgent(Agent):
         self._waiting[number] = asyncio.get_running_loop().create_future()
         assert self._process.stdin
         self._process.stdin.write(json.dumps({"id": number, "verb": verb, **given}).encode() + b"\n")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG):
             said = await self._waiting[number]
         del self._waiting[number]
         assert "failure" not in said, said["failure"]
@@ -117,14 +118,14 @@ async def node_agent(script: str, server: Launch | str, mode: str = "legacy") ->
     agent = NodeAgent(process)
     listening = asyncio.create_task(agent.listen())
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG):
             agent.revision = await agent.ready
         yield agent
     finally:
         assert process.stdin
         process.stdin.close()
         try:
-            await asyncio.wait_for(process.wait(), 15)
+            await asyncio.wait_for(process.wait(), LONG)
         except TimeoutError:
             process.kill()
             raise AssertionError("the Node client, or the program below it, did not end with its input") from None

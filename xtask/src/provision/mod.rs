@@ -9,53 +9,47 @@ mod python;
 mod stamp;
 mod wheel;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
 use self::python::{Environment, Purpose};
 use crate::project::Project;
 
-/// What the end-to-end tests are told about.
-pub(crate) struct Parts {
-    /// The virtual environment's interpreter.
-    pub(crate) python: PathBuf,
-    /// The folder that holds `python`, `node`, `npm` and `npx`.
-    pub(crate) programs: PathBuf,
+/// What the end-to-end tests need besides our own builds.
+pub(crate) struct Environments {
+    /// The tests' virtual environment, which has `python`, `node`, `npm` and `npx`.
+    pub(crate) tests: Environment,
     /// The installed Node packages.
     pub(crate) node_modules: PathBuf,
-    /// The browser.
     pub(crate) chromium: PathBuf,
-    /// The Jupyter servers.
-    pub(crate) servers: Servers,
-    /// Our own package, which is a part of them.
-    pub(crate) wheel: PathBuf,
+    /// A Jupyter server without extensions for live documents.
+    pub(crate) plain: Environment,
+    /// A server with jupyter-collaboration, and `JupyterHub`.
+    pub(crate) collaboration: Environment,
+    /// A server with jupyter-server-documents.
+    pub(crate) documents: Environment,
 }
 
-/// The interpreters whose environments hold Jupyter servers, with our own package inside.
-pub(crate) struct Servers {
-    /// Without anything for working together.
-    pub(crate) plain: PathBuf,
-    /// With jupyter-collaboration, and `JupyterHub`.
-    pub(crate) collaboration: PathBuf,
-    /// With jupyter-server-documents.
-    pub(crate) documents: PathBuf,
-}
-
-/// Provides all parts, doing only what is missing.
-pub(crate) fn all(project: &Project) -> Result<Parts> {
+/// Provides all environments, doing only what is missing.
+pub(crate) fn environments(project: &Project) -> Result<Environments> {
     // The browser comes first: where it can't be installed, a person learns that before any download.
     let chromium = browser::provide()?;
-    let environment = environment(project)?;
-    let node_modules = node::provide(project, &environment)?;
-    let plain = python::provide(project, Purpose::PlainServer)?;
-    let collaboration = collaboration_server(project)?;
-    let documents = python::provide(project, Purpose::DocumentsServer)?;
-    let wheel = wheel::provide(project, &environment, [&plain, &collaboration, &documents])?;
-    let servers =
-        Servers { plain: plain.python, collaboration: collaboration.python, documents: documents.python };
-    let Environment { python, programs, .. } = environment;
-    Ok(Parts { python, programs, node_modules, chromium, servers, wheel })
+    let tests = environment(project)?;
+    Ok(Environments {
+        node_modules: node::provide(project, &tests)?,
+        chromium,
+        plain: python::provide(project, Purpose::PlainServer)?,
+        collaboration: collaboration_server(project)?,
+        documents: python::provide(project, Purpose::DocumentsServer)?,
+        tests,
+    })
+}
+
+/// Builds our own wheel around `program`, and installs it into the servers' environments.
+pub(crate) fn wheel(project: &Project, environments: &Environments, program: &Path) -> Result<PathBuf> {
+    let Environments { tests, plain, collaboration, documents, .. } = environments;
+    wheel::provide(project, tests, program, [plain, collaboration, documents])
 }
 
 /// Provides the virtual environment of the tests alone.

@@ -21,10 +21,15 @@ wheel = zipfile.ZipFile(sys.argv[1])
 print(wheel.read(record).decode())
 ";
 
-/// Builds the wheel with what the tests' environment has, and installs it into those `servers` that have another. Gives the
-/// wheel.
-pub(crate) fn provide(project: &Project, tests: &Environment, servers: [&Environment; 3]) -> Result<PathBuf> {
-    let wheel = build(project, tests)?;
+/// Builds the wheel around `program` with what the tests' environment has, and installs it into those `servers` that have
+/// another. Returns the wheel.
+pub(crate) fn provide(
+    project: &Project,
+    tests: &Environment,
+    program: &Path,
+    servers: [&Environment; 3],
+) -> Result<PathBuf> {
+    let wheel = build(project, tests, program)?;
     let contents = command::read(project.command(&tests.python).args(["-c", CONTENTS]).arg(&wheel))?;
     for server in servers {
         let stamp = Stamp::new(server.home.join("wheel.stamp"), contents.clone());
@@ -40,7 +45,7 @@ pub(crate) fn provide(project: &Project, tests: &Environment, servers: [&Environ
     Ok(wheel)
 }
 
-fn build(project: &Project, tests: &Environment) -> Result<PathBuf> {
+fn build(project: &Project, tests: &Environment, program: &Path) -> Result<PathBuf> {
     let folder = project.target.join("e2e/wheel");
     if folder.exists() {
         std::fs::remove_dir_all(&folder).with_context(|| format!("{} can't be removed", folder.display()))?;
@@ -57,6 +62,7 @@ fn build(project: &Project, tests: &Environment) -> Result<PathBuf> {
             .env("PATH", command::path_with(&tests.programs)?)
             .env("CARGO_TARGET_DIR", &project.target)
             .env("CELLBRIDGE_PROFILE", "dev")
+            .env("CELLBRIDGE_PROGRAM", program)
             .stdin(Stdio::null()),
     )?;
     only_wheel(&folder)

@@ -1,0 +1,98 @@
+"""How the tests are spread over the worker processes of pytest-xdist.
+
+The tests of one file that share module fixtures (same file, same module parameters, such as a kind of server) form a
+group. Long groups are cut into pieces, each of which runs on one worker; a piece costs one more set-up of the module's
+fixtures. The pieces that took longest in the last run start first.
+
+Tests marked `alone` measure memory or promptness. They run last, on one worker, when the other workers have ended."""
+
+import json
+from pathlib import Path
+
+import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
+
+ALONE = "alone"
+# How long a piece may take, and how long a test takes that was never timed, in seconds.
+_PIECE_SECONDS = 20.0
+_UNKNOWN_SECONDS = 3.0
+
+
+def group_of(item: pytest.Item) -> str:
+    """The group of a test: `alone`, or its file and the values of its module's parameters."""
+    if item.get_closest_marker(ALONE):
+        return ALONE
+    file = item.nodeid.partition("::")[0]
+    callspec = getattr(item, "callspec", None)
+    if callspec is None:
+        return file
+    shared = [name for name, scope in callspec._arg2scope.items() if scope.value != "function"]
+    return " ".join([file, *(str(callspec.params[name]) for name in shared)])
+
+
+class GroupScheduling(LoadScopeScheduling):
+    """Gives pieces of groups to workers, the longest first and the tests that run alone last."""
+
+    def __init__(self, config: pytest.Config, log: Producer, groups: Path, durations: dict[str, float]) -> None:
+        super().__init__(config, log)
+        self.durations = durations
+        self._groups_file = groups
+        self._pieces: dict[str, str] = {}
+
+    def schedule(self) -> None:
+        if self.collection is None:
+            self._pieces = self._cut(json.loads(self._groups_file.read_text()))
+        super().schedule()
+
+    def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
+        self.durations[self.registered_collections[node][item_index]] = duration
+        super().mark_test_complete(node, item_index, duration)
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        crashed = super().remove_node(node)
+        if self._only_alone_is_left and len(self.nodes) == 1:
+            self._reschedule(self.nodes[0])
+        return crashed
+
+    @property
+    def _only_alone_is_left(self) -> bool:
+        return list(self.workqueue) == [ALONE]
+
+    def _split_scope(self, nodeid: str) -> str:
+        return self._pieces[nodeid]
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        if self._only_alone_is_left:
+            if len(self.nodes) == 1:
+                super()._assign_work_unit(node)
+            return
+        pieces = [piece for piece in self.workqueue if piece != ALONE]
+        longest = max(pieces, key=lambda piece: sum(map(self._expected, self.workqueue[piece])))
+        self.workqueue.move_to_end(longest, last=False)
+        super()._assign_work_unit(node)
+
+    def _reschedule(self, node: WorkerController) -> None:
+        if self._only_alone_is_left and len(self.nodes) > 1:
+            # All workers but one end. That one keeps a test in hand, because a worker starts its last test only when it
+            # knows that no other follows, and gets the tests that run alone when it is the only one.
+            if node is not self.nodes[0]:
+                node.shutdown()
+            return
+        super()._reschedule(node)
+
+    def _cut(self, groups: dict[str, str]) -> dict[str, str]:
+        """The piece of each test."""
+        pieces: dict[str, str] = {}
+        filled: dict[str, tuple[int, float]] = {}
+        for nodeid, group in groups.items():
+            number, seconds = filled.get(group, (1, 0.0))
+            if group != ALONE and seconds >= _PIECE_SECONDS:
+                number, seconds = number + 1, 0.0
+            filled[group] = (number, seconds + self._expected(nodeid))
+            pieces[nodeid] = f"{group} {number}" if number > 1 else group
+        return pieces
+
+    def _expected(self, nodeid: str) -> float:
+        return self.durations.get(nodeid, _UNKNOWN_SECONDS)
