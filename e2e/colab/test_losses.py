@@ -56,6 +56,7 @@ async def test_a_second_tab_is_refused_and_the_first_keeps_working(page_port: in
             await first.says("Connected")
 
 
+@pytest.mark.alone
 async def test_a_tab_can_connect_after_the_timeout(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser", "--connect-timeout", "2"))) as agent:
         address = await agent.tab_address()
@@ -114,6 +115,7 @@ async def _kill(browser: Chromium, _: Tab) -> None:
     os.kill(await browser.process_id(), signal.SIGKILL)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("lose", [_close, _crash, _kill], ids=["closed", "crashed", "browser-killed"])
 async def test_a_call_ends_at_once_when_its_tab_crashes(
     page_port: int, lose: Callable[[Chromium, Tab], Awaitable[None]]

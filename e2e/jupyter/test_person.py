@@ -27,6 +27,7 @@ def form(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+@pytest.mark.alone
 async def test_a_person_sees_cells_and_outputs_within_a_second_and_types_meanwhile(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from e2e.support.home import Home, new_mark
@@ -217,6 +218,7 @@ async def test_the_standard_variables_name_the_collector(home: Home, tmp_path: P
         assert all(SECRET.encode() not in each.SerializeToString() for _, _, each in receiver.requests)
 
 
+@pytest.mark.alone
 async def test_a_missing_collector_changes_nothing(home: Home, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         address = f"http://name:pass-word@127.0.0.1:{unused.getsockname()[1]}"
@@ -242,6 +244,7 @@ async def test_a_missing_collector_changes_nothing(home: Home, tmp_path: Path) -
     assert "top-secret" not in said and "pass-word" not in said
 
 
+@pytest.mark.alone
 async def test_a_collector_that_never_answers_blocks_nobody(home: Home, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{silent.getsockname()[1]}"}
