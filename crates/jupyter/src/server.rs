@@ -8,8 +8,8 @@ use futures_util::future::{BoxFuture, join};
 use rest::Status;
 use tokio::sync::watch;
 use workspace::{
-    Document, Error, FileEntry, Frontend, Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Mode,
-    Place,
+    Document, Error, FileEntry, FoundNotebooks, Frontend, Future, Kernel, KernelChoice, KernelRequest,
+    KernelspecInfo, Mode, Place, SearchExtent,
 };
 
 use crate::commands::Commands;
@@ -111,8 +111,12 @@ impl Place for Jupyter {
         async move { self.answered(listing::list(&self.link, &self.prefix, &path, max_depth).await) }.boxed()
     }
 
-    fn notebooks(&self, limit: usize) -> Future<'_, Vec<String>> {
-        async move { self.answered(listing::notebooks(&self.link, &self.prefix, limit).await) }.boxed()
+    fn notebooks(&self, limit: usize) -> Future<'_, FoundNotebooks> {
+        async move {
+            let paths = self.answered(listing::notebooks(&self.link, &self.prefix, limit).await)?;
+            Ok(FoundNotebooks { paths, extent: SearchExtent::Complete })
+        }
+        .boxed()
     }
 
     fn open(&self, path: &str, mode: Mode) -> Future<'_, Arc<dyn Document>> {

@@ -9,8 +9,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
 use workspace::{
-    Document, Error, ErrorKind, FileEntry, Future, Kernel, KernelChoice, KernelRequest, KernelspecInfo, Mode,
-    Place,
+    Document, Error, ErrorKind, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice, KernelRequest,
+    KernelspecInfo, Mode, Place, SearchExtent,
 };
 
 use crate::ProcessEnv;
@@ -98,9 +98,15 @@ impl Place for Folder {
         on_disk(move || listing::list(&root, &path, max_depth)).boxed()
     }
 
-    fn notebooks(&self, limit: usize) -> Future<'_, Vec<String>> {
+    fn notebooks(&self, limit: usize) -> Future<'_, FoundNotebooks> {
         let root = self.root.clone();
-        on_disk(move || Ok(listing::notebooks(&root, limit))).boxed()
+        on_disk(move || {
+            let mut paths = listing::notebooks(&root, limit.saturating_add(1));
+            let extent = if paths.len() > limit { SearchExtent::Truncated } else { SearchExtent::Complete };
+            paths.truncate(limit);
+            Ok(FoundNotebooks { paths, extent })
+        })
+        .boxed()
     }
 
     fn open(&self, path: &str, mode: Mode) -> Future<'_, Arc<dyn Document>> {

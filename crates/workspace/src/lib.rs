@@ -30,9 +30,9 @@ pub use limits::Limits;
 pub use next_step::NextStep;
 pub use open_notebook::{KernelSelector, OpenNotebook};
 pub use place::{
-    Applied, Connector, Document, Expected, FileEntry, FileKind, Frontend, Future, Kernel, KernelChoice,
-    KernelDescription, KernelRequest, KernelState, KernelspecInfo, Mode, Place, Presence, SaveStatus,
-    ServerSpec,
+    Applied, Connector, Document, Expected, FileEntry, FileKind, FoundNotebooks, Frontend, Future, Kernel,
+    KernelChoice, KernelDescription, KernelRequest, KernelState, KernelspecInfo, Mode, Place, Presence,
+    SaveStatus, SearchExtent, ServerSpec,
 };
 pub use places::ConnectScope;
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};

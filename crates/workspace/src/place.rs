@@ -35,8 +35,9 @@ pub trait Place: Send + Sync + 'static {
     /// alone. A folder that cannot be read is an entry that says so.
     fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>>;
 
-    /// The paths of at most `limit` notebooks of the place. Hidden folders and those of environments are left out.
-    fn notebooks(&self, limit: usize) -> Future<'_, Vec<String>>;
+    /// Searches the place for notebooks, at most `limit` of them. Hidden folders and those of environments are left out.
+    /// Bounded: a search that takes longer goes on in the background.
+    fn notebooks(&self, limit: usize) -> Future<'_, FoundNotebooks>;
 
     /// Opens a notebook. The same notebook opened twice is the same document.
     fn open(&self, path: &str, mode: Mode) -> Future<'_, Arc<dyn Document>>;
@@ -77,6 +78,26 @@ pub enum Mode {
     Connect,
     /// It must not exist.
     Create,
+}
+
+/// The notebooks that a search of a place has found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FoundNotebooks {
+    /// Their paths, sorted.
+    pub paths: Vec<String>,
+    pub extent: SearchExtent,
+}
+
+/// How much of a place a search has covered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SearchExtent {
+    /// All of it: there are no other notebooks.
+    #[default]
+    Complete,
+    /// The search ended at its limit, so there may be more notebooks.
+    Truncated,
+    /// The search goes on in the background; a later call returns more.
+    InProgress,
 }
 
 /// One row of a listing.

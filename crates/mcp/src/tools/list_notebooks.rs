@@ -1,5 +1,7 @@
 //! `list_notebooks`: those that are open, then those that lie in the place.
 
+use workspace::{FoundNotebooks, SearchExtent};
+
 use super::arguments::Arguments;
 use super::cells::table;
 use super::context::{Context, Outcome};
@@ -32,23 +34,26 @@ pub(super) async fn call(_: Arguments, context: &Context<'_>) -> Outcome {
         let is_current = if current.as_ref() == Some(name) { "✓" } else { "" };
         rows.push([name.clone(), path.clone(), id, status, is_current.to_owned()]);
     }
-    let found = session.place().notebooks(MOST_FOUND + 1).await?;
-    let is_cut = found.len() > MOST_FOUND;
-    for path in
-        found.into_iter().take(MOST_FOUND).filter(|path| !names.iter().any(|(_, known)| known == path))
-    {
+    let FoundNotebooks { paths, extent } = session.place().notebooks(MOST_FOUND).await?;
+    for path in paths.into_iter().filter(|path| !names.iter().any(|(_, known)| known == path)) {
         rows.push(["-".to_owned(), path, "-".to_owned(), "not opened".to_owned(), String::new()]);
     }
-    if rows.is_empty() {
+    if rows.is_empty() && extent != SearchExtent::InProgress {
         let hint =
             "No notebooks found. use_notebook(notebook_name=…, notebook_path=…, mode=\"create\") makes one.";
         return Ok(hint.to_owned().into());
     }
     let mut list = table(["Name", "Path", "Kernel_ID", "Kernel_Status", "Activate"], rows);
-    if is_cut {
-        list.push_str(
+    match extent {
+        SearchExtent::Complete => {}
+        SearchExtent::Truncated => list.push_str(
             "\n\nThere are more; list_files(pattern=\"**/*.ipynb\", max_depth=3, limit=0) finds them.",
-        );
+        ),
+        SearchExtent::InProgress => {
+            list.push_str(
+                "\n\nThe search for notebooks is still running; call list_notebooks again for more.",
+            );
+        }
     }
     Ok(list.into())
 }

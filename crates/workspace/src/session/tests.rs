@@ -11,8 +11,8 @@ use tokio::sync::watch;
 
 use super::*;
 use crate::place::{
-    Applied, Document, FileEntry, Frontend, Future, Kernel, KernelDescription, KernelRequest, KernelState,
-    KernelspecInfo, Place, SaveStatus,
+    Applied, Document, FileEntry, FoundNotebooks, Frontend, Future, Kernel, KernelDescription, KernelRequest,
+    KernelState, KernelspecInfo, Place, SaveStatus,
 };
 use crate::workspace::Settings;
 
@@ -139,8 +139,8 @@ impl Place for Memory {
         async { Ok(Vec::new()) }.boxed()
     }
 
-    fn notebooks(&self, _: usize) -> Future<'_, Vec<String>> {
-        async { Ok(Vec::new()) }.boxed()
+    fn notebooks(&self, _: usize) -> Future<'_, FoundNotebooks> {
+        async { Ok(FoundNotebooks::default()) }.boxed()
     }
 
     fn open(&self, path: &str, _: Mode) -> Future<'_, Arc<dyn Document>> {
