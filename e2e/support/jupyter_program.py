@@ -61,9 +61,8 @@ async def jupyter_notebook(
     async with python_agent(program.url, answer=answer) as agent:
         client = JupyterNotebookClient(agent, program.root, path)
         opened = await (client.create() if create else client.open())
-        if create and "has 0 cells" not in opened.text:
-            # Jupyter's Y document of a notebook without cells begins with an empty one.
-            await client.do("delete_cell", cell_indices=[0])
+        # Jupyter's Y document of a notebook without cells begins with an empty one, which is not to be seen.
+        assert not create or "has 0 cells" in opened.text
         yield client
 
 

@@ -175,6 +175,13 @@ impl ServerDocument {
         }
     }
 
+    /// Empties a notebook that was just created without cells. Servers with rooms put a cell into it.
+    pub(crate) fn remove_default_cell(&self) {
+        if let Some(room) = self.room() {
+            room.remove_default_cell();
+        }
+    }
+
     /// Says goodbye to the others in the room.
     pub(crate) async fn leave(&self) {
         if let Some(room) = self.room() {

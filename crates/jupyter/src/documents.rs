@@ -57,6 +57,9 @@ impl Documents {
         if let Some(before) = before {
             opened.follow(&before);
         }
+        if mode == Mode::Create {
+            opened.remove_default_cell();
+        }
         Ok(opened)
     }
 

@@ -80,6 +80,12 @@ impl Room {
         task.await.unwrap_or_else(|error| Err(failure::ours(&error)))
     }
 
+    pub(crate) fn remove_default_cell(&self) {
+        if let Err(error) = self.shared.remove_default_cell() {
+            tracing::debug!(%error, "the empty cell of a new notebook was not removed");
+        }
+    }
+
     pub(crate) fn show(&self, edits: &[Edit]) -> Result<(), Error> {
         self.shared.show(edits)
     }

@@ -103,7 +103,11 @@ impl Inside {
                 ..NewCell::new(CellType::Code, cell.source().to_string())
             },
         };
-        let edits: Vec<Edit> = cells.cells().iter().enumerate().map(insert).collect();
+        let mut edits: Vec<Edit> = cells.cells().iter().enumerate().map(insert).collect();
+        if edits.is_empty() {
+            // As `YNotebook.set` of jupyter_ydoc does.
+            edits.push(Edit::Insert { index: 0, cell: NewCell::new(CellType::Code, "") });
+        }
         live.apply(&edits).unwrap();
         self.live = live;
     }

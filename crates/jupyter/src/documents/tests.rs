@@ -1,9 +1,9 @@
-use notebook::Edit;
+use notebook::{CellType, Edit, NewCell};
 use workspace::{Document as _, SaveStatus};
 use ydoc::Dialect;
 
 use super::*;
-use crate::testing::{Fake, Saving};
+use crate::testing::{Fake, Saving, sources};
 
 #[tokio::test]
 async fn a_path_that_another_file_has_taken_leads_to_that_file() {
@@ -56,4 +56,36 @@ async fn a_notebook_that_was_made_is_not_the_one_that_was_open_there() {
         assert!(!Arc::ptr_eq(&first, &second));
         assert!(Arc::ptr_eq(&second, &documents.open("x.ipynb", Mode::Connect).await.unwrap()));
     }
+}
+
+#[tokio::test]
+async fn a_created_notebook_has_no_cells() {
+    for dialect in [Dialect::Collaboration, Dialect::ServerDocuments] {
+        let fake = Fake::new(&[], true).await;
+        {
+            let mut inside = fake.inside();
+            inside.dialect = dialect;
+            inside.path = "new.ipynb".to_owned();
+        }
+        let documents = Documents::new(fake.link(), Prefix::default());
+        let document = documents.open("x.ipynb", Mode::Create).await.unwrap();
+        assert!(sources(&document.snapshot().await.unwrap()).is_empty());
+        let cell = NewCell::new(CellType::Code, "first");
+        document.apply(vec![Edit::Insert { index: 0, cell }], Vec::new()).await.unwrap();
+        assert_eq!(sources(&fake.inside().live()), ["first"]);
+    }
+}
+
+#[tokio::test]
+async fn only_the_cell_that_the_server_added_is_removed() {
+    let fake = Fake::new(&["theirs"], true).await;
+    fake.inside().path = "new.ipynb".to_owned();
+    let documents = Documents::new(fake.link(), Prefix::default());
+    let created = documents.open("x.ipynb", Mode::Create).await.unwrap();
+    assert_eq!(sources(&created.snapshot().await.unwrap()), ["theirs"]);
+    // An empty notebook that was not created here may be open in somebody's browser, with the cell.
+    let fake = Fake::new(&[], true).await;
+    let documents = Documents::new(fake.link(), Prefix::default());
+    let opened = documents.open("x.ipynb", Mode::Connect).await.unwrap();
+    assert_eq!(sources(&opened.snapshot().await.unwrap()), [""]);
 }

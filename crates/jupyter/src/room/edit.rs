@@ -78,6 +78,28 @@ impl Shared {
         Ok(())
     }
 
+    /// Removes the empty cell that `YNotebook.set` (`jupyter_ydoc`) adds when a room loads a notebook without cells. Only for
+    /// a notebook that was just created so: then a single untouched cell is the server's, and nobody else's.
+    ///
+    /// Nothing has to be saved: the file has no cells.
+    pub(super) fn remove_default_cell(&self) -> Result<(), Error> {
+        let mut state = self.state();
+        let state = &mut *state;
+        let notebook = self.snapshot(state)?;
+        let [cell] = notebook.cells() else { return Ok(()) };
+        let is_untouched = cell.is_code()
+            && cell.source().is_empty()
+            && cell.output_count() == 0
+            && cell.execution_count().is_none();
+        if !is_untouched {
+            return Ok(());
+        }
+        let delete = Edit::Delete { ids: vec![cell.id().to_owned()] };
+        let update = state.live.apply(&[delete]).map_err(|error| failure::refused(&self.path, &error))?;
+        state.tell(&update);
+        Ok(())
+    }
+
     fn make(&self, edits: Vec<Edit>, expected: &[Expected]) -> Result<(Vec<Intent>, Notebook), Error> {
         let mut state = self.state();
         let state = &mut *state;
