@@ -9,14 +9,14 @@ use rest::Status;
 use tokio::sync::watch;
 use workspace::{
     Document, Error, FileEntry, FoundNotebooks, Frontend, Future, Kernel, KernelChoice, KernelRequest,
-    KernelspecInfo, Mode, Place, SearchExtent,
+    KernelspecInfo, Mode, Place,
 };
 
 use crate::commands::Commands;
 use crate::documents::Documents;
 use crate::kernels::Kernels;
 use crate::link::Link;
-use crate::listing;
+use crate::listing::{self, NotebookSearch};
 use crate::paths::Prefix;
 use crate::settings::Settings;
 
@@ -31,6 +31,7 @@ pub struct Jupyter {
     /// The server of the kernels.
     kernel_link: Arc<Link>,
     documents: Documents,
+    notebook_search: NotebookSearch,
     kernels: Kernels,
     commands: Arc<Commands>,
     /// The one that was set, or that the server's address shows.
@@ -49,6 +50,7 @@ impl Jupyter {
         let kernel_link = kernel_link.unwrap_or_else(|| link.clone());
         Arc::new(Self {
             documents: Documents::new(link.clone(), prefix.clone()),
+            notebook_search: NotebookSearch::new(link.clone(), prefix.clone()),
             kernels: Kernels::new(kernel_link.clone(), prefix.clone(), kernel),
             commands: Commands::new(link.clone(), prefix.clone()),
             notebook: notebook.or_else(|| link.notebook()),
@@ -112,16 +114,19 @@ impl Place for Jupyter {
     }
 
     fn notebooks(&self, limit: usize) -> Future<'_, FoundNotebooks> {
-        async move {
-            let paths = self.answered(listing::notebooks(&self.link, &self.prefix, limit).await)?;
-            Ok(FoundNotebooks { paths, extent: SearchExtent::Complete })
-        }
-        .boxed()
+        async move { self.answered(self.notebook_search.find(limit).await) }.boxed()
     }
 
     fn open(&self, path: &str, mode: Mode) -> Future<'_, Arc<dyn Document>> {
         let path = path.to_owned();
-        async move { Ok(self.answered(self.documents.open(&path, mode).await)? as Arc<dyn Document>) }.boxed()
+        async move {
+            let document = self.answered(self.documents.open(&path, mode).await)?;
+            if mode == Mode::Create {
+                self.notebook_search.add(document.path());
+            }
+            Ok(document as Arc<dyn Document>)
+        }
+        .boxed()
     }
 
     fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
