@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use notebook::{Edit, Notebook};
 use rest::Want;
 use tokio::sync::watch;
-use workspace::{Applied, Document, Error, Expected, Future, Presence};
+use workspace::{Applied, Document, Error, Expected, Future, Presence, SessionId};
 use ydoc::Dialect;
 
 use crate::failure;
@@ -32,7 +32,7 @@ pub(crate) struct ServerDocument {
     /// Held while the way is being found.
     choosing: tokio::sync::Mutex<()>,
     changes: watch::Sender<u64>,
-    agents: Mutex<HashMap<u64, Presence>>,
+    agents: Mutex<HashMap<SessionId, Presence>>,
     is_watched: Mutex<bool>,
 }
 
@@ -76,7 +76,7 @@ impl ServerDocument {
         self.way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn agents(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Presence>> {
+    fn agents(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Presence>> {
         self.agents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -271,7 +271,7 @@ impl Document for ServerDocument {
         ready(Ok(())).boxed()
     }
 
-    fn set_presence(&self, session: u64, presence: Option<Presence>) {
+    fn set_presence(&self, session: SessionId, presence: Option<Presence>) {
         match &presence {
             Some(presence) => self.agents().insert(session, presence.clone()),
             None => self.agents().remove(&session),

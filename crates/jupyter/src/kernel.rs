@@ -9,7 +9,7 @@ use ::kernel::{self as messaging, Client, KernelError, Status, connect_websocket
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use rest::{KernelModel, Kernelspec};
-use workspace::{Error, ErrorKind, Future, Kernel, KernelDescription, KernelState};
+use workspace::{Error, ErrorKind, Future, Kernel, KernelDescription, KernelId, KernelState};
 
 use crate::channels::Channels;
 use crate::kernels::has;
@@ -26,7 +26,7 @@ const CALM: Duration = Duration::from_millis(250);
 /// A kernel that runs, or ran, on a server.
 pub(crate) struct ServerKernel {
     this: Weak<Self>,
-    id: String,
+    id: KernelId,
     link: Arc<Link>,
     /// The queue of those who connect or restart.
     turn: tokio::sync::Mutex<()>,
@@ -59,7 +59,7 @@ impl Known {
 
 impl ServerKernel {
     pub(crate) fn new(link: Arc<Link>, model: KernelModel, spec: Option<Kernelspec>) -> Arc<Self> {
-        let id = model.id.clone();
+        let id = KernelId::from(model.id.as_str());
         let known = Known {
             model,
             spec,
@@ -194,7 +194,7 @@ impl ServerKernel {
             messaging::connect(info, START, is_fresh, std::future::pending()).await
         } else {
             let server = self.link.apart().await.map_err(failure::of)?;
-            let (kernel, is_limited) = (self.id.clone(), self.link.is_limited());
+            let (kernel, is_limited) = (self.id.to_string(), self.link.is_limited());
             let dial = Arc::new(Channels { server, kernel, is_limited });
             connect_websocket(dial, START, is_fresh, std::future::pending()).await
         };
@@ -315,7 +315,7 @@ impl ServerKernel {
 }
 
 impl Kernel for ServerKernel {
-    fn id(&self) -> &str {
+    fn id(&self) -> &KernelId {
         &self.id
     }
 

@@ -19,7 +19,7 @@ use notebook::{Edit, Notebook};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use workspace::{Applied, Error, Expected, Presence};
+use workspace::{Applied, Error, Expected, Presence, SessionId};
 use ydoc::Dialect;
 
 use crate::failure;
@@ -98,7 +98,7 @@ impl Room {
         }
     }
 
-    pub(crate) fn set_presence(&self, agent: u64, presence: Option<Presence>) {
+    pub(crate) fn set_presence(&self, agent: SessionId, presence: Option<Presence>) {
         let mut state = self.shared.state();
         let state = &mut *state;
         if state.agents.get(&agent) == presence.as_ref() {
@@ -106,12 +106,12 @@ impl Room {
         }
         let frame = if let Some(presence) = presence {
             let cursor = presence.cell.as_deref().and_then(|cell| state.live.cursor(cell));
-            let who = ydoc::Presence { agent, name: presence.name.clone(), cursor };
+            let who = ydoc::Presence { agent: agent.number(), name: presence.name.clone(), cursor };
             state.agents.insert(agent, presence);
             Some(state.room.presence(&who, Instant::now()))
         } else {
             state.agents.remove(&agent);
-            state.room.leave(agent)
+            state.room.leave(agent.number())
         };
         if let Some(frame) = frame {
             state.send(frame);

@@ -9,8 +9,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
 use workspace::{
-    Document, Error, ErrorKind, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice, KernelRequest,
-    KernelspecInfo, Mode, Place, SearchExtent,
+    Document, Error, ErrorKind, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice, KernelId,
+    KernelRequest, KernelspecInfo, Mode, Place, SearchExtent,
 };
 
 use crate::ProcessEnv;
@@ -68,7 +68,7 @@ impl Folder {
         };
         let choice = self.chooser.choose(&query).await?;
         let kernel = LocalKernel::new(KernelLauncher {
-            id: uuid::Uuid::new_v4().to_string(),
+            id: KernelId::new(uuid::Uuid::new_v4().to_string()),
             choice,
             folder: folder.to_path_buf(),
             notebook: notebook.clone(),

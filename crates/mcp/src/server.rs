@@ -135,8 +135,8 @@ impl Session {
     }
 
     /// Which session it is of those that have notebooks.
-    pub(crate) fn number(&self) -> Option<u64> {
-        self.desk.as_ref().map(workspace::Session::number)
+    pub(crate) fn number(&self) -> Option<workspace::SessionId> {
+        self.desk.as_ref().map(workspace::Session::id)
     }
 
     /// The tools as they stand at this moment.

@@ -2,8 +2,10 @@
 
 use tokio::sync::watch::{self, error::RecvError};
 
+use crate::SessionId;
+
 /// How many changes agents of this program have made, and whose session the last.
-pub(crate) type ByAgents = (u64, u64);
+pub(crate) type ByAgents = (u64, SessionId);
 
 /// Waits for changes by others than one session.
 pub struct Changes {
@@ -11,14 +13,14 @@ pub struct Changes {
     outside: watch::Receiver<u64>,
     agents: watch::Receiver<ByAgents>,
     heard: u64,
-    session: u64,
+    session: SessionId,
 }
 
 impl Changes {
     pub(crate) fn new(
         outside: watch::Receiver<u64>,
         agents: watch::Receiver<ByAgents>,
-        session: u64,
+        session: SessionId,
     ) -> Self {
         let heard = agents.borrow().0;
         Self { outside, agents, heard, session }
@@ -50,9 +52,10 @@ mod tests {
 
     #[tokio::test]
     async fn an_agent_hears_of_others_only() {
-        let (outside, agents) = (watch::Sender::new(0), watch::Sender::new((0, 0)));
-        let mut changes = Changes::new(outside.subscribe(), agents.subscribe(), 1);
-        let made_by = |session| agents.send_modify(|(count, by)| (*count, *by) = (*count + 1, session));
+        let (outside, agents) = (watch::Sender::new(0), watch::Sender::new((0, SessionId::new(0))));
+        let mut changes = Changes::new(outside.subscribe(), agents.subscribe(), SessionId::new(1));
+        let made_by =
+            |session| agents.send_modify(|(count, by)| (*count, *by) = (*count + 1, SessionId::new(session)));
         let mut is_told = || changes.changed().now_or_never().is_some();
         made_by(1);
         assert!(!is_told());

@@ -9,13 +9,13 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 use tracing::Instrument as _;
 
-use crate::Error;
 use crate::open_notebook::{KernelSelector, OpenNotebook};
 use crate::place::{Kernel, KernelChoice, KernelState};
 use crate::run::Run;
 use crate::run_state::RunState;
 use crate::trace;
 use crate::workspace::{Workspace, no_kernel_came};
+use crate::{Error, SessionId};
 
 /// The least time between two writes of the same run's outputs.
 const WRITE_EVERY: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ pub(crate) async fn in_notebook(
     workspace: Arc<Workspace>,
     notebook: Arc<OpenNotebook>,
     run: Arc<Run>,
-    session: u64,
+    session: SessionId,
 ) {
     let span = run.span();
     attempt_twice(&workspace, &notebook, &run, session).instrument(span).await;
@@ -43,7 +43,7 @@ async fn attempt_twice(
     workspace: &Arc<Workspace>,
     notebook: &Arc<OpenNotebook>,
     run: &Arc<Run>,
-    session: u64,
+    session: SessionId,
 ) {
     let mut gone = None;
     loop {
@@ -71,7 +71,7 @@ async fn attempt_twice(
 }
 
 /// Chooses the notebook's kernel for a run.
-async fn choose(notebook: &OpenNotebook, run: &Run, session: u64) -> Result<Arc<dyn Kernel>, Error> {
+async fn choose(notebook: &OpenNotebook, run: &Run, session: SessionId) -> Result<Arc<dyn Kernel>, Error> {
     let (progress, mut lines) = mpsc::channel(WAITING_LINES);
     let wish = KernelSelector::default();
     let choosing = notebook.choose(&wish, session, true, Some(progress));
@@ -95,7 +95,7 @@ pub(crate) async fn in_order(
     notebook: Arc<OpenNotebook>,
     runs: Vec<Arc<Run>>,
     stops_on_error: bool,
-    session: u64,
+    session: SessionId,
 ) {
     let mut has_failed = false;
     for run in runs {
@@ -225,7 +225,7 @@ async fn write_while_running(notebook: &OpenNotebook, run: &Run) {
         if let Some(outputs) = outputs(run)
             && let Err(error) = notebook.document().show(vec![outputs]).await
         {
-            tracing::warn!(run = run.id(), %error, "outputs could not be shown");
+            tracing::warn!(run = %run.id(), %error, "outputs could not be shown");
         }
         pause = shortest.max(begun.elapsed() * WRITING_SHARE);
     }
@@ -276,7 +276,7 @@ async fn write(notebook: &OpenNotebook, run: &Run, mut edits: Vec<Edit>) {
     match notebook.document().apply(edits, Vec::new()).await {
         Ok(applied) => run.stored(applied.saved),
         Err(error) => {
-            tracing::warn!(run = run.id(), %error, "outputs could not be stored");
+            tracing::warn!(run = %run.id(), %error, "outputs could not be stored");
             if run.state().is_over() {
                 run.note(format!("The outputs could not be stored in the notebook: {error}"));
             }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::run::Run;
 use crate::run_state::RunCell;
-use crate::{Error, ErrorKind, NextStep};
+use crate::{Error, ErrorKind, NextStep, RunId};
 
 /// The runs that are remembered; older ones that are over are forgotten.
 const MOST_RUNS: usize = 500;
@@ -29,19 +29,19 @@ impl Journal {
     pub(crate) fn begin(&self, cell: Option<RunCell>, source: String) -> Arc<Run> {
         let mut book = self.book();
         book.count += 1;
-        let run = Arc::new(Run::new(format!("r{}", book.count), cell, source));
+        let run = Arc::new(Run::new(RunId::new(format!("r{}", book.count)), cell, source));
         book.runs.push_back(run.clone());
         book.make_room();
         run
     }
 
     /// The run with this id.
-    pub fn run(&self, id: &str) -> Result<Arc<Run>, Error> {
+    pub fn run(&self, id: &RunId) -> Result<Arc<Run>, Error> {
         let book = self.book();
-        if let Some(run) = book.runs.iter().find(|run| run.id() == id.trim()) {
+        if let Some(run) = book.runs.iter().find(|run| run.id() == id) {
             return Ok(run.clone());
         }
-        let latest = book.runs.iter().rev().take(5).map(|run| run.id().to_owned()).collect();
+        let latest = book.runs.iter().rev().take(5).map(|run| run.id().clone()).collect();
         Err(Error::new(ErrorKind::NotFound, format!("There is no run {id:?}."), NextStep::GetRun { latest }))
     }
 
@@ -101,8 +101,8 @@ mod tests {
         assert_eq!(journal.run(first.id()).unwrap().source(), "1");
         assert_eq!(journal.latest_of("a.ipynb", "c1").unwrap().id(), second.id());
         assert!(journal.latest_of("b.ipynb", "c1").is_none());
-        let error = journal.run("r99").err().unwrap();
-        assert_eq!(error.next, NextStep::GetRun { latest: vec!["r2".to_owned(), "r1".to_owned()] });
+        let error = journal.run(&"r99".into()).err().unwrap();
+        assert_eq!(error.next, NextStep::GetRun { latest: vec!["r2".into(), "r1".into()] });
     }
 
     #[test]

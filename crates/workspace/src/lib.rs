@@ -7,6 +7,7 @@ mod changes;
 mod error;
 mod execute;
 mod idle;
+mod ids;
 mod journal;
 mod lane;
 mod limits;
@@ -25,6 +26,7 @@ mod workspace;
 
 pub use changes::Changes;
 pub use error::{Error, ErrorKind, Fault};
+pub use ids::{KernelId, RunId, SessionId};
 pub use journal::Journal;
 pub use limits::Limits;
 pub use next_step::NextStep;

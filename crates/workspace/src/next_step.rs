@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::RunId;
+
 /// The call or action that helps after a failure.
 ///
 /// Tools and options have different names for agents, at the command line and inside Jupyter. Crates below name the
@@ -51,7 +53,7 @@ pub enum NextStep {
     Run,
     /// Look at a run, one of these latest ones.
     GetRun {
-        latest: Vec<String>,
+        latest: Vec<RunId>,
     },
     /// Wait until a run ends, or interrupt it.
     WaitForRun,
@@ -107,7 +109,7 @@ impl fmt::Display for NextStep {
             Self::RestartKernel => "Try again; if that does not help, restart the kernel or start a new one.",
             Self::Run => "Run the cell.",
             Self::GetRun { latest } if latest.is_empty() => "Nothing has run yet.",
-            Self::GetRun { latest } => return write!(f, "The latest runs are {}.", latest.join(", ")),
+            Self::GetRun { latest } => return write!(f, "The latest runs are {}.", join(latest)),
             Self::WaitForRun => "Wait until a run ends, or interrupt one.",
             Self::GiveServerAddress => "Start a server, or give the address of a running one.",
             Self::GiveToken { obtain } => return write!(f, "{obtain} Then give it to this program."),
@@ -118,4 +120,8 @@ impl fmt::Display for NextStep {
         };
         f.write_str(words)
     }
+}
+
+fn join(ids: &[RunId]) -> String {
+    ids.iter().map(RunId::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::changes::{ByAgents, Changes};
 use crate::place::{Document, Kernel, KernelChoice, KernelRequest, Place, Presence};
-use crate::{Error, ErrorKind, NextStep, trace};
+use crate::{Error, ErrorKind, NextStep, SessionId, trace};
 
 /// An open notebook, shared by all sessions of the server.
 pub struct OpenNotebook {
@@ -28,8 +28,8 @@ pub struct OpenNotebook {
 struct KernelBinding {
     kernel: Option<Arc<dyn Kernel>>,
     /// The session that brought the kernel; `None` for one that was there before.
-    brought_by: Option<u64>,
-    users: HashSet<u64>,
+    brought_by: Option<SessionId>,
+    users: HashSet<SessionId>,
     /// When the last of them left, if nobody has come since and it is not at rest.
     left: Option<Instant>,
 }
@@ -51,7 +51,7 @@ impl OpenNotebook {
             arranging: tokio::sync::Mutex::default(),
             binding: Mutex::default(),
             choosing: tokio::sync::Mutex::default(),
-            changed: watch::Sender::new((0, 0)),
+            changed: watch::Sender::new((0, SessionId::new(0))),
         }
     }
 
@@ -84,7 +84,7 @@ impl OpenNotebook {
     pub(crate) async fn choose(
         &self,
         wish: &KernelSelector,
-        session: u64,
+        session: SessionId,
         is_for_run: bool,
         progress: Option<mpsc::Sender<String>>,
     ) -> Result<KernelChoice, Error> {
@@ -98,7 +98,7 @@ impl OpenNotebook {
         }
         let is_new = wish.id.as_deref() == Some("NEW");
         let id = match &wish.id {
-            Some(id) if !is_new => Some(find_kernel(&*self.place, id).await?.id().to_owned()),
+            Some(id) if !is_new => Some(find_kernel(&*self.place, id).await?.id().clone()),
             _ => None,
         };
         let request = KernelRequest {
@@ -123,28 +123,28 @@ impl OpenNotebook {
     }
 
     /// What is heard of changes by others than this session.
-    pub(crate) fn changes(&self, session: u64) -> Changes {
+    pub(crate) fn changes(&self, session: SessionId) -> Changes {
         Changes::new(self.document.changes(), self.changed.subscribe(), session)
     }
 
     /// An agent has changed the notebook.
-    pub(crate) fn changed_by(&self, session: u64) {
+    pub(crate) fn changed_by(&self, session: SessionId) {
         self.changed.send_modify(|(count, by)| (*count, *by) = (*count + 1, session));
     }
 
     /// Shows others that an agent works here.
-    pub(crate) fn show_presence(&self, session: u64, name: String, cell: Option<String>) {
+    pub(crate) fn show_presence(&self, session: SessionId, name: String, cell: Option<String>) {
         self.document.set_presence(session, Some(Presence { name, cell }));
     }
 
-    pub(crate) fn enter(&self, session: u64) {
+    pub(crate) fn enter(&self, session: SessionId) {
         let mut binding = self.binding();
         binding.users.insert(session);
         binding.left = None;
     }
 
     /// Lets a session go that has ended. Its kernel stays.
-    pub(crate) fn forget(&self, session: u64) {
+    pub(crate) fn forget(&self, session: SessionId) {
         {
             let mut binding = self.binding();
             if binding.users.remove(&session) && binding.users.is_empty() {
@@ -154,7 +154,7 @@ impl OpenNotebook {
         self.document.set_presence(session, None);
     }
 
-    /// ConnectScope how long nobody has used it; `None` if somebody does, or it is at rest.
+    /// How long nobody has used it; `None` if somebody does, or it is at rest.
     pub(crate) fn unused_for(&self) -> Option<Duration> {
         self.binding().left.map(|left| left.elapsed())
     }
@@ -167,7 +167,7 @@ impl OpenNotebook {
 
     /// Lets a session go. Gives the kernel if no other uses the notebook and that session brought it, or, with
     /// `takes_orphans`, any session did.
-    pub(crate) fn leave(&self, session: u64, takes_orphans: bool) -> Option<Arc<dyn Kernel>> {
+    pub(crate) fn leave(&self, session: SessionId, takes_orphans: bool) -> Option<Arc<dyn Kernel>> {
         self.forget(session);
         let mut binding = self.binding();
         let is_ours = binding.brought_by.is_some_and(|by| takes_orphans || by == session);

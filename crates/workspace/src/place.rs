@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use notebook::{Edit, Kernelspec, Notebook};
 use tokio::sync::{mpsc, watch};
 
-use crate::{Error, ErrorKind, NextStep, Token};
+use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, Token};
 
 /// What every request to a place gives.
 pub type Future<'a, T> = BoxFuture<'a, Result<T, Error>>;
@@ -145,7 +145,7 @@ pub struct KernelRequest {
     /// The path of the notebook that it is for.
     pub notebook: Option<String>,
     /// The id of a kernel that is there, which the notebook is to run on.
-    pub id: Option<String>,
+    pub id: Option<KernelId>,
     /// Whether it must be a new one, even if the notebook has one.
     pub is_new: bool,
     /// Whether it was asked for by name, or a run waits for it. Otherwise a place that cannot name a kernel before its
@@ -206,7 +206,7 @@ pub trait Document: Send + Sync + 'static {
     }
 
     /// Shows others that the agent of a session is here, and at which cell; `None`: it has left.
-    fn set_presence(&self, _session: u64, _presence: Option<Presence>) {}
+    fn set_presence(&self, _session: SessionId, _presence: Option<Presence>) {}
 
     /// The id of the cell with the cursor of the person who moved last, where people are seen. Never waits.
     fn selected(&self) -> Option<String> {
@@ -303,8 +303,7 @@ impl Expected {
 
 /// A kernel, started or not.
 pub trait Kernel: Send + Sync + 'static {
-    /// The id, unique within the place.
-    fn id(&self) -> &str;
+    fn id(&self) -> &KernelId;
 
     /// What is known of it now. Never waits.
     fn description(&self) -> KernelDescription;

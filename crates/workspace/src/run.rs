@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tracing::Span;
 
+use crate::ids::RunId;
 use crate::place::{Kernel, SaveStatus};
 use crate::run_state::{RunCell, RunState, RunView, is_interruption};
 use crate::trace::{self, TRACED};
@@ -31,7 +32,7 @@ enum Stop {
 
 /// One run, from the request on. A task of the journal owns its progress; whoever asked may come and go.
 pub struct Run {
-    id: String,
+    id: RunId,
     cell: Option<RunCell>,
     source: String,
     source_hash: String,
@@ -104,7 +105,7 @@ impl Record {
 }
 
 impl Run {
-    pub(crate) fn new(id: String, cell: Option<RunCell>, source: String) -> Self {
+    pub(crate) fn new(id: RunId, cell: Option<RunCell>, source: String) -> Self {
         let record = Record {
             state: RunState::Queued,
             area: OutputArea::default(),
@@ -134,7 +135,7 @@ impl Run {
     }
 
     /// The id by which agents ask for it.
-    pub fn id(&self) -> &str {
+    pub fn id(&self) -> &RunId {
         &self.id
     }
 
@@ -244,7 +245,7 @@ impl Run {
 
     pub(crate) fn on(&self, kernel: Arc<dyn Kernel>) {
         let mut record = self.record();
-        record.span.record("cellbridge.kernel.id", kernel.id());
+        record.span.record("cellbridge.kernel.id", kernel.id().as_str());
         record.kernel = Some(kernel);
     }
 

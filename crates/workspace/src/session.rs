@@ -14,7 +14,7 @@ use crate::place::{Applied, Expected, Kernel, KernelChoice, Mode, Place, ServerS
 use crate::places::ConnectScope;
 use crate::run::Run;
 use crate::workspace::Workspace;
-use crate::{Error, ErrorKind, NextStep};
+use crate::{Error, ErrorKind, NextStep, SessionId};
 
 mod cells;
 mod seen;
@@ -24,7 +24,7 @@ use seen::Seen;
 /// The state of one agent's session. Nothing of it is shared with another.
 pub struct Session {
     workspace: Arc<Workspace>,
-    id: u64,
+    id: SessionId,
     slots: Slots,
     desk: Mutex<Desk>,
 }
@@ -52,8 +52,7 @@ impl Session {
         Self { workspace, id, slots, desk: Mutex::default() }
     }
 
-    /// Which one it is, counted from 0.
-    pub fn number(&self) -> u64 {
+    pub fn id(&self) -> SessionId {
         self.id
     }
 

@@ -8,22 +8,22 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-use crate::Error;
 use crate::lane::Lane;
 use crate::place::{Kernel, KernelState};
 use crate::run_state::{RunCell, RunState};
+use crate::{Error, RunId};
 
 /// The target of spans and of the events in them, which tells them from the log.
 pub const TRACED: &str = "otel";
 
 /// The span of a run that is asked for now: a child of the call that asks, which it may outlive.
-pub(crate) fn run(id: &str, cell: Option<&RunCell>) -> Span {
+pub(crate) fn run(id: &RunId, cell: Option<&RunCell>) -> Span {
     let span = tracing::info_span!(
         target: TRACED,
-        // ConnectScope `tracing` it is nobody's child: there, a parent is not over before its children are.
+        // For `tracing` it is nobody's child: there, a parent is not over before its children are.
         parent: None,
         "run",
-        "cellbridge.run.id" = id,
+        "cellbridge.run.id" = id.as_str(),
         "cellbridge.notebook.path" = cell.map(|cell| cell.path.as_str()),
         "cellbridge.cell.id" = cell.map(|cell| cell.id.as_str()),
         "cellbridge.kernel.id" = Empty,
@@ -76,7 +76,7 @@ pub(crate) async fn with_kernel<T>(
         target: TRACED,
         "kernel",
         "otel.name" = what,
-        "cellbridge.kernel.id" = kernel.id(),
+        "cellbridge.kernel.id" = kernel.id().as_str(),
         "cellbridge.kernel.name" = kernel.description().name,
         "error.type" = Empty,
         "otel.status_code" = Empty,
@@ -100,7 +100,7 @@ pub(crate) async fn client(kernel: &dyn Kernel) -> Result<Client, Error> {
 pub(crate) fn kernel_chosen(kernel: &dyn Kernel, is_new: bool) {
     // One that starts with its first use is traced there.
     if is_new && kernel.description().state != KernelState::NotStarted {
-        let id = kernel.id();
+        let id = kernel.id().as_str();
         tracing::info!(target: TRACED, { "cellbridge.kernel.id" = id }, "kernel.started");
     }
 }
@@ -110,7 +110,7 @@ pub(crate) fn connected(lane: &Arc<Lane>, kernel: &Arc<dyn Kernel>, client: &Cli
     if Span::current().is_disabled() {
         return;
     }
-    tracing::info!(target: TRACED, { "cellbridge.kernel.id" = kernel.id() }, "kernel.connected");
+    tracing::info!(target: TRACED, { "cellbridge.kernel.id" = kernel.id().as_str() }, "kernel.connected");
     let (lane, kernel, mut status) = (lane.clone(), Arc::downgrade(kernel), client.status());
     let restarts = lane.restarts();
     // Ends with the connection.
@@ -125,7 +125,7 @@ pub(crate) fn connected(lane: &Arc<Lane>, kernel: &Arc<dyn Kernel>, client: &Cli
                 target: TRACED,
                 parent: None,
                 "kernel.died",
-                "cellbridge.kernel.id" = kernel.id(),
+                "cellbridge.kernel.id" = kernel.id().as_str(),
                 "error.type" = "kernel_died",
                 "otel.status_code" = "ERROR",
             );

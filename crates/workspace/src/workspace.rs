@@ -21,7 +21,7 @@ use crate::place::{Connector, Kernel, KernelChoice, KernelRequest, Mode, Place, 
 use crate::places::{ConnectScope, Places};
 use crate::run::Run;
 use crate::run_state::{RunCell, RunState};
-use crate::{Error, ErrorKind, NextStep, execute, idle, trace};
+use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, execute, idle, trace};
 
 /// How long a run may still take to leave at the end, in all.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -81,7 +81,7 @@ struct Shared {
     opened: HashMap<Key, Arc<OpenNotebook>>,
     /// Names given by any session, for agents that have no session of their own.
     names: HashMap<String, BTreeSet<Key>>,
-    lanes: HashMap<String, Arc<Lane>>,
+    lanes: HashMap<KernelId, Arc<Lane>>,
     /// The kernel for code that belongs to no notebook, for each place.
     scratch: Vec<(Arc<dyn Place>, Arc<dyn Kernel>)>,
 }
@@ -191,7 +191,7 @@ impl Workspace {
         notebook: Arc<OpenNotebook>,
         cell: Option<String>,
         source: String,
-        session: u64,
+        session: SessionId,
         slot: Slot,
     ) -> Arc<Run> {
         let cell = cell.map(|id| RunCell { path: notebook.path().to_owned(), id });
@@ -210,7 +210,7 @@ impl Workspace {
         notebook: &Arc<OpenNotebook>,
         cells: Vec<(String, String)>,
         stops_on_error: bool,
-        session: u64,
+        session: SessionId,
         slot: Slot,
     ) -> Vec<Arc<Run>> {
         let begin =
@@ -335,8 +335,8 @@ impl Workspace {
         }
     }
 
-    pub(crate) fn new_session(&self) -> u64 {
-        self.sessions.fetch_add(1, Ordering::Relaxed)
+    pub(crate) fn new_session(&self) -> SessionId {
+        SessionId::new(self.sessions.fetch_add(1, Ordering::Relaxed))
     }
 
     pub(crate) fn remember_name(&self, name: &str, opened: &OpenNotebook) {
@@ -367,8 +367,8 @@ impl Workspace {
         self.open_notebooks().iter().any(|opened| opened.path() != path && is_same(opened))
     }
 
-    pub(crate) fn lane(&self, kernel: &str) -> Arc<Lane> {
-        self.shared().lanes.entry(kernel.to_owned()).or_default().clone()
+    pub(crate) fn lane(&self, kernel: &KernelId) -> Arc<Lane> {
+        self.shared().lanes.entry(kernel.clone()).or_default().clone()
     }
 
     /// Lets go of an open notebook, unless it has been opened anew.

@@ -149,7 +149,7 @@ fn answer(line: &str, body: &Value, inside: &mut Inside) -> Response {
 }
 
 fn wanted() -> KernelRequest {
-    KernelRequest { notebook: Some("x.ipynb".to_owned()), is_needed: true, ..KernelRequest::default() }
+    KernelRequest { notebook: Some("x.ipynb".into()), is_needed: true, ..KernelRequest::default() }
 }
 
 #[tokio::test]
@@ -168,17 +168,16 @@ async fn nothing_is_started_before_the_first_run() {
 async fn the_kernel_of_the_notebooks_session_is_joined() {
     let fake = Fake::new(&["theirs"], &[("x.ipynb", "theirs")], None).await;
     assert_eq!(fake.choose(wanted()).await, ("theirs".to_owned(), Vec::new()));
-    let request = KernelRequest { name: Some("python3".to_owned()), ..wanted() };
+    let request = KernelRequest { name: Some("python3".into()), ..wanted() };
     assert_eq!(fake.choose(request).await.0, "theirs");
 }
 
 #[tokio::test]
 async fn a_persons_kernel_outlives_the_wish_for_another() {
     let fake = Fake::new(&["theirs"], &[("x.ipynb", "theirs")], None).await;
-    for request in [
-        KernelRequest { is_new: true, ..wanted() },
-        KernelRequest { name: Some("old".to_owned()), ..wanted() },
-    ] {
+    for request in
+        [KernelRequest { is_new: true, ..wanted() }, KernelRequest { name: Some("old".into()), ..wanted() }]
+    {
         let (chosen, asked) = fake.choose(request).await;
         assert!(chosen.ends_with(" new"), "{chosen}");
         assert!(asked.iter().all(|asked| asked.starts_with("POST /api/kernels ")), "{asked:?}");
@@ -189,10 +188,10 @@ async fn a_persons_kernel_outlives_the_wish_for_another() {
 #[tokio::test]
 async fn a_kernel_that_was_named_is_taken_and_registered() {
     let fake = Fake::new(&["one"], &[], None).await;
-    let (chosen, asked) = fake.choose(KernelRequest { id: Some("one".to_owned()), ..wanted() }).await;
+    let (chosen, asked) = fake.choose(KernelRequest { id: Some("one".into()), ..wanted() }).await;
     assert_eq!((chosen.as_str(), asked.len()), ("one", 1));
     assert_eq!(fake.inside().sessions, [("x.ipynb".to_owned(), "one".to_owned())]);
-    let (chosen, _) = fake.choose(KernelRequest { id: Some("two".to_owned()), ..wanted() }).await;
+    let (chosen, _) = fake.choose(KernelRequest { id: Some("two".into()), ..wanted() }).await;
     assert_eq!(chosen, "There is no kernel with the id \"two\".");
 }
 
@@ -272,10 +271,10 @@ async fn the_notebooks_session_gets_the_kernel_that_replaces_one_of_ours() {
         (chosen.as_str(), asked),
         ("k2 new", vec!["PATCH /api/sessions/s-x.ipynb python3".to_owned()])
     );
-    let (chosen, asked) = fake.choose(KernelRequest { id: Some("one".to_owned()), ..wanted() }).await;
+    let (chosen, asked) = fake.choose(KernelRequest { id: Some("one".into()), ..wanted() }).await;
     assert_eq!((chosen.as_str(), asked), ("one", vec!["PATCH /api/sessions/s-x.ipynb ".to_owned()]));
     // That is somebody else's.
-    let (_, asked) = fake.choose(KernelRequest { id: Some("k2".to_owned()), ..wanted() }).await;
+    let (_, asked) = fake.choose(KernelRequest { id: Some("k2".into()), ..wanted() }).await;
     assert_eq!(asked, Vec::<String>::new());
 }
 
@@ -286,7 +285,7 @@ async fn a_kernel_that_another_notebook_uses_is_not_ended() {
     fake.inside().sessions.push(("theirs.ipynb".to_owned(), "k0".to_owned()));
     let (chosen, asked) = fake.choose(KernelRequest { is_new: true, ..wanted() }).await;
     assert_eq!((chosen.as_str(), asked), ("k1 new", vec!["POST /api/kernels python3".to_owned()]));
-    let (_, asked) = fake.choose(KernelRequest { id: Some("k1".to_owned()), ..wanted() }).await;
+    let (_, asked) = fake.choose(KernelRequest { id: Some("k1".into()), ..wanted() }).await;
     assert_eq!(asked, Vec::<String>::new());
 }
 
@@ -294,7 +293,7 @@ async fn a_kernel_that_another_notebook_uses_is_not_ended() {
 async fn a_kernel_of_no_notebook_that_became_one_of_a_notebook_outlives_us() {
     let fake = Fake::new(&[], &[], None).await;
     fake.choose(KernelRequest { is_needed: true, ..KernelRequest::default() }).await;
-    let (chosen, asked) = fake.choose(KernelRequest { id: Some("k0".to_owned()), ..wanted() }).await;
+    let (chosen, asked) = fake.choose(KernelRequest { id: Some("k0".into()), ..wanted() }).await;
     assert_eq!((chosen.as_str(), asked.len()), ("k0", 1));
     fake.kernels.leave().await;
     assert_eq!(fake.inside().kernels, ["k0"]);

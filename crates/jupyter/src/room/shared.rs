@@ -9,7 +9,7 @@ use notebook::Notebook;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
-use workspace::{Error, ErrorKind, Presence};
+use workspace::{Error, ErrorKind, Presence, SessionId};
 use ydoc::{Dialect, LiveNotebook, Room, YError};
 
 use super::owed::Owed;
@@ -57,7 +57,7 @@ pub(super) struct State {
     pub(super) located: Option<Instant>,
     pub(super) is_doubted: bool,
     /// The agents that are shown.
-    pub(super) agents: HashMap<u64, Presence>,
+    pub(super) agents: HashMap<SessionId, Presence>,
     /// Edits that are not known to be in the file. They are made again until a save is confirmed.
     pub(super) owed: Owed,
     /// Has what was made again saved.

@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use kernel::{Client, Status};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
-use workspace::{Error, ErrorKind, Future, Kernel, KernelDescription, KernelState};
+use workspace::{Error, ErrorKind, Future, Kernel, KernelDescription, KernelId, KernelState};
 
 use super::launcher::{KernelLauncher, RunningKernel};
 use crate::kernelspec::InterruptMode;
@@ -163,7 +163,7 @@ impl LocalKernel {
 }
 
 impl Kernel for LocalKernel {
-    fn id(&self) -> &str {
+    fn id(&self) -> &KernelId {
         &self.launcher.id
     }
 

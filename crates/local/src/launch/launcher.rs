@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::{Client, KernelError};
-use workspace::{Error, ErrorKind};
+use workspace::{Error, ErrorKind, KernelId};
 
 use super::connection_file::ConnectionFile;
 use super::process::{Process, ProcessExit, ProcessSpec};
@@ -26,7 +26,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 /// All that is needed to start one kernel, as often as necessary.
 #[derive(Debug)]
 pub(crate) struct KernelLauncher {
-    pub(crate) id: String,
+    pub(crate) id: KernelId,
     pub(crate) choice: KernelChoice,
     /// The working directory.
     pub(crate) folder: PathBuf,

@@ -1,6 +1,6 @@
 //! `answer_input`: a line for a run that waits at `input()`.
 
-use workspace::{Error, ErrorKind, RunState};
+use workspace::{Error, ErrorKind, RunId, RunState};
 
 use super::arguments::Arguments;
 use super::context::{Context, Outcome};
@@ -28,7 +28,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let (id, value) = (arguments.text("run_id")?, arguments.text("value")?);
     let waiting = Waiting::read(&arguments, workspace.settings())?;
     let budget = context.budget(&arguments)?;
-    let run = workspace.journal().run(&id)?;
+    let run = workspace.journal().run(&RunId::from(id.trim()))?;
     if !matches!(run.state(), RunState::WaitingForInput { .. }) || !run.answer_input(value) {
         return Err(Error::new(
             ErrorKind::InvalidArgument,

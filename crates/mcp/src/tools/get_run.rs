@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use render::full_text;
-use workspace::Run;
+use workspace::{Run, RunId};
 
 use super::arguments::Arguments;
 use super::context::{Context, Outcome};
@@ -33,7 +33,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let Some(id) = arguments.optional_text("run_id")? else {
         return Ok(latest(&journal.runs()).into());
     };
-    let run = journal.run(&id)?;
+    let run = journal.run(&RunId::from(id.trim()))?;
     let budget = context.budget(&arguments)?;
     if let Some(patience) = arguments.seconds("wait_seconds")? {
         let waiting = Waiting::plain(patience);
@@ -64,7 +64,7 @@ fn latest(runs: &[std::sync::Arc<Run>]) -> String {
         let state = format!("{:?}", run.state());
         let state = state.split([' ', '(', '{']).next().unwrap_or_default().to_owned();
         let first: String = run.source().lines().next().unwrap_or_default().chars().take(60).collect();
-        [run.id().to_owned(), state, format!("{:.1}s", run.elapsed().as_secs_f64()), cell, first]
+        [run.id().to_string(), state, format!("{:.1}s", run.elapsed().as_secs_f64()), cell, first]
     });
     super::cells::table(["Run", "State", "Elapsed", "Cell", "Code"], rows)
 }

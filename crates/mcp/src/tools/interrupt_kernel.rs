@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use workspace::{Error, ErrorKind};
+use workspace::{Error, ErrorKind, RunId};
 
 use super::arguments::Arguments;
 use super::context::{Context, Outcome};
@@ -26,7 +26,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     let workspace = context.session.workspace();
     let run = match (arguments.optional_text("run_id")?, arguments.optional_text("kernel_id")?) {
         (Some(id), _) => {
-            let run = workspace.journal().run(&id)?;
+            let run = workspace.journal().run(&RunId::from(id.trim()))?;
             if run.state().is_over() {
                 return Ok(format!("Run {id} was over already.").into());
             }

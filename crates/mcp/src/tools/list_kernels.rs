@@ -27,7 +27,7 @@ pub(super) async fn call(_: Arguments, context: &Context<'_>) -> Outcome {
         let users = opened.iter().filter(|it| it.kernel().is_some_and(|used| used.id() == kernel.id()));
         let connections = known.connections.unwrap_or(users.count() as u64);
         let activity = known.last_activity.map(time).unwrap_or_default();
-        let (id, state) = (kernel.id().to_owned(), state(&known.state));
+        let (id, state) = (kernel.id().to_string(), state(&known.state));
         [
             id,
             known.name,

@@ -28,7 +28,7 @@ pub(super) async fn call(_: Arguments, context: &Context<'_>) -> Outcome {
     for (name, path) in &names {
         let kernel = opened.iter().find(|it| it.path() == path).and_then(|it| it.kernel());
         let (id, status) = match kernel {
-            Some(kernel) => (kernel.id().to_owned(), state(&kernel.description().state)),
+            Some(kernel) => (kernel.id().to_string(), state(&kernel.description().state)),
             None => ("-".to_owned(), "-".to_owned()),
         };
         let is_current = if current.as_ref() == Some(name) { "✓" } else { "" };

@@ -92,7 +92,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
             match last {
                 // They are queued, and run whether somebody waits or not.
                 Some(_) => {
-                    let ids: Vec<&str> = runs[done..].iter().map(|run| run.id()).collect();
+                    let ids: Vec<&str> = runs[done..].iter().map(|run| run.id().as_str()).collect();
                     let ids = ids.join(", ");
                     format!(
                         "[{done} of {} cells shown; {next} and the rest follow by themselves: runs {ids}]",

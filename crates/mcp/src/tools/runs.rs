@@ -118,7 +118,7 @@ fn interrupt_when_cancelled(run: Arc<Run>, context: &Context<'_>) {
             () = run.ended() => false,
         };
         if is_cancelled && let Err(error) = workspace.interrupt_run(&run).await {
-            tracing::warn!(run = run.id(), %error, "a run that was taken back goes on");
+            tracing::warn!(run = %run.id(), %error, "a run that was taken back goes on");
         }
     });
 }

@@ -69,12 +69,12 @@ impl Document for Page {
 
 /// A kernel that cannot be started.
 struct Idle {
-    id: String,
+    id: crate::KernelId,
     is_shut_down: Mutex<bool>,
 }
 
 impl Kernel for Idle {
-    fn id(&self) -> &str {
+    fn id(&self) -> &crate::KernelId {
         &self.id
     }
 
@@ -173,7 +173,8 @@ impl Place for Memory {
             let kernel = known.clone();
             return async { Ok(KernelChoice::Kernel { kernel, is_new: false }) }.boxed();
         }
-        let kernel = Arc::new(Idle { id: format!("k{}", kernels.len()), is_shut_down: Mutex::new(false) });
+        let kernel =
+            Arc::new(Idle { id: format!("k{}", kernels.len()).into(), is_shut_down: Mutex::new(false) });
         kernels.push(kernel.clone());
         async { Ok(KernelChoice::Kernel { kernel, is_new: true }) }.boxed()
     }
@@ -350,7 +351,7 @@ async fn a_wish_joins_a_kernel_or_forces_a_new_one() {
         let session = &session;
         async move {
             session.choose_kernel(&opened, &wish, None).await.map(|choice| match choice {
-                KernelChoice::Kernel { kernel, .. } => kernel.id().to_owned(),
+                KernelChoice::Kernel { kernel, .. } => kernel.id().to_string(),
                 KernelChoice::OnFirstRun(what) => what,
             })
         }
