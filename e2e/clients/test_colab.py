@@ -23,7 +23,7 @@ async def _say(call: Call) -> Json:
 async def _count(call: Call) -> Json:
     for done in range(1, 4):
         await call.progress(done, 3, f"step {done}")
-    # The TypeScript SDK forgets progress that reaches it in one breath with the result.
+    # The TypeScript SDK drops progress that arrives together with the result.
     await asyncio.sleep(0.1)
     return {"content": [{"type": "text", "text": "counted"}]}
 
@@ -71,11 +71,11 @@ async def test_a_client_uses_a_page_s_tools_while_it_is_connected(sdk: Sdk, tran
 
         before = agent.changes
         async with tab_socket(await agent.tab_address(), PAGE) as tab:
-            await agent.told_of_a_change(before)
+            await agent.tools_changed(before)
             await _uses_the_page(agent)
             assert tab.received[:3] == ["initialize", "notifications/initialized", "tools/list"]
             before = agent.changes
-        await agent.told_of_a_change(before)
+        await agent.tools_changed(before)
         assert await agent.tool_names() == TOOLS_WITHOUT_A_PAGE
         await _is_told_to_connect(agent)
 
@@ -119,9 +119,9 @@ async def test_a_cancelled_call_is_cancelled_once_at_the_page(mode: str, transpo
         async with tab_socket(await agent.tab_address(), PAGE) as tab:
             assert (await agent.call(OPEN)).structured == {"result": True}
             waiting = asyncio.create_task(agent.call("page_wait"))
-            await tab.hears("tools/call")
+            await tab.receives("tools/call")
             waiting.cancel()
-            await tab.hears("notifications/cancelled")
+            await tab.receives("notifications/cancelled")
             assert (await agent.call("page_say", {"word": "free"})).text == "free"
             assert tab.received.count("notifications/cancelled") == 1
 

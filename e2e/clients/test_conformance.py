@@ -19,7 +19,7 @@ from e2e.support.tab_socket import tab_socket
 
 BASELINES = Path(__file__).parent / "conformance"
 OPEN_CONFIG = JUPYTER_CONFIG / "open_config.py"
-# The suite calls whatever tool comes first; connecting a browser must not keep it for a minute.
+# The suite calls the first tool of the list, which waits for a browser.
 OPTIONS = ("--no-token", "--no-browser", "--connect-timeout", "1")
 
 

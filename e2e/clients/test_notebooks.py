@@ -82,8 +82,8 @@ async def test_a_client_creates_edits_and_runs_a_notebook(
 async def _costs_little(agent: Agent) -> None:
     tools = await agent.tools()
     assert {tool["name"] for tool in tools} == TOOLS | COLAB_TOOLS
-    told = [tool["name"] + tool["description"] + json.dumps(tool["inputSchema"]) for tool in tools]
-    assert sum(len(each.encode()) for each in told) / 4 <= TOKENS
+    message = [tool["name"] + tool["description"] + json.dumps(tool["inputSchema"]) for tool in tools]
+    assert sum(len(each.encode()) for each in message) / 4 <= TOKENS
 
 
 async def _edits(client: NotebookClient) -> None:

@@ -1,4 +1,4 @@
-"""Tabs that come again, come twice, come late, or die: nothing of it may stop the agent's work."""
+"""Tabs that reload, connect twice, connect late or crash: the agent keeps working."""
 
 import asyncio
 import os
@@ -28,13 +28,13 @@ async def test_a_reloaded_tab_gets_a_session_of_its_own_and_works(page_port: int
 
             before = agent.changes
             await tab.page.reload()
-            await agent.told_of_a_change(before)
+            await agent.tools_changed(before)
             assert (await agent.call("get_cells")).is_error
 
             before = agent.changes
             await tab.consent()
             await tab.says("Connected")
-            await agent.told_of_a_change(before)
+            await agent.tools_changed(before)
             assert await notebook.cells() == []
             assert printed(await notebook.run_code("print('again')")) == "again\n"
             (transcript,) = await tab.transcripts()
@@ -73,7 +73,7 @@ async def test_a_tab_can_connect_after_the_timeout(page_port: int) -> None:
         before = agent.changes
         async with chromium(page_port) as browser, browser.person() as person:
             await person.connect(address.url)
-            await agent.told_of_a_change(before)
+            await agent.tools_changed(before)
             assert "colab_extra" in await agent.tool_names()
             assert printed(await ColabClient(agent).run_code("print('late')")) == "late\n"
 
@@ -93,7 +93,7 @@ async def test_another_tab_can_connect_after_one_left(page_port: int) -> None:
             first = await person.connect(url)
             before = agent.changes
             await first.page.close()
-            await agent.told_of_a_change(before)
+            await agent.tools_changed(before)
             await person.connect(url)
             assert printed(await ColabClient(agent).run_code("print('next')")) == "next\n"
 
@@ -135,7 +135,7 @@ async def test_a_call_ends_at_once_when_its_tab_crashes(
             assert answer.is_error
             assert "run_code_cell" in answer.text
             assert "may still be running in Colab" in answer.text
-            await agent.told_of_a_change(before)
+            await agent.tools_changed(before)
 
 
 async def test_cancelling_a_call_interrupts_the_cell(page_port: int) -> None:

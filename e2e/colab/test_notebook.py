@@ -67,7 +67,7 @@ async def test_the_page_s_error_messages_reach_the_agent(page_port: int) -> None
             before = agent.changes
             new = {"name": "colab_new", "description": "Came later", "inputSchema": {"type": "object"}}
             await tab.page.evaluate("tool => window.tab.offer(tool)", new)
-            await agent.told_of_a_change(before)
+            await agent.tools_changed(before)
             assert "colab_new" in await agent.tool_names()
             assert '"name":"colab_new"' in (await agent.call("colab_new")).text
 

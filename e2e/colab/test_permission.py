@@ -40,7 +40,7 @@ async def test_a_prompt_accepted_late_connects_the_same_socket(page_port: int) -
 
             await _hears_of_the_prompt(agent)
             connecting = asyncio.create_task(agent.call(OPEN))
-            # The wait is what is tested: the original's handshake is long dead by then.
+            # The test is about this wait: colab-mcp's handshake has timed out by then.
             await asyncio.sleep(asked + TIMEOUT - time.monotonic())
             await tab.says("Connecting")
             assert not connecting.done()

@@ -1,4 +1,4 @@
-"""Who gets in at a Jupyter server's own endpoint, and what they may do there: Jupyter decides both."""
+"""Who may use a Jupyter server's own endpoint, and for what: Jupyter decides both."""
 
 from collections.abc import Iterator
 
@@ -103,38 +103,38 @@ def test_each_user_may_do_what_the_authorizer_says(users: JupyterServer) -> None
     may = {"reader": [True, False, False], "writer": [True, True, False], "worker": [True, True, True]}
     for number, (user, expected) in enumerate(may.items()):
         token = f"{user}-token"
-        opened, told = call(users, "use_notebook", token, notebook_path="shared.ipynb")
-        assert opened, told
+        opened, message = call(users, "use_notebook", token, notebook_path="shared.ipynb")
+        assert opened, message
         calls = {
             "read": ("read_cell", {"cell_index": 0}),
             "write": ("insert_cell", insert),
             "execute": ("execute_code", {"code": "print(6 * 7)"}),
         }
         for (action, (tool, given)), allowed in zip(calls.items(), expected, strict=True):
-            done, told = call(users, tool, token, **given)
-            assert done == allowed, f"{user}: {tool}: {told}"
-            assert allowed or ("may not" in told and action in told), told
+            done, message = call(users, tool, token, **given)
+            assert done == allowed, f"{user}: {tool}: {message}"
+            assert allowed or ("may not" in message and action in message), message
         written = sources(read_valid(users.root / "shared.ipynb"))
         assert written == ["new = 1"] * number + ["print(6 * 7)"]
     assert len(users.kernel_models()) == 1
     assert ask(users, "GET", "mcp/tools/list", "nobody-token").status_code == 403
-    created, told = call(users, "use_notebook", "reader-token", notebook_path="made.ipynb", mode="create")
-    assert not created and not (users.root / "made.ipynb").exists(), told
+    created, message = call(users, "use_notebook", "reader-token", notebook_path="made.ipynb", mode="create")
+    assert not created and not (users.root / "made.ipynb").exists(), message
 
 
 def test_a_session_is_unknown_to_other_users(users: JupyterServer) -> None:
     session = {"Mcp-Session-Id": _session(users, "worker-token")}
     for method, given in [("POST", {"json": TOOLS}), ("GET", {})]:
         assert ask(users, method, token="colleague-token", headers=session, **given).status_code == 404
-    # Which says nothing about whether there was one.
+    # The reply does not reveal whether the session existed.
     ask(users, "DELETE", token="colleague-token", headers=session)
     assert "read_cell" in ask(users, "POST", token="worker-token", headers=session, json=TOOLS).text
 
 
 def test_users_do_not_see_each_others_notebooks(users: JupyterServer) -> None:
     write_notebook(users.root / "own.ipynb", "secret = 1")
-    opened, told = call(users, "use_notebook", "worker-token", notebook_path="own.ipynb", notebook_name="mine")
-    assert opened, told
+    opened, message = call(users, "use_notebook", "worker-token", notebook_path="own.ipynb", notebook_name="mine")
+    assert opened, message
     assert "mine" in call(users, "list_notebooks", "worker-token")[1]
     assert "mine" not in call(users, "list_notebooks", "colleague-token")[1]
 

@@ -1,4 +1,4 @@
-"""A Jupyter server whose notebooks are in no file: agents work with them all the same, also when its storage fails."""
+"""A Jupyter server whose notebooks are in a database: agents work with them, also when the storage fails."""
 
 import asyncio
 import json
@@ -17,7 +17,6 @@ from e2e.support.notebook_files import printed, sources
 from e2e.support.waiting import LONG, until
 
 CONFIG = JUPYTER_CONFIG / "database_config.py"
-# What is not the storage's business does not wait for it.
 FAULTS = {"broken": ("the database is away", "500"), "full": ("quota", "507")}
 
 
@@ -25,7 +24,7 @@ FAULTS = {"broken": ("the database is away", "500"), "full": ("quota", "507")}
 def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
     with jupyter_server(request.param, tmp_path_factory.mktemp("database"), f"--config={CONFIG}") as server:
         yield server
-        # Asked to end, it may wait for ever for a thread of jupyter-collaboration's, whether an agent was there or not.
+        # On SIGTERM it can hang in a thread of jupyter-collaboration, with or without an agent.
         server.kill()
 
 
@@ -36,14 +35,14 @@ def mcp_server(database: JupyterServer) -> InsideServer:
 
 @contextmanager
 def _fault(server: JupyterServer, action: str, kind: str) -> Iterator[None]:
-    told = server.root / "fault"
-    beside = told.with_suffix(".new")
+    message = server.root / "fault"
+    beside = message.with_suffix(".new")
     beside.write_text(f"{action} {kind}")
-    beside.rename(told)
+    beside.rename(message)
     try:
         yield
     finally:
-        told.unlink()
+        message.unlink()
 
 
 def _insertion(source: str) -> dict[str, object]:

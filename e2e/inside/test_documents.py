@@ -1,4 +1,4 @@
-"""Documents where the program is inside: with jupyter-server-documents, and without anything for working together."""
+"""Documents inside a server: with jupyter-server-documents, and without live documents."""
 
 import asyncio
 import json
@@ -76,7 +76,7 @@ async def test_others_in_the_room_see_the_agent_and_its_edits(
     async with watched_presence(jupyter, path) as states, collaborator(jupyter, path) as other:
 
         def agents() -> list[str]:
-            return [told for state in states.values() if "mcp" in (told := json.dumps(state)).lower()]
+            return [message for state in states.values() if "mcp" in (message := json.dumps(state)).lower()]
 
         async with jupyter_notebook(mcp_server, path, create=False) as client:
             await client.insert("from the agent")

@@ -1,4 +1,4 @@
-"""What goes wrong around the program inside a Jupyter server: the server and the agents go on, and nothing is left."""
+"""Failures around the program inside a Jupyter server: everybody keeps working, and nothing is left behind."""
 
 import asyncio
 from collections.abc import Iterator
@@ -88,22 +88,22 @@ async def test_a_run_continues_after_its_client_vanishes(
             await other.call("use_notebook", {"notebook_path": path})
             running = asyncio.create_task(other.call("insert_execute_code_cell", given))
 
-            def told() -> str:
+            def message() -> str:
                 return "".join(printed(each) for each in jupyter.contents(path)["cells"])
 
             try:
-                await until(lambda: told() == "early\n", "the run has begun")
+                await until(lambda: message() == "early\n", "the run has begun")
                 assert not running.done(), running.result().text
             finally:
                 other.vanish()
             with pytest.raises(AssertionError, match="the Node client ended"):
                 await running
         opened.touch()
-        await until(lambda: told() == "early\nlate\n", "the server has all outputs")
+        await until(lambda: message() == "early\nlate\n", "the server has all outputs")
 
 
 async def test_abandoned_sessions_leave_nothing_behind(jupyter: JupyterServer) -> None:
-    """Most end without a word."""
+    """Most end without a DELETE."""
     process = jupyter.process
     assert process
     files = Path(f"/proc/{process.pid}/fd")
@@ -121,7 +121,7 @@ async def test_abandoned_sessions_leave_nothing_behind(jupyter: JupyterServer) -
         if number % 10 == 0:
             assert (await http.delete(f"{jupyter.url}mcp", headers=session)).is_success
 
-    # Whatever is opened once for all.
+    # What is opened once stays open.
     assert call(jupyter, "list_files")[0]
     before = opened()
     async with httpx.AsyncClient(timeout=LONG, headers=headers) as http:

@@ -1,4 +1,4 @@
-"""Servers of a JupyterHub: `/user/NAME/mcp` is there for those whom the Hub lets in, and for nobody else."""
+"""Servers of a JupyterHub: `/user/NAME/mcp` is open to those whom the Hub admits, and to nobody else."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -35,7 +35,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterHub]:
 
 @dataclass
 class User:
-    """One who comes with a token of the Hub to the server of the owner."""
+    """Somebody with a token of the Hub at the owner's server."""
 
     hub: JupyterHub
     token: str | None
@@ -48,7 +48,7 @@ class User:
 
 @asynccontextmanager
 async def _agent(hub: JupyterHub, name: str) -> AsyncIterator[PythonAgent]:
-    """A client as a person sets it up: with a token in a header, which the Hub takes in no address."""
+    """A client with the token in a header; the Hub accepts none in an address."""
     token = hub.token(name, f"access:servers!user={name}")
     async with (
         httpx2.AsyncClient(headers={"Authorization": f"token {token}"}, timeout=LONG) as http,
@@ -71,7 +71,7 @@ async def test_a_token_with_few_scopes_works_at_the_user_s_address(hub: JupyterH
 
 
 def _is_refused(answer: httpx.Response) -> bool:
-    """Whether the Hub's own login stands in the way, or nothing but a refusal comes back."""
+    """Whether the Hub redirects to its login, or refuses."""
     if answer.status_code == 302:
         return "/hub/" in answer.headers["location"]
     return answer.status_code in {401, 403} and "result" not in answer.text

@@ -1,4 +1,4 @@
-"""What agents do at a Jupyter server's own endpoint is shown beside Jupyter's own numbers."""
+"""What agents do at a Jupyter server's own endpoint appears among Jupyter's metrics."""
 
 import asyncio
 import re
@@ -24,7 +24,7 @@ def mode() -> str:
 
 
 def _numbers(jupyter: JupyterServer) -> dict[str, float]:
-    """Ours at /metrics, by their names and labels; what was never counted is not there."""
+    """Our metrics, by name and labels; those never counted are absent."""
     shown = re.findall(r"^(cellbridge_\S+) (\S+)$", jupyter.ask("GET", "metrics").text, re.MULTILINE)
     return {name: float(value) for name, value in shown}
 
@@ -50,8 +50,8 @@ async def test_the_metrics_show_active_sessions_and_runs(
         assert during["cellbridge_sessions"] == before["cellbridge_sessions"] + 1
         assert during["cellbridge_runs"] == before["cellbridge_runs"] + 1
         assert during["cellbridge_users"] == 1
-        told = _health(jupyter)
-        assert (told["sessions"], told["runs"]) == (health["sessions"] + 1, health["runs"] + 1)
+        message = _health(jupyter)
+        assert (message["sessions"], message["runs"]) == (health["sessions"] + 1, health["runs"] + 1)
         opened.touch()
         await client.wait(run)
         assert _numbers(jupyter)["cellbridge_runs"] == before["cellbridge_runs"]

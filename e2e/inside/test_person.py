@@ -1,4 +1,4 @@
-"""A person in JupyterLab and an agent at the server's own endpoint: what one does the other sees at once, and keeps."""
+"""A person in JupyterLab and an agent at the server's own endpoint see each other's changes at once."""
 
 import asyncio
 import re
@@ -16,7 +16,7 @@ from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_files import printed, sources
 from e2e.support.waiting import LONG
 
-# What the issue of this feature promises.
+# The promised delay in seconds.
 AT_ONCE = 0.5
 
 
@@ -32,7 +32,7 @@ def mode() -> str:
 
 @asynccontextmanager
 async def _seen_at_once(person: Person, text: str) -> AsyncIterator[None]:
-    """Whatever is done here brings a text before the person's eyes in time."""
+    """Checks that what is done in the block shows a text to the person in time."""
     await person.note_when(text, f"document.body.innerText.includes('{text}')")
     asked = time.time()
     yield

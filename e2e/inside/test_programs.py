@@ -1,4 +1,4 @@
-"""Every way to start a Jupyter server has the agents' endpoint, also below a path and under a public name."""
+"""Every way to start a Jupyter server has the endpoint, also below a path and under a public host name."""
 
 import os
 import subprocess

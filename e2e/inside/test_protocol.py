@@ -1,4 +1,4 @@
-"""Real MCP clients at a Jupyter server's own endpoint, and what the original's extension was seen to do wrong there."""
+"""MCP clients at a Jupyter server's own endpoint, and bugs of jupyter-mcp-server that must not occur here."""
 
 import asyncio
 import json
@@ -86,13 +86,13 @@ async def test_a_client_edits_and_runs_a_live_notebook(
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_the_client_s_protocol_revision_is_used(revision: str, jupyter: JupyterServer) -> None:
-    """There, 2024-11-05 whatever is asked for."""
-    with _session(jupyter, revision) as (told, _):
-        assert told["protocolVersion"] == revision and told["serverInfo"]["name"] == "cellbridge"
+    """jupyter-mcp-server always answers 2024-11-05."""
+    with _session(jupyter, revision) as (message, _):
+        assert message["protocolVersion"] == revision and message["serverInfo"]["name"] == "cellbridge"
 
 
 def test_a_ping_is_answered(jupyter: JupyterServer) -> None:
-    """There, `Method not found`."""
+    """jupyter-mcp-server answers `Method not found`."""
     with _session(jupyter) as (_, given):
         answer = ask(jupyter, "POST", json={"jsonrpc": "2.0", "id": 7, "method": "ping"}, **given)
         assert _message(answer) == {"jsonrpc": "2.0", "id": 7, "result": {}}
@@ -107,20 +107,20 @@ def test_a_notification_gets_no_reply(jupyter: JupyterServer) -> None:
 
 async def test_progress_is_reported_during_a_run(mcp_server: InsideServer, path: str) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
-        told, wait = gate(client)
+        message, wait = gate(client)
         running = asyncio.create_task(client.run(f"print('begun', flush=True)\n{wait}"))
         async with asyncio.timeout(LONG):
-            while not client.agent.told:
+            while not client.agent.progress:
                 await asyncio.sleep(0.02)
         assert not running.done()
-        told.touch()
+        message.touch()
         answer = await running
         steps = [step for step, _, _ in answer.progress]
         assert steps and steps == sorted(steps)
 
 
 async def test_the_first_output_of_a_fresh_kernel_arrives_each_time(mcp_server: InsideServer, path: str) -> None:
-    """There, lost in a third of the attempts."""
+    """jupyter-mcp-server loses it in a third of the attempts."""
     async with jupyter_notebook(mcp_server, path) as client:
         for turn in range(FRESH_KERNELS):
             await client.open(kernel_id="NEW")
@@ -132,14 +132,14 @@ def test_tools_are_listed_and_called_over_plain_http(jupyter: JupyterServer, pat
     assert listed["count"] == len(listed["tools"])
     assert {tool["name"] for tool in listed["tools"]} - {"open_in_browser"} == TOOLS
     assert all(tool["description"] and tool["inputSchema"]["type"] == "object" for tool in listed["tools"])
-    done, told = call(jupyter, "use_notebook", notebook_path=path, mode="create")
-    assert done and path in told
-    done, told = call(jupyter, "execute_code", code="print(6 * 7)")
-    assert done and "42" in told, told
-    done, told = call(jupyter, "execute_code", code="1 / 0")
-    assert not done and "ZeroDivisionError" in told
-    done, told = call(jupyter, "no_such_tool")
-    assert not done and "no_such_tool" in told
+    done, message = call(jupyter, "use_notebook", notebook_path=path, mode="create")
+    assert done and path in message
+    done, message = call(jupyter, "execute_code", code="print(6 * 7)")
+    assert done and "42" in message, message
+    done, message = call(jupyter, "execute_code", code="1 / 0")
+    assert not done and "ZeroDivisionError" in message
+    done, message = call(jupyter, "no_such_tool")
+    assert not done and "no_such_tool" in message
     for body in [b"{", b"[]", b"{}", b"\xff"]:
         answer = ask(jupyter, "POST", "mcp/tools/call", jupyter.token, content=body)
         assert answer.status_code == 400 and answer.json()["success"] is False, answer.text
@@ -164,8 +164,8 @@ async def test_large_requests_and_replies_arrive_complete(
         whole = await client.agent.read_resource(f"notebook://{path}")
         assert sources(json.loads(whole["text"])) == [source]
         # Not as a stream.
-        read, told = call(jupyter, "read_cell", notebook_name=path, cell_index=0, max_characters=1_000_000)
-        assert read and told.count("🪐") == 500_000
+        read, message = call(jupyter, "read_cell", notebook_name=path, cell_index=0, max_characters=1_000_000)
+        assert read and message.count("🪐") == 500_000
 
 
 @pytest.mark.parametrize("way", ["module", "script"])
@@ -173,8 +173,8 @@ def test_the_package_contains_the_program(way: str) -> None:
     python = interpreter("rtc")
     command = [python, "-m", "cellbridge"] if way == "module" else [python.parent / "cellbridge"]
     expected = subprocess.run([program(), "--version"], check=True, capture_output=True, text=True, timeout=LONG)
-    told = subprocess.run([*command, "--version"], check=True, capture_output=True, text=True, timeout=LONG)
-    assert told.stdout == expected.stdout and told.stdout.startswith("cellbridge ")
+    message = subprocess.run([*command, "--version"], check=True, capture_output=True, text=True, timeout=LONG)
+    assert message.stdout == expected.stdout and message.stdout.startswith("cellbridge ")
     wrong = subprocess.run([*command, "no-such-command"], check=False, capture_output=True, timeout=LONG)
     assert wrong.returncode == 2
 

@@ -1,11 +1,11 @@
-"""Rooms that end, and files that move or vanish, under an agent at a server's own endpoint: it goes on, or is told."""
+"""Rooms that close, and files that are moved or deleted, while an agent uses a server's own endpoint."""
 
 import asyncio
 from collections.abc import Iterator
 
 import pytest
 
-# The same stories as beside a server, with the fixtures of this file.
+# The tests that also run beside a server, with the fixtures of this file.
 from e2e.jupyter.test_faults import (  # noqa: F401
     test_a_change_on_disk_is_seen_and_not_overwritten,
     test_a_missing_notebook_is_reported_and_not_created,
@@ -41,7 +41,7 @@ def server(
         return
     with jupyter_server(form, tmp_path_factory.mktemp(form), *OPTIONS, environment=EXTENSIONS) as server:
         yield server
-        # Asked to end, it may wait for ever for a thread of jupyter-collaboration's, whether an agent was there or not.
+        # On SIGTERM it can hang in a thread of jupyter-collaboration, with or without an agent.
         server.kill()
 
 
@@ -76,7 +76,7 @@ async def _reads(client: NotebookClient, source: str) -> None:
 
 
 async def _evict(server: JupyterServer) -> None:
-    """Ends all rooms with the agents in them."""
+    """Closes all rooms, with agents in them."""
     ended = "Deleting Y document from memory"
     before = server.log.read_text().count(ended)
     answer = server.ask("POST", "evict")
@@ -130,12 +130,12 @@ async def test_a_file_deleted_outside_the_server_is_reported(
         await client.insert("precious = 1")
         client.file.unlink()
         answer = await client.call("insert_cell", **_insertion("after = 1"))
-        # Either it is refused, or the whole notebook comes back; success without a file is a lie.
+        # Either an error, or the whole notebook is written again; never success without a file.
         if answer.is_error:
             assert path in answer.text and "Traceback" not in answer.text, answer.text
         elif is_on_disk(answer):
             assert sources(client.notebook()) == ["precious = 1", "after = 1"]
-        # The rest of the server's notebooks go on.
+        # Other notebooks keep working.
         async with jupyter_notebook(program, f"other-{path}") as other:
             assert is_on_disk(await other.do("insert_cell", **_insertion("other = 1")))
 

@@ -1,4 +1,4 @@
-"""What the person who runs a Jupyter server sets for the agents at its own endpoint."""
+"""Settings for the endpoint inside a Jupyter server."""
 
 import os
 import subprocess
@@ -43,7 +43,7 @@ class OneOfTwo(JupyterServer):
 
 @pytest.fixture(scope="module")
 def two_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[JupyterServer, JupyterServer]]:
-    """At the first agents may only read; the second is set up for jupyter-mcp-server."""
+    """At the first server agents can only read; the second is configured for jupyter-mcp-server."""
     folder = tmp_path_factory.mktemp("two")
     first, second = (OneOfTwo(folder / name) for name in ("first", "second"))
     write_notebook(second.root / "given.ipynb", "given = 1")
@@ -73,10 +73,10 @@ def two_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Jupy
 def test_settings_of_jupyter_mcp_server_are_understood(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
     _, server = two_servers
     # A notebook that nobody has named yet.
-    done, told = call(server, "read_notebook")
-    assert done and "given = 1" in told, told
-    done, told = call(server, "insert_cell", cell_index=-1, cell_type="code", cell_source="new = 2")
-    assert done, told
+    done, message = call(server, "read_notebook")
+    assert done and "given = 1" in message, message
+    done, message = call(server, "insert_cell", cell_index=-1, cell_type="code", cell_source="new = 2")
+    assert done, message
     assert sources(read_valid(server.root / "given.ipynb")) == ["given = 1", "new = 2"]
     assert ask(server, "GET", "mcp/healthz", server.token).json()["status"] == "healthy"
 
@@ -86,8 +86,8 @@ def test_two_servers_in_one_process_are_separate(two_servers: tuple[JupyterServe
     write_notebook(first.root / "first.ipynb", "first = 1")
     write_notebook(second.root / "second.ipynb", "second = 1")
     for server, own, other in [(first, "first", "second"), (second, "second", "first")]:
-        done, told = call(server, "list_files")
-        assert done and f"{own}.ipynb" in told and f"{other}.ipynb" not in told
+        done, message = call(server, "list_files")
+        assert done and f"{own}.ipynb" in message and f"{other}.ipynb" not in message
         assert call(server, "use_notebook", notebook_path=f"{own}.ipynb")[0]
         assert not call(server, "use_notebook", notebook_path=f"{other}.ipynb")[0]
 
@@ -126,8 +126,8 @@ def test_agents_can_only_read_if_configured(two_servers: tuple[JupyterServer, Ju
     write_notebook(server.root / "kept.ipynb", "kept = 1")
     before = (server.root / "kept.ipynb").read_bytes()
     assert call(server, "use_notebook", notebook_path="kept.ipynb")[0]
-    done, told = call(server, "read_cell", cell_index=0)
-    assert done and "kept = 1" in told
+    done, message = call(server, "read_cell", cell_index=0)
+    assert done and "kept = 1" in message
     refused = [
         ("insert_cell", {"cell_index": 0, "cell_type": "code", "cell_source": "new"}),
         ("overwrite_cell_source", {"cell_index": 0, "cell_source": "new"}),
@@ -136,13 +136,13 @@ def test_agents_can_only_read_if_configured(two_servers: tuple[JupyterServer, Ju
         ("execute_code", {"code": "1"}),
     ]
     for tool, given in refused:
-        done, told = call(server, tool, **given)
-        assert not done, f"{tool}: {told}"
+        done, message = call(server, tool, **given)
+        assert not done, f"{tool}: {message}"
     assert (server.root / "kept.ipynb").read_bytes() == before
     assert server.kernel_models() == []
 
 
 def test_read_only_agents_cannot_create_notebooks(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
     server, _ = two_servers
-    done, told = call(server, "use_notebook", notebook_path="made.ipynb", mode="create")
-    assert not done and not (server.root / "made.ipynb").exists(), told
+    done, message = call(server, "use_notebook", notebook_path="made.ipynb", mode="create")
+    assert not done and not (server.root / "made.ipynb").exists(), message

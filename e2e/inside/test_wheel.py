@@ -1,4 +1,4 @@
-"""The wheel, as those see it who publish it."""
+"""The wheel can be published."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""JupyterLab in a person's browser: an agent shows them a notebook there, and works on the cell that they are in."""
+"""JupyterLab in a person's browser: an agent shows a notebook there, and works on the selected cell."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ from e2e.support.notebook_client import NotebookClient
 from e2e.support.notebook_server import NotebookServer
 from e2e.support.waiting import LONG
 
-# How soon an agent is told that nobody looks.
+# How soon an agent learns that no browser tab is open.
 SOON = 5.0
 
 
@@ -42,7 +42,7 @@ async def test_the_tool_that_shows_a_notebook_appears_once_the_server_has_answer
         async with python_agent(program.url, mode) as agent:
             assert "open_in_browser" not in await agent.tool_names()
             assert not (await agent.call("list_notebooks")).is_error
-            await agent.told_of_a_change(0)
+            await agent.tools_changed(0)
             assert "open_in_browser" in await agent.tool_names()
 
 
@@ -100,7 +100,7 @@ async def _works_where_the_person_is(client: NotebookClient, person: Person) -> 
     changed = await client.do("overwrite_cell_source", cell_id="@selected", cell_source="one = 'by the agent'")
     assert is_on_disk(changed)
     await person.sees_source(0, "one = 'by the agent'")
-    # In a cell without text a position is told in another way; and the agent's own is never meant.
+    # In an empty cell a position has another form; the agent's own is ignored.
     await person.type(1, "")
     await _reads_selected(client, "=====Cell 1 ")
     await client.do("insert_cell", after_cell_id="@selected", cell_type="code", cell_source="after = 2")

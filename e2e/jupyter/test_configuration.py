@@ -1,4 +1,4 @@
-"""Configurations that people have for the original work unchanged; what only a vendor's cloud has is refused."""
+"""Configurations for jupyter-mcp-server work unchanged; options of a vendor's cloud are refused."""
 
 import os
 import subprocess
@@ -132,8 +132,8 @@ async def test_a_password_is_accepted(tmp_path: Path) -> None:
             assert "saved to disk" in inserted
             assert "42" in await server.call("execute_code", code="6 * 7")
         async with started(tmp_path / "other", "--jupyter-url", it.url, "--jupyter-password", "wrong") as server:
-            told = await fails_in_a_line(server)
-            assert "password" in told.lower() and "wrong-password" not in told
+            message = await fails_in_a_line(server)
+            assert "password" in message.lower() and "wrong-password" not in message
 
 
 def _hashed(password: str) -> str:

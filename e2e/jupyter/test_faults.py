@@ -1,4 +1,4 @@
-"""Servers that are killed, files that change, tokens and disks that fail: nothing answered is lost, and all is told."""
+"""Killed servers, changing files, failing tokens and disks: no answered edit is lost, every failure is reported."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ def shared(form: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tupl
 
 @pytest.fixture
 def server(shared: tuple[JupyterServer, NotebookServer]) -> Iterator[JupyterServer]:
-    """A server of the form that a test may break."""
+    """A server that a test may break."""
     server, _ = shared
     yield server
     assert server.process
@@ -90,7 +90,7 @@ async def test_a_power_cut_mid_edit_keeps_all_or_nothing_and_reports_which(
         found = sources(read_valid(client.file))
         assert set(answered) <= set(found)
         assert len(found) == len(set(found)), "a cell is there twice"
-        # What is not there was not told to be; what is there is read.
+        # Every cell that was reported is there, and every cell that is there is read.
         read = await client.agent.read_resource(f"notebook://{path}")
         assert all(each in read["text"] for each in found)
 
@@ -107,8 +107,10 @@ async def test_a_server_killed_mid_run_is_reported_and_earlier_outputs_are_kept(
         # The kernel is a child of the server and ends with it.
         await until(lambda: not server.kernels, "the kernel is gone")
         server.restart()
-        told = (await running).text
-        assert "before" in told and ("[KERNEL DIED" in told or "gone" in told or "It goes on" in told), told
+        message = (await running).text
+        assert "before" in message and ("[KERNEL DIED" in message or "gone" in message or "It goes on" in message), (
+            message
+        )
         await succeeds(client, "execute_code", code="1 + 1")
         assert printed(client.cell(cell)) == "before\n"
         assert len(client.notebook()["cells"]) == 1
@@ -124,7 +126,7 @@ async def test_an_expired_room_is_reopened_without_loss(tmp_path: Path) -> None:
                         await other.insert("second")
                         proxy.refuse()
                         await client.do("unuse_notebook")
-                        proxy.mend()
+                        proxy.restore()
                         await succeeds(other, "insert_cell", cell_index=-1, cell_type="code", cell_source="third")
                         assert sources(other.notebook()) == ["first", "second", "third"]
             await client.open()
@@ -153,7 +155,7 @@ async def test_the_deletion_of_an_open_notebook_is_reported(
         await client.insert("precious")
         assert server.ask("DELETE", f"api/contents/{path}").is_success
         answer = await client.call("insert_cell", cell_index=-1, cell_type="code", cell_source="after")
-        # Either it is refused, or the room brings the whole notebook back; success without a file is a lie.
+        # Either an error, or the room writes the whole notebook again; never success without a file.
         if answer.is_error:
             assert path in answer.text
         elif is_on_disk(answer):
@@ -181,7 +183,7 @@ async def test_a_change_on_disk_is_seen_and_not_overwritten(
 async def test_a_change_on_disk_right_before_a_write_is_not_overwritten(
     jupyter_servers: SharedServers, path: str, tmp_path: Path
 ) -> None:
-    """Without a room there is nobody to merge; the file of somebody else must not be lost."""
+    """Without a room nothing merges changes; another program's file must not be lost."""
     with jupyter_program(jupyter_servers["plain"], tmp_path / "home") as program:
         async with jupyter_notebook(program, path) as client:
             await client.insert("by the agent")
@@ -198,8 +200,8 @@ async def test_a_missing_notebook_is_reported_and_not_created(
 ) -> None:
     async with jupyter_notebook(program, path) as client:
         async with asyncio.timeout(LONG):
-            told = await client.fails("use_notebook", notebook_path=f"missing-{path}", notebook_name="missing")
-        assert f"missing-{path}" in told
+            message = await client.fails("use_notebook", notebook_path=f"missing-{path}", notebook_name="missing")
+        assert f"missing-{path}" in message
         assert not (server.root / f"missing-{path}").exists()
 
 
@@ -229,7 +231,7 @@ async def test_an_invalid_token_is_reported(server: JupyterServer, program: Note
 
 @pytest.mark.parametrize("form", FORMS)
 async def test_a_full_disk_is_reported_and_the_file_stays_valid(form: str, tmp_path: Path) -> None:
-    """The server may write no file larger than this, which it sees as a disk does that is full: writing fails."""
+    """A limit on the file size makes writing fail as on a full disk."""
 
     def small_files() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, resource.RLIM_INFINITY))
@@ -263,7 +265,7 @@ async def test_a_server_that_is_gone_is_reported_and_the_program_ends(tmp_path: 
             server.kill()
             with pytest.raises(httpx.TransportError):
                 server.ask("GET", "api")
-            told = await client.fails("insert_cell", cell_index=-1, cell_type="code", cell_source="after")
-            assert str(server.port) in told
+            message = await client.fails("insert_cell", cell_index=-1, cell_type="code", cell_source="after")
+            assert str(server.port) in message
             assert run_in(await client.call("get_run", run_id=run)) == run
-        # Leaving this, the program ends in time and leaves nothing behind.
+        # The program ends with the block and leaves nothing behind.

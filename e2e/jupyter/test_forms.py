@@ -1,4 +1,4 @@
-"""Every tool on each kind of Jupyter server; what is answered is on disk, and valid."""
+"""Every tool on each kind of Jupyter server; every answered change is on disk and valid."""
 
 import asyncio
 import base64
@@ -133,14 +133,14 @@ async def test_others_see_outputs_during_the_run(mcp_server: NotebookServer, jup
         opened, wait = gate(client)
         run = await client.begin(f"print('early', flush=True)\n{wait}\nprint('late')")
 
-        def told() -> str:
+        def message() -> str:
             return "".join(printed(cell) for cell in jupyter.contents(path)["cells"])
 
-        await until(lambda: told() == "early\n", "the server has the first line")
+        await until(lambda: message() == "early\n", "the server has the first line")
         opened.touch()
         ended = await client.wait(run)
         assert "late" in ended.text and is_on_disk(ended)
-        assert told() == "early\nlate\n"
+        assert message() == "early\nlate\n"
 
 
 async def test_reading_returns_the_server_s_content(

@@ -1,4 +1,4 @@
-"""The program for Jupyter over HTTP, as operators of the original run it: its clients, its tokens, its other routes."""
+"""`cellbridge jupyter` over HTTP: clients, tokens and the admin API."""
 
 import json
 import os
@@ -73,8 +73,8 @@ async def test_a_client_edits_and_runs_a_live_notebook(
         assert agent.revision == sdk.revision
         tools = await agent.tools()
         assert {tool["name"] for tool in tools} - {"open_in_browser"} == TOOLS | {"connect_to_jupyter"}
-        told = [tool["name"] + tool["description"] + json.dumps(tool["inputSchema"]) for tool in tools]
-        assert sum(len(each.encode()) for each in told) / 4 <= TOKENS
+        message = [tool["name"] + tool["description"] + json.dumps(tool["inputSchema"]) for tool in tools]
+        assert sum(len(each.encode()) for each in message) / 4 <= TOKENS
         client = JupyterNotebookClient(agent, jupyter.root, path)
         await client.open()
         assert is_on_disk(await client.do("insert_cell", cell_index=-1, cell_type="code", cell_source="x = 6"))
@@ -92,7 +92,7 @@ async def test_requests_without_the_token_are_refused(guarded: NotebookServer, j
         assert _ask(guarded, "POST", "/mcp", token, json=ping).status_code in {401, 403}
         assert _ask(guarded, "PUT", "/api/connect", token, json={}).status_code == 401
         assert _ask(guarded, "DELETE", "/api/stop", token).status_code == 401
-    assert MCP_TOKEN not in "\n".join(guarded.said) and jupyter.token not in "\n".join(guarded.said)
+    assert MCP_TOKEN not in "\n".join(guarded.log_lines) and jupyter.token not in "\n".join(guarded.log_lines)
 
 
 def test_without_a_token_it_starts_only_with_the_option(jupyter: JupyterServer, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_without_a_token_it_starts_only_with_the_option(jupyter: JupyterServer, 
         assert ended.returncode != 0 and said.count("\n") == 1
         assert "--mcp-token" in said and "--insecure-mcp-noauth" in said
     except subprocess.TimeoutExpired as running_on:
-        # A token of its own, which it tells, is as safe.
+        # A generated token, which it prints, is as safe.
         said = (running_on.stderr or b"").decode()
         assert "token" in said.lower(), said
 

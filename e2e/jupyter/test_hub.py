@@ -1,4 +1,4 @@
-"""JupyterHub: a narrow token is enough, a stopped server is started where the token allows it, and told otherwise."""
+"""JupyterHub: a token with few scopes is enough; a stopped server is started if the token allows it."""
 
 import itertools
 from collections.abc import Iterator
@@ -84,7 +84,7 @@ async def test_an_address_of_the_hub_works_or_the_error_names_the_right_one(
             if pasted.startswith("user/"):
                 assert "here = 'it is'" in answer.text, answer.text
             else:
-                # Whose server it is cannot be known from such a page by a token alone, or it is found out.
+                # The token alone may not name the server's owner.
                 assert "here = 'it is'" in answer.text or "/user/" in answer.text, answer.text
 
 
@@ -100,7 +100,7 @@ async def test_a_stopped_server_is_started_when_the_token_allows_it(
             client = JupyterNotebookClient(agent, program.root, "x.ipynb")
             opened = await client.open()
             assert "here = 'it is'" in opened.text
-            assert any(message for _, _, message in opened.progress), "the client is told how far it is"
+            assert any(message for _, _, message in opened.progress), "the client gets progress"
             assert hub.is_running(user, name)
             assert "42" in (await client.do("execute_code", code="6 * 7")).text
             # Stopped by the person, or culled, while the agent works.
@@ -116,8 +116,8 @@ async def test_the_error_for_a_stopped_server_names_the_missing_scope(
     with _program(hub, tmp_path, user, f"{hub.url}user/{user}/", f"access:servers!user={user}") as program:
         async with python_agent(program.url) as agent:
             client = JupyterNotebookClient(agent, program.root, "x.ipynb")
-            told = await client.fails("use_notebook", notebook_path="x.ipynb")
-            assert "servers" in told and user in told and hub.url in told, told
+            message = await client.fails("use_notebook", notebook_path="x.ipynb")
+            assert "servers" in message and user in message and hub.url in message, message
             assert not hub.is_running(user)
             # The person presses the button; nothing else is needed.
             hub.start_server(user)

@@ -1,4 +1,4 @@
-"""The kernels of a Jupyter server: joined where they are, shown where they are new, named when they die."""
+"""Kernels of a Jupyter server: existing ones are used, new ones are sessions, dead ones are reported."""
 
 import asyncio
 import os
@@ -84,18 +84,18 @@ async def test_runs_end_while_others_listen_to_the_kernel(
         # jupyter-server-documents has the kernel answer whoever connected last.
         kernel = jupyter.session_of(path)["kernel"]["id"]
         async with listener(jupyter, kernel):
-            # What is asked before the program knows of the listener is lost, and told as that.
+            # A request before the program knows of the listener is lost, and reported as lost.
             await client.do("list_kernels")
             for _ in range(2):
-                told = (await client.do("execute_code", code="print('out'); mine + 1", timeout=20)).text
-                assert "out" in told and "2" in told and "[COMPLETED in" in told
+                message = (await client.do("execute_code", code="print('out'); mine + 1", timeout=20)).text
+                assert "out" in message and "2" in message and "[COMPLETED in" in message
                 assert "ZeroDivisionError" in await client.fails("execute_code", code="1 / 0", timeout=20)
             go_on, wait = gate(client)
             run = await client.begin(f"print('begun', flush=True)\n{wait}\nprint('ended')")
             async with listener(jupyter, kernel, "control"):
                 go_on.touch()
-                told = (await client.call("get_run", run_id=run, wait_seconds=20)).text
-                assert "ended" in told and "[COMPLETED in" in told
+                message = (await client.call("get_run", run_id=run, wait_seconds=20)).text
+                assert "ended" in message and "[COMPLETED in" in message
         assert "2" in (await client.do("execute_code", code="mine + 1", timeout=20)).text
 
 
@@ -132,16 +132,16 @@ async def test_a_kernel_killed_mid_run_is_reported_and_the_next_run_works(
         running = asyncio.create_task(client.fails("execute_cell", cell_id=cell))
         await until(lambda: "before" in printed(jupyter.contents(path)["cells"][0]), "the run has begun")
         os.kill(process, signal.SIGKILL)
-        told = await running
-        assert "[KERNEL DIED" in told and "before" in told
+        message = await running
+        assert "[KERNEL DIED" in message and "before" in message
         assert printed(client.cell(cell)) == "before\n"
-        again = await client.do("execute_code", code="print('anew')")
-        assert "anew" in again.text and "[COMPLETED in" in again.text
+        again = await client.do("execute_code", code="print('again')")
+        assert "again" in again.text and "[COMPLETED in" in again.text
 
 
 async def test_a_kernel_that_exits_is_reported_before_the_timeout(mcp_server: NotebookServer, path: str) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
-        # Longer than a test may take.
+        # Longer than the test's own timeout.
         assert "[KERNEL DIED" in await client.fails("execute_code", code="import os; os._exit(7)", timeout=3600)
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
 
@@ -193,10 +193,10 @@ async def test_a_person_restarts_the_kernel_mid_run(
         run = await client.begin(gate(client)[1])
         kernel = jupyter.session_of(path)["kernel"]["id"]
         assert jupyter.ask("POST", f"api/kernels/{kernel}/restart").is_success
-        told = (await client.call("get_run", run_id=run, wait_seconds=20)).text
+        message = (await client.call("get_run", run_id=run, wait_seconds=20)).text
         # The server interrupts it first.
-        assert "[KERNEL DIED" in told or "KeyboardInterrupt" in told
-        assert "It goes on" not in told
+        assert "[KERNEL DIED" in message or "KeyboardInterrupt" in message
+        assert "It goes on" not in message
         assert "NameError" in await client.fails("execute_code", code="mine")
         assert jupyter.session_of(path)["kernel"]["id"] == kernel
 
@@ -244,7 +244,7 @@ async def test_kernels_outlive_the_program_and_are_reused(
 async def test_output_dropped_by_a_rate_limit_is_reported(
     tmp_path_factory: pytest.TempPathFactory, form: str, mode: str, path: str
 ) -> None:
-    """The server drops what a kernel prints too fast; what is missing must come another way, or be counted."""
+    """The server drops output that comes too fast; dropped output must be recovered or reported."""
     options = ("--ZMQChannelsWebsocketConnection.iopub_msg_rate_limit=100",)
     with (
         jupyter_server(form, tmp_path_factory.mktemp("limited"), *options) as server,

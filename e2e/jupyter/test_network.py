@@ -1,4 +1,4 @@
-"""Networks that cut, delay, split and swallow between the program and the server: no output and no edit is lost."""
+"""Networks that cut, delay, split and drop traffic: no output and no edit is lost."""
 
 import asyncio
 from pathlib import Path
@@ -22,9 +22,9 @@ def _connections(server: JupyterServer) -> int:
 
 
 async def _cut(proxy: TcpProxy, server: JupyterServer) -> None:
-    """What the kernel prints before the server knows of a cut is lost."""
+    """Cuts the connection; what a kernel prints before the server knows of it is lost."""
     proxy.refuse()
-    await until(lambda: _connections(server) == 0, "the cut is known")
+    await until(lambda: _connections(server) == 0, "the server knows of the cut")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -39,23 +39,23 @@ async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path:
                     touch = f"pathlib.Path({passed.name!r}).touch()"
                     code = [print_("one"), wait, print_("two"), touch, wait_again, print_("three")]
                     run = await client.begin("\n".join(code))
-                    told = asyncio.create_task(client.wait(run))
+                    message = asyncio.create_task(client.wait(run))
                     await until(lambda: "one" in printed(server.contents("x.ipynb")["cells"][0]), "the first line")
                     await _cut(proxy, server)
                     opened.touch()
                     await until(lambda: passed.exists(), "the kernel has printed")
-                    proxy.mend()
+                    proxy.restore()
                     await succeeds(client, "insert_cell", cell_index=-1, cell_type="code", cell_source="meanwhile")
-                    # jupyter-server-documents keeps nothing, and does not count who comes back.
+                    # jupyter-server-documents buffers nothing, and does not count clients that reconnect.
                     is_kept = form != "jsd"
                     if is_kept:
                         await until(lambda: "two" in printed(server.contents("x.ipynb")["cells"][0]), "what was kept")
                     await _cut(proxy, server)
-                    proxy.mend()
+                    proxy.restore()
                     if is_kept:
                         await until(lambda: _connections(server) == 1, "the program is back")
                     second.touch()
-                    ended = await told
+                    ended = await message
                     is_told = "missing" in printed(client.cell(0), "stderr")
                     if not is_kept and (is_told or "[COMPLETED in" not in ended.text):
                         assert is_told
@@ -82,7 +82,7 @@ async def test_a_slow_network_that_splits_messages_changes_nothing(form: str, tm
 @pytest.mark.parametrize("form", ["plain", "rtc"])
 @pytest.mark.timeout(240)
 async def test_a_half_open_connection_is_detected(form: str, tmp_path: Path) -> None:
-    """Packets vanish and nobody is told, as behind a laptop's lid or a router that forgot."""
+    """Packets vanish without a reset, as after a laptop slept or a router forgot the connection."""
     with jupyter_server(form, tmp_path / "server") as server:
         async with tcp_proxy(server.port) as proxy:
             with jupyter_program(server, tmp_path / "home", url=proxy.url) as program:
@@ -93,21 +93,21 @@ async def test_a_half_open_connection_is_detected(form: str, tmp_path: Path) -> 
                     before = proxy.accepted
                     proxy.freeze()
                     opened.touch()
-                    # It tries anew by itself, without being asked for anything.
-                    await until(lambda: proxy.accepted > before, "it has given up what is dead", within=120)
-                    proxy.mend()
+                    # It reconnects without a call.
+                    await until(lambda: proxy.accepted > before, "it has reconnected", within=120)
+                    proxy.restore()
                     ended = await _ended(client, run)
-                    # How it ended went into the dead connection as well, unless that came before.
+                    # The reply went into the dead connection as well, unless it came earlier.
                     assert "[COMPLETED in" in ended or "ConnectionLost" in ended
                     await succeeds(client, "insert_cell", cell_index=-1, cell_type="code", cell_source="after")
-                    # What the server sent into the dead connection is gone for good, which must be told.
+                    # What the server sent into the dead connection is lost, and that must be reported.
                     lost = "ConnectionLost" in ended or "missing" in printed(client.cell(0), "stderr")
                     assert printed(client.cell(0)) == ("one\n" if lost else "one\ntwo\n")
                     assert sources(client.notebook())[1:] == ["after"]
 
 
 async def _ended(client: NotebookClient, run: str) -> str:
-    """Waits for the end of a run, however long the network takes."""
+    """Waits for the end of a run."""
     async with asyncio.timeout(LONG):
         while True:
             text = (await client.call("get_run", run_id=run, wait_seconds=20)).text

@@ -17,7 +17,7 @@ from e2e.support.notebook_files import printed, sources
 from e2e.support.notebook_server import NotebookServer
 from e2e.support.waiting import LONG, until
 
-# What the issue of this feature promises to a person who looks.
+# The promised delay in seconds.
 AT_ONCE = 1.0
 TURNS = 5
 
@@ -92,7 +92,7 @@ async def test_both_may_type_in_one_cell(mcp_server: NotebookServer, jupyter: Ju
         while turns < TURNS:
             given = {"cell_index": 0, "old_string": f"first = {turns}\n", "new_string": f"first = {turns + 1}\n"}
             answer = await client.call("edit_cell_source", **given)
-            # Refused when the person has typed since the agent read the cell; the refusal tells what it reads now.
+            # Refused when the person has typed since the agent read the cell; the error has the new source.
             assert not answer.is_error or "changed since you read it" in answer.text, answer.text
             turns += not answer.is_error
         enough.set()
@@ -165,12 +165,12 @@ async def test_the_agent_s_presence_has_a_name_and_a_position(
     async with watched_presence(jupyter, path) as states:
 
         def agents() -> list[str]:
-            return [told for state in states.values() if "mcp" in (told := json.dumps(state)).lower()]
+            return [message for state in states.values() if "mcp" in (message := json.dumps(state)).lower()]
 
         async with jupyter_notebook(mcp_server, path, create=False) as client:
             await client.do("overwrite_cell_source", cell_index=1, cell_source="y = 3")
             await until(agents, "the agent is named as its client names itself")
-            await until(lambda: any('"cursors"' in told for told in agents()), "its position is told")
+            await until(lambda: any('"cursors"' in message for message in agents()), "its position is shared")
         await until(lambda: not agents(), "the agent has left")
 
 

@@ -1,4 +1,4 @@
-"""What jupyter-mcp-server was seen to do wrong with Jupyter servers; here it is done right."""
+"""Bugs of jupyter-mcp-server with Jupyter servers that must not occur here."""
 
 import asyncio
 import re
@@ -38,7 +38,7 @@ def mode(place: Place) -> str:
 async def test_a_notebook_of_24_megabytes_is_read_and_edited_whole(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
-    """There, `Notebook is empty`, and an insertion that succeeds and is nowhere."""
+    """jupyter-mcp-server reports `Notebook is empty`, and loses an insertion."""
     cells = [f"# {number}\n{'x ' * LARGE}" for number in range(60)]
     ids = write_notebook(jupyter.root / path, *cells)
     async with jupyter_notebook(mcp_server, path, create=False) as client:
@@ -58,7 +58,7 @@ async def test_a_notebook_of_24_megabytes_is_read_and_edited_whole(
 async def test_use_notebook_on_a_text_file_is_refused(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
-    """There, it succeeds after ten seconds, with no cells."""
+    """jupyter-mcp-server succeeds after ten seconds, without cells."""
     name = path.replace(".ipynb", ".txt")
     (jupyter.root / name).write_text("text\n")
     async with python_agent(mcp_server.url) as agent:
@@ -81,7 +81,7 @@ async def test_invalid_notebook_content_is_refused_and_unchanged(
 async def test_a_path_with_and_without_a_slash_is_one_notebook(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
-    """There, the second name is `not the correct path`."""
+    """jupyter-mcp-server rejects the second name as `not the correct path`."""
     write_notebook(jupyter.root / path, "x = 1")
     async with python_agent(mcp_server.url) as agent:
         client = JupyterNotebookClient(agent, jupyter.root, path)
@@ -95,14 +95,14 @@ async def test_a_path_with_and_without_a_slash_is_one_notebook(
 
 
 async def test_input_is_requested(mcp_server: NotebookServer, path: str) -> None:
-    """There, an empty reply and no error."""
+    """jupyter-mcp-server gives an empty reply and no error."""
     async with jupyter_notebook(mcp_server, path) as client:
         assert "WAITING FOR INPUT" in (await client.do("execute_code", code="input('Name? ')")).text
         await client.do("interrupt_kernel")
 
 
 async def test_output_is_capped_and_can_be_read_in_full(mcp_server: NotebookServer, path: str) -> None:
-    """There, as many characters as were printed."""
+    """jupyter-mcp-server returns as many characters as were printed."""
     async with jupyter_notebook(mcp_server, path) as client:
         # `NotebookClient` checks the cap itself, for every reply.
         # As much as the server lets through in one message.
@@ -125,12 +125,12 @@ async def test_five_thousand_flushed_prints_arrive_whole(mcp_server: NotebookSer
 async def test_a_server_without_collaboration_works_and_the_agent_is_told(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
-    """There, a bare 404 from every tool that touches a cell."""
+    """jupyter-mcp-server returns a bare 404 from every tool that uses a cell."""
     async with jupyter_notebook(mcp_server, path) as client:
-        told = (await client.open()).text
-        assert ("[NOTICE]" in told) == (jupyter.form == "plain")
+        message = (await client.open()).text
+        assert ("[NOTICE]" in message) == (jupyter.form == "plain")
         if jupyter.form == "plain":
-            assert "jupyter-collaboration" in told
+            assert "jupyter-collaboration" in message
         await client.insert("x = 1")
         assert sources(client.notebook()) == ["x = 1"]
 
@@ -138,7 +138,7 @@ async def test_a_server_without_collaboration_works_and_the_agent_is_told(
 async def test_running_code_does_not_change_where_cells_are_written(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
-    """There, the cell went into `notebook.ipynb`."""
+    """jupyter-mcp-server writes the cell into `notebook.ipynb`."""
     write_notebook(jupyter.root / "notebook.ipynb", "untouched")
     write_notebook(jupyter.root / path, "here")
     async with python_agent(mcp_server.url) as agent:
@@ -155,14 +155,14 @@ async def test_running_code_does_not_change_where_cells_are_written(
 
 
 async def test_cells_are_read_before_any_notebook_is_used(mcp_server: NotebookServer) -> None:
-    """There, `quote_from_bytes() expected bytes`."""
+    """jupyter-mcp-server fails with `quote_from_bytes() expected bytes`."""
     async with python_agent(mcp_server.url) as agent:
         answer = await agent.call("read_cell", {"cell_index": 0})
         assert answer.is_error and "use_notebook" in answer.text
 
 
 async def test_the_first_output_of_a_fresh_kernel_arrives(mcp_server: NotebookServer, path: str) -> None:
-    """There, lost in a third of the attempts."""
+    """jupyter-mcp-server loses it in a third of the attempts."""
     async with jupyter_notebook(mcp_server, path) as client:
         for turn in range(FRESH_KERNELS):
             await client.open(kernel_id="NEW")
@@ -172,7 +172,7 @@ async def test_the_first_output_of_a_fresh_kernel_arrives(mcp_server: NotebookSe
 async def test_a_timeout_leaves_the_kernel_usable_as_soon_as_it_is_interrupted(
     mcp_server: NotebookServer, path: str
 ) -> None:
-    """There, the next call waits behind the one that timed out."""
+    """With jupyter-mcp-server the next call waits behind the one that timed out."""
     async with jupyter_notebook(mcp_server, path) as client:
         await client.begin(gate(client)[1])
         await client.do("interrupt_kernel")
@@ -180,7 +180,7 @@ async def test_a_timeout_leaves_the_kernel_usable_as_soon_as_it_is_interrupted(
 
 
 async def test_every_failure_is_an_error_result(mcp_server: NotebookServer, path: str) -> None:
-    """There, many are ordinary text."""
+    """jupyter-mcp-server returns many as ordinary text."""
     async with jupyter_notebook(mcp_server, path) as client:
         await client.insert("# Text", "markdown")
         failures = [
@@ -194,8 +194,8 @@ async def test_every_failure_is_an_error_result(mcp_server: NotebookServer, path
             ("list_files", {"path": "no-such"}, "no-such"),
         ]
         for tool, given, named in failures:
-            told = await client.fails(tool, **given)
-            assert named in told.lower(), told
+            message = await client.fails(tool, **given)
+            assert named in message.lower(), message
 
 
 async def test_a_progress_bar_is_folded(mcp_server: NotebookServer, path: str) -> None:

@@ -1,4 +1,4 @@
-"""Starting the program for Jupyter: it answers at once whatever the server does, and says what is wrong."""
+"""Starting `cellbridge jupyter`: it replies at once whatever the server does, and reports what is wrong."""
 
 import asyncio
 import os
@@ -64,8 +64,8 @@ async def test_a_server_that_is_down_is_reported_and_works_once_it_is_up(tmp_pat
     write_notebook(later.root / "x.ipynb", "here = 'it is'")
     try:
         async with started(tmp_path / "home", *reaching(later)) as server:
-            told = await fails_in_a_line(server)
-            assert str(later.port) in told and "token" not in told.lower()
+            message = await fails_in_a_line(server)
+            assert str(later.port) in message and "token" not in message.lower()
             later.start()
             await opens(server, "x.ipynb")
             later.kill()
@@ -80,10 +80,10 @@ async def test_a_wrong_token_is_reported_and_not_printed(jupyter: JupyterServer,
     given = ("--jupyter-url", jupyter.url, "--jupyter-token", "a-wrong-token")
     async with started(tmp_path / "home", *given) as server:
         for tool in ["list_files", "list_kernels", "use_notebook"]:
-            told = await fails_in_a_line(
+            message = await fails_in_a_line(
                 server, tool, **({"notebook_path": "x.ipynb"} if tool == "use_notebook" else {})
             )
-            assert "token" in told.lower() and "a-wrong-token" not in told
+            assert "token" in message.lower() and "a-wrong-token" not in message
 
 
 async def test_a_missing_token_is_reported(jupyter: JupyterServer, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ async def test_an_address_that_is_not_a_jupyter_server_is_reported(jupyter: Jupy
 
 @pytest.mark.parametrize("wrong", ["ftp://127.0.0.1/", "http://", "http://127.0.0.1:99999/", "not a url at all"])
 async def test_an_invalid_address_is_reported(wrong: str, tmp_path: Path) -> None:
-    """At once where a person sees it, or with the first call; never by silence."""
+    """Reported at startup or with the first call."""
     launched = jupyter_launch(tmp_path / "home", "--jupyter-url", wrong, "--jupyter-token", TOKEN)
     ended = subprocess.run(
         [program(), *launched.arguments],

@@ -1,4 +1,4 @@
-"""Many writers in one notebook, all at once: they end in one document."""
+"""Many writers in one notebook at the same time end with the same document."""
 
 import asyncio
 import json

@@ -62,7 +62,7 @@ def first(person: Person) -> subprocess.CompletedProcess[str]:
 
 def test_the_demo_prints_every_step_in_plain_text(first: subprocess.CompletedProcess[str]) -> None:
     assert first.returncode == 0, first.stdout + first.stderr
-    told = [
+    message = [
         "An agent connects",
         " tools:",
         'agent calls use_notebook(notebook_path="cellbridge-demo.ipynb"',
@@ -84,9 +84,9 @@ def test_the_demo_prints_every_step_in_plain_text(first: subprocess.CompletedPro
         '"servers"',
     ]
     end = 0
-    for line in told:
+    for line in message:
         found = first.stdout.find(line, end)
-        assert found >= 0, f"{line!r} is not told after {first.stdout[:end][-200:]!r} in\n{first.stdout}"
+        assert found >= 0, f"{line!r} is not printed after {first.stdout[:end][-200:]!r} in\n{first.stdout}"
         end = found
     assert program() in first.stdout
     assert "\x1b" not in first.stdout + first.stderr

@@ -1,4 +1,4 @@
-"""Kernels that die, hang and flood: nothing is lost, nothing waits for ever, memory stays bounded, nothing is left."""
+"""Kernels that die, hang and print much: nothing is lost, every wait ends, memory stays bounded, no process is left."""
 
 import asyncio
 import os
@@ -54,11 +54,11 @@ async def test_a_kernel_killed_mid_run_ends_the_run_at_once_with_what_it_printed
         running = asyncio.create_task(client.fails("execute_cell", cell_id=cell))
         await until(lambda: "before" in printed(client.cell(cell)), "the run has begun")
         os.kill(kernel, signal.SIGKILL)
-        told = await running
-        assert "[KERNEL DIED" in told and "before" in told
+        message = await running
+        assert "[KERNEL DIED" in message and "before" in message
         assert printed(client.cell(cell)) == "before\n"
-        again = await client.do("execute_code", code="print('anew')")
-        assert "anew" in again.text and "[COMPLETED in" in again.text
+        again = await client.do("execute_code", code="print('again')")
+        assert "again" in again.text and "[COMPLETED in" in again.text
 
 
 async def test_a_kernel_killed_while_idle_is_replaced_and_the_next_run_says_so(
@@ -67,10 +67,10 @@ async def test_a_kernel_killed_while_idle_is_replaced_and_the_next_run_says_so(
     async with notebook_client(server, path) as client:
         kernel = await _kernel(client)
         os.kill(kernel, signal.SIGKILL)
-        # A process that is on its way out has no memory, and so no mark, before its parent can know of its end.
+        # An exiting process loses its environment, and so its mark, before its parent is notified.
         await until(lambda: not Path(f"/proc/{kernel}").exists(), "the kernel is gone")
-        again = await client.do("execute_code", code="print('anew')")
-        assert "anew" in again.text and "had died" in again.text and "[COMPLETED in" in again.text
+        again = await client.do("execute_code", code="print('again')")
+        assert "again" in again.text and "had died" in again.text and "[COMPLETED in" in again.text
         assert "had died" not in (await client.do("execute_code", code="1")).text
 
 
@@ -81,10 +81,10 @@ async def test_a_kernel_that_exits_ends_the_run(server: NotebookServer, path: st
         running = asyncio.create_task(client.fails("execute_cell", cell_id=cell))
         await until(lambda: "last words" in printed(client.cell(cell)), "the run has begun")
         opened.touch()
-        told = await running
-        assert "[KERNEL DIED" in told and "last words" in told and "exit code 7" in told
+        message = await running
+        assert "[KERNEL DIED" in message and "last words" in message and "exit code 7" in message
         assert printed(client.cell(cell)) == "last words\n"
-        assert "anew" in (await client.do("execute_code", code="'anew'")).text
+        assert "again" in (await client.do("execute_code", code="'again'")).text
 
 
 @pytest.mark.parametrize("remedy", ["interrupt_kernel", "restart_notebook"])
@@ -117,8 +117,8 @@ async def test_a_kernel_that_fails_to_start_is_reported_with_its_stderr(server: 
     async with python_agent(server.url) as agent:
         client = NotebookClient(agent, server.root, path)
         await client.create(kernel_name="failing")
-        told = await client.fails("insert_execute_code_cell", cell_index=-1, cell_source="1")
-        assert "no licence for this kernel" in told and "[NOT RUN]" in told
+        message = await client.fails("insert_execute_code_cell", cell_index=-1, cell_source="1")
+        assert "no licence for this kernel" in message and "[NOT RUN]" in message
         # Another kernel helps.
         await client.open(kernel_name="python3")
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
@@ -277,7 +277,7 @@ async def test_output_so_far_is_in_the_file_after_sigterm(home: Home, tmp_path: 
             printing = printing.replace("while", f"pathlib.Path({said.name!r}).touch()\nwhile")
             running = asyncio.create_task(client.run(printing))
             await until(said.exists, "the run has begun")
-            # Before the outputs of a run that goes on would be written.
+            # Before the next periodic write of outputs.
             server.process.terminate()
             running.cancel()
             await asyncio.wait([running])

@@ -1,4 +1,4 @@
-"""Files: what others change is kept, what is not ours is not touched, and nothing outside the folder is reached."""
+"""Files: other programs' changes are kept, and nothing outside the folder is accessible."""
 
 import json
 import os
@@ -278,8 +278,8 @@ async def test_a_read_only_notebook_is_an_error_and_unchanged(guarded: str, serv
     with permitting(file, 0o444), permitting(folder, 0o755 if guarded == "the file" else 0o555):
         async with python_agent(server.url) as agent:
             client = NotebookClient(agent, server.root, f"{folder.name}/a.ipynb")
-            told = await client.fails("insert_cell", cell_index=0, cell_type="code", cell_source="x")
-            assert "a.ipynb" in told
+            message = await client.fails("insert_cell", cell_index=0, cell_type="code", cell_source="x")
+            assert "a.ipynb" in message
             assert "\ta" in (await client.do("read_notebook")).text
         assert file.read_bytes() == before
         assert [each.name for each in folder.iterdir()] == ["a.ipynb"], "no half-written file is left"
@@ -290,8 +290,8 @@ async def test_create_never_overwrites(server: NotebookServer, path: str) -> Non
     before = (server.root / path).read_bytes()
     async with python_agent(server.url) as agent:
         client = NotebookClient(agent, server.root, path)
-        told = await client.fails("use_notebook", notebook_path=path, mode="create")
-        assert "connect" in told
+        message = await client.fails("use_notebook", notebook_path=path, mode="create")
+        assert "connect" in message
         assert client.file.read_bytes() == before
 
 
@@ -300,25 +300,25 @@ async def test_a_file_that_is_not_a_notebook_is_refused(server: NotebookServer, 
     async with python_agent(server.url) as agent:
         client = NotebookClient(agent, server.root, path)
         for mode in ["connect", "create"]:
-            told = await client.fails("use_notebook", notebook_path="notes.txt", notebook_name="notes", mode=mode)
-            assert ".ipynb" in told
+            message = await client.fails("use_notebook", notebook_path="notes.txt", notebook_name="notes", mode=mode)
+            assert ".ipynb" in message
         assert (server.root / "notes.txt").read_text() == "notes"
         (server.root / path).write_text('{"cells": [\n  {"source": }\n]}')
-        told = await client.fails("use_notebook", notebook_path=path)
-        assert path in told and "line 2" in told
+        message = await client.fails("use_notebook", notebook_path=path)
+        assert path in message and "line 2" in message
         assert (server.root / path).read_text() == '{"cells": [\n  {"source": }\n]}'
 
 
 async def test_the_error_for_a_missing_notebook_names_the_next_call(server: NotebookServer, path: str) -> None:
     async with python_agent(server.url) as agent:
         client = NotebookClient(agent, server.root, path)
-        told = await client.fails("use_notebook", notebook_path=path)
-        assert path in told and "create" in told
+        message = await client.fails("use_notebook", notebook_path=path)
+        assert path in message and "create" in message
         for tool in ["read_notebook", "read_cell"]:
-            told = await client.fails(tool, notebook_name="nowhere", cell_index=0)
-            assert "use_notebook" in told
-        told = await client.fails("read_cell", notebook_name="", cell_index=0)
-        assert "use_notebook" in told
+            message = await client.fails(tool, notebook_name="nowhere", cell_index=0)
+            assert "use_notebook" in message
+        message = await client.fails("read_cell", notebook_name="", cell_index=0)
+        assert "use_notebook" in message
         assert not client.file.exists()
 
 

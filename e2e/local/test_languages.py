@@ -1,4 +1,4 @@
-"""Which kernel a notebook gets: of two languages in one server, by name, by the notebook, by the project."""
+"""The choice of a notebook's kernel: by language, by name, by the notebook's metadata, by the project."""
 
 import subprocess
 import sys
@@ -70,8 +70,8 @@ async def test_an_error_of_another_language_is_an_error(server: NotebookServer, 
 async def test_the_error_for_an_unknown_kernel_names_the_installed_ones(server: NotebookServer, path: str) -> None:
     async with python_agent(server.url) as agent:
         client = NotebookClient(agent, server.root, path)
-        told = await client.fails("use_notebook", notebook_path=path, mode="create", kernel_name="cobol")
-        assert "cobol" in told and "bash" in told and "python3" in told
+        message = await client.fails("use_notebook", notebook_path=path, mode="create", kernel_name="cobol")
+        assert "cobol" in message and "bash" in message and "python3" in message
 
 
 async def test_two_notebooks_can_share_a_kernel(server: NotebookServer, path: str) -> None:

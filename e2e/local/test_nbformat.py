@@ -22,7 +22,7 @@ INVALID = {
     "attachments-on-code": "nbformat allows attachments on Markdown and raw cells only",
     "ids-in-4.4": "ids came with 4.5; the file keeps both its version and its ids",
     "mime-lists": "a list in text/plain holds a number",
-    "missing-cell-type": "nobody can tell what kind of cell it is",
+    "missing-cell-type": "the kind of cell is unknown",
     "unknown-cell-key": "a cell has a member that nbformat does not know",
     "unknown-cell-type": "a cell has a type that nbformat does not know",
     "unknown-output-key": "an output has a member that nbformat does not know",

@@ -1,4 +1,4 @@
-"""What goes wrong with the server that people know, and must not go wrong here; each failure that a folder can have."""
+"""Bugs of jupyter-mcp-server that must not occur here, as far as they concern a folder."""
 
 import asyncio
 import os
@@ -54,7 +54,7 @@ async def test_the_first_output_of_a_fresh_kernel_arrives(server: NotebookServer
 
 async def test_a_dead_kernel_is_reported_before_the_timeout(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
-        # Longer than a test may take.
+        # Longer than the test's own timeout.
         assert "[KERNEL DIED" in await client.fails("execute_code", code="import os; os._exit(1)", timeout=3600)
 
 
@@ -102,8 +102,8 @@ async def test_every_failure_is_an_error_result(server: NotebookServer, path: st
             ("insert_cell", {}, "cell_type"),
         ]
         for tool, given, named in failures:
-            told = await client.fails(tool, **given)
-            assert named in told.lower(), told
+            message = await client.fails(tool, **given)
+            assert named in message.lower(), message
 
 
 async def test_a_timeout_leaves_the_kernel_usable_as_soon_as_it_is_interrupted(
@@ -183,8 +183,8 @@ async def test_without_any_python_notebooks_can_be_edited_and_a_run_says_what_is
         assert "a.ipynb" in opened
         inserted = await server.call("insert_cell", cell_index=-1, cell_type="code", cell_source="1")
         assert "inserted successfully" in inserted
-        told = await server.call("execute_cell", cell_index=0)
-        assert "Python" in told and "[NOT RUN]" in told
+        message = await server.call("execute_cell", cell_index=0)
+        assert "Python" in message and "[NOT RUN]" in message
 
 
 async def test_the_end_of_input_ends_the_server_while_a_kernel_runs(home: Home, tmp_path: Path) -> None:

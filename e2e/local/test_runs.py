@@ -1,4 +1,4 @@
-"""Runs outlive whoever asked for them, tell how they go, and can be stopped, answered and queued."""
+"""Runs outlive the calls that started them, report progress, and can be interrupted, answered and queued."""
 
 import asyncio
 from pathlib import Path
@@ -99,8 +99,8 @@ async def test_a_timeout_interrupts_if_requested(server: NotebookServer, path: s
         _, wait = gate(client)
         await client.do("execute_code", code="'the kernel is up'")
         given = {"cell_index": -1, "cell_source": wait, "timeout": 0.5, "interrupt_on_timeout": True}
-        told = await client.fails("insert_execute_code_cell", **given)
-        assert "[INTERRUPTED" in told and "KeyboardInterrupt" in told
+        message = await client.fails("insert_execute_code_cell", **given)
+        assert "[INTERRUPTED" in message and "KeyboardInterrupt" in message
 
 
 async def test_progress_contains_the_time_and_the_last_line(server: NotebookServer, path: str) -> None:
@@ -109,13 +109,13 @@ async def test_progress_contains_the_time_and_the_last_line(server: NotebookServ
         code = f"print('step 1\\nstep 2', flush=True)\n{wait}"
         running = asyncio.create_task(client.run(code, progress_interval=0.1))
         await until(
-            lambda: any("step 2" in str(message) for *_, message in client.agent.told), "progress tells the line"
+            lambda: any("step 2" in str(message) for *_, message in client.agent.progress), "progress has the line"
         )
         opened.touch()
         ran = await running
-        told = [message or "" for _, _, message in ran.progress]
-        assert told[-1].endswith("step 2"), told
-        assert all(" s" in message for message in told)
+        text = [message or "" for _, _, message in ran.progress]
+        assert text[-1].endswith("step 2"), text
+        assert all(" s" in message for message in text)
         moments = [moment for moment, _, _ in ran.progress]
         assert moments == sorted(moments) and len(set(moments)) == len(moments)
 
@@ -202,7 +202,7 @@ async def test_runs_are_queued_in_order(server: NotebookServer, path: str) -> No
     async with notebook_client(server, path) as client:
         opened, wait = gate(client)
         first = await client.begin(f"order = []\n{wait}\norder.append(1)")
-        # An error in one must not take the others with it.
+        # An error in one must not end the others.
         second = run_in(await client.run("order.append(2)\n1 / 0", timeout=0.1))
         third = await client.run("order.append(3)", timeout=0.1)
         assert "QUEUED" in third.text

@@ -26,7 +26,7 @@ from e2e.support.waiting import LONG, until
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 PARENT = f"00-{TRACE}-{SPAN}-01"
-# In what runs, and in what that prints.
+# In the code, and in its output.
 SECRET = "correct horse battery staple"
 SOURCE = f"{SECRET!r}.upper()"
 HEADER = "Bearer top-secret"
@@ -188,7 +188,7 @@ async def test_the_death_of_an_idle_kernel_is_recorded(home: Home, tmp_path: Pat
     async with stdio_client(launch(tmp_path, home, "--otel-file", str(file))) as agent:
         await begin(agent)
         await run(agent, "import os, threading; threading.Timer(1, lambda: os._exit(3)).start()")
-        await until(lambda: "kernel.died" in [span.name for span in read(file)], "its death is told")
+        await until(lambda: "kernel.died" in [span.name for span in read(file)], "its death is recorded")
     assert the(read(file), "kernel.died").failed
 
 
@@ -269,8 +269,8 @@ def test_an_http_request_can_name_its_parent_span(home: Home, tmp_path: Path) ->
             asked = message("tools/call", {"name": "list_kernels", "arguments": {}})
             http.post(server.url, json=asked, headers={**session, "traceparent": PARENT})
             # What an agent says of a call counts more than what its HTTP client says of the request.
-            told = {"traceparent": f"00-{TRACE[::-1]}-{SPAN[::-1]}-01"}
-            asked = message("tools/call", {"name": "list_files", "arguments": {}, "_meta": told})
+            text = {"traceparent": f"00-{TRACE[::-1]}-{SPAN[::-1]}-01"}
+            asked = message("tools/call", {"name": "list_files", "arguments": {}, "_meta": text})
             http.post(server.url, json=asked, headers={**session, "traceparent": PARENT})
     span = the(read(file), "tools/call list_kernels")
     assert (span.trace, span.parent) == (TRACE, SPAN)
@@ -322,7 +322,7 @@ def test_spans_inside_a_jupyter_server_are_the_same(tmp_path: Path) -> None:
     option = f"--CellbridgeApp.otel_file={file}"
     with jupyter_server("plain", tmp_path / "server", option, environment=variables) as server:
         assert SECRET.upper() in call(server, "execute_code", code=SOURCE)[1]
-        # What goes on when the server ends is told as well.
+        # Runs in progress when the server ends are recorded as well.
         assert "It goes on" in call(server, "execute_code", code="import time; time.sleep(1000)", timeout=1)[1]
     assert SECRET.lower() not in file.read_text().lower()
     spans = read(file)

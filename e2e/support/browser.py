@@ -15,7 +15,7 @@ from e2e.support.waiting import LONG
 expect.set_options(timeout=LONG * 1000)
 
 COLAB_ORIGIN = "https://colab.research.google.com"
-# Opens `ws://localhost`, so this is what the person is asked for; Playwright knows it by the older name.
+# The permission for `ws://localhost`; Playwright uses its older name.
 LOOPBACK_PERMISSION = "local-network-access"
 
 
@@ -50,7 +50,7 @@ class Chromium:
 
     @asynccontextmanager
     async def person(self, *, granted: bool = True, **tab_options: Any) -> AsyncIterator["Person"]:
-        """Somebody with a profile of their own, who has let Colab reach this machine, or has not been asked yet."""
+        """A person with a new profile, who has granted Colab access to this machine or was not asked yet."""
         context = await self.browser.new_context()
         if granted:
             await context.grant_permissions([LOOPBACK_PERMISSION], origin=COLAB_ORIGIN)

@@ -44,12 +44,12 @@ class ColabClient:
 
 
 def payload(answer: Answer) -> dict[str, Any]:
-    """A result as the page meant it, wherever it put it; both places must say the same."""
-    told = [answer.structured] if answer.structured is not None else []
-    told += [json.loads(block["text"]) for block in answer.content]
-    assert told, "an empty result"
-    assert all(each == told[0] for each in told)
-    return told[0]
+    """A result of the page, from its structured or its text content, which must agree."""
+    message = [answer.structured] if answer.structured is not None else []
+    message += [json.loads(block["text"]) for block in answer.content]
+    assert message, "an empty result"
+    assert all(each == message[0] for each in message)
+    return message[0]
 
 
 def printed(outputs: list[dict[str, Any]]) -> str:

@@ -67,7 +67,7 @@ async def collaborator(server: JupyterServer, path: str, name: str = "Ada") -> A
 
 @asynccontextmanager
 async def watched_presence(server: JupyterServer, path: str) -> AsyncIterator[dict[int, dict[str, Any]]]:
-    """Joins the room of a notebook and listens; what is told of everybody else, which Datalayer's client ignores."""
+    """Joins the room of a notebook; the presence of everybody else, which Datalayer's client ignores."""
     document = pycrdt.Doc()
     awareness = pycrdt.Awareness(document)
     states = awareness.states

@@ -1,4 +1,4 @@
-"""The tools that the official suite wants to find on a server, as a Colab page would offer them."""
+"""The tools that the official conformance suite expects of a server, offered by a stand-in Colab page."""
 
 import asyncio
 import base64
@@ -10,7 +10,7 @@ from typing import Any
 from e2e.support.tab_socket import Call, Json, Tool
 
 BEAT = 0.05
-"""Seconds between the steps of a tool that reports on itself, as the suite asks for."""
+"""Seconds between the progress notifications of a tool, as the suite demands."""
 
 
 def _png() -> str:

@@ -1,4 +1,4 @@
-"""A screen without a monitor, and hands for what a browser shows outside of its pages."""
+"""An X display without a monitor, and key presses for what a browser shows outside of its pages."""
 
 import asyncio
 import os

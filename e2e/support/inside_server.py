@@ -58,7 +58,7 @@ def only_beside(why: str) -> pytest.MarkDecorator:
 def ask(
     server: JupyterServer, method: str, path: str = "mcp", token: str | None = None, **given: Any
 ) -> httpx.Response:
-    """A request to the server without a client of the protocol; by default nobody's."""
+    """A request without an MCP client; by default without a token."""
     headers = {"Accept": "application/json, text/event-stream", **given.pop("headers", {})}
     if token:
         headers["Authorization"] = f"Bearer {token}"
@@ -66,12 +66,14 @@ def ask(
 
 
 def call(server: JupyterServer, tool: str, token: str | None = None, **arguments: object) -> tuple[bool, str]:
-    """Calls a tool without the protocol: whether that succeeded, and what it told."""
+    """Calls a tool over plain HTTP; whether it succeeded, and its text."""
     body = {"tool_name": tool, "arguments": arguments}
     answer = ask(server, "POST", "mcp/tools/call", token or server.token, json=body)
     assert answer.status_code == 200, answer.text
-    told = answer.json()
-    return told["success"], "\n".join(block["text"] for block in told["result"]["content"] if block["type"] == "text")
+    message = answer.json()
+    return message["success"], "\n".join(
+        block["text"] for block in message["result"]["content"] if block["type"] == "text"
+    )
 
 
 # What our crates log starts with the module, what our Python code logs names the logger, and a traceback the file.
@@ -88,5 +90,5 @@ def own_lines(log: str) -> list[str]:
 
 
 def sockets(server: JupyterServer) -> list[Path]:
-    """The folders of the private sockets. With a home too deep for the name of a socket they would be elsewhere."""
+    """The folders of the private sockets."""
     return [*(server.home.folder / "tmp").glob("cellbridge-*")]

@@ -67,14 +67,14 @@ async def jupyter_notebook(
 
 
 def is_on_disk(answer: Answer) -> bool:
-    """Whether the change that an answer is about is on disk; every such answer says so, one way or the other."""
+    """Whether the change that an answer is about is on disk; every such answer says so."""
     saved, waits = "saved to disk" in answer.text, "NOT yet on disk" in answer.text
     assert saved != waits, f"does not say whether it is on disk: {answer.text}"
     return saved
 
 
 async def until_on_disk(client: NotebookClient, condition: Callable[[Json], object], what: str) -> None:
-    """Waits until something holds of the file, in which there is nothing for a moment while the server writes it."""
+    """Waits for a condition on the file, which is empty for a moment while the server writes it."""
 
     def holds() -> object:
         try:

@@ -186,7 +186,7 @@ class JupyterServer:
         return self.get("api/kernels")
 
     def contents(self, path: str) -> Json:
-        """A notebook as the contents API tells it, which for a moment is nothing while the server writes the file."""
+        """A notebook as the contents API returns it; while the server writes the file, it is empty for a moment."""
         end = time.monotonic() + LONG
         while True:
             answer = self.ask("GET", f"api/contents/{quote(path)}")

@@ -1,4 +1,4 @@
-"""Somebody else's connection to a kernel of a Jupyter server, as JupyterLab makes one."""
+"""Another client's connection to a kernel of a Jupyter server, as JupyterLab makes one."""
 
 import json
 import uuid
@@ -16,7 +16,7 @@ PROTOCOL = Subprotocol("v1.kernel.websocket.jupyter.org")
 
 @asynccontextmanager
 async def listener(server: JupyterServer, kernel: str, channel: str = "shell") -> AsyncIterator[None]:
-    """A connection to a kernel that has heard it answer; one that works answers on the control channel alone."""
+    """A connection to a kernel that has received a reply; a busy kernel replies on the control channel only."""
     session = uuid.uuid4().hex
     url = f"{server.url.replace('http', 'ws', 1).rstrip('/')}/api/kernels/{kernel}/channels?session_id={session}"
     headers = {"Authorization": f"token {server.token}"}

@@ -1,4 +1,4 @@
-"""Servers that are none: one that never answers, and one that writes down what it is told."""
+"""Servers that are not Jupyter: one never replies, one records what it receives."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,7 +24,7 @@ class Listener:
 
 @asynccontextmanager
 async def listening(answer: bytes | None = None) -> AsyncIterator[Listener]:
-    """Takes connections; gives each request `answer`, or says nothing for ever."""
+    """Accepts connections; replies `answer` to each request, or never replies."""
     listener = Listener()
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

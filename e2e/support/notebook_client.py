@@ -57,7 +57,7 @@ class NotebookClient:
         read_valid(self.file)
 
     async def fails(self, tool: str, **given: Any) -> str:
-        """A call that fails the way a model sees; what it is told."""
+        """A call that fails with an error result; its text."""
         answer = await self.call(tool, **given)
         assert answer.is_error, f"{tool}({given}) succeeded: {answer.text}"
         return answer.text

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from e2e.support.home import Home, new_mark
-from e2e.support.processes import command_lines, kernels, marked, obey_permissions
+from e2e.support.processes import command_lines, is_marked, kernels, marked, obey_permissions
 from e2e.support.program import Launch, program
 from e2e.support.waiting import LONG
 
@@ -30,9 +30,9 @@ class NotebookServer:
     ) -> None:
         self.root = root
         self.mark = new_mark()
-        self.said: list[str] = []
+        self.log_lines: list[str] = []
         self._endpoint = ""
-        self._told = threading.Event()
+        self._ready = threading.Event()
         self.process = subprocess.Popen(
             [program(), *command, *options],
             cwd=root,
@@ -47,7 +47,7 @@ class NotebookServer:
 
     @property
     def url(self) -> str:
-        assert self._told.wait(LONG) and self._endpoint, f"the program told no endpoint: {self.said}"
+        assert self._ready.wait(LONG) and self._endpoint, f"no endpoint: {self.log_lines}"
         return self._endpoint
 
     @property
@@ -57,12 +57,12 @@ class NotebookServer:
     def _listen(self) -> None:
         assert self.process.stderr
         for line in self.process.stderr:
-            self.said.append(line.rstrip())
+            self.log_lines.append(line.rstrip())
             found = re.search(r"MCP endpoint (http://\S+)", line)
             if found:
                 self._endpoint = found[1]
-                self._told.set()
-        self._told.set()
+                self._ready.set()
+        self._ready.set()
 
     def ended(self) -> int:
         """Waits for the end; the exit code."""
@@ -80,7 +80,7 @@ def notebook_server(root: Path, home: Home, *options: str) -> Iterator[NotebookS
 
 @contextmanager
 def running(server: NotebookServer) -> Iterator[NotebookServer]:
-    """Sees that the program ends when asked to and leaves no process behind."""
+    """Checks that the program ends on SIGTERM and leaves no process behind."""
     try:
         yield server
     finally:
@@ -90,16 +90,18 @@ def running(server: NotebookServer) -> Iterator[NotebookServer]:
             server.ended()
         except subprocess.TimeoutExpired:
             server.process.kill()
-            raise AssertionError(f"the program did not end within {LONG} s of SIGTERM: {server.said}") from None
+            raise AssertionError(f"the program did not end within {LONG} s of SIGTERM: {server.log_lines}") from None
         nothing_is_left(server.mark)
 
 
 def nothing_is_left(mark: str) -> None:
-    """Waits until all that the program started is gone."""
+    """Waits until every process that the program started has ended."""
     end = time.monotonic() + LONG
+    # Reading all of /proc is slow beside other tests, so only the processes that were found are looked at meanwhile.
     while left := marked(mark):
-        assert time.monotonic() < end, f"left behind: {command_lines(left)}"
-        time.sleep(0.02)
+        while any(is_marked(process, mark) for process in left):
+            assert time.monotonic() < end, f"left behind: {command_lines(left)}"
+            time.sleep(0.02)
 
 
 def launch(root: Path, home: Home, *options: str, mark: str | None = None) -> Launch:

@@ -1,4 +1,4 @@
-"""Serves the stand-in page over https, under a certificate made for the occasion."""
+"""Serves the stand-in page over https, with a certificate of its own."""
 
 import datetime
 import ssl

@@ -1,4 +1,4 @@
-"""What /proc tells of the program, of its kernels, and of all that they started."""
+"""Processes of the program, its kernels and their children, found through /proc."""
 
 import ctypes
 import os
@@ -17,16 +17,17 @@ _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 1, 2
 
 def marked(mark: str) -> list[int]:
     """The living processes that inherited `mark`, however they were started and whoever their parent is now."""
-    wanted = f"{MARK}={mark}".encode()
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(int(folder.name))
-        except OSError:
-            # It ended meanwhile, or belongs to somebody else.
-            continue
-    return found
+    processes = (int(folder.name) for folder in Path("/proc").glob("[0-9]*"))
+    return [process for process in processes if is_marked(process, mark)]
+
+
+def is_marked(process: int, mark: str) -> bool:
+    """Whether a living process inherited `mark`."""
+    try:
+        return f"{MARK}={mark}".encode() in Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+    except OSError:
+        # It ended meanwhile, or belongs to somebody else.
+        return False
 
 
 def kernels(mark: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""The program under test: how the tests start it, and what it tells a person."""
+"""The program under test: how the tests start it, and the addresses that it prints."""
 
 import asyncio
 import os
@@ -57,7 +57,7 @@ class TabAddress:
     port: int
 
     @classmethod
-    def told_in(cls, text: str) -> "TabAddress":
+    def parse(cls, text: str) -> "TabAddress":
         found = _ADDRESS.search(text)
         assert found, f"no address for the tab in {text!r}"
         assert f"{found['token']}&{found['port']}" in text.replace(found[0], ""), "no line for Colab's own dialog"
@@ -69,7 +69,7 @@ class HttpProgram:
     """The program serving agents over HTTP."""
 
     url: str
-    said: list[str]
+    log_lines: list[str]
 
 
 @asynccontextmanager
@@ -81,11 +81,11 @@ async def serving_http(*options: str) -> AsyncIterator[HttpProgram]:
         stdin=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
     )
-    said: list[str] = []
+    log_lines: list[str] = []
     url = asyncio.get_running_loop().create_future()
-    listening = asyncio.create_task(_listen(process, said, url))
+    listening = asyncio.create_task(_listen(process, log_lines, url))
     try:
-        yield HttpProgram(await asyncio.wait_for(url, LONG), said)
+        yield HttpProgram(await asyncio.wait_for(url, LONG), log_lines)
     finally:
         if process.returncode is None:
             process.terminate()
@@ -97,12 +97,12 @@ async def serving_http(*options: str) -> AsyncIterator[HttpProgram]:
         await listening
 
 
-async def _listen(process: asyncio.subprocess.Process, said: list[str], url: asyncio.Future[str]) -> None:
+async def _listen(process: asyncio.subprocess.Process, log_lines: list[str], url: asyncio.Future[str]) -> None:
     assert process.stderr
     async for line in process.stderr:
-        said.append(line.decode().rstrip())
-        found = re.search(r"MCP endpoint (http://\S+)", said[-1])
+        log_lines.append(line.decode().rstrip())
+        found = re.search(r"MCP endpoint (http://\S+)", log_lines[-1])
         if found and not url.done():
             url.set_result(found[1])
     if not url.done():
-        url.set_exception(AssertionError(f"the program ended without an endpoint: {said}"))
+        url.set_exception(AssertionError(f"the program ended without an endpoint: {log_lines}"))

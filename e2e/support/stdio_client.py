@@ -22,7 +22,7 @@ class StdioClient:
     async def initialize(self) -> dict[str, Any]:
         given = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bare", "version": "1"}}
         result = await self.ask("initialize", given)
-        self.tell("notifications/initialized", {})
+        self.notify("notifications/initialized", {})
         return result
 
     async def call(self, tool: str, **given: Any) -> str:
@@ -42,7 +42,7 @@ class StdioClient:
                 if said.get("id") == number:
                     return said["result"]
 
-    def tell(self, method: str, params: dict[str, Any]) -> None:
+    def notify(self, method: str, params: dict[str, Any]) -> None:
         self._say({"method": method, "params": params})
 
     def end_input(self) -> None:

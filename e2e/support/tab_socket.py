@@ -47,20 +47,20 @@ class TabSocket:
         self._socket = socket
         self._tools = {tool.definition["name"]: tool for tool in tools}
         self._running: set[asyncio.Task[None]] = set()
-        self._heard = asyncio.Condition()
+        self._received = asyncio.Condition()
         self.received: list[str] = []
 
-    async def hears(self, method: str, *, within: float = 5) -> None:
+    async def receives(self, method: str, *, within: float = 5) -> None:
         """Waits until the program has sent a message of this method."""
-        async with self._heard, asyncio.timeout(within):
-            await self._heard.wait_for(lambda: method in self.received)
+        async with self._received, asyncio.timeout(within):
+            await self._received.wait_for(lambda: method in self.received)
 
     async def serve(self) -> None:
         async for text in self._socket:
             message = json.loads(text)
-            async with self._heard:
+            async with self._received:
                 self.received.append(message.get("method", "response"))
-                self._heard.notify_all()
+                self._received.notify_all()
             if "id" in message and "method" in message:
                 task = asyncio.create_task(self._answer(message))
                 self._running.add(task)
@@ -88,7 +88,7 @@ class TabSocket:
         await self._send({"id": request["id"], "result": result})
 
     def forget(self) -> None:
-        """Drops the calls that nobody can be answered any more."""
+        """Cancels the calls whose client is gone."""
         for task in self._running:
             task.cancel()
 

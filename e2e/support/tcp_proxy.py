@@ -1,4 +1,4 @@
-"""A bad network: a proxy for TCP that delays, splits, cuts and swallows what passes through it."""
+"""A bad network: a TCP proxy that delays, splits, cuts and drops traffic."""
 
 import asyncio
 import socket
@@ -41,11 +41,11 @@ class TcpProxy:
         self.cut()
 
     def freeze(self) -> None:
-        """Nothing passes any more in either direction, and nobody is told: half-open connections."""
+        """Passes nothing in either direction and closes nothing: half-open connections."""
         self._flows.clear()
 
-    def mend(self) -> None:
-        """New connections work again; those that were frozen are lost."""
+    def restore(self) -> None:
+        """Accepts new connections again; frozen ones are reset."""
         self._refuses = False
         if not self._flows.is_set():
             self.cut()
@@ -82,7 +82,7 @@ class TcpProxy:
             if sink.can_write_eof():
                 sink.write_eof()
         except OSError:
-            # One end is gone; so shall be the other.
+            # One end is closed, so the other is closed too.
             _reset(sink)
 
     async def close(self) -> None:
@@ -96,14 +96,14 @@ class TcpProxy:
 def _reset(writer: asyncio.StreamWriter) -> None:
     end = writer.get_extra_info("socket")
     if end is not None and not writer.transport.is_closing():
-        # Lingering for no time makes the closing a reset.
+        # A linger time of zero makes closing a reset.
         end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()
 
 
 @asynccontextmanager
 async def tcp_proxy(target: int) -> AsyncIterator[TcpProxy]:
-    """A proxy for a port of this machine; it works well until told otherwise."""
+    """A proxy for a port of this machine; it passes everything on until a test changes that."""
     proxy = TcpProxy(target)
     listener = await asyncio.start_server(proxy._accepted, "127.0.0.1", 0)
     proxy.port = listener.sockets[0].getsockname()[1]

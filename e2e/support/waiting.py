@@ -1,4 +1,4 @@
-"""Waiting for something that only looking can tell."""
+"""Waiting for conditions that nothing notifies us of."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What every driver of a client gives the tests, whichever SDK is below."""
+"""The interface of all client drivers, whichever SDK is below."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -37,8 +37,8 @@ class Agent(ABC):
 
     def __init__(self) -> None:
         self.changes = 0
-        # The progress of the call that was made last, while it goes on.
-        self.told: list[Progress] = []
+        # Progress of the latest call, while it runs.
+        self.progress: list[Progress] = []
         self._changed = asyncio.Condition()
 
     @abstractmethod
@@ -63,17 +63,17 @@ class Agent(ABC):
         return {tool["name"] for tool in await self.tools()}
 
     async def tab_address(self) -> TabAddress:
-        """Asks the program, started with --no-browser, where the tab shall go."""
+        """Asks the program, started with --no-browser, for the tab's address."""
         answer = await self.call(OPEN, {"timeout_seconds": 0})
         assert answer.structured == {"result": False}, answer
-        return TabAddress.told_in(answer.text)
+        return TabAddress.parse(answer.text)
 
     async def note_change(self) -> None:
         async with self._changed:
             self.changes += 1
             self._changed.notify_all()
 
-    async def told_of_a_change(self, since: int, *, within: float = 5) -> None:
-        """Waits until the client was told that the tools changed, after the `since` times before."""
+    async def tools_changed(self, since: int, *, within: float = 5) -> None:
+        """Waits for another notification that the tools changed, after `since` earlier ones."""
         async with self._changed, asyncio.timeout(within):
             await self._changed.wait_for(lambda: self.changes > since)

@@ -68,7 +68,7 @@ class NodeAgent(Agent):
         return "\n".join(each["content"]["text"] for each in messages)
 
     def vanish(self) -> None:
-        """Ends the client without a word to the server."""
+        """Kills the client, which sends nothing to the server."""
         # The pinned `node` is a child of a script.
         os.killpg(self._process.pid, signal.SIGKILL)
 

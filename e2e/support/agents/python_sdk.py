@@ -32,7 +32,7 @@ class PythonAgent(Agent):
 
     async def call(self, name: str, arguments: dict[str, Any] | None = None) -> Answer:
         noted: list[Progress] = []
-        self.told = noted
+        self.progress = noted
 
         async def note(progress: float, total: float | None, message: str | None) -> None:
             noted.append((progress, total, message))
@@ -57,7 +57,7 @@ class PythonAgent(Agent):
         return _plain(contents)
 
     async def subscribe(self, uri: str) -> None:
-        """From now on `updated` is told when the resource changes; for the older era."""
+        """Adds the resource to `updated` whenever it changes; for protocol revisions before 2026."""
         await self._client.session.subscribe_resource(uri)
 
     async def prompt(self, name: str, arguments: dict[str, str]) -> str:

@@ -1,6 +1,6 @@
-"""A Jupyter server whose notebooks are in no file, but in what stands for a database, which can be told to fail.
+"""A Jupyter server whose notebooks are in no file, but in a stand-in for a database, which can be made to fail.
 
-Like many that people have, it keeps no checkpoints, and tells hashes only where jupyter-collaboration wants them. A
+Like many that people have, it keeps no checkpoints, and reports hashes only if jupyter-collaboration wants them. A
 file `fault` in the server's folder says what fails and how, as in `save full`, for as long as it is there."""
 
 import asyncio

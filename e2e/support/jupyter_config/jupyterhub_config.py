@@ -19,7 +19,7 @@ c.JupyterHub.cleanup_servers = True
 
 c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = os.environ["E2E_HUB_HOMES"] + "/{username}"
-# A server that still starts a kernel does not end at the first word.
+# A server that still starts a kernel ignores the first signal.
 c.LocalProcessSpawner.interrupt_timeout = 1
 c.LocalProcessSpawner.term_timeout = 1
 c.LocalProcessSpawner.kill_timeout = 2
