@@ -366,6 +366,10 @@ impl Kernel for ServerKernel {
         .boxed()
     }
 
+    fn outlives_us(&self) -> bool {
+        !self.is_scratch()
+    }
+
     fn client(&self) -> Future<'_, Client> {
         async {
             if let Some(client) = self.client_at_hand() {

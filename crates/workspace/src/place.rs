@@ -316,6 +316,11 @@ pub trait Kernel: Send + Sync + 'static {
         Box::pin(ready(false))
     }
 
+    /// Whether it keeps running when this program ends, as the kernel of a notebook on a server does. Never waits.
+    fn outlives_us(&self) -> bool {
+        false
+    }
+
     /// A connection; starts the kernel if it does not run, and waits until it answers.
     fn client(&self) -> Future<'_, kernel::Client>;
 

@@ -25,6 +25,8 @@ use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, execute, idle, trac
 
 /// How long a run may still take to leave at the end, in all.
 const CLOSING: Duration = Duration::from_secs(5);
+/// How much of that is for the last outputs of runs that the kernel continues without us.
+const LAST_OUTPUTS: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// What the operator of the server has set.
@@ -308,12 +310,29 @@ impl Workspace {
     /// Stops what was started, and lets the runs write down how they ended. Bounded.
     pub async fn shutdown(&self) {
         let ended = async {
-            join_all(self.places.all().iter().map(|place| place.shutdown())).await;
             self.tasks.close();
+            if self.end_runs_that_continue() {
+                // Their last outputs are written while the documents are still open.
+                let _ = tokio::time::timeout(LAST_OUTPUTS, self.tasks.wait()).await;
+            }
+            join_all(self.places.all().iter().map(|place| place.shutdown())).await;
             self.tasks.wait().await;
         };
         let _ = tokio::time::timeout(CLOSING, ended).await;
         self.end_spans();
+    }
+
+    /// Ends the runs on kernels that keep running without us; nothing else would end them. Returns whether there were any.
+    fn end_runs_that_continue(&self) -> bool {
+        let continues = |run: &Arc<Run>| {
+            !run.state().is_over() && run.kernel().is_some_and(|kernel| kernel.outlives_us())
+        };
+        let runs: Vec<_> = self.journal.runs().into_iter().filter(continues).collect();
+        for run in &runs {
+            run.note("Cellbridge shut down during this run. The kernel continues it.");
+            run.end(RunState::Interrupted);
+        }
+        !runs.is_empty()
     }
 
     /// Lets those who trace know how far the runs have come that are not over.
