@@ -22,7 +22,7 @@ const DEFAULT_HTTP_PORT: u16 = 4040;
 /// How long the last frames may take to leave at the end.
 const CLOSING: Duration = Duration::from_secs(3);
 /// How long `open_colab_browser_connection` waits for the person.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(60);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Serves every place until the end: the notebooks of a folder, and a Colab tab.
 pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
@@ -54,8 +54,8 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let listener = Listener::bind(tab_port).context("the port for the Colab tab could not be opened")?;
     let settings = Settings {
         browser: browser(options.no_browser),
-        connect_patience: CONNECT_PATIENCE,
-        call_silence: None,
+        connect_timeout: CONNECT_TIMEOUT,
+        call_timeout: None,
     };
     let (tab, tabs) = colab::Colab::new(listener, token, settings, shutdown.clone())?;
     let tabs = tokio::spawn(tabs);
@@ -88,8 +88,8 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
     let shutdown = CancellationToken::new();
     let settings = Settings {
         browser: browser(options.no_browser),
-        connect_patience: options.connect_timeout,
-        call_silence: Some(options.call_timeout).filter(|timeout| !timeout.is_zero()),
+        connect_timeout: options.connect_timeout,
+        call_timeout: Some(options.call_timeout).filter(|timeout| !timeout.is_zero()),
     };
     let (place, tabs) = colab::Colab::new(listener, token, settings, shutdown.clone())?;
     let tabs = tokio::spawn(tabs);

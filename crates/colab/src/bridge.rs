@@ -1,9 +1,10 @@
-//! Receives tabs: shakes hands with every socket and keeps the one page that is connected.
+//! Accepts connections from tabs, performs their handshakes and keeps the one connected page.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
@@ -12,31 +13,41 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use workspace::Token;
 
-use crate::driver::{Driver, End};
+use crate::browser_activity::{BrowserActivity, BrowserEvent, Diagnosis, Mark};
+use crate::driver::{ConnectionEnd, Driver};
 use crate::handshake::{Handshake, Step};
 use crate::listener::Listener;
 use crate::page::Page;
-use crate::sightings::{Diagnosis, Mark, Sighting, Sightings};
 use crate::socket::{self, Socket};
 
-/// A browser holds a socket open and silent while it asks its person for permission. People take their time.
-const PATIENCE: Duration = Duration::from_secs(30 * 60);
-/// Once a request has begun, the rest follows at once.
-const HEAD_PATIENCE: Duration = Duration::from_secs(10);
-/// The most sockets that may wait. A further one takes the place of the one that has waited longest, if that
-/// is [`LONG`]; else of the youngest, so that a flood of sockets does not wash away a person's prompt.
-const MOST_WAITING: usize = 64;
-const LONG: Duration = Duration::from_secs(5 * 60);
+/// A browser keeps the connection open and silent while it shows its permission prompt, and the person may be away.
+const PERMISSION_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// Once a request has begun, the rest arrives at once.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many connections may be in their handshake. A further one replaces the oldest if that is older than
+/// [`EVICTABLE_AGE`], else the youngest, so that a flood of connections cannot close one whose prompt is showing.
+///
+/// Example: 64 connections wait, the oldest for one minute. Connection 65 replaces the 64th, connection 66 replaces
+/// the 65th, and the first 63 stay. If the oldest has waited for six minutes, connection 65 replaces that one.
+const MAX_HANDSHAKES: usize = 64;
+const EVICTABLE_AGE: Duration = Duration::from_secs(5 * 60);
 
 #[derive(Default)]
 struct State {
-    sightings: Sightings,
+    activity: BrowserActivity,
     page: Option<Arc<Page>>,
-    waiting: BTreeMap<u64, (Instant, oneshot::Sender<()>)>,
-    next_waiting: u64,
+    /// The connections in their handshake, the oldest first.
+    handshakes: BTreeMap<u64, HandshakeSlot>,
+    next_handshake: u64,
 }
 
-/// What is known about tabs, shared by the listener and whoever calls a page.
+struct HandshakeSlot {
+    since: Instant,
+    /// Dropping it closes the connection.
+    _evict: oneshot::Sender<()>,
+}
+
+/// The state of all tabs, shared by the listener and the callers of a page.
 pub(crate) struct Bridge {
     pub(crate) token: Token,
     pub(crate) port: u16,
@@ -49,25 +60,25 @@ impl Bridge {
         Self { token, port, state: Mutex::default(), changes: watch::Sender::new(0) }
     }
 
-    /// The connected page, whether calls may flow yet or not.
+    /// The connected page, whether it accepts calls yet or not.
     pub(crate) fn page(&self) -> Option<Arc<Page>> {
-        self.state().page.clone()
+        self.state.lock().page.clone()
     }
 
-    /// A counter that moves when a page comes, goes or changes its tools.
+    /// A counter that changes when a page connects, disconnects or changes its tools.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
     pub(crate) fn mark(&self) -> Mark {
-        self.state().sightings.mark()
+        self.state.lock().activity.mark()
     }
 
     pub(crate) fn diagnose(&self, since: Mark) -> Diagnosis {
-        self.state().sightings.diagnose(since)
+        self.state.lock().activity.diagnose(since)
     }
 
-    /// Receives tabs until `shutdown`, then closes the page's socket and returns when every task has ended.
+    /// Accepts tabs until `shutdown`, then closes the page's socket and returns when every task has ended.
     pub(crate) async fn serve(self: Arc<Self>, listener: Listener, shutdown: CancellationToken) {
         let mut tasks = JoinSet::new();
         for socket in listener.sockets {
@@ -88,10 +99,10 @@ impl Bridge {
                 () = shutdown.cancelled() => break,
                 accepted = listener.accept() => match accepted {
                     Ok((stream, _)) => {
-                        sockets.spawn(self.clone().receive(stream, shutdown.clone()));
+                        sockets.spawn(self.clone().serve_connection(stream, shutdown.clone()));
                     }
                     Err(error) => {
-                        // Out of file descriptors, most likely; the next round must not spin.
+                        // Most likely out of file descriptors; do not retry in a busy loop.
                         tracing::warn!(%error, "cannot accept a connection");
                         tokio::time::sleep(Duration::from_millis(100)).await;
                     }
@@ -102,12 +113,12 @@ impl Bridge {
         while sockets.join_next().await.is_some() {}
     }
 
-    /// One socket from its first byte to its end.
-    async fn receive(self: Arc<Self>, mut stream: TcpStream, shutdown: CancellationToken) {
+    /// Serves one connection from its first byte to its end.
+    async fn serve_connection(self: Arc<Self>, mut stream: TcpStream, shutdown: CancellationToken) {
         let _ = stream.set_nodelay(true);
         let rest = tokio::select! {
             () = shutdown.cancelled() => return,
-            rest = self.shake_hands(&mut stream) => match rest {
+            rest = self.perform_handshake(&mut stream) => match rest {
                 Some(rest) => rest,
                 None => return,
             },
@@ -116,67 +127,67 @@ impl Bridge {
         let driver = match self.admit(socket) {
             Ok(driver) => driver,
             Err(socket) => {
-                tracing::info!("turned a second page away");
-                return socket::turn_away(*socket).await;
+                tracing::info!("rejected a second page");
+                return socket::reject_busy(*socket).await;
             }
         };
         tracing::info!("a page connected");
         let end = driver.run(&shutdown, || self.notify()).await;
         {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             state.page = None;
-            state.sightings.saw(Sighting::Left);
+            state.activity.record(BrowserEvent::Disconnected);
         }
         self.notify();
         match end {
-            End::Closed => tracing::info!("the page left"),
-            End::Unreadable(_, why) => tracing::warn!(why, "dropped the page"),
-            End::HalfOpen => tracing::info!("the page gave no sign of life and was dropped"),
-            End::Shutdown => tracing::info!("closed the page's socket"),
+            ConnectionEnd::Closed => tracing::info!("the page disconnected"),
+            ConnectionEnd::Unreadable { reason, .. } => tracing::warn!(reason, "disconnected the page"),
+            ConnectionEnd::Dead => tracing::info!("disconnected the page: it does not answer pings"),
+            ConnectionEnd::Shutdown => tracing::info!("disconnected the page: shutting down"),
         }
     }
 
-    /// Makes this socket the page, unless there is one already.
+    /// Makes this socket the connected page, unless there is one.
     fn admit(&self, socket: Socket) -> Result<Driver, Box<Socket>> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.page.is_some() {
-            state.sightings.saw(Sighting::Busy);
+            state.activity.record(BrowserEvent::RejectedBusy);
             return Err(Box::new(socket));
         }
         let (page, driver) = Driver::new(socket);
         state.page = Some(page);
-        state.sightings.saw(Sighting::Connected);
+        state.activity.record(BrowserEvent::Connected);
         Ok(driver)
     }
 
-    /// The bytes that followed an accepted handshake; `None` when the socket is done with.
-    async fn shake_hands(&self, stream: &mut TcpStream) -> Option<Vec<u8>> {
-        let mut waiting = self.wait_in_line();
+    /// Reads the request and answers it. The bytes that followed an accepted request; `None` if the connection ended.
+    async fn perform_handshake(&self, stream: &mut TcpStream) -> Option<Vec<u8>> {
+        let mut pending = self.register_handshake();
         let mut handshake = Handshake::new(self.token.clone());
         let mut buffer = [0; 4096];
         loop {
-            let patience = if handshake.is_silent() { PATIENCE } else { HEAD_PATIENCE };
+            let limit = if handshake.is_silent() { PERMISSION_TIMEOUT } else { REQUEST_TIMEOUT };
             let read = tokio::select! {
-                read = timeout(patience, stream.read(&mut buffer)) => read,
-                _ = &mut waiting.evicted => return None,
+                read = timeout(limit, stream.read(&mut buffer)) => read,
+                _ = &mut pending.evicted => return None,
             };
             let received = match read {
                 Ok(Ok(received)) if received > 0 => received,
                 ended => {
                     if handshake.is_silent() && ended.is_ok() {
-                        self.state().sightings.saw(Sighting::ClosedSilently);
+                        self.state.lock().activity.record(BrowserEvent::ClosedSilently);
                     }
                     return None;
                 }
             };
-            waiting.speak();
+            pending.end_silence();
             match handshake.feed(&buffer[..received]) {
                 Step::More => {}
                 Step::Drop => return None,
                 Step::Refuse(refusal) => {
                     tracing::warn!(check = %refusal, "refused a connection");
-                    self.state().sightings.saw(Sighting::Refused(refusal.to_string()));
-                    let _ = timeout(HEAD_PATIENCE, stream.write_all(refusal.response().as_bytes())).await;
+                    self.state.lock().activity.record(BrowserEvent::Refused(refusal.to_string()));
+                    let _ = timeout(REQUEST_TIMEOUT, stream.write_all(refusal.response().as_bytes())).await;
                     let _ = stream.shutdown().await;
                     return None;
                 }
@@ -187,54 +198,49 @@ impl Bridge {
         }
     }
 
-    /// Takes a place among the sockets that wait; see [`MOST_WAITING`] for who makes room if there is none.
-    fn wait_in_line(&self) -> Waiting<'_> {
+    /// Registers a connection in its handshake, and evicts another if there are [`MAX_HANDSHAKES`].
+    fn register_handshake(&self) -> PendingHandshake<'_> {
         let (evict, evicted) = oneshot::channel();
-        let mut state = self.state();
-        if state.waiting.len() >= MOST_WAITING {
-            let is_long = |(_, (since, _)): (&u64, &(Instant, _))| since.elapsed() >= LONG;
-            if state.waiting.first_key_value().is_some_and(is_long) {
-                state.waiting.pop_first();
+        let mut state = self.state.lock();
+        if state.handshakes.len() >= MAX_HANDSHAKES {
+            let oldest = state.handshakes.first_key_value();
+            if oldest.is_some_and(|(_, slot)| slot.since.elapsed() >= EVICTABLE_AGE) {
+                state.handshakes.pop_first();
             } else {
-                state.waiting.pop_last();
+                state.handshakes.pop_last();
             }
         }
-        let place = state.next_waiting;
-        state.next_waiting += 1;
-        state.waiting.insert(place, (Instant::now(), evict));
-        state.sightings.silent_opened();
-        Waiting { bridge: self, place, is_silent: true, evicted }
+        let id = state.next_handshake;
+        state.next_handshake += 1;
+        state.handshakes.insert(id, HandshakeSlot { since: Instant::now(), _evict: evict });
+        state.activity.silence_began();
+        PendingHandshake { bridge: self, id, is_silent: true, evicted }
     }
 
     fn notify(&self) {
         self.changes.send_modify(|count| *count += 1);
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing panics under the lock, so it is never poisoned.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// A place in the line of sockets that have not finished their handshake.
-struct Waiting<'a> {
+/// A connection in its handshake.
+struct PendingHandshake<'a> {
     bridge: &'a Bridge,
-    place: u64,
+    id: u64,
     is_silent: bool,
     evicted: oneshot::Receiver<()>,
 }
 
-impl Waiting<'_> {
-    fn speak(&mut self) {
+impl PendingHandshake<'_> {
+    fn end_silence(&mut self) {
         if std::mem::take(&mut self.is_silent) {
-            self.bridge.state().sightings.silent_over();
+            self.bridge.state.lock().activity.silence_ended();
         }
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for PendingHandshake<'_> {
     fn drop(&mut self) {
-        self.speak();
-        self.bridge.state().waiting.remove(&self.place);
+        self.end_silence();
+        self.bridge.state.lock().handshakes.remove(&self.id);
     }
 }

@@ -14,25 +14,34 @@ use tokio_util::sync::CancellationToken;
 
 use crate::heartbeat::{Beat, Heartbeat};
 use crate::page::Page;
-use crate::socket::{CLOSING, Socket};
+use crate::socket::{CLOSE_TIMEOUT, Socket};
 
-/// The frames taken from a page before others have their turn.
-const FRAMES_AT_ONCE: u32 = 32;
+/// How many frames of a page are handled before other tasks get a turn.
+const FRAMES_PER_TURN: u32 = 32;
 
-/// How a page ended.
+/// Why the connection to a page ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum ConnectionEnd {
     /// The page closed the socket, or the connection broke.
     Closed,
-    /// The page sent what cannot be read; the socket is closed with this code, for this reason.
-    Unreadable(CloseCode, &'static str),
-    /// No sign of life.
-    HalfOpen,
-    /// This program is shutting down and closed the socket.
+    /// The page sent something unreadable; the socket is closed with this code and reason.
+    Unreadable { code: CloseCode, reason: &'static str },
+    /// The page does not answer pings.
+    Dead,
+    /// This program is shutting down.
     Shutdown,
 }
 
-/// Moves frames between a page's socket and its session.
+/// What the reading half waits for.
+enum Event {
+    Shutdown,
+    /// A frame, an error, or the end of the socket.
+    Received(Option<Result<Frame, Failure>>),
+    /// It is time for the next ping, or an answer is overdue.
+    Timeout,
+}
+
+/// The connection to one page.
 pub(crate) struct Driver {
     page: Arc<Page>,
     socket: Socket,
@@ -40,15 +49,15 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// Starts the session on a new socket. The page works while the driver runs.
+    /// Starts the session on a new socket. The page works while [`Driver::run`] runs.
     pub(crate) fn new(socket: Socket) -> (Arc<Page>, Self) {
         let (page, outgoing) = Page::open();
         (page.clone(), Self { page, socket, outgoing })
     }
 
-    /// Runs until the socket closes or `shutdown` is cancelled. `changed` is called whenever agents should
-    /// list the tools again. Every call in flight has ended when this returns.
-    pub(crate) async fn run(self, shutdown: &CancellationToken, changed: impl Fn()) -> End {
+    /// Runs until the connection ends or `shutdown` is cancelled. Calls `tools_changed` whenever agents should list the
+    /// tools again. Every call in flight has ended when this returns.
+    pub(crate) async fn run(self, shutdown: &CancellationToken, tools_changed: impl Fn()) -> ConnectionEnd {
         let Self { page, socket, outgoing } = self;
         let received = socket.get_ref().received();
         let (sink, mut stream) = socket.split();
@@ -57,23 +66,20 @@ impl Driver {
         let writer = write(sink, outgoing, controls);
         let reader = async {
             let end = tokio::select! {
-                end = read(&page, &mut stream, &received, &control, shutdown, &changed) => end,
-                () = page.broken.cancelled() => End::Closed,
+                end = read(&page, &mut stream, &received, &control, shutdown, &tools_changed) => end,
+                () = page.broken.cancelled() => ConnectionEnd::Closed,
             };
-            let farewell = match end {
-                End::Shutdown => Some(CloseFrame { code: CloseCode::Normal, reason: "".into() }),
-                End::Unreadable(code, why) => Some(CloseFrame { code, reason: why.into() }),
-                End::Closed | End::HalfOpen => None,
+            let (close, reason) = match end {
+                ConnectionEnd::Shutdown => (Some(close_frame(CloseCode::Normal, "")), None),
+                ConnectionEnd::Unreadable { code, reason } => (Some(close_frame(code, reason)), Some(reason)),
+                ConnectionEnd::Closed | ConnectionEnd::Dead => (None, None),
             };
-            page.close(match end {
-                End::Unreadable(_, why) => Some(why),
-                _ => None,
-            });
-            if let Some(farewell) = farewell {
-                let _ = control.send(Frame::Close(Some(farewell))).await;
-                // A socket that is dropped with unread bytes resets, and the page would never see the farewell.
+            page.close(reason);
+            if let Some(close) = close {
+                let _ = control.send(close).await;
+                // A socket that is dropped with unread bytes is reset, and the page would not see the close frame.
                 let drained = async { while let Some(Ok(_)) = stream.next().await {} };
-                let _ = timeout(CLOSING, drained).await;
+                let _ = timeout(CLOSE_TIMEOUT, drained).await;
             }
             drop(control);
             end
@@ -90,11 +96,15 @@ impl Driver {
             }
         };
         if is_writing {
-            // The answer to the page's close frame, if there is one, still has to leave.
-            let _ = timeout(CLOSING, writer).await;
+            // The answer to the page's close frame, if there is one, is still to be sent.
+            let _ = timeout(CLOSE_TIMEOUT, writer).await;
         }
         end
     }
+}
+
+fn close_frame(code: CloseCode, reason: &'static str) -> Frame {
+    Frame::Close(Some(CloseFrame { code, reason: reason.into() }))
 }
 
 async fn read(
@@ -103,55 +113,62 @@ async fn read(
     received: &AtomicU64,
     control: &mpsc::Sender<Frame>,
     shutdown: &CancellationToken,
-    changed: &impl Fn(),
-) -> End {
+    tools_changed: &impl Fn(),
+) -> ConnectionEnd {
     let mut heartbeat = Heartbeat::new(Instant::now());
     let mut frames = 0_u32;
     loop {
-        // A page that floods us must not keep the thread from everybody else.
         frames = frames.wrapping_add(1);
-        if frames.is_multiple_of(FRAMES_AT_ONCE) {
+        if frames.is_multiple_of(FRAMES_PER_TURN) {
             tokio::task::yield_now().await;
         }
-        let now = Instant::now();
-        let beat = match heartbeat.poll(now, received.load(Ordering::Relaxed)) {
+        let next_ping = match heartbeat.poll(Instant::now(), received.load(Ordering::Relaxed)) {
             Beat::Wait(until) => until,
-            Beat::Dead => return End::HalfOpen,
+            Beat::Dead => return ConnectionEnd::Dead,
             Beat::Ping => {
-                // A full channel means that earlier pings could not be sent either; the next poll decides.
+                // If the channel is full, earlier pings could not be sent either; the next poll decides.
                 let _ = control.try_send(Frame::Ping(Vec::new().into()));
                 continue;
             }
         };
-        let overdue = page.deadline();
-        let wake = overdue.map_or(beat, |overdue| overdue.min(beat));
-        let has_changed = tokio::select! {
+        let wake = page.deadline().map_or(next_ping, |overdue| overdue.min(next_ping));
+        let event = tokio::select! {
             biased;
-            () = shutdown.cancelled() => return End::Shutdown,
-            frame = stream.next() => {
-                let payload = match &frame {
-                    Some(Ok(Frame::Text(text))) => text.as_bytes(),
-                    Some(Ok(Frame::Binary(bytes))) => bytes,
-                    Some(Ok(Frame::Ping(_) | Frame::Pong(_) | Frame::Frame(_))) => continue,
-                    Some(Ok(Frame::Close(_))) | None => return End::Closed,
-                    Some(Err(error)) => {
-                        tracing::info!(%error, "the page's socket failed");
-                        return match error {
-                            Failure::Capacity(_) => End::Unreadable(CloseCode::Size, "it sent a message over 256 MiB"),
-                            Failure::Utf8(_) => End::Unreadable(CloseCode::Invalid, "it sent text that is not UTF-8"),
-                            Failure::Protocol(_) => End::Unreadable(CloseCode::Protocol, "it broke the WebSocket protocol"),
-                            _ => End::Closed,
-                        };
-                    }
-                };
-                page.receive(payload)
-            }
-            () = sleep_until(wake) => {
-                page.handle_timeout()
-            }
+            () = shutdown.cancelled() => Event::Shutdown,
+            frame = stream.next() => Event::Received(frame),
+            () = sleep_until(wake) => Event::Timeout,
+        };
+        let has_changed = match &event {
+            Event::Shutdown => return ConnectionEnd::Shutdown,
+            Event::Timeout => page.handle_timeout(),
+            Event::Received(frame) => match payload(frame.as_ref()) {
+                Ok(Some(payload)) => page.receive(payload),
+                Ok(None) => false,
+                Err(end) => return end,
+            },
         };
         if has_changed {
-            changed();
+            tools_changed();
+        }
+    }
+}
+
+/// The payload of a data frame; `None` for a control frame, which the library answers.
+fn payload(frame: Option<&Result<Frame, Failure>>) -> Result<Option<&[u8]>, ConnectionEnd> {
+    let unreadable = |code, reason| Err(ConnectionEnd::Unreadable { code, reason });
+    match frame {
+        Some(Ok(Frame::Text(text))) => Ok(Some(text.as_bytes())),
+        Some(Ok(Frame::Binary(bytes))) => Ok(Some(bytes)),
+        Some(Ok(Frame::Ping(_) | Frame::Pong(_) | Frame::Frame(_))) => Ok(None),
+        Some(Ok(Frame::Close(_))) | None => Err(ConnectionEnd::Closed),
+        Some(Err(error)) => {
+            tracing::info!(%error, "the page's socket failed");
+            match error {
+                Failure::Capacity(_) => unreadable(CloseCode::Size, "it sent a message over 256 MiB"),
+                Failure::Utf8(_) => unreadable(CloseCode::Invalid, "it sent text that is not UTF-8"),
+                Failure::Protocol(_) => unreadable(CloseCode::Protocol, "it broke the WebSocket protocol"),
+                _ => Err(ConnectionEnd::Closed),
+            }
         }
     }
 }
@@ -173,17 +190,17 @@ async fn write(
             }
             Some(text) = outgoing.recv() => Frame::text(text),
         };
-        let is_farewell = frame.is_close();
+        let is_close = frame.is_close();
         if sink.feed(frame).await.is_err() {
             break;
         }
-        // One write to the socket for all that is waiting.
+        // Everything that is queued goes into one write to the socket.
         while let Ok(text) = outgoing.try_recv() {
-            if is_farewell || sink.feed(Frame::text(text)).await.is_err() {
+            if is_close || sink.feed(Frame::text(text)).await.is_err() {
                 break;
             }
         }
-        if sink.flush().await.is_err() || is_farewell {
+        if sink.flush().await.is_err() || is_close {
             break;
         }
     }

@@ -1,13 +1,13 @@
-//! What the fuzz targets call.
+//! The entry points of the fuzz targets.
 
 use tokio::time::Instant;
 use workspace::Token;
 
-use crate::envelope;
 use crate::handshake::{Handshake, Step};
-use crate::session::Session;
+use crate::json_rpc;
+use crate::page_session::PageSession;
 
-/// Feeds bytes to a handshake, in pieces whose lengths the first bytes tell.
+/// Feeds bytes to a handshake, in pieces whose lengths are given by the first four bytes.
 pub fn handshake(data: &[u8]) {
     let Some(token) = Token::chosen("AAAAAAAAAAAAAAAAAAAAAA") else { return };
     let mut handshake = Handshake::new(token);
@@ -28,16 +28,16 @@ pub fn handshake(data: &[u8]) {
     let _ = handshake.feed(rest);
 }
 
-/// Reads bytes as one frame from a page, by itself and in a session that has just opened.
+/// Parses bytes as one frame from a page, alone and in a new session.
 pub fn envelope(data: &[u8]) {
     let now = Instant::now();
-    let (mut session, _) = Session::open(now);
+    let (mut session, _) = PageSession::open(now);
     let events = session.receive(data, now);
-    assert_eq!(envelope::parse(data).is_err(), is_dropped_as_nonsense(&events, data));
+    assert_eq!(json_rpc::parse(data).is_err(), is_dropped_as_nonsense(&events, data));
 }
 
-fn is_dropped_as_nonsense(events: &[crate::session::Event], data: &[u8]) -> bool {
-    use crate::session::Event;
-    let reason = envelope::parse(data).err();
+fn is_dropped_as_nonsense(events: &[crate::page_session::Event], data: &[u8]) -> bool {
+    use crate::page_session::Event;
+    let reason = json_rpc::parse(data).err();
     matches!(events, [Event::Dropped(seen)] if Some(*seen) == reason)
 }

@@ -1,8 +1,8 @@
 //! The WebSocket opening handshake, as a state machine without sockets or time.
 //!
-//! Every check is decided from the request head, before any frame is read, in the order in which the
-//! original program (Google's `colab-mcp` on Python's `websockets`) decides them: authorization, upgrade,
-//! version and key, origin, subprotocol. Clients see the same status lines.
+//! Every check is made on the request head, before any frame is read, in the order of Google's `colab-mcp` (on
+//! Python's `websockets`): authorization, upgrade, version and key, origin, subprotocol. The status lines are the same
+//! as well.
 //! <https://www.rfc-editor.org/rfc/rfc6455#section-4.2>
 
 use std::fmt;
@@ -11,29 +11,29 @@ use base64::Engine as _;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use workspace::Token;
 
-/// The pages that may connect, exactly as browsers write their origin.
+/// The origins of the pages that may connect, as browsers send them.
 pub(crate) const ORIGINS: [&str; 2] = ["https://colab.research.google.com", "https://colab.google.com"];
 
 const SUBPROTOCOL: &str = "mcp";
 
-/// A browser sends all cookies of `localhost` along, so heads grow; beyond this it is no browser.
-const LONGEST_HEAD: usize = 64 * 1024;
-const MOST_HEADERS: usize = 128;
+/// A browser sends all cookies of `localhost`, so heads can be long, but not longer than this.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+const MAX_HEADERS: usize = 128;
 
 /// What to do after some bytes arrived.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The head is not complete.
+    /// Wait for more: the head is not complete.
     More,
-    /// Write `response`; the socket speaks WebSocket from then on. `rest` is what followed the head.
+    /// Write `response` and go on with WebSocket frames. `rest` is what followed the head.
     Accept { response: String, rest: Vec<u8> },
-    /// Write the refusal's response and close.
+    /// Write the response of the refusal and close the connection.
     Refuse(Refusal),
-    /// Close without an answer: this is not an HTTP/1.1 GET request.
+    /// Close the connection without an answer: this is not an HTTP/1.1 GET request.
     Drop,
 }
 
-/// The check that a request failed.
+/// The check that the request failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
     MissingAuthorization,
@@ -99,7 +99,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The handshake of one socket.
+/// The handshake of one connection.
 pub(crate) struct Handshake {
     token: Token,
     head: Vec<u8>,
@@ -110,40 +110,40 @@ impl Handshake {
         Self { token, head: Vec::new() }
     }
 
-    /// Whether the other side has sent nothing at all: a browser that waits for its person's permission.
+    /// Whether nothing has been received yet: a browser that shows its permission prompt.
     pub(crate) fn is_silent(&self) -> bool {
         self.head.is_empty()
     }
 
-    /// Takes the bytes that arrived. After anything but [`Step::More`] the handshake is over.
+    /// Handles received bytes. After any step but [`Step::More`], the handshake is over.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Step {
         self.head.extend_from_slice(bytes);
-        // Known from the first bytes: a TLS hello, another method.
+        // The first bytes already show a TLS hello or another method.
         if !self.head.iter().zip(b"GET ").all(|(byte, expected)| byte == expected) {
             return Step::Drop;
         }
         if !bytes.contains(&b'\n') {
-            return if self.head.len() > LONGEST_HEAD { Step::Drop } else { Step::More };
+            return if self.head.len() > MAX_HEAD_BYTES { Step::Drop } else { Step::More };
         }
-        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
         let mut request = httparse::Request::new(&mut headers);
         let parsed = request.parse(&self.head);
-        // Known as soon as the first line is there.
+        // The first line already shows HTTP/1.0.
         if request.version == Some(0) {
             return Step::Drop;
         }
         match parsed {
             Err(_) => Step::Drop,
-            Ok(httparse::Status::Partial) if self.head.len() > LONGEST_HEAD => Step::Drop,
+            Ok(httparse::Status::Partial) if self.head.len() > MAX_HEAD_BYTES => Step::Drop,
             Ok(httparse::Status::Partial) => Step::More,
-            Ok(httparse::Status::Complete(length)) => match self.judge(&request) {
+            Ok(httparse::Status::Complete(length)) => match self.check(&request) {
                 Ok(response) => Step::Accept { response, rest: self.head[length..].to_vec() },
                 Err(refusal) => Step::Refuse(refusal),
             },
         }
     }
 
-    fn judge(&self, request: &httparse::Request<'_, '_>) -> Result<String, Refusal> {
+    fn check(&self, request: &httparse::Request<'_, '_>) -> Result<String, Refusal> {
         let headers = Headers(request.headers);
         self.authorize(request.path.unwrap_or_default(), headers)?;
         check_upgrade(headers)?;
@@ -160,8 +160,8 @@ impl Handshake {
 
     fn authorize(&self, path: &str, headers: Headers<'_>) -> Result<(), Refusal> {
         let query = path.split_once('?').map_or("", |(_, query)| query);
-        let mut shown = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "access_token");
-        if shown.any(|(_, candidate)| self.token.matches(&candidate)) {
+        let mut tokens = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "access_token");
+        if tokens.any(|(_, candidate)| self.token.matches(&candidate)) {
             return Ok(());
         }
         let header = match headers.single("Authorization") {
@@ -178,18 +178,17 @@ impl Handshake {
     }
 }
 
-/// The headers of one request.
 #[derive(Clone, Copy)]
 struct Headers<'a>(&'a [httparse::Header<'a>]);
 
 impl<'a> Headers<'a> {
     fn all(self, name: &'static str) -> impl Iterator<Item = &'a str> {
         let named = move |header: &&httparse::Header<'_>| header.name.eq_ignore_ascii_case(name);
-        // A value that is not UTF-8 equals none of the values that are asked for.
+        // A value that is not UTF-8 is none of the expected values.
         self.0.iter().filter(named).map(|header| str::from_utf8(header.value).unwrap_or("\u{fffd}").trim())
     }
 
-    /// The one value of a header that must not be repeated.
+    /// The value of a header that must not be repeated.
     fn single(self, name: &'static str) -> Result<Option<&'a str>, Refusal> {
         let mut values = self.all(name);
         match (values.next(), values.next()) {
@@ -229,7 +228,7 @@ fn websocket_key(headers: Headers<'_>) -> Result<&str, Refusal> {
     }
 }
 
-/// A page that rebinds its own name to this address sends its own name as the host.
+/// Refuses DNS rebinding: a page whose host name resolves to this machine sends that name as the host.
 fn check_host(headers: Headers<'_>) -> Result<(), Refusal> {
     let name = "Host";
     let host = headers.single(name)?.ok_or(Refusal::Header { name, fault: "missing" })?;

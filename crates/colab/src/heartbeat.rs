@@ -1,38 +1,40 @@
-//! Notices a socket whose other end is gone without a word: a laptop that went to sleep.
+//! Detects a connection that died without a close: a laptop that went to sleep.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How often a quiet page is asked for a sign of life.
-const INTERVAL: Duration = Duration::from_secs(20);
-/// How long it may take to give one. Together they stay below 45 seconds.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How often a page is pinged.
+const PING_INTERVAL: Duration = Duration::from_secs(20);
+/// How long the page may take to send anything after a ping. Together, both stay below 45 seconds.
+const PONG_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What is due.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Beat {
-    /// Nothing before this time.
+    /// Do nothing before this time.
     Wait(Instant),
     /// Send a WebSocket ping.
     Ping,
-    /// Nothing came back: the page is gone.
+    /// Nothing was received since the ping: the connection is dead.
     Dead,
 }
 
-/// Decides when to ping and when to give up; told the time, never asking for it.
+/// Decides when to ping and when the connection is dead. The caller passes the time in.
 pub(crate) struct Heartbeat {
     next_ping: Instant,
-    /// The bytes received when the unanswered ping went out, and when to stop waiting.
+    /// How many bytes had been received when the last ping was sent, and the deadline for more.
     unanswered: Option<(u64, Instant)>,
 }
 
 impl Heartbeat {
     pub(crate) fn new(now: Instant) -> Self {
-        Self { next_ping: now + INTERVAL, unanswered: None }
+        Self { next_ping: now + PING_INTERVAL, unanswered: None }
     }
 
-    /// `received` counts every byte that ever came: a huge frame on a slow line is a sign of life too.
+    /// `received` counts all bytes ever received: part of a huge frame on a slow line counts as an answer, too.
+    ///
+    /// Example: the connection opens at 0 s with 7 bytes received, then dies. At 20 s a ping is sent. At 40 s the
+    /// count is still 7, so the connection is dead. If the count were 8, another ping would be sent at 40 s.
     pub(crate) fn poll(&mut self, now: Instant, received: u64) -> Beat {
         if let Some((before, deadline)) = self.unanswered {
             if received == before {
@@ -43,8 +45,8 @@ impl Heartbeat {
         if now < self.next_ping {
             return Beat::Wait(self.next_ping);
         }
-        self.next_ping = now + INTERVAL;
-        self.unanswered = Some((received, now + PATIENCE));
+        self.next_ping = now + PING_INTERVAL;
+        self.unanswered = Some((received, now + PONG_TIMEOUT));
         Beat::Ping
     }
 }
@@ -58,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_answers_is_pinged_every_20_seconds() {
+    fn a_responsive_page_is_pinged_every_20_seconds() {
         let start = Instant::now();
         let mut heartbeat = Heartbeat::new(start);
         for round in 1..10 {
@@ -69,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_page_is_given_up_within_45_seconds() {
+    fn a_silent_page_is_dead_within_45_seconds() {
         let start = Instant::now();
         let mut heartbeat = Heartbeat::new(start);
         assert_eq!(heartbeat.poll(start, 7), Beat::Wait(start + seconds(20)));
@@ -79,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_trickles_in_keeps_the_page_alive() {
+    fn a_slowly_arriving_frame_keeps_the_page_alive() {
         let start = Instant::now();
         let mut heartbeat = Heartbeat::new(start);
         assert_eq!(heartbeat.poll(start + seconds(20), 7), Beat::Ping);

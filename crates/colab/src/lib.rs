@@ -1,25 +1,26 @@
-//! The Colab bridge, the tab's side: a page in a person's browser connects to a port on loopback and is an MCP
-//! server there, whose tools this crate offers as a [`workspace::Relay`].
+//! Connects a Google Colab tab: the page in the person's browser opens a WebSocket to a port on loopback and is an
+//! MCP server there. [`Colab`] offers its tools as a [`workspace::Relay`].
 //!
-//! [`Listener`] is the port. `handshake` decides who may in, `session` speaks MCP with one page, `heartbeat`
-//! notices one that is gone and `sightings` knows what to tell a person: state machines without sockets.
-//! `bridge`, `page`, `driver` and `socket` are the shells around them. `connect` brings a tab here; `relay` puts it together.
+//! State machines without sockets: `handshake` authorizes a connection, `page_session` speaks MCP with one page,
+//! `heartbeat` detects a dead connection, and `browser_activity` explains why no tab is connected. Around them,
+//! `bridge` accepts connections, `driver` and `socket` move frames, and `page` holds the calls in flight.
+//! `connect_tool` opens a tab, and `relay` puts all of it together.
 
-mod address;
 mod bridge;
 mod browser;
-mod connect;
+mod browser_activity;
+mod connect_tool;
 mod driver;
-mod envelope;
 #[doc(hidden)]
 pub mod fuzz;
 mod handshake;
 mod heartbeat;
+mod json_rpc;
 mod listener;
+mod notebook_url;
 mod page;
+mod page_session;
 mod relay;
-mod session;
-mod sightings;
 mod socket;
 mod tools;
 

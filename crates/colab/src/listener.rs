@@ -1,4 +1,4 @@
-//! The port where a tab knocks: one port on both loopback addresses.
+//! The port that tabs connect to, on both loopback addresses.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -8,10 +8,10 @@ use socket2::{Domain, Socket, Type};
 /// Why the port could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// Somebody else has the port.
+    /// Another program uses the port.
     #[error(
         "port {port} on {} is in use by another program (an earlier cellbridge perhaps); stop that \
-         program, choose another port, or leave the port out to get a free one",
+         program, choose another port, or leave it out to use a free one",
         .address.ip()
     )]
     InUse {
@@ -20,38 +20,36 @@ pub enum BindError {
         /// The loopback address on which it is taken.
         address: SocketAddr,
     },
-    /// The operating system refused.
     #[error("cannot listen on {address}: {source}")]
     Refused {
         /// The address that was tried.
         address: SocketAddr,
-        /// The operating system's reason.
         source: io::Error,
     },
     /// No port was free on both addresses.
-    #[error("found no port that is free on both 127.0.0.1 and ::1; name one with an option")]
+    #[error("found no port that is free on both 127.0.0.1 and ::1; choose one yourself")]
     NoneFree,
 }
 
-/// How many free ports of one family are tried on the other.
-const ATTEMPTS: usize = 32;
+/// How many free ports of one address are tried on the other.
+const MAX_ATTEMPTS: usize = 32;
 
-/// Open sockets on 127.0.0.1 and, where the host has IPv6, on `::1`, with the same port.
+/// Listening sockets on 127.0.0.1 and, if the host has IPv6, on `::1`, with the same port.
 ///
-/// The page connects to `localhost`, which browsers resolve to `::1` first: another program that listened
-/// there on this port would receive the token.
+/// The page connects to `localhost`, which browsers resolve to `::1` first: another program listening there on this
+/// port would receive the token.
 pub struct Listener {
     pub(crate) sockets: Vec<std::net::TcpListener>,
     port: u16,
 }
 
 impl Listener {
-    /// Opens `port`, or a free one for 0.
+    /// Listens on `port`, or on a free port for 0.
     pub fn bind(port: u16) -> Result<Self, BindError> {
         if port != 0 {
             return Self::bind_both(port);
         }
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             match Self::bind_both(0) {
                 Err(BindError::InUse { .. }) => {}
                 other => return other,
@@ -75,7 +73,7 @@ impl Listener {
         match open((Ipv6Addr::LOCALHOST, port).into()) {
             Ok(v6) => sockets.push(v6),
             Err(in_use @ BindError::InUse { .. }) => return Err(in_use),
-            // A host without IPv6, or with it switched off.
+            // The host has no IPv6, or it is switched off.
             Err(error) => tracing::debug!(%error, "listening on IPv4 only"),
         }
         Ok(Self { sockets, port })
@@ -88,7 +86,7 @@ fn open(address: SocketAddr) -> Result<std::net::TcpListener, BindError> {
         if address.is_ipv6() {
             socket.set_only_v6(true)?;
         }
-        // Elsewhere this option would let two programs share the port.
+        // On Windows, this option would let two programs share the port.
         #[cfg(unix)]
         socket.set_reuse_address(true)?;
         socket.bind(&address.into())?;
@@ -116,16 +114,16 @@ mod tests {
     }
 
     #[test]
-    fn a_port_in_use_is_named() {
+    fn an_error_names_the_port_in_use() {
         let first = Listener::bind(0).unwrap();
-        let Err(error) = Listener::bind(first.port()) else { panic!("the port was given twice") };
+        let Err(error) = Listener::bind(first.port()) else { panic!("the port was opened twice") };
         assert!(error.to_string().contains(&format!("port {}", first.port())), "{error}");
     }
 
     #[test]
     fn a_port_taken_on_one_address_only_is_in_use() {
         let taken = std::net::TcpListener::bind("[::1]:0");
-        // Without IPv6 there is nothing to take.
+        // Nothing to test on a host without IPv6.
         let Ok(taken) = taken else { return };
         let port = taken.local_addr().unwrap().port();
         assert!(matches!(Listener::bind(port), Err(BindError::InUse { .. })));

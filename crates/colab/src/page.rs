@@ -1,44 +1,46 @@
-//! One connected page, as those who call it see it: its [`Session`] and the calls in flight.
+//! One connected page: its [`PageSession`] and the calls in flight.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 use workspace::{Answer, Call, Progress, Report, Tool};
 
-use crate::session::{Event, Session};
+use crate::page_session::{Event, PageSession};
 
-/// The frames that may wait for a page to read them: far more than agents have calls in flight.
-const MOST_WAITING_FRAMES: usize = 65_536;
+/// How many frames may wait to be sent: far more than agents have calls in flight.
+const MAX_QUEUED_FRAMES: usize = 65_536;
 
-/// Why a call has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NoAnswer {
-    /// The page left before it was asked.
-    NotAsked,
-    /// The page's socket closed, for this reason where we know it.
-    PageLeft(Option<&'static str>),
-    /// Nothing was heard for the time given at [`Page::call`].
+pub(crate) enum CallFailure {
+    /// The page disconnected before the call was sent.
+    NotSent,
+    /// The page disconnected after the call was sent; the reason, if known.
+    Disconnected {
+        reason: Option<&'static str>,
+    },
     TimedOut,
 }
 
-struct Waiter {
+struct PendingCall {
     answer: oneshot::Sender<Answer>,
     reports: mpsc::Sender<Report>,
     wants_progress: bool,
-    /// The newest progress that found the channel full: the last one must not be lost.
+    /// The newest progress that did not fit into the channel. It is sent with the answer, so that the last progress
+    /// always arrives.
     unsent: Option<Report>,
-    /// Moves with every progress of the page.
-    heard: watch::Sender<()>,
+    /// Changes with every progress of the page.
+    activity: watch::Sender<()>,
 }
 
-impl Waiter {
+impl PendingCall {
     fn progress(&mut self, progress: Progress) {
-        let _ = self.heard.send(());
+        let _ = self.activity.send(());
         if self.wants_progress {
             self.unsent = match self.reports.try_send(Report::Progress(progress)) {
                 Err(mpsc::error::TrySendError::Full(report)) => Some(report),
@@ -56,119 +58,118 @@ impl Waiter {
 }
 
 struct State {
-    session: Session,
-    waiters: HashMap<u64, Waiter>,
+    session: PageSession,
+    calls: HashMap<u64, PendingCall>,
     is_open: bool,
-    /// Why the socket closed, if that was for something the page sent.
-    why: Option<&'static str>,
-    dropped: u64,
+    /// Why the connection was closed, if the page sent something unreadable.
+    close_reason: Option<&'static str>,
+    dropped_frames: u64,
 }
 
-/// A connected page, shared by everyone who calls it.
+/// A connected page, shared by all callers.
 pub(crate) struct Page {
     state: Mutex<State>,
-    outbox: mpsc::Sender<String>,
-    /// Cancelled when the socket is of no use any more.
+    outgoing: mpsc::Sender<String>,
+    /// Cancelled when the socket can no longer be used.
     pub(crate) broken: CancellationToken,
     ready: watch::Sender<bool>,
 }
 
 impl Page {
-    /// Opens the session of a new page. The receiver gives the frames that its socket has to send.
+    /// Opens the session of a new page. The receiver yields the frames to send.
     pub(crate) fn open() -> (Arc<Self>, mpsc::Receiver<String>) {
-        let (session, events) = Session::open(Instant::now());
-        let (outbox, outgoing) = mpsc::channel(MOST_WAITING_FRAMES);
-        let state = State { session, waiters: HashMap::new(), is_open: true, why: None, dropped: 0 };
+        let (session, events) = PageSession::open(Instant::now());
+        let (outgoing, frames) = mpsc::channel(MAX_QUEUED_FRAMES);
+        let state =
+            State { session, calls: HashMap::new(), is_open: true, close_reason: None, dropped_frames: 0 };
         let page = Arc::new(Self {
             state: Mutex::new(state),
-            outbox,
+            outgoing,
             ready: watch::Sender::new(false),
             broken: CancellationToken::new(),
         });
-        // A session that has just opened only sends.
-        page.carry_out(&mut page.state(), events);
-        (page, outgoing)
+        // A new session only sends frames, so there is no change to report.
+        page.handle_events(&mut page.state.lock(), events);
+        (page, frames)
     }
 
-    /// The tools the page offers; `None` while it has not said.
+    /// The tools of the page; `None` until it has listed them.
     pub(crate) fn tools(&self) -> Option<Arc<[Tool]>> {
-        self.state().session.tools()
+        self.state.lock().session.tools()
     }
 
-    /// Waits until calls may flow. `false` if the page left before.
+    /// Waits until the page accepts calls. `false` if it has disconnected.
     pub(crate) async fn ready(&self) -> bool {
         let mut ready = self.ready.subscribe();
         let _ = ready.wait_for(|ready| *ready).await;
-        self.state().is_open
+        self.state.lock().is_open
     }
 
-    /// Calls the tool that `params` name, for `call`, and waits for the answer, however long that takes, unless
-    /// `silence` is a time and passes without an answer or progress. Dropping the future cancels the call.
+    /// Calls the tool named in `params` and waits for its answer. `idle_timeout` limits the time without an answer or
+    /// progress. Dropping the future cancels the call.
     pub(crate) async fn call(
         self: &Arc<Self>,
         params: &RawValue,
         call: &Call,
-        silence: Option<Duration>,
-    ) -> Result<Answer, NoAnswer> {
-        let mut deadline = silence.map(|silence| Instant::now() + silence);
+        idle_timeout: Option<Duration>,
+    ) -> Result<Answer, CallFailure> {
+        let new_deadline = || idle_timeout.map(|timeout| Instant::now() + timeout);
+        let mut deadline = new_deadline();
         match deadline {
             None => self.ready().await,
-            Some(deadline) => timeout_at(deadline, self.ready()).await.map_err(|_| NoAnswer::TimedOut)?,
+            Some(deadline) => timeout_at(deadline, self.ready()).await.map_err(|_| CallFailure::TimedOut)?,
         };
         let (answer, mut answered) = oneshot::channel();
-        let (heard, mut hearing) = watch::channel(());
+        let (activity, mut activity_changes) = watch::channel(());
         let id = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             if !state.is_open {
-                return Err(NoAnswer::NotAsked);
+                return Err(CallFailure::NotSent);
             }
             let wants_progress = call.wants_progress;
-            let (id, frame) = state.session.call(params, wants_progress || silence.is_some());
+            let (id, frame) = state.session.call(params, wants_progress || idle_timeout.is_some());
             let reports = call.reports.clone();
-            state.waiters.insert(id, Waiter { answer, reports, wants_progress, unsent: None, heard });
+            state.calls.insert(id, PendingCall { answer, reports, wants_progress, unsent: None, activity });
             self.send(frame);
             id
         };
-        let mut flight = Flight { page: self, id, reason: "the agent does not wait for the answer any more" };
+        let mut cancel = CancelOnDrop { page: self, id, reason: "the agent no longer waits for the answer" };
         loop {
             tokio::select! {
                 biased;
-                answer = &mut answered => return answer.map_err(|_| NoAnswer::PageLeft(self.state().why)),
-                Ok(()) = hearing.changed() => deadline = silence.map(|silence| Instant::now() + silence),
+                answer = &mut answered => return answer.map_err(|_| {
+                    CallFailure::Disconnected { reason: self.state.lock().close_reason }
+                }),
+                Ok(()) = activity_changes.changed() => deadline = new_deadline(),
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
-                    flight.reason = "no answer or progress in the time allowed";
-                    return Err(NoAnswer::TimedOut);
+                    cancel.reason = "no answer or progress in the time allowed";
+                    return Err(CallFailure::TimedOut);
                 }
             }
         }
     }
 
-    /// Takes a frame from the page; `true` if agents should list the tools again.
+    /// Handles a frame from the page; `true` if agents should list the tools again.
     pub(crate) fn receive(&self, frame: &[u8]) -> bool {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let events = state.session.receive(frame, Instant::now());
-        self.carry_out(&mut state, events)
+        self.handle_events(&mut state, events)
     }
 
-    /// When [`Page::handle_timeout`] wants to be called, if at all.
+    /// When to call [`Page::handle_timeout`].
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.state().session.deadline()
+        self.state.lock().session.deadline()
     }
 
-    /// Goes on without an answer that is overdue; `true` if agents should list the tools again.
+    /// Goes on without an overdue answer; `true` if agents should list the tools again.
     pub(crate) fn handle_timeout(&self) -> bool {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let events = state.session.handle_timeout(Instant::now());
-        self.carry_out(&mut state, events)
+        self.handle_events(&mut state, events)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing panics under the lock, so it is never poisoned.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Does what the session asks for; `true` if agents should list the tools again.
-    fn carry_out(&self, state: &mut State, events: Vec<Event>) -> bool {
+    /// `true` if agents should list the tools again.
+    fn handle_events(&self, state: &mut State, events: Vec<Event>) -> bool {
         let mut has_changed = false;
         for event in events {
             match event {
@@ -178,28 +179,31 @@ impl Page {
                 }
                 Event::ToolsChanged => has_changed = true,
                 Event::Answer { id, answer } => {
-                    if let Some(waiter) = state.waiters.remove(&id) {
+                    if let Some(waiter) = state.calls.remove(&id) {
                         waiter.answer(answer);
                     }
                 }
                 Event::Progress { id, progress } => {
-                    if let Some(waiter) = state.waiters.get_mut(&id) {
+                    if let Some(waiter) = state.calls.get_mut(&id) {
                         waiter.progress(progress);
                     }
                 }
-                // A log line does not say which call it belongs to, and no agent may read another's.
+                // A log line does not name its call. It is passed on only if there is one call: no agent may read the
+                // log of another's call.
                 Event::Log(params) => {
-                    if let (Some(waiter), 1) = (state.waiters.values().next(), state.waiters.len()) {
+                    if let (Some(waiter), 1) = (state.calls.values().next(), state.calls.len()) {
                         let _ = waiter.reports.try_send(Report::Log(params));
                     } else {
-                        tracing::debug!("dropped a line of the page's log that belongs to no single call");
+                        tracing::debug!(
+                            "dropped a log line of the page: several calls or none are in flight"
+                        );
                     }
                 }
                 Event::Dropped(reason) => {
-                    state.dropped += 1;
-                    // A page that sends nothing else must not fill the disk.
-                    if state.dropped.is_power_of_two() {
-                        tracing::warn!(reason, count = state.dropped, "dropped a frame from the page");
+                    state.dropped_frames += 1;
+                    // Log the 1st, 2nd, 4th, 8th … frame: a broken page must not fill the disk.
+                    if state.dropped_frames.is_power_of_two() {
+                        tracing::warn!(reason, count = state.dropped_frames, "dropped a frame from the page");
                     }
                 }
             }
@@ -207,36 +211,35 @@ impl Page {
         has_changed
     }
 
-    /// Hands a frame to the writer.
     fn send(&self, frame: String) {
-        if self.outbox.try_send(frame).is_err() {
-            // Closed, or full: the page asks and asks and reads nothing.
+        if self.outgoing.try_send(frame).is_err() {
+            // Closed or full: the page sends requests and does not read the answers.
             self.broken.cancel();
         }
     }
 
-    /// The socket is closed, for this reason where we know it: ends every call in flight.
-    pub(crate) fn close(&self, why: Option<&'static str>) {
-        let mut state = self.state();
+    /// Ends every call in flight. The connection is closed, for `reason` if it is known.
+    pub(crate) fn close(&self, reason: Option<&'static str>) {
+        let mut state = self.state.lock();
         state.is_open = false;
-        state.why = why;
-        // Dropping the senders answers every call in flight.
-        state.waiters.clear();
+        state.close_reason = reason;
+        // Dropping the senders ends every call in flight.
+        state.calls.clear();
         self.ready.send_replace(true);
     }
 }
 
-/// A call that the page works on; dropped before its answer, it is cancelled.
-struct Flight<'a> {
+/// Cancels a call in flight when it is dropped before the answer.
+struct CancelOnDrop<'a> {
     page: &'a Page,
     id: u64,
     reason: &'static str,
 }
 
-impl Drop for Flight<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        let mut state = self.page.state();
-        if state.waiters.remove(&self.id).is_some()
+        let mut state = self.page.state.lock();
+        if state.calls.remove(&self.id).is_some()
             && let Some(frame) = state.session.cancel(self.id, self.reason)
         {
             self.page.send(frame);

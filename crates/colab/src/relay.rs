@@ -1,6 +1,6 @@
-//! Colab as a place: the tools of the connected page, and those that bring one here.
+//! Colab as a [`Relay`]: the tools of the connected page, and those that connect one.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -12,42 +12,40 @@ use workspace::{Answer, Call, Error, ErrorKind, Relay, Token, Tool};
 
 use crate::bridge::Bridge;
 use crate::browser::Browser;
-use crate::connect::Connector;
-use crate::envelope::{Members, Object, quoted};
+use crate::connect_tool::ConnectTool;
+use crate::json_rpc::{Members, Object, quoted};
 use crate::listener::Listener;
-use crate::page::NoAnswer;
+use crate::page::CallFailure;
 use crate::tools::{self, CALL_ANY, CONNECT};
 
-/// The names of tools that an error message holds at most.
-const MOST_NAMES: usize = 50;
+/// How many names of tools an error lists.
+const MAX_NAMES: usize = 50;
 
-/// What can be set about the bridge.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How pages are opened.
     pub browser: Browser,
-    /// How long [`CONNECT`] waits for the person where the call does not say.
-    pub connect_patience: Duration,
-    /// How long a call may go without an answer or progress; `None` is for ever.
-    pub call_silence: Option<Duration>,
+    /// How long [`CONNECT`] waits for the person if the call does not say.
+    pub connect_timeout: Duration,
+    /// How long a call may go without an answer or progress; `None` is forever.
+    pub call_timeout: Option<Duration>,
 }
 
-/// The Colab tab as a place.
+/// The Colab tab, and the port it connects to.
 pub struct Colab {
     bridge: Arc<Bridge>,
-    connector: Connector,
+    connect_tool: ConnectTool,
     built_in: Vec<Tool>,
-    call_silence: Option<Duration>,
+    call_timeout: Option<Duration>,
 }
 
-/// The built-in tool definitions are not what they should be: a fault of the build.
+/// The built-in tool definitions are invalid, which is a bug in the build.
 #[derive(Debug, thiserror::Error)]
 #[error("the built-in tool definitions cannot be read: {0}")]
 pub struct BadDefinitions(serde_json::Error);
 
 impl Colab {
-    /// Makes the place for tabs that connect to `listener` and show `token`. The future receives the tabs; it
-    /// ends, with every socket closed, after `shutdown` is cancelled.
+    /// Accepts tabs that connect to `listener` with `token`. The caller runs the returned future, which serves the tabs;
+    /// it completes after `shutdown` is cancelled, when every socket is closed.
     pub fn new(
         listener: Listener,
         token: Token,
@@ -55,15 +53,15 @@ impl Colab {
         shutdown: CancellationToken,
     ) -> Result<(Arc<Self>, impl Future<Output = ()> + Send + 'static), BadDefinitions> {
         let bridge = Arc::new(Bridge::new(token, listener.port()));
-        let connector = Connector {
+        let connect_tool = ConnectTool {
             bridge: bridge.clone(),
             browser: settings.browser,
-            patience: settings.connect_patience,
-            opening: Mutex::new(None),
+            default_timeout: settings.connect_timeout,
+            opening: parking_lot::Mutex::default(),
         };
         let built_in = tools::built_in().map_err(BadDefinitions)?;
         let serving = bridge.clone().serve(listener, shutdown);
-        let colab = Self { bridge, connector, built_in, call_silence: settings.call_silence };
+        let colab = Self { bridge, connect_tool, built_in, call_timeout: settings.call_timeout };
         Ok((Arc::new(colab), serving))
     }
 
@@ -74,33 +72,33 @@ impl Colab {
         if let Some(offered) = page.tools()
             && offered.iter().all(|known| known.name != tool)
         {
-            let names: Vec<&str> = offered.iter().map(|known| known.name.as_str()).take(MOST_NAMES).collect();
-            let more = if offered.len() > MOST_NAMES { ", and more" } else { "" };
+            let names: Vec<&str> = offered.iter().map(|known| known.name.as_str()).take(MAX_NAMES).collect();
+            let more = if offered.len() > MAX_NAMES { ", and more" } else { "" };
             return Err(Error::new(
                 ErrorKind::NotFound,
-                format!("The connected Colab tab offers no tool {tool:?}."),
-                format!("It offers: {}{more}.", names.join(", ")),
+                format!("The connected Colab tab has no tool {tool:?}."),
+                format!("Its tools: {}{more}.", names.join(", ")),
             ));
         }
-        let answer = page.call(params, call, self.call_silence).await.map_err(|reason| match reason {
-            NoAnswer::NotAsked => not_connected(tool),
-            NoAnswer::PageLeft(why) => Error::new(
+        let answer = page.call(params, call, self.call_timeout).await.map_err(|failure| match failure {
+            CallFailure::NotSent => not_connected(tool),
+            CallFailure::Disconnected { reason } => Error::new(
                 ErrorKind::Disconnected,
                 format!(
                     "The Colab tab disconnected before {tool} was answered{}; a cell that it started may still be \
                      running in Colab.",
-                    why.map_or(String::new(), |why| format!(" ({why})")),
+                    reason.map_or(String::new(), |reason| format!(" ({reason})")),
                 ),
-                format!("Call {CONNECT} to connect again, then get_cells to see what was done."),
+                format!("Call {CONNECT} to connect again, then get_cells to see what has changed."),
             ),
-            NoAnswer::TimedOut => Error::new(
+            CallFailure::TimedOut => Error::new(
                 ErrorKind::Timeout,
                 format!(
-                    "{tool} was given up: no answer and no progress for {} s (--call-timeout). A cell that it \
-                     started may still be running in Colab.",
-                    self.call_silence.unwrap_or_default().as_secs_f64()
+                    "{tool} timed out: no answer and no progress for {} s. A cell that it started may still be \
+                     running in Colab.",
+                    self.call_timeout.unwrap_or_default().as_secs_f64()
                 ),
-                "Call get_cells with includeOutputs to see how far it has come.",
+                "Call get_cells with includeOutputs to see its outputs so far.",
             ),
         })?;
         let (Answer::Result(body) | Answer::Error(body)) = &answer;
@@ -110,11 +108,11 @@ impl Colab {
         Err(Error::new(
             ErrorKind::RemoteFailure,
             format!("The Colab tab answered {tool} with something that is neither a result nor an error."),
-            "Call get_cells to see what was done; if it happens again, the person should reload the tab.",
+            "Call get_cells to see what has changed; if this happens again, the person should reload the tab.",
         ))
     }
 
-    /// Unpacks [`CALL_ANY`]: what it names becomes the call.
+    /// Calls the tool that the arguments of [`CALL_ANY`] name.
     async fn call_any(&self, arguments: Option<&RawValue>, call: &Call) -> Result<Answer, Error> {
         let wrong = |cause: &str| {
             let hint =
@@ -122,9 +120,9 @@ impl Colab {
             Error::new(ErrorKind::InvalidArgument, cause, hint)
         };
         let members =
-            arguments.and_then(Members::of).ok_or_else(|| wrong("The arguments are not an object."))?;
+            arguments.and_then(Members::parse).ok_or_else(|| wrong("The arguments are not an object."))?;
         let name = members.get("name").and_then(|name| serde_json::from_str::<String>(name.get()).ok());
-        let name = name.ok_or_else(|| wrong("The argument \"name\" is missing or no string."))?;
+        let name = name.ok_or_else(|| wrong("The argument \"name\" is missing or not a string."))?;
         if name == CONNECT || name == CALL_ANY {
             return Err(wrong(&format!(
                 "{name} is a tool of this server, not of the tab; call it directly."
@@ -133,7 +131,7 @@ impl Colab {
         let mut params = Object::default();
         params.member("name", &quoted(&name));
         match members.get("arguments").filter(|arguments| arguments.get() != "null") {
-            Some(arguments) if Members::of(arguments).is_some() => {
+            Some(arguments) if Members::parse(arguments).is_some() => {
                 params.member("arguments", arguments.get());
             }
             // Some clients send objects as strings.
@@ -145,7 +143,7 @@ impl Colab {
             },
             None => {}
         }
-        if let Some(meta) = Members::of(&call.params).and_then(|members| members.get("_meta")) {
+        if let Some(meta) = Members::parse(&call.params).and_then(|members| members.get("_meta")) {
             params.member("_meta", meta.get());
         }
         let params = RawValue::from_string(params.close())
@@ -158,20 +156,20 @@ fn not_connected(tool: &str) -> Error {
     Error::new(
         ErrorKind::Unavailable,
         format!("{tool} needs a Colab notebook, and no tab is connected."),
-        format!("Call {CONNECT} first: it opens Colab in the person's browser and says what is missing."),
+        format!("Call {CONNECT} first: it opens Colab in the person's browser and says what to do."),
     )
 }
 
 fn raw_object(text: String) -> Option<Box<RawValue>> {
-    RawValue::from_string(text).ok().filter(|raw| Members::of(raw).is_some())
+    RawValue::from_string(text).ok().filter(|raw| Members::parse(raw).is_some())
 }
 
 impl Relay for Colab {
     fn instructions(&self) -> String {
         format!(
             "Reads, edits and runs the notebook that a person has open in a Google Colab tab. Call {CONNECT} \
-             first; the person has to accept in the browser. Cells are named by their id, which get_cells tells \
-             and add_code_cell answers. If the tab disconnects, call {CONNECT} again."
+             first; the person has to accept in the browser. Cells are identified by their id, which get_cells \
+             and add_code_cell return. If the tab disconnects, call {CONNECT} again."
         )
     }
 
@@ -186,9 +184,9 @@ impl Relay for Colab {
 
     fn call(&self, call: Call) -> BoxFuture<'_, Result<Answer, Error>> {
         async move {
-            let arguments = Members::of(&call.params).and_then(|members| members.get("arguments"));
+            let arguments = Members::parse(&call.params).and_then(|members| members.get("arguments"));
             match call.name.as_str() {
-                CONNECT => self.connector.connect(arguments, &call).await,
+                CONNECT => self.connect_tool.connect(arguments, &call).await,
                 CALL_ANY => self.call_any(arguments, &call).await,
                 tool => self.forward(tool, &call.params, &call).await,
             }

@@ -1,4 +1,4 @@
-//! The WebSocket of a page, once its handshake is done.
+//! The WebSocket of a page after its handshake.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,46 +14,46 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 
-/// The largest frame and message taken from a page. An output of a cell is one message.
-const LARGEST_MESSAGE: usize = 256 * 1024 * 1024;
+/// The largest frame and message accepted from a page. An output of a cell is one message.
+const MAX_MESSAGE_BYTES: usize = 256 * 1024 * 1024;
 /// How long a page may take to answer a close frame.
-pub(crate) const CLOSING: Duration = Duration::from_millis(500);
+pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A page's socket, whose received bytes are counted.
-pub(crate) type Socket = WebSocketStream<Counted>;
+/// A page's WebSocket, on a connection that counts the received bytes.
+pub(crate) type Socket = WebSocketStream<CountingStream>;
 
-/// Takes over a TCP connection whose handshake is done; `rest` is what the page sent after it.
+/// The WebSocket on a TCP connection after its handshake. `rest` is what the page sent after the request.
 pub(crate) async fn open(stream: TcpStream, rest: Vec<u8>) -> Socket {
     let config = WebSocketConfig::default()
-        .max_message_size(Some(LARGEST_MESSAGE))
-        .max_frame_size(Some(LARGEST_MESSAGE));
-    let counted = Counted { stream, received: Arc::default() };
+        .max_message_size(Some(MAX_MESSAGE_BYTES))
+        .max_frame_size(Some(MAX_MESSAGE_BYTES));
+    let counted = CountingStream { stream, received: Arc::default() };
     WebSocketStream::from_partially_read(counted, rest, Role::Server, Some(config)).await
 }
 
-/// Turns a page away in the way that Colab shows as "only one notebook session can be connected".
-pub(crate) async fn turn_away(mut socket: Socket) {
-    let farewell = CloseFrame { code: CloseCode::Again, reason: "Server is busy".into() };
-    if socket.close(Some(farewell)).await.is_ok() {
+/// Closes the socket with the code and reason that Colab shows as "only one notebook session can be connected".
+pub(crate) async fn reject_busy(mut socket: Socket) {
+    let close = CloseFrame { code: CloseCode::Again, reason: "Server is busy".into() };
+    if socket.close(Some(close)).await.is_ok() {
         let drained = async { while let Some(Ok(_)) = socket.next().await {} };
-        let _ = timeout(CLOSING, drained).await;
+        let _ = timeout(CLOSE_TIMEOUT, drained).await;
     }
 }
 
 /// A stream that counts the bytes it receives.
-pub(crate) struct Counted {
+pub(crate) struct CountingStream {
     stream: TcpStream,
     received: Arc<AtomicU64>,
 }
 
-impl Counted {
-    /// How many bytes have come so far; shared, so that it can be read while the socket is in use.
+impl CountingStream {
+    /// How many bytes have been received; shared, so that it can be read while the socket is in use.
     pub(crate) fn received(&self) -> Arc<AtomicU64> {
         self.received.clone()
     }
 }
 
-impl AsyncRead for Counted {
+impl AsyncRead for CountingStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -66,7 +66,7 @@ impl AsyncRead for Counted {
     }
 }
 
-impl AsyncWrite for Counted {
+impl AsyncWrite for CountingStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

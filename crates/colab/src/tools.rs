@@ -1,7 +1,7 @@
 //! The tools that are listed whether a page is connected or not.
 //!
-//! Many agents read the list once and ignore `tools/list_changed`, so the seven tools of the Colab page stand
-//! in it from the start, with the page's own parameters and types, described in our words.
+//! Many agents read the list once and ignore `tools/list_changed`. Therefore the seven tools of the Colab page are
+//! listed from the start, with the page's parameters and types and with our descriptions.
 
 use std::sync::Arc;
 
@@ -9,15 +9,14 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use workspace::Tool;
 
-/// Opens the browser and waits for the page.
+/// The tool that opens Colab and waits for the page.
 pub(crate) const CONNECT: &str = "open_colab_browser_connection";
-/// Reaches tools of the page that an agent has not listed.
+/// The tool that calls any tool of the page, for agents that have not listed it.
 pub(crate) const CALL_ANY: &str = "call_colab_tool";
 
-/// The definitions, in the order in which they are listed: [`CONNECT`] first, [`CALL_ANY`] last.
+/// The definitions in the order of the list: [`CONNECT`] first, [`CALL_ANY`] last.
 const DEFINITIONS: &str = include_str!("tools.json");
 
-/// The tools of [`DEFINITIONS`].
 pub(crate) fn built_in() -> Result<Vec<Tool>, serde_json::Error> {
     #[derive(Deserialize)]
     struct Named {
@@ -32,14 +31,15 @@ pub(crate) fn built_in() -> Result<Vec<Tool>, serde_json::Error> {
     definitions.into_iter().map(tool).collect()
 }
 
-/// The list as agents see it: ours, with the page's definition in place of ours where it has one, and what
-/// else the page offers before [`CALL_ANY`]. Names that only we serve stay ours.
-pub(crate) fn merge(ours: &[Tool], page: Option<&[Tool]>) -> Vec<Tool> {
-    let Some(page) = page else { return ours.to_vec() };
-    let is_ours_alone = |name: &str| name == CONNECT || name == CALL_ANY;
-    let of_page = |name: &str| page.iter().find(|tool| tool.name == name && !is_ours_alone(name));
-    let mut merged: Vec<Tool> = ours.iter().map(|tool| of_page(&tool.name).unwrap_or(tool).clone()).collect();
-    let extra = page.iter().filter(|tool| ours.iter().all(|known| known.name != tool.name));
+/// The list that agents see: the built-in tools, replaced by the page's definitions of the same name, then the page's
+/// other tools, then [`CALL_ANY`]. The page cannot replace [`CONNECT`] and [`CALL_ANY`].
+pub(crate) fn merge(built_in: &[Tool], page: Option<&[Tool]>) -> Vec<Tool> {
+    let Some(page) = page else { return built_in.to_vec() };
+    let is_reserved = |name: &str| name == CONNECT || name == CALL_ANY;
+    let from_page = |name: &str| page.iter().find(|tool| tool.name == name && !is_reserved(name));
+    let mut merged: Vec<Tool> =
+        built_in.iter().map(|tool| from_page(&tool.name).unwrap_or(tool).clone()).collect();
+    let extra = page.iter().filter(|tool| built_in.iter().all(|known| known.name != tool.name));
     let last = merged.len().saturating_sub(1);
     merged.splice(last..last, extra.cloned());
     merged
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_page_ours_are_listed() {
+    fn without_a_page_the_built_in_tools_are_listed() {
         let ours = built_in().unwrap();
         let merged = merge(&ours, None);
         assert_eq!(
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pages_definitions_replace_ours_and_extra_ones_join_them() {
+    fn the_pages_definitions_replace_the_built_in_ones_and_extra_ones_are_added() {
         let ours = built_in().unwrap();
         let page =
             [page_tool("colab_extra"), page_tool("get_cells"), page_tool(CONNECT), page_tool(CALL_ANY)];

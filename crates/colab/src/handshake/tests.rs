@@ -8,7 +8,7 @@ fn handshake() -> Handshake {
     Handshake::new(Token::chosen(TOKEN).unwrap())
 }
 
-/// A good request, with `change` applied to its lines.
+/// A valid request, with `change` applied to its lines.
 fn request(change: impl Fn(&mut Vec<String>)) -> String {
     let mut lines = vec![
         format!("GET /?access_token={TOKEN} HTTP/1.1"),
@@ -29,7 +29,7 @@ fn set(lines: &mut Vec<String>, name: &str, value: Option<&str>) {
     lines.extend(value.map(|value| format!("{name}: {value}")));
 }
 
-/// The status line of the answer, or `dropped`, or `more`.
+/// The status line of the response, or `dropped`, or `more`.
 fn answer(request: &str) -> String {
     let response = match handshake().feed(request.as_bytes()) {
         Step::More => return "more".into(),
@@ -41,7 +41,7 @@ fn answer(request: &str) -> String {
 }
 
 #[test]
-fn a_good_request_is_accepted_with_the_key_of_the_rfc() {
+fn a_valid_request_is_accepted_with_the_key_of_the_rfc() {
     let Step::Accept { response, rest } = handshake().feed(request(|_| {}).as_bytes()) else {
         panic!("accepted")
     };
@@ -51,7 +51,7 @@ fn a_good_request_is_accepted_with_the_key_of_the_rfc() {
 }
 
 #[test]
-fn the_first_line_and_the_authorization() {
+fn the_request_line_and_the_authorization_are_checked() {
     let first = |line: &str, header: Option<&str>| {
         answer(&request(|lines| {
             lines[0] = line.into();
@@ -91,7 +91,7 @@ fn the_first_line_and_the_authorization() {
 }
 
 #[test]
-fn the_other_headers() {
+fn the_other_headers_are_checked() {
     let refused = |name: &str, value: Option<&str>| answer(&request(|lines| set(lines, name, value)));
     for (name, value, expected) in [
         ("Origin", Some("https://colab.google.com"), "101 Switching Protocols"),
@@ -136,7 +136,7 @@ fn repeated_headers_are_bad_requests() {
 }
 
 #[test]
-fn the_first_failed_check_answers() {
+fn the_first_failed_check_decides() {
     let order = |change: &dyn Fn(&mut Vec<String>)| answer(&request(change));
     let anonymous = |lines: &mut Vec<String>| lines[0] = "GET / HTTP/1.1".into();
     assert_eq!(
@@ -170,7 +170,7 @@ fn the_first_failed_check_answers() {
 }
 
 #[test]
-fn what_cannot_become_a_get_is_dropped_at_once() {
+fn anything_but_a_get_is_dropped_at_once() {
     for bytes in [&b"\x16\x03\x01"[..], b"P", b"GEX", b"get ", b"\r\nGET "] {
         assert_eq!(handshake().feed(bytes), Step::Drop, "{bytes:?}");
     }
@@ -189,7 +189,7 @@ fn endless_heads_are_dropped() {
 }
 
 #[test]
-fn refusals_name_the_check_and_nothing_secret() {
+fn refusals_do_not_contain_the_token() {
     for refusal in [Refusal::WrongToken, Refusal::Origin("null".into()), Refusal::NoUpgrade("x")] {
         let response = refusal.response();
         let (head, body) = response.split_once("\r\n\r\n").unwrap();
@@ -200,7 +200,7 @@ fn refusals_name_the_check_and_nothing_secret() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_answered_without_a_panic(
+    fn any_bytes_are_handled_without_a_panic(
         chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..80), 0..8)
     ) {
         let mut handshake = handshake();
@@ -212,7 +212,7 @@ proptest! {
     }
 
     #[test]
-    fn where_the_packets_break_does_not_matter(cut in 1usize..200, tail in proptest::collection::vec(any::<u8>(), 0..40)) {
+    fn packet_boundaries_do_not_matter(cut in 1usize..200, tail in proptest::collection::vec(any::<u8>(), 0..40)) {
         let mut bytes = request(|_| {}).into_bytes();
         let cut = cut.min(bytes.len() - 1);
         let whole = bytes.len();
@@ -225,7 +225,7 @@ proptest! {
     }
 
     #[test]
-    fn no_other_token_opens(other in "[A-Za-z0-9_-]{0,30}") {
+    fn no_other_token_is_accepted(other in "[A-Za-z0-9_-]{0,30}") {
         prop_assume!(other != TOKEN);
         let line = format!("GET /?access_token={other} HTTP/1.1");
         let text = request(|lines| lines[0].clone_from(&line));

@@ -1,6 +1,6 @@
-//! JSON-RPC envelopes whose payloads stay the text that they came as.
+//! JSON-RPC messages whose payloads stay unparsed text, so that no number or field changes.
 //!
-//! <https://www.jsonrpc.org/specification>; MCP allows no batches since 2025-06-18.
+//! <https://www.jsonrpc.org/specification>. MCP has had no batches since 2025-06-18.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// One message from the page. The payloads borrow from the frame.
+/// A message from the page. The payloads borrow from the frame.
 #[derive(Debug)]
 pub(crate) enum Message<'a> {
     Request { id: &'a RawValue, method: Cow<'a, str> },
@@ -34,15 +34,15 @@ struct Fields<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// A member that is there, `null` included: a call answered with `null` is answered.
+/// A member that is present, even if it is `null`: `"result": null` is a result.
 fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Reads one frame. The error says in words why it is no JSON-RPC message.
+/// Parses one frame. The error says why it is not a JSON-RPC message.
 pub(crate) fn parse(frame: &[u8]) -> Result<Message<'_>, &'static str> {
     let text = std::str::from_utf8(frame).map_err(|_| "not UTF-8")?;
-    // Structs are read from arrays as well.
+    // serde would accept an array for the struct.
     if !text.trim_ascii_start().starts_with('{') {
         return Err("not a JSON-RPC object");
     }
@@ -63,22 +63,22 @@ pub(crate) fn parse(frame: &[u8]) -> Result<Message<'_>, &'static str> {
     }
 }
 
-/// An object's members in their order, values untouched.
+/// The members of an object, in their order, with unparsed values.
 pub(crate) struct Members<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Members<'a> {
-    /// Reads an object; `None` for anything else.
-    pub(crate) fn of(value: &'a RawValue) -> Option<Self> {
+    /// `None` if the value is not an object.
+    pub(crate) fn parse(value: &'a RawValue) -> Option<Self> {
         serde_json::from_str(value.get()).ok()
     }
 
-    /// The last member of that name, as most JSON readers would see it.
+    /// The last member with that name, as in most JSON parsers.
     pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
         self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value)
     }
 
-    /// The text of an object with these members.
-    pub(crate) fn write(&self) -> String {
+    /// The JSON text of the object.
+    pub(crate) fn to_json(&self) -> String {
         let mut object = Object::default();
         for (key, value) in &self.0 {
             object.member(key, value.get());
@@ -110,7 +110,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Writes one JSON object from texts that are JSON already.
+/// Builds a JSON object from values that are JSON text.
 #[derive(Default)]
 pub(crate) struct Object(String);
 
@@ -125,7 +125,7 @@ impl Object {
         self
     }
 
-    /// The object's text.
+    /// The JSON text of the object.
     pub(crate) fn close(&mut self) -> String {
         if self.0.is_empty() {
             self.0.push('{');
@@ -135,14 +135,14 @@ impl Object {
     }
 }
 
-/// A request's text. `params` is JSON text.
+/// The text of a request. `params` is JSON text.
 pub(crate) fn request(id: u64, method: &str, params: &str) -> String {
     let mut object = Object::default();
     object.member("jsonrpc", r#""2.0""#).member("id", &id.to_string());
     object.member("method", &quoted(method)).member("params", params).close()
 }
 
-/// A notification's text. `params` is JSON text.
+/// The text of a notification. `params` is JSON text.
 pub(crate) fn notification(method: &str, params: Option<&str>) -> String {
     let mut object = Object::default();
     object.member("jsonrpc", r#""2.0""#).member("method", &quoted(method));
@@ -152,7 +152,7 @@ pub(crate) fn notification(method: &str, params: Option<&str>) -> String {
     object.close()
 }
 
-/// A response's text; `kind` is `result` or `error`, `body` is JSON text.
+/// The text of a response. `kind` is `result` or `error`, `body` is JSON text.
 pub(crate) fn response(id: &RawValue, kind: &str, body: &str) -> String {
     Object::default().member("jsonrpc", r#""2.0""#).member("id", id.get()).member(kind, body).close()
 }
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_four_kinds_are_told_apart() {
+    fn the_four_kinds_are_distinguished() {
         let kind = |text: &str| match parse(text.as_bytes()) {
             Ok(Message::Request { .. }) => "request",
             Ok(Message::Notification { .. }) => "notification",
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_no_obstacle() {
+    fn deeply_nested_payloads_are_accepted() {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{deep}}}"#);
         assert!(matches!(parse(frame.as_bytes()), Ok(Message::Result { .. })));
@@ -223,25 +223,25 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_answered_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn any_bytes_are_parsed_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let _ = parse(&bytes);
         }
 
         #[test]
-        fn members_survive_reading_and_writing(pairs in proptest::collection::vec((".*", any::<i64>()), 0..8)) {
+        fn members_round_trip(pairs in proptest::collection::vec((".*", any::<i64>()), 0..8)) {
             let mut object = Object::default();
             for (key, value) in &pairs {
                 object.member(key, &value.to_string());
             }
             let text = object.close();
             let value = raw(&text);
-            let members = Members::of(&value).unwrap();
-            prop_assert_eq!(members.write(), text);
+            let members = Members::parse(&value).unwrap();
+            prop_assert_eq!(members.to_json(), text);
             prop_assert_eq!(members.0.len(), pairs.len());
         }
 
         #[test]
-        fn any_answer_keeps_its_payload(id in any::<u64>(), text in ".*") {
+        fn any_result_keeps_its_payload(id in any::<u64>(), text in ".*") {
             let payload = quoted(&text);
             let frame = format!(r#"{{"id":{id},"result":{payload},"jsonrpc":"2.0"}}"#);
             match parse(frame.as_bytes()) {

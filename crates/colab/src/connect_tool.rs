@@ -1,44 +1,45 @@
-//! `open_colab_browser_connection`: brings a tab to this server, and says what is in the way.
+//! `open_colab_browser_connection`: opens Colab in a browser, waits for the tab, and says why none is connected.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 use workspace::{Answer, Call, Error, ErrorKind, Progress, Report};
 
-use crate::address::Address;
 use crate::bridge::Bridge;
-use crate::browser::{Browser, Launch};
-use crate::sightings::{Diagnosis, Mark};
+use crate::browser::{Browser, BrowserCommand};
+use crate::browser_activity::{Diagnosis, Mark};
+use crate::notebook_url::NotebookUrl;
 use crate::tools::CONNECT;
 
-const LONGEST_WAIT: f64 = 3600.0;
+const MAX_TIMEOUT_SECONDS: f64 = 3600.0;
 
-/// Opens connections for all agents of one server.
-pub(crate) struct Connector {
+/// The tool, shared by all agents of one server.
+pub(crate) struct ConnectTool {
     pub(crate) bridge: Arc<Bridge>,
     pub(crate) browser: Browser,
-    /// How long to wait for the person where the call does not say.
-    pub(crate) patience: Duration,
-    /// The address that is open in a browser while somebody waits for it: a second agent opens no second tab.
-    pub(crate) opening: Mutex<Option<Address>>,
+    /// How long to wait for the person if the call does not say.
+    pub(crate) default_timeout: Duration,
+    /// The URL that a call has opened and waits for: a second agent does not open a second tab.
+    pub(crate) opening: Mutex<Option<NotebookUrl>>,
 }
 
 struct Arguments {
-    address: Address,
-    patience: Option<Duration>,
+    url: NotebookUrl,
+    timeout: Option<Duration>,
 }
 
-impl Connector {
-    /// Waits for a page, in a browser that it opens where that is allowed and useful.
+impl ConnectTool {
+    /// Waits for a page, and opens a browser first if that is allowed and useful.
     pub(crate) async fn connect(&self, arguments: Option<&RawValue>, call: &Call) -> Result<Answer, Error> {
-        let Arguments { address, patience } = parse(arguments)?;
-        let patience = patience.unwrap_or(self.patience);
-        let deadline = Instant::now() + patience;
+        let Arguments { url, timeout } = parse(arguments)?;
+        let timeout = timeout.unwrap_or(self.default_timeout);
+        let deadline = Instant::now() + timeout;
         let since = self.bridge.mark();
-        if self.bridge.page().is_some() && self.arrival(deadline).await {
+        if self.bridge.page().is_some() && self.wait_for_page(deadline).await {
             return answer(&[], true);
         }
         let report = |step: f64, message: String| {
@@ -48,11 +49,11 @@ impl Connector {
             }
         };
         report(1.0, "The user is not connected to the Colab UI".into());
-        let opened = self.open(&address, patience, since);
+        let opened = self.open(&url, timeout, since);
         let waiting =
-            format!("Waiting for user to connect in Colab - will wait for {}s", patience.as_secs_f64());
+            format!("Waiting for user to connect in Colab - will wait for {}s", timeout.as_secs_f64());
         report(2.0, waiting);
-        let is_connected = self.arrival(deadline).await;
+        let is_connected = self.wait_for_page(deadline).await;
         if is_connected {
             report(3.0, "The Colab UI is successfully connected!".into());
             return answer(&[], true);
@@ -62,15 +63,15 @@ impl Connector {
         let mut seen = vec![diagnosis.to_string()];
         if diagnosis != Diagnosis::Connected {
             seen.extend(opened.problem());
-            seen.push(self.directions(&address));
+            seen.push(self.directions(&url));
         }
         answer(&seen, false)
     }
 
-    /// Waits until calls can flow to a page.
-    async fn arrival(&self, deadline: Instant) -> bool {
+    /// Waits until a page accepts calls.
+    async fn wait_for_page(&self, deadline: Instant) -> bool {
         let mut changes = self.bridge.changes();
-        let arrival = async {
+        let ready = async {
             loop {
                 changes.mark_unchanged();
                 if let Some(page) = self.bridge.page()
@@ -79,62 +80,64 @@ impl Connector {
                     return;
                 }
                 if changes.changed().await.is_err() {
-                    // The listener is gone; the time-out below answers.
+                    // The listener is gone; wait for the timeout below.
                     std::future::pending::<()>().await;
                 }
             }
         };
-        timeout_at(deadline, arrival).await.is_ok()
+        timeout_at(deadline, ready).await.is_ok()
     }
 
-    fn open(&self, address: &Address, patience: Duration, since: Mark) -> Opened<'_> {
-        // Nobody asks for a tab who does not wait for one; and a tab that shows its prompt is open already.
-        let is_here = matches!(self.bridge.diagnose(since), Diagnosis::PromptShowing | Diagnosis::Connected);
-        if patience.is_zero() || is_here {
-            return Opened { connector: self, is_first: false, launch: None };
+    fn open(&self, url: &NotebookUrl, timeout: Duration, since: Mark) -> OpenedBrowser<'_> {
+        // A call with timeout 0 only asks for the state. A tab that shows its prompt is open already.
+        let is_open = matches!(self.bridge.diagnose(since), Diagnosis::PromptShowing | Diagnosis::Connected);
+        let nothing_opened = OpenedBrowser { tool: self, is_first: false, command: None };
+        if timeout.is_zero() || is_open {
+            return nothing_opened;
         }
-        let mut opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        if opening.as_ref() == Some(address) {
-            return Opened { connector: self, is_first: false, launch: None };
+        let mut opening = self.opening.lock();
+        if opening.as_ref() == Some(url) {
+            return nothing_opened;
         }
-        *opening = Some(address.clone());
-        let secret = address.with_secret(self.bridge.token.expose(), self.bridge.port);
-        Opened { connector: self, is_first: true, launch: Some(self.browser.open(&secret)) }
+        *opening = Some(url.clone());
+        let url = url.with_token(self.bridge.token.expose(), self.bridge.port);
+        OpenedBrowser { tool: self, is_first: true, command: Some(self.browser.open(&url)) }
     }
 
-    fn directions(&self, address: &Address) -> String {
+    fn directions(&self, url: &NotebookUrl) -> String {
         let (token, port) = (self.bridge.token.expose(), self.bridge.port);
         format!(
-            "To connect, open this address in a browser on this machine:\n{}\nor, in a Colab notebook that is \
-             open already, choose Tools > Command palette > \"Connect to a local Colab MCP server\" and paste \
+            "To connect, open this URL in a browser on this machine:\n{}\nor, in a Colab notebook that is already \
+             open, choose Tools > Command palette > \"Connect to a local Colab MCP server\" and paste \
              this line:\n{token}&{port}\nIf the browser runs on another machine, first run there: \
-             ssh -L {port}:localhost:{port} <this machine>\nA tab that connects later is welcome; then call \
-             {CONNECT} again.",
-            address.with_secret(token, port),
+             ssh -L {port}:localhost:{port} <this machine>\nThe tab may also connect later; then call {CONNECT} \
+             again.",
+            url.with_token(token, port),
         )
     }
 }
 
-/// One browser that was opened, until nobody waits for it any more.
-struct Opened<'a> {
-    connector: &'a Connector,
+/// A browser that a call has opened and waits for.
+struct OpenedBrowser<'a> {
+    tool: &'a ConnectTool,
+    /// Whether this call has opened it; another call may have opened the same URL.
     is_first: bool,
-    launch: Option<Result<Launch, String>>,
+    command: Option<Result<BrowserCommand, String>>,
 }
 
-impl Opened<'_> {
+impl OpenedBrowser<'_> {
     fn problem(mut self) -> Option<String> {
-        match self.launch.take()? {
-            Ok(mut launch) => launch.failure(),
+        match self.command.take()? {
+            Ok(mut command) => command.failure(),
             Err(problem) => Some(problem),
         }
     }
 }
 
-impl Drop for Opened<'_> {
+impl Drop for OpenedBrowser<'_> {
     fn drop(&mut self) {
         if self.is_first {
-            *self.connector.opening.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            *self.tool.opening.lock() = None;
         }
     }
 }
@@ -162,8 +165,8 @@ fn answer(seen: &[String], is_connected: bool) -> Result<Answer, Error> {
 fn parse(arguments: Option<&RawValue>) -> Result<Arguments, Error> {
     let wrong = |cause: String| {
         let hint = format!(
-            "Call {CONNECT} without arguments, or with timeout_seconds (0 to {LONGEST_WAIT}), notebook_url (a \
-             Colab address) or authuser (a number from 0)."
+            "Call {CONNECT} without arguments, or with timeout_seconds (0 to {MAX_TIMEOUT_SECONDS}), notebook_url (a \
+             Colab URL) or authuser (a number from 0)."
         );
         Error::new(ErrorKind::InvalidArgument, cause, hint)
     };
@@ -173,7 +176,7 @@ fn parse(arguments: Option<&RawValue>) -> Result<Arguments, Error> {
             serde_json::from_str(text).map_err(|_| wrong("The arguments are not an object.".into()))?
         }
     };
-    let (mut notebook, mut authuser, mut patience) = (None, None, None);
+    let (mut notebook, mut authuser, mut timeout) = (None, None, None);
     for (name, value) in &arguments {
         // Some clients send numbers as strings.
         let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
@@ -189,15 +192,15 @@ fn parse(arguments: Option<&RawValue>) -> Result<Arguments, Error> {
                 authuser = Some(whole);
             }
             ("timeout_seconds", _) => {
-                let seconds = number.filter(|seconds| (0.0..=LONGEST_WAIT).contains(seconds));
+                let seconds = number.filter(|seconds| (0.0..=MAX_TIMEOUT_SECONDS).contains(seconds));
                 let seconds =
                     seconds.ok_or_else(|| wrong("timeout_seconds is not a number from 0 to 3600.".into()))?;
-                patience = Some(Duration::from_secs_f64(seconds));
+                timeout = Some(Duration::from_secs_f64(seconds));
             }
             (other, _) => return Err(wrong(format!("There is no argument {other:?}."))),
         }
     }
-    Ok(Arguments { address: Address::new(notebook, authuser)?, patience })
+    Ok(Arguments { url: NotebookUrl::new(notebook, authuser)?, timeout })
 }
 
 #[cfg(test)]
@@ -210,19 +213,19 @@ mod tests {
 
     #[test]
     fn arguments_are_optional_and_numbers_may_be_strings() {
-        assert!(parse(None).unwrap().patience.is_none());
+        assert!(parse(None).unwrap().timeout.is_none());
         assert!(parsed("null").is_ok());
-        assert!(parsed(r#"{"timeout_seconds":null}"#).unwrap().patience.is_none());
+        assert!(parsed(r#"{"timeout_seconds":null}"#).unwrap().timeout.is_none());
         assert_eq!(
-            parsed(r#"{"timeout_seconds":"2.5"}"#).unwrap().patience,
+            parsed(r#"{"timeout_seconds":"2.5"}"#).unwrap().timeout,
             Some(Duration::from_millis(2500))
         );
-        let address = parsed(r#"{"authuser":"1"}"#).unwrap().address.with_secret("T", 1);
-        assert!(address.contains("?authuser=1#"), "{address}");
+        let url = parsed(r#"{"authuser":"1"}"#).unwrap().url.with_token("T", 1);
+        assert!(url.contains("?authuser=1#"), "{url}");
     }
 
     #[test]
-    fn bad_arguments_say_what_is_wrong_and_what_is_right() {
+    fn errors_of_arguments_say_what_is_wrong_and_what_is_right() {
         for (arguments, named) in [
             ("[]", "object"),
             (r#"{"timeout_seconds":-1}"#, "timeout_seconds"),
@@ -234,7 +237,7 @@ mod tests {
             (r#"{"notebook_url":"https://evil.example/"}"#, "notebook_url"),
             (r#"{"surprise":1}"#, "surprise"),
         ] {
-            let Err(error) = parsed(arguments) else { panic!("{arguments} was taken") };
+            let Err(error) = parsed(arguments) else { panic!("{arguments} was accepted") };
             assert!(error.cause.contains(named), "{arguments}: {error}");
         }
     }

@@ -1,4 +1,4 @@
-//! The addresses that lead a Colab page to this server.
+//! The URL that opens Colab and makes the page connect to this server.
 
 use url::Url;
 use workspace::{Error, ErrorKind};
@@ -7,27 +7,27 @@ use crate::handshake::ORIGINS;
 
 const EMPTY_NOTEBOOK: &str = "https://colab.research.google.com/notebooks/empty.ipynb";
 
-/// The page to open, without the secret.
+/// The URL of a notebook, without the token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Address(Url);
+pub(crate) struct NotebookUrl(Url);
 
-impl Address {
-    /// The empty notebook, or `notebook` where one is named. Only Colab's own pages over https are taken:
-    /// any other would be handed the token.
+impl NotebookUrl {
+    /// The URL of `notebook`, or of an empty notebook. Only pages of Colab over https are accepted, because the page
+    /// gets the token.
     pub(crate) fn new(notebook: Option<&str>, authuser: Option<u64>) -> Result<Self, Error> {
         let refused = |cause: String| {
-            let hint = "Give the https address of a notebook on colab.research.google.com, for example \
+            let hint = "Give the https URL of a notebook on colab.research.google.com, for example \
                         https://colab.research.google.com/drive/<id>, or leave notebook_url out.";
             Error::new(ErrorKind::InvalidArgument, cause, hint)
         };
         let notebook = notebook.unwrap_or(EMPTY_NOTEBOOK);
         let mut url = Url::parse(notebook.trim())
-            .map_err(|error| refused(format!("notebook_url is no address: {error}.")))?;
+            .map_err(|error| refused(format!("notebook_url is not a URL: {error}.")))?;
         if !ORIGINS.contains(&url.origin().ascii_serialization().as_str()) {
-            return Err(refused("notebook_url is not an https address of Colab.".into()));
+            return Err(refused("notebook_url is not an https URL of Colab.".into()));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(refused("notebook_url holds a user name or password.".into()));
+            return Err(refused("notebook_url contains a user name or password.".into()));
         }
         if let Some(authuser) = authuser {
             let others: Vec<(String, String)> =
@@ -37,13 +37,13 @@ impl Address {
         Ok(Self(url))
     }
 
-    /// The address with the fragment from which the page learns where to connect.
-    pub(crate) fn with_secret(&self, token: &str, port: u16) -> String {
+    /// The URL with the fragment that tells the page where to connect. Fragments are not sent to Colab's server.
+    pub(crate) fn with_token(&self, token: &str, port: u16) -> String {
         let mut url = self.0.clone();
         let kept = url.fragment().unwrap_or_default().split('&');
         let kept = kept.filter(|part| !part.is_empty() && !part.starts_with("mcpProxy"));
-        let secret = [format!("mcpProxyToken={token}"), format!("mcpProxyPort={port}")];
-        let fragment: Vec<String> = kept.map(str::to_owned).chain(secret).collect();
+        let connection = [format!("mcpProxyToken={token}"), format!("mcpProxyPort={port}")];
+        let fragment: Vec<String> = kept.map(str::to_owned).chain(connection).collect();
         url.set_fragment(Some(&fragment.join("&")));
         url.into()
     }
@@ -53,12 +53,12 @@ impl Address {
 mod tests {
     use super::*;
 
-    fn with_secret(notebook: Option<&str>, authuser: Option<u64>) -> String {
-        Address::new(notebook, authuser).unwrap().with_secret("TOKEN", 4711)
+    fn with_token(notebook: Option<&str>, authuser: Option<u64>) -> String {
+        NotebookUrl::new(notebook, authuser).unwrap().with_token("TOKEN", 4711)
     }
 
     #[test]
-    fn the_fragment_is_the_one_that_colab_reads() {
+    fn the_fragment_has_the_form_that_colab_reads() {
         let secret = "mcpProxyToken=TOKEN&mcpProxyPort=4711";
         for (notebook, authuser, expected) in [
             (None, None, format!("{EMPTY_NOTEBOOK}#{secret}")),
@@ -74,12 +74,12 @@ mod tests {
                 format!("https://colab.google.com/a#{secret}"),
             ),
         ] {
-            assert_eq!(with_secret(notebook, authuser), expected);
+            assert_eq!(with_token(notebook, authuser), expected);
         }
     }
 
     #[test]
-    fn the_secret_goes_to_colab_alone() {
+    fn the_token_goes_to_colab_only() {
         for notebook in [
             "http://colab.research.google.com/drive/abc",
             "https://colab.research.google.com.evil.example/",
@@ -93,9 +93,9 @@ mod tests {
             "colab.research.google.com/drive/abc",
             "",
         ] {
-            let error = Address::new(Some(notebook), None).expect_err(notebook);
+            let error = NotebookUrl::new(Some(notebook), None).expect_err(notebook);
             assert_eq!(error.fault, workspace::Fault::Agent);
-            assert!(error.to_string().contains("colab.research.google.com"));
+            assert!(error.next.to_string().contains("colab.research.google.com"));
         }
     }
 }

@@ -1,0 +1,186 @@
+//! Records what browsers do at the listener, and explains from that why no tab is connected.
+
+use std::fmt;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BrowserEvent {
+    /// A connection was closed before it sent a byte.
+    ClosedSilently,
+    /// A request failed the named check.
+    Refused(String),
+    /// A second tab was rejected.
+    RejectedBusy,
+    Connected,
+    Disconnected,
+}
+
+/// Why no tab can be used yet, or that one is connected. Its `Display` form says what the person should do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Diagnosis {
+    NoBrowser,
+    PromptShowing,
+    Blocked,
+    Refused(String),
+    Busy,
+    Connected,
+    Left,
+}
+
+/// A position in the recorded events.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark(u64);
+
+#[derive(Debug, Default)]
+pub(crate) struct BrowserActivity {
+    silent_connections: usize,
+    count: u64,
+    latest: Option<BrowserEvent>,
+    is_connected: bool,
+}
+
+impl BrowserActivity {
+    /// A connection was accepted and has sent nothing yet.
+    pub(crate) fn silence_began(&mut self) {
+        self.silent_connections += 1;
+    }
+
+    /// Such a connection sent something or was closed.
+    pub(crate) fn silence_ended(&mut self) {
+        self.silent_connections = self.silent_connections.saturating_sub(1);
+    }
+
+    pub(crate) fn record(&mut self, event: BrowserEvent) {
+        match event {
+            BrowserEvent::Connected => self.is_connected = true,
+            BrowserEvent::Disconnected => self.is_connected = false,
+            _ => {}
+        }
+        self.count += 1;
+        self.latest = Some(event);
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        Mark(self.count)
+    }
+
+    /// The most likely explanation, from the newest event.
+    ///
+    /// `since` is the start of the current attempt to connect. A rejected second tab explains a failure only if it was
+    /// rejected in this attempt; the other events are shown even if they are older.
+    ///
+    /// Example: a tab is blocked at event 1, another tab connects (2), a third is rejected (3), and the connected one
+    /// is closed (4). An attempt that began after 2 is diagnosed as `Left`, from event 4. Had the third tab been
+    /// rejected after the close, it would be `Busy`, and in the next attempt `Left` again.
+    pub(crate) fn diagnose(&self, since: Mark) -> Diagnosis {
+        if self.is_connected {
+            return Diagnosis::Connected;
+        }
+        if self.silent_connections > 0 {
+            return Diagnosis::PromptShowing;
+        }
+        let is_new = self.count > since.0;
+        match &self.latest {
+            Some(BrowserEvent::ClosedSilently) => Diagnosis::Blocked,
+            Some(BrowserEvent::Refused(check)) => Diagnosis::Refused(check.clone()),
+            Some(BrowserEvent::RejectedBusy) if is_new => Diagnosis::Busy,
+            Some(BrowserEvent::Disconnected | BrowserEvent::Connected | BrowserEvent::RejectedBusy) => {
+                Diagnosis::Left
+            }
+            None => Diagnosis::NoBrowser,
+        }
+    }
+}
+
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoBrowser => f.write_str(
+                "No browser has connected yet. The person should open the URL below (Chrome or another \
+                 Chromium browser works best; Safari blocks connections to this machine), accept Colab's \
+                 dialog, and answer \"Allow\" if the browser asks about apps and services on this device.",
+            ),
+            Self::PromptShowing => f.write_str(
+                "A browser is connected but silent: it is showing a permission prompt. The person should \
+                 answer \"Allow\" to the question about other apps and services on this device. The connection \
+                 is kept open meanwhile. Then call open_colab_browser_connection again.",
+            ),
+            Self::Blocked => f.write_str(
+                "A browser connected and closed the connection without sending anything: its permission prompt \
+                 was blocked or dismissed. The person should click the icon left of the address bar, allow \
+                 access to apps on this device (local network access) for colab.research.google.com, and \
+                 reload the tab.",
+            ),
+            Self::Refused(check) => write!(
+                f,
+                "A browser connected and was refused: {check}. This is usually a tab that was opened for an \
+                 earlier start of this server. The person should close that tab and open the URL below."
+            ),
+            Self::Busy => f.write_str(
+                "Another tab was rejected because one was already connected, and that one has since disconnected. \
+                 The person should reload the tab to use.",
+            ),
+            Self::Connected => f.write_str(
+                "A Colab tab is connected but has not finished opening. Call open_colab_browser_connection again \
+                 in a moment; if that does not help, the person should reload the tab.",
+            ),
+            Self::Left => f.write_str(
+                "The Colab tab has disconnected (closed, reloaded or asleep). The person should open the URL \
+                 below, or reconnect the open notebook with the line for Colab's own dialog.",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_is_diagnosed() {
+        let mut activity = BrowserActivity::default();
+        let start = activity.mark();
+        assert_eq!(activity.diagnose(start), Diagnosis::NoBrowser);
+        activity.silence_began();
+        assert_eq!(activity.diagnose(start), Diagnosis::PromptShowing);
+        activity.silence_ended();
+        activity.record(BrowserEvent::ClosedSilently);
+        assert_eq!(activity.diagnose(start), Diagnosis::Blocked);
+        activity.record(BrowserEvent::Refused("missing Origin header".into()));
+        assert_eq!(activity.diagnose(start), Diagnosis::Refused("missing Origin header".into()));
+        activity.record(BrowserEvent::Connected);
+        activity.record(BrowserEvent::RejectedBusy);
+        assert_eq!(activity.diagnose(start), Diagnosis::Connected);
+        activity.record(BrowserEvent::Disconnected);
+        assert_eq!(activity.diagnose(start), Diagnosis::Left);
+        activity.record(BrowserEvent::RejectedBusy);
+        assert_eq!(activity.diagnose(start), Diagnosis::Busy);
+    }
+
+    #[test]
+    fn one_open_prompt_among_several_connections_is_diagnosed() {
+        let mut activity = BrowserActivity::default();
+        activity.silence_began();
+        activity.silence_began();
+        activity.silence_ended();
+        activity.record(BrowserEvent::ClosedSilently);
+        assert_eq!(activity.diagnose(activity.mark()), Diagnosis::PromptShowing);
+        activity.silence_ended();
+        activity.silence_ended();
+        assert_eq!(activity.diagnose(activity.mark()), Diagnosis::Blocked);
+    }
+
+    #[test]
+    fn every_state_has_its_own_text() {
+        let states = [
+            Diagnosis::NoBrowser,
+            Diagnosis::PromptShowing,
+            Diagnosis::Blocked,
+            Diagnosis::Refused("x".into()),
+            Diagnosis::Busy,
+            Diagnosis::Connected,
+            Diagnosis::Left,
+        ];
+        let texts: std::collections::HashSet<String> = states.iter().map(ToString::to_string).collect();
+        assert_eq!(texts.len(), states.len());
+    }
+}

@@ -1,0 +1,356 @@
+//! One MCP session with one page, as a state machine without sockets.
+//!
+//! The page is the MCP server, this program its client. Every connection has its own session with its own ids,
+//! progress tokens and list of tools, so an old page cannot interfere with a new one.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+use workspace::{Answer, Progress, Tool};
+
+use crate::json_rpc::{self, Members, Message};
+
+/// Pages answer in milliseconds. One that does not answer is used anyway after these times.
+const INITIALIZE_TIMEOUT: Duration = Duration::from_secs(10);
+const LIST_TIMEOUT: Duration = Duration::from_secs(3);
+/// Bounds for a page whose list never ends.
+const MAX_LIST_PAGES: usize = 100;
+const MAX_TOOLS: usize = 10_000;
+
+const PROTOCOL_VERSION: &str = "2025-11-25";
+
+/// What the owner of the session has to do.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// Send this text frame.
+    Send(String),
+    /// The page accepts calls from now on. Emitted once.
+    Ready,
+    /// Agents should list the tools again.
+    ToolsChanged,
+    Answer {
+        id: u64,
+        answer: Answer,
+    },
+    Progress {
+        id: u64,
+        progress: Progress,
+    },
+    /// A line of the page's log.
+    Log(Box<RawValue>),
+    /// A frame was dropped, for this reason.
+    Dropped(&'static str),
+}
+
+/// A request to the page that has no answer yet.
+enum PendingRequest {
+    Initialize,
+    ListTools(PartialList),
+    CallTool,
+}
+
+/// The pages of the list of tools that have arrived.
+#[derive(Default)]
+struct PartialList {
+    tools: Vec<Tool>,
+    names: HashSet<String>,
+    pages: usize,
+}
+
+/// How far the opening exchange is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// `initialize` has been sent, with our protocol version or, the second time, with one of the page's.
+    Initializing { is_second_try: bool },
+    /// `notifications/initialized` and the first `tools/list` have been sent.
+    Listing,
+    /// The page accepts calls.
+    Ready,
+}
+
+/// Example of a session with a page that does not answer `initialize`: at 0 s `initialize` is sent. At 10 s
+/// [`PageSession::handle_timeout`] goes on with `notifications/initialized` and `tools/list`. At 13 s the list is
+/// overdue as well, and calls are accepted without one. If the page answers `initialize` at 11 s after all, the last two
+/// messages are sent again, because the page may have ignored them before, and calls are accepted at 13 s at the latest.
+pub(crate) struct PageSession {
+    next_id: u64,
+    pending: HashMap<u64, PendingRequest>,
+    phase: Phase,
+    /// When calls are accepted at the latest, whatever the page does.
+    ready_by: Instant,
+    tools: Option<Arc<[Tool]>>,
+    /// When the answer to `initialize` or `tools/list` is overdue.
+    deadline: Option<Instant>,
+}
+
+impl PageSession {
+    /// Opens the session of a new connection.
+    pub(crate) fn open(now: Instant) -> (Self, Vec<Event>) {
+        let mut session = Self {
+            next_id: 1,
+            pending: HashMap::new(),
+            phase: Phase::Initializing { is_second_try: false },
+            ready_by: now + INITIALIZE_TIMEOUT + LIST_TIMEOUT,
+            tools: None,
+            deadline: Some(now + INITIALIZE_TIMEOUT),
+        };
+        let initialize = session.initialize(PROTOCOL_VERSION);
+        (session, vec![initialize])
+    }
+
+    /// The tools of the page; `None` until it has listed them.
+    pub(crate) fn tools(&self) -> Option<Arc<[Tool]>> {
+        self.tools.clone()
+    }
+
+    /// When to call [`PageSession::handle_timeout`].
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Goes on without an overdue answer.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) -> Vec<Event> {
+        if self.deadline.is_none_or(|deadline| now < deadline) {
+            return Vec::new();
+        }
+        self.deadline = None;
+        if self.pending.values().any(|pending| matches!(pending, PendingRequest::ListTools(_))) {
+            return self.finish_list();
+        }
+        self.finish_initialize(now)
+    }
+
+    /// Handles one frame from the page.
+    pub(crate) fn receive(&mut self, frame: &[u8], now: Instant) -> Vec<Event> {
+        match json_rpc::parse(frame) {
+            Err(reason) => vec![Event::Dropped(reason)],
+            Ok(Message::Request { id, method }) => vec![Event::Send(answer_request(id, &method))],
+            Ok(Message::Notification { method, params }) => self.handle_notification(&method, params, now),
+            Ok(Message::Result { id, result }) => {
+                self.handle_answer(id, Answer::Result(result.to_owned()), now)
+            }
+            Ok(Message::Error { id, error }) => self.handle_answer(id, Answer::Error(error.to_owned()), now),
+        }
+    }
+
+    /// Calls a tool with the `params` of an agent; see [`params_for_page`]. Returns the id, which is the progress token
+    /// as well, and the frame to send.
+    pub(crate) fn call(&mut self, params: &RawValue, wants_progress: bool) -> (u64, String) {
+        let id = self.add_request(PendingRequest::CallTool);
+        let params = params_for_page(params, wants_progress.then_some(id));
+        (id, json_rpc::request(id, "tools/call", &params))
+    }
+
+    /// Cancels a call. Returns the frame to send; `None` if the call has been answered.
+    pub(crate) fn cancel(&mut self, id: u64, reason: &str) -> Option<String> {
+        self.pending.remove(&id)?;
+        let params = serde_json::json!({ "requestId": id, "reason": reason }).to_string();
+        Some(json_rpc::notification("notifications/cancelled", Some(&params)))
+    }
+
+    fn add_request(&mut self, request: PendingRequest) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.pending.insert(id, request);
+        id
+    }
+
+    fn initialize(&mut self, version: &str) -> Event {
+        let id = self.add_request(PendingRequest::Initialize);
+        let params = serde_json::json!({
+            "protocolVersion": version,
+            "capabilities": {},
+            "clientInfo": { "name": "cellbridge", "version": env!("CARGO_PKG_VERSION") },
+        });
+        Event::Send(json_rpc::request(id, "initialize", &params.to_string()))
+    }
+
+    /// Completes the opening exchange and requests the list of tools.
+    fn finish_initialize(&mut self, now: Instant) -> Vec<Event> {
+        if self.phase != Phase::Ready {
+            self.phase = Phase::Listing;
+        }
+        let initialized = json_rpc::notification("notifications/initialized", None);
+        vec![Event::Send(initialized), self.request_list(now)]
+    }
+
+    fn request_list(&mut self, now: Instant) -> Event {
+        // The answer to an earlier request could list tools that the page has removed since.
+        self.pending.retain(|_, pending| !matches!(pending, PendingRequest::ListTools(_)));
+        self.deadline = Some(self.list_deadline(now));
+        let id = self.add_request(PendingRequest::ListTools(PartialList::default()));
+        Event::Send(json_rpc::request(id, "tools/list", "{}"))
+    }
+
+    fn list_deadline(&self, now: Instant) -> Instant {
+        let deadline = now + LIST_TIMEOUT;
+        if self.phase == Phase::Ready { deadline } else { deadline.min(self.ready_by) }
+    }
+
+    /// The list is complete, or overdue: calls are accepted, and agents should list the tools again.
+    fn finish_list(&mut self) -> Vec<Event> {
+        self.deadline = None;
+        match std::mem::replace(&mut self.phase, Phase::Ready) {
+            Phase::Ready => vec![Event::ToolsChanged],
+            _ => vec![Event::Ready, Event::ToolsChanged],
+        }
+    }
+
+    fn handle_notification(&mut self, method: &str, params: Option<&RawValue>, now: Instant) -> Vec<Event> {
+        match method {
+            "notifications/tools/list_changed" => match self.phase {
+                // The list is requested anyway as soon as the page may be asked.
+                Phase::Initializing { .. } => Vec::new(),
+                Phase::Listing | Phase::Ready => vec![self.request_list(now)],
+            },
+            "notifications/progress" => match params.and_then(read_progress) {
+                Some((id, progress)) if matches!(self.pending.get(&id), Some(PendingRequest::CallTool)) => {
+                    vec![Event::Progress { id, progress }]
+                }
+                _ => vec![Event::Dropped("progress of no call in flight")],
+            },
+            "notifications/message" => {
+                params.map(|params| Event::Log(params.to_owned())).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn handle_answer(&mut self, id: &RawValue, answer: Answer, now: Instant) -> Vec<Event> {
+        let Some((id, request)) = id.get().parse().ok().and_then(|id| self.pending.remove_entry(&id)) else {
+            return vec![Event::Dropped("an answer to no pending request")];
+        };
+        match request {
+            PendingRequest::CallTool => vec![Event::Answer { id, answer }],
+            PendingRequest::Initialize => match answer {
+                Answer::Error(error) => match (newest_supported(&error), self.phase) {
+                    (Some(version), Phase::Initializing { is_second_try: false }) => {
+                        self.phase = Phase::Initializing { is_second_try: true };
+                        vec![self.initialize(&version)]
+                    }
+                    // Some pages do not know the method and work without it.
+                    _ => self.finish_initialize(now),
+                },
+                // The answer is late, and the page has listed its tools meanwhile.
+                Answer::Result(_) if self.tools.is_some() => Vec::new(),
+                Answer::Result(_) => self.finish_initialize(now),
+            },
+            PendingRequest::ListTools(list) => self.handle_list(&answer, list, now),
+        }
+    }
+
+    fn handle_list(&mut self, answer: &Answer, mut list: PartialList, now: Instant) -> Vec<Event> {
+        let page = match answer {
+            Answer::Result(result) => serde_json::from_str::<ToolsPage<'_>>(result.get()).ok(),
+            Answer::Error(_) => None,
+        };
+        let Some(page) = page else {
+            let mut events = self.finish_list();
+            events.push(Event::Dropped("a tools/list answer without a list"));
+            return events;
+        };
+        for definition in page.tools {
+            let named = serde_json::from_str::<Named>(definition.get());
+            if let Ok(Named { name }) = named
+                && list.tools.len() < MAX_TOOLS
+                && list.names.insert(name.clone())
+            {
+                list.tools.push(Tool { name, definition: Arc::from(definition.to_owned()) });
+            }
+        }
+        list.pages += 1;
+        if let Some(cursor) = page.next_cursor
+            && list.pages < MAX_LIST_PAGES
+        {
+            self.deadline = Some(self.list_deadline(now));
+            let id = self.add_request(PendingRequest::ListTools(list));
+            let params = serde_json::json!({ "cursor": cursor }).to_string();
+            return vec![Event::Send(json_rpc::request(id, "tools/list", &params))];
+        }
+        self.tools = Some(list.tools.into());
+        self.finish_list()
+    }
+}
+
+#[derive(Deserialize)]
+struct ToolsPage<'a> {
+    #[serde(borrow)]
+    tools: Vec<&'a RawValue>,
+    #[serde(default, rename = "nextCursor")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+/// Answers a request of the page, as a client that declared no capabilities.
+fn answer_request(id: &RawValue, method: &str) -> String {
+    match method {
+        "ping" => json_rpc::response(id, "result", "{}"),
+        "roots/list" => json_rpc::response(id, "result", r#"{"roots":[]}"#),
+        _ => json_rpc::response(id, "error", r#"{"code":-32601,"message":"Method not found"}"#),
+    }
+}
+
+/// The newest version named in the `data.supported` of an "unsupported protocol version" error.
+/// <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#error-handling>
+fn newest_supported(error: &RawValue) -> Option<String> {
+    let error: serde_json::Value = serde_json::from_str(error.get()).ok()?;
+    let supported = error.pointer("/data/supported")?.as_array()?;
+    supported.iter().filter_map(|version| version.as_str()).max().map(str::to_owned)
+}
+
+fn read_progress(params: &RawValue) -> Option<(u64, Progress)> {
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(rename = "progressToken")]
+        token: u64,
+        progress: f64,
+        #[serde(default)]
+        total: Option<f64>,
+        #[serde(default)]
+        message: Option<String>,
+    }
+    let Params { token, progress, total, message } = serde_json::from_str(params.get()).ok()?;
+    Some((token, Progress { progress, total, message }))
+}
+
+/// The agent's `params` for the page: the agent's progress token is replaced by ours, and the request metadata of
+/// 2026-07-28 is removed, because it describes the agent's connection. All else stays the same text.
+///
+/// Example with `token` 9: `{"name":"x","_meta":{"progressToken":5,"k":1}}` becomes
+/// `{"name":"x","_meta":{"k":1,"progressToken":9}}`.
+fn params_for_page(params: &RawValue, token: Option<u64>) -> String {
+    const CONNECTION_METADATA: [&str; 4] = [
+        "io.modelcontextprotocol/protocolVersion",
+        "io.modelcontextprotocol/clientInfo",
+        "io.modelcontextprotocol/clientCapabilities",
+        "io.modelcontextprotocol/logLevel",
+    ];
+    let Some(mut members) = Members::parse(params) else { return params.get().to_owned() };
+    let meta = members.get("_meta").and_then(Members::parse);
+    if meta.is_none() && token.is_none() {
+        return params.get().to_owned();
+    }
+    let mut meta = meta.unwrap_or(Members(Vec::new()));
+    meta.0.retain(|(key, _)| key != "progressToken" && !CONNECTION_METADATA.contains(&key.as_ref()));
+    let token = token.and_then(|token| serde_json::value::to_raw_value(&token).ok());
+    if let Some(token) = &token {
+        meta.0.push(("progressToken".into(), token));
+    }
+    let meta = (!meta.0.is_empty()).then(|| RawValue::from_string(meta.to_json()).ok()).flatten();
+    members.0.retain(|(key, _)| key != "_meta");
+    if let Some(meta) = &meta {
+        members.0.push(("_meta".into(), meta));
+    }
+    members.to_json()
+}
+
+#[cfg(test)]
+mod tests;
