@@ -145,14 +145,14 @@ impl Drop for OpenedBrowser<'_> {
 fn answer(seen: &[String], is_connected: bool) -> Result<Answer, Error> {
     let text = |text: &str| json!({ "type": "text", "text": text });
     let mut content = vec![text(if is_connected { "true" } else { "false" })];
+    let mut structured = json!({ "result": is_connected });
     if !seen.is_empty() {
-        content.push(text(&seen.join("\n\n")));
+        let message = seen.join("\n\n");
+        content.push(text(&message));
+        // Claude Code and Codex show a model only the structured part.
+        structured["message"] = message.into();
     }
-    let result = json!({
-        "content": content,
-        "structuredContent": { "result": is_connected },
-        "isError": false,
-    });
+    let result = json!({ "content": content, "structuredContent": structured, "isError": false });
     to_raw_value(&result).map(Answer::Result).map_err(|error| {
         Error::new(
             ErrorKind::Internal,
@@ -209,6 +209,20 @@ mod tests {
 
     fn parsed(text: &str) -> Result<Arguments, Error> {
         parse(Some(&RawValue::from_string(text.to_owned()).unwrap()))
+    }
+
+    #[test]
+    fn the_structured_result_repeats_the_message() {
+        let result = |seen: &[String], is_connected| -> Value {
+            let Answer::Result(result) = answer(seen, is_connected).unwrap() else { panic!("an error") };
+            serde_json::from_str(result.get()).unwrap()
+        };
+        let failed =
+            result(&["No browser has connected.".to_owned(), "Open this address.".to_owned()], false);
+        let message = "No browser has connected.\n\nOpen this address.";
+        assert_eq!(failed["structuredContent"], json!({ "result": false, "message": message }));
+        assert_eq!(failed["content"][1]["text"], message);
+        assert_eq!(result(&[], true)["structuredContent"], json!({ "result": true }));
     }
 
     #[test]

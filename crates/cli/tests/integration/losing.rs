@@ -62,7 +62,8 @@ async fn a_page_that_comes_after_the_timeout_is_welcome() -> Result<()> {
     let call =
         bridge.agent.start_call_with_progress("open_colab_browser_connection", arguments, "\"p\"").await?;
     let answer = bridge.agent.wait_response(call).await?.result_value()?;
-    assert_eq!(answer["structuredContent"], json!({ "result": false }));
+    let message = &answer["content"][1]["text"];
+    assert_eq!(answer["structuredContent"], json!({ "result": false, "message": message }));
     assert_eq!(Connection::read(&answer)?, bridge.connection);
     let told: Vec<_> = bridge.agent.take_notifications();
     let told = told.iter().map(testkit::Message::params_value).collect::<Result<Vec<_>>>()?;

@@ -129,7 +129,8 @@ async fn a_browser_that_cannot_be_started_is_told() -> Result<()> {
     let mut agent = Agent::start_with(PROGRAM, &["colab"], &[("BROWSER", "/no/such/browser")])?;
     agent.initialize("2025-11-25").await?;
     let answer = agent.call_tool(OPEN, r#"{"timeout_seconds":1}"#).await?;
-    assert_eq!(answer["structuredContent"], json!({ "result": false }));
+    let message = &answer["content"][1]["text"];
+    assert_eq!(answer["structuredContent"], json!({ "result": false, "message": message }));
     let help = answer["content"].as_array().context("no content")?.iter();
     let help: String = help.filter_map(|block| block["text"].as_str()).collect();
     assert!(help.contains("/no/such/browser"), "{help}");
