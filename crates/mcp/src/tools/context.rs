@@ -54,8 +54,21 @@ impl From<String> for Answer {
 }
 
 impl Answer {
+    /// Outputs of code, which may have failed. If it failed and there are images, the first line says so.
+    pub(crate) fn of_code(mut parts: Vec<Part>, is_error: bool) -> Self {
+        if is_error && has_image(&parts) {
+            match parts.first_mut() {
+                Some(Part::Text(text)) => *text = format!("{FAILED}\n{text}"),
+                _ => parts.insert(0, Part::Text(FAILED.to_owned())),
+            }
+        }
+        Self { parts, is_error }
+    }
+
     /// The `result` of the `tools/call`. Text is sent once, never again in structured form.
     pub(crate) fn into_result(self) -> Result<workspace::Answer, Error> {
+        // Claude Code drops the images of an error result.
+        let is_error = self.is_error && !has_image(&self.parts);
         let content = self.parts.into_iter().map(|part| match part {
             Part::Text(text) => json!({ "type": "text", "text": text }),
             Part::Image { mime, data } => {
@@ -63,7 +76,7 @@ impl Answer {
             }
         });
         let content: Vec<Value> = content.collect();
-        let result = json!({ "content": content, "isError": self.is_error });
+        let result = json!({ "content": content, "isError": is_error });
         let result = to_raw_value(&result).map_err(|error| {
             Error::new(
                 ErrorKind::Internal,
@@ -74,6 +87,13 @@ impl Answer {
         Ok(workspace::Answer::Result(result))
     }
 }
+
+fn has_image(parts: &[Part]) -> bool {
+    parts.iter().any(|part| matches!(part, Part::Image { .. }))
+}
+
+/// The first line of a reply with images about code that failed.
+pub(super) const FAILED: &str = "[FAILED] The code failed; see the error below.";
 
 pub(crate) type Outcome = Result<Answer, Error>;
 
@@ -105,3 +125,35 @@ impl Context<'_> {
 
 /// Below this no reply can name what was left out.
 const LEAST_CHARACTERS: usize = 500;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(answer: Answer) -> Value {
+        let workspace::Answer::Result(result) = answer.into_result().unwrap() else { panic!("an error") };
+        serde_json::from_str(result.get()).unwrap()
+    }
+
+    fn failed_with(parts: Vec<Part>) -> Value {
+        result(Answer::of_code(parts, true))
+    }
+
+    #[test]
+    fn a_failed_run_with_an_image_is_no_error_result() {
+        let image = || Part::Image { mime: "image/png", data: b"plot".to_vec() };
+        let text = || Part::Text("[ERROR ValueError: no] run r1".to_owned());
+        let shown = failed_with(vec![image(), text()]);
+        assert_eq!(shown["isError"], false);
+        assert!(shown["content"][0]["text"].as_str().unwrap().starts_with("[FAILED]"), "{shown}");
+        assert_eq!(shown["content"][1]["type"], "image");
+        let text_only = failed_with(vec![text()]);
+        assert_eq!(text_only["isError"], true);
+        assert!(!text_only["content"][0]["text"].as_str().unwrap().contains("[FAILED]"), "{text_only}");
+        let succeeded = result(Answer::of_code(vec![image()], false));
+        assert_eq!(
+            (&succeeded["isError"], &succeeded["content"][0]["type"]),
+            (&json!(false), &json!("image"))
+        );
+    }
+}

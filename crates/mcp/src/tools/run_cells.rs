@@ -108,7 +108,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         }
     };
     append(&mut parts, &summary);
-    Ok(Answer { parts, is_error })
+    Ok(Answer::of_code(parts, is_error))
 }
 
 /// Below this a cell's share shows nothing.

@@ -8,7 +8,7 @@ use tokio::time::{sleep, sleep_until, timeout};
 use workspace::{Error, ErrorKind, Run, RunState, Settings};
 
 use super::arguments::Arguments;
-use super::context::{Answer, Context};
+use super::context::{Answer, Context, FAILED};
 use crate::next_step::message;
 
 /// How long the person behind an agent may take to answer.
@@ -146,7 +146,8 @@ pub(crate) fn report(run: &Run, budget: Budget, heading: &str, place: &str) -> A
     if let Some(saved) = view.saved.as_ref().filter(|_| view.state.is_over()) {
         closing.push_str(&format!(" · outputs {saved}"));
     }
-    let characters = budget.characters.saturating_sub(closing.chars().count());
+    let reserved = closing.len() + if view.state.is_failure() { FAILED.len() + 1 } else { 0 };
+    let characters = budget.characters.saturating_sub(reserved);
     let mut reply = Reply::new(Budget { characters, ..budget });
     if !heading.is_empty() {
         reply.say(heading);
@@ -159,7 +160,7 @@ pub(crate) fn report(run: &Run, budget: Budget, heading: &str, place: &str) -> A
     });
     let mut parts = reply.into_parts();
     append(&mut parts, &closing);
-    Answer { parts, is_error: view.state.is_failure() }
+    Answer::of_code(parts, view.state.is_failure())
 }
 
 /// Where a run belongs, for its last line, by what the run itself knows.
