@@ -4,22 +4,34 @@ use workspace::Error;
 
 use super::arguments::{Arguments, refused};
 
-/// The name of today for an older one, with its arguments in today's form. Others are left alone.
+/// Older names, and the tools of today that serve them.
+const OLDER_NAMES: [(&str, &str); 15] = [
+    ("list_notebook", "list_notebooks"),
+    ("list_cells", "read_notebook"),
+    ("read_cells", "read_notebook"),
+    ("read_all_cells", "read_notebook"),
+    ("execute_ipython", "execute_code"),
+    ("list_all_files", "list_files"),
+    ("execute_cell_simple_timeout", "execute_cell"),
+    ("execute_cell_streaming", "execute_cell"),
+    ("execute_cell_with_progress", "execute_cell"),
+    ("append_markdown_cell", "insert_cell"),
+    ("append_execute_code_cell", "insert_execute_code_cell"),
+    ("connect_notebook", "use_notebook"),
+    ("switch_notebook", "use_notebook"),
+    ("assign_kernel_to_notebook", "use_notebook"),
+    ("disconnect_notebook", "unuse_notebook"),
+];
+
+/// All older names.
+#[cfg(test)]
+pub(super) fn all() -> impl Iterator<Item = &'static str> {
+    OLDER_NAMES.iter().map(|(older, _)| *older)
+}
+
+/// The name of today for an older one. Others are left alone.
 pub(crate) fn translate(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "list_notebook" => "list_notebooks",
-        "list_cells" | "read_cells" | "read_all_cells" => "read_notebook",
-        "execute_ipython" => "execute_code",
-        "list_all_files" => "list_files",
-        "execute_cell_simple_timeout" | "execute_cell_streaming" | "execute_cell_with_progress" => {
-            "execute_cell"
-        }
-        "append_markdown_cell" => "insert_cell",
-        "append_execute_code_cell" => "insert_execute_code_cell",
-        "connect_notebook" | "switch_notebook" | "assign_kernel_to_notebook" => "use_notebook",
-        "disconnect_notebook" => "unuse_notebook",
-        _ => return None,
-    })
+    OLDER_NAMES.iter().find(|(older, _)| *older == name).map(|(_, today)| *today)
 }
 
 /// Puts the arguments of an older name in today's form.
