@@ -14,7 +14,7 @@ use axum::routing::get;
 use axum::serve::ListenerExt as _;
 use http_body_util::{BodyExt as _, Collected, LengthLimitError, Limited};
 use rmcp::model::ErrorCode;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::session::local::SessionConfig;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -27,12 +27,11 @@ use crate::guard::Guard;
 use crate::hangup::{Deserted, Hangup, RETRY, Watch};
 use crate::raw;
 use crate::server::Server;
+use crate::session_pool::SessionPool;
 use crate::sse::Restored;
 
 /// The largest request body taken from an agent.
 pub(crate) const LARGEST_BODY: usize = 256 * 1024 * 1024;
-/// How long a session of the older era may be idle. An agent may think, or its person sleep, for long.
-const SESSION_IDLE: Duration = Duration::from_secs(24 * 3600);
 /// How long open connections may take to end at shutdown.
 const CLOSING: Duration = Duration::from_secs(2);
 
@@ -72,9 +71,9 @@ pub async fn serve_http(
 
 /// The protocol at `/mcp`, in both eras, for everybody who gets there.
 pub(crate) fn protocol(server: &Server, shutdown: &CancellationToken) -> Router {
-    let mut sessions = LocalSessionManager::default();
-    sessions.session_config.keep_alive = Some(SESSION_IDLE);
-    sessions.session_config.sse_retry = Some(RETRY);
+    let mut session_config = SessionConfig::default();
+    session_config.sse_retry = Some(RETRY);
+    let sessions = SessionPool::new(session_config, server.session_limits());
     let config = StreamableHttpServerConfig::default()
         // Whoever lets requests in has checked Host and Origin, for every path.
         .disable_allowed_hosts()
@@ -84,14 +83,16 @@ pub(crate) fn protocol(server: &Server, shutdown: &CancellationToken) -> Router 
         .with_max_request_body_bytes(LARGEST_BODY)
         .with_sse_retry(Some(RETRY))
         .with_cancellation_token(shutdown.child_token());
-    let face = Arc::new(Face { server: server.clone(), deserted: Deserted::default() });
+    let face =
+        Arc::new(Face { server: server.clone(), sessions: sessions.clone(), deserted: Deserted::default() });
     let (server, ended) = (server.clone(), shutdown.child_token());
-    let mcp = StreamableHttpService::new(move || Ok(server.session(&ended)), Arc::new(sessions), config);
+    let mcp = StreamableHttpService::new(move || Ok(server.session(&ended)), sessions, config);
     Router::new().route_service("/mcp", mcp).layer(from_fn_with_state(face, pass_raw))
 }
 
 struct Face {
     server: Server,
+    sessions: Arc<SessionPool>,
     deserted: Deserted,
 }
 
@@ -157,6 +158,11 @@ async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Nex
         }
     }
     let mut response = next.run(request).await;
+    if response.status() == StatusCode::INTERNAL_SERVER_ERROR && face.sessions.is_full() {
+        tracing::warn!("refused an MCP session: all others have requests in progress");
+        return (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], "too many MCP sessions\n")
+            .into_response();
+    }
     if is_goodbye && response.status() == StatusCode::ACCEPTED {
         // The session has ended; some clients take "accepted" for a failure.
         *response.status_mut() = StatusCode::NO_CONTENT;

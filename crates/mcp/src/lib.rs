@@ -22,6 +22,7 @@ mod raw;
 mod reports;
 mod resources;
 mod server;
+mod session_pool;
 mod sse;
 mod stdio;
 mod subscriptions;
@@ -35,6 +36,7 @@ pub use http::{HttpError, serve_http};
 pub use metrics::{Calls, Metrics};
 pub use permissions::{Permissions, Policy};
 pub use server::Server;
+pub use session_pool::SessionLimits;
 pub use stdio::{StdioError, serve_stdio};
 
 #[doc(hidden)]

@@ -24,6 +24,7 @@ use workspace::{Error, Relay, Workspace};
 use crate::metrics::{Counted, Metrics};
 use crate::next_step::message;
 use crate::permissions::Policy;
+use crate::session_pool::SessionLimits;
 use crate::subscriptions::Subscriptions;
 use crate::{prompts, raw, resources, tools};
 
@@ -34,17 +35,23 @@ pub struct Server {
     relay: Option<Arc<dyn Relay>>,
     policy: Arc<Policy>,
     metrics: Arc<Metrics>,
+    session_limits: SessionLimits,
 }
 
 impl Server {
     /// Serves the tools of `relay`.
     pub fn new(relay: Arc<dyn Relay>) -> Self {
-        Self { workspace: None, relay: Some(relay), policy: Arc::default(), metrics: Arc::default() }
+        Self::serving(None, Some(relay))
     }
 
     /// Serves the notebook tools on `workspace`, and those of `relay` beside them.
     pub fn with_workspace(workspace: Arc<Workspace>, relay: Option<Arc<dyn Relay>>) -> Self {
-        Self { workspace: Some(workspace), relay, policy: Arc::default(), metrics: Arc::default() }
+        Self::serving(Some(workspace), relay)
+    }
+
+    fn serving(workspace: Option<Arc<Workspace>>, relay: Option<Arc<dyn Relay>>) -> Self {
+        let session_limits = SessionLimits::default();
+        Self { workspace, relay, policy: Arc::default(), metrics: Arc::default(), session_limits }
     }
 
     /// Offers no more of the notebook tools than `policy` does.
@@ -57,6 +64,16 @@ impl Server {
     #[must_use]
     pub fn counting(self, metrics: Arc<Metrics>) -> Self {
         Self { metrics, ..self }
+    }
+
+    /// Bounds the sessions of agents over HTTP.
+    #[must_use]
+    pub fn with_session_limits(self, session_limits: SessionLimits) -> Self {
+        Self { session_limits, ..self }
+    }
+
+    pub(crate) fn session_limits(&self) -> SessionLimits {
+        self.session_limits
     }
 
     /// Whether the tool wants arguments repeated in HTTP headers (SEP-2243), which `rmcp` checks.

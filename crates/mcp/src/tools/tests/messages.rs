@@ -121,7 +121,9 @@ fn collect_literals(code: TokenStream, take: &mut impl FnMut(String)) {
             }
             TokenTree::Literal(literal) => {
                 let text = literal.to_string();
-                if let Some(text) = text.strip_prefix('"').filter(|text| text.contains(' ')) {
+                // A literal with imports is a program.
+                let is_message = |text: &&str| text.contains(' ') && !text.contains("import ");
+                if let Some(text) = text.strip_prefix('"').filter(is_message) {
                     take(plain(text));
                 }
             }

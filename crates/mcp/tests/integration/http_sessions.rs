@@ -1,0 +1,155 @@
+//! The number and the lifetime of HTTP sessions are bounded, and clients recover.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use futures_util::future::BoxFuture;
+use mcp::{Guard, Metrics, Server, SessionLimits, serve_http};
+use serde_json::value::RawValue;
+use testkit::{Endpoint, Session, within};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use workspace::{Answer, Call, Error, Relay, Tool};
+
+const VERSION: &str = "2025-11-25";
+
+/// A relay whose calls wait for a permit.
+struct Slow {
+    tool: Arc<RawValue>,
+    result: Box<RawValue>,
+    begun: Semaphore,
+    permits: Semaphore,
+    changes: watch::Sender<u64>,
+}
+
+impl Relay for Slow {
+    fn instructions(&self) -> String {
+        String::new()
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        vec![Tool { name: "wait".to_owned(), definition: self.tool.clone() }]
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    fn call(&self, _: Call) -> BoxFuture<'_, Result<Answer, Error>> {
+        Box::pin(async {
+            self.begun.add_permits(1);
+            if let Ok(permit) = self.permits.acquire().await {
+                permit.forget();
+            }
+            Ok(Answer::Result(self.result.clone()))
+        })
+    }
+}
+
+struct Served {
+    endpoint: Endpoint,
+    metrics: Arc<Metrics>,
+    relay: Arc<Slow>,
+    _shutdown: DropGuard,
+}
+
+async fn serve(limits: SessionLimits) -> Result<Served> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let endpoint = Endpoint::new(format!("http://{}/mcp", listener.local_addr()?));
+    let metrics = Arc::new(Metrics::default());
+    let json = |text: &str| RawValue::from_string(text.to_owned());
+    let relay = Arc::new(Slow {
+        tool: Arc::from(json(r#"{"name":"wait","inputSchema":{"type":"object"}}"#)?),
+        result: json(r#"{"content":[]}"#)?,
+        begun: Semaphore::new(0),
+        permits: Semaphore::new(0),
+        changes: watch::Sender::new(0),
+    });
+    let server = Server::new(relay.clone()).counting(metrics.clone()).with_session_limits(limits);
+    let shutdown = CancellationToken::new();
+    tokio::spawn(serve_http(server, listener, Guard::new(None, [], false), shutdown.clone()));
+    Ok(Served { endpoint, metrics, relay, _shutdown: shutdown.drop_guard() })
+}
+
+impl Served {
+    async fn open(&self) -> Result<Session> {
+        Session::open(&self.endpoint, VERSION).await
+    }
+}
+
+/// The status of a request in a session.
+async fn ping(session: &Session) -> Result<u16> {
+    Ok(session.request("1", "ping", "{}").await?.status().as_u16())
+}
+
+fn at_most(max_sessions: usize) -> SessionLimits {
+    SessionLimits { max_sessions, ..SessionLimits::default() }
+}
+
+#[tokio::test]
+async fn an_idle_session_ends_and_its_client_starts_a_new_one() -> Result<()> {
+    let idle_timeout = Duration::from_millis(20);
+    let served = serve(SessionLimits { idle_timeout, ..SessionLimits::default() }).await?;
+    let idle = served.open().await?;
+    within("the end of the idle session", async {
+        while served.metrics.sessions() > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await?;
+    assert_eq!(ping(&idle).await?, 404);
+    assert_eq!(idle.listen().await?.status(), 404);
+    assert_eq!(ping(&served.open().await?).await?, 200);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_with_an_open_stream_is_not_idle() -> Result<()> {
+    let idle_timeout = Duration::from_millis(20);
+    let served = serve(SessionLimits { idle_timeout, ..SessionLimits::default() }).await?;
+    let (listening, other) = (served.open().await?, served.open().await?);
+    let stream = listening.listen().await?;
+    within("the end of the other session", async {
+        while served.metrics.sessions() > 1 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await?;
+    assert_eq!(ping(&other).await?, 404);
+    assert_eq!(ping(&listening).await?, 200);
+    drop(stream);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_longest_idle_session_makes_room_for_a_new_one() -> Result<()> {
+    let served = serve(at_most(2)).await?;
+    let (first, second) = (served.open().await?, served.open().await?);
+    assert_eq!(ping(&first).await?, 200);
+    let third = served.open().await?;
+    assert_eq!(ping(&second).await?, 404);
+    assert_eq!(ping(&first).await?, 200);
+    assert_eq!(ping(&third).await?, 200);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_with_a_call_in_progress_is_kept() -> Result<()> {
+    let served = serve(at_most(2)).await?;
+    let (busy, idle) = (served.open().await?, served.open().await?);
+    let mut reply = busy.request("5", "tools/call", r#"{"name":"wait"}"#).await?;
+    served.relay.begun.acquire().await?.forget();
+    assert_eq!(ping(&idle).await?, 200);
+    let new = served.open().await?;
+    assert_eq!(ping(&idle).await?, 404);
+    let mut other = new.request("6", "tools/call", r#"{"name":"wait"}"#).await?;
+    served.relay.begun.acquire().await?.forget();
+    let Err(refused) = served.open().await else { panic!("a session too many") };
+    assert!(refused.to_string().contains("503"), "{refused}");
+    served.relay.permits.add_permits(2);
+    assert_eq!(reply.message().await?.result()?, r#"{"content":[]}"#);
+    assert_eq!(other.message().await?.result()?, r#"{"content":[]}"#);
+    Ok(())
+}

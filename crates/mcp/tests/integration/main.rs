@@ -1,0 +1,3 @@
+//! The server over HTTP with a real client.
+
+mod http_sessions;
