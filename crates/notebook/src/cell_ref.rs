@@ -2,26 +2,26 @@
 
 use std::fmt;
 
-use crate::{Cell, Notebook};
+use crate::{Cell, Notebook, truncate};
 
-/// How many cells an error names.
-const NAMED: usize = 3;
-/// How many characters of a first line stand in a label.
-const LINE: usize = 60;
+/// The most cells that an error names.
+const MAX_NAMED: usize = 3;
+/// The longest first line in a label, in characters.
+const MAX_FIRST_LINE: usize = 61;
 
 /// A reference to one cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CellRef {
-    /// Its place, counted from 0.
+    /// Counted from 0.
     Index(usize),
-    /// Its id, or the beginning of it if no other begins so.
+    /// An id, or a prefix that no other id has.
     Id(String),
     /// The number in `In[n]`.
     Execution(u64),
 }
 
 impl CellRef {
-    /// `In[12]` and `[12]` are execution counts, `#3` is an index, and anything else is an id or the beginning of one.
+    /// `In[12]` and `[12]` are execution counts, `#3` is an index, and anything else is an id or a prefix of one.
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
         let bracketed = text.strip_suffix(']').and_then(|text| text.split_once('['));
@@ -50,25 +50,20 @@ impl fmt::Display for CellRef {
     }
 }
 
-/// What a cell is called in messages.
+/// A cell as messages name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellLabel {
-    /// Its place, counted from 0.
+    /// Counted from 0.
     pub index: usize,
-    /// Its id.
     pub id: String,
-    /// The number in `In[n]`.
     pub execution_count: Option<u64>,
-    /// The beginning of its first line.
+    /// Truncated.
     pub first_line: String,
 }
 
 impl CellLabel {
-    /// The label of the cell at `index`.
     pub fn new(index: usize, cell: &Cell) -> Self {
-        let first_line = cell.first_line();
-        let cut = first_line.char_indices().nth(LINE).map(|(at, _)| at);
-        let first_line = cut.map_or(first_line.clone(), |at| format!("{}…", &first_line[..at]));
+        let first_line = truncate(&cell.first_line(), MAX_FIRST_LINE).into_owned();
         Self { index, id: cell.id().to_owned(), execution_count: cell.execution_count(), first_line }
     }
 }
@@ -83,34 +78,18 @@ impl fmt::Display for CellLabel {
     }
 }
 
-/// Why a reference names no cell, or more than one.
+/// Why a reference does not name exactly one cell.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CellRefError {
-    /// The index is too large.
     #[error("there is no cell #{index}: {range}", range = range(*.len))]
-    OutOfRange {
-        /// The index.
-        index: usize,
-        /// How many cells there are.
-        len: usize,
-    },
+    OutOfRange { index: usize, len: usize },
     /// No cell has this id or execution count.
     #[error("no cell is called {reference}{}", list("; the nearest are ", .nearest))]
-    Unknown {
-        /// What was asked for.
-        reference: String,
-        /// Those that are most like it.
-        nearest: Vec<CellLabel>,
-    },
-    /// More than one cell has an id that begins so, or this execution count.
-    #[error("{reference} fits more than one cell{}", list(": ", .candidates))]
-    Ambiguous {
-        /// What was asked for.
-        reference: String,
-        /// The first of those that it fits.
-        candidates: Vec<CellLabel>,
-    },
+    Unknown { reference: String, nearest: Vec<CellLabel> },
+    /// More than one cell has an id with this prefix, or this execution count.
+    #[error("{reference} matches more than one cell{}", list(": ", .candidates))]
+    Ambiguous { reference: String, candidates: Vec<CellLabel> },
 }
 
 fn range(len: usize) -> String {
@@ -127,7 +106,7 @@ fn list(introduction: &str, labels: &[CellLabel]) -> String {
 }
 
 impl Notebook {
-    /// The index of the cell that is meant.
+    /// The index of the cell that `reference` names.
     pub fn resolve(&self, reference: &CellRef) -> Result<usize, CellRefError> {
         let cells = self.cells();
         match reference {
@@ -157,25 +136,25 @@ impl Notebook {
     ) -> Result<usize, CellRefError> {
         let label = |index: usize| CellLabel::new(index, &self.cells()[index]);
         let fitting: Vec<_> =
-            (0..self.cells().len()).filter(|index| fits(&self.cells()[*index])).take(NAMED + 1).collect();
+            (0..self.cells().len()).filter(|index| fits(&self.cells()[*index])).take(MAX_NAMED + 1).collect();
         match &*fitting {
             [only] => Ok(*only),
             [] => {
                 let mut nearest: Vec<_> =
                     self.cells().iter().enumerate().map(|(index, cell)| (distance(cell), index)).collect();
                 nearest.sort_unstable();
-                let nearest = nearest.into_iter().take(NAMED).map(|(_, index)| label(index)).collect();
+                let nearest = nearest.into_iter().take(MAX_NAMED).map(|(_, index)| label(index)).collect();
                 Err(CellRefError::Unknown { reference: reference.to_string(), nearest })
             }
             several => {
-                let candidates = several.iter().take(NAMED).map(|index| label(*index)).collect();
+                let candidates = several.iter().take(MAX_NAMED).map(|index| label(*index)).collect();
                 Err(CellRefError::Ambiguous { reference: reference.to_string(), candidates })
             }
         }
     }
 }
 
-/// Levenshtein's distance over the first 64 bytes.
+/// The Levenshtein distance over the first 64 bytes.
 fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b) = (&a.as_bytes()[..a.len().min(64)], &b.as_bytes()[..b.len().min(64)]);
     let mut row: Vec<_> = (0..=b.len()).collect();

@@ -1,24 +1,25 @@
-//! What changed between two texts.
+//! Differences between two texts.
 
 use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
-/// After this long a coarser but correct comparison has to do.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// When it is exceeded, the comparison is coarser, but still correct.
+const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A unified diff with three lines of context and without a header; empty if the texts are equal.
 pub fn diff(old: &str, new: &str) -> String {
     if old == new {
         return String::new();
     }
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
-    // Sources rarely end with a line break; a hint at each end says nothing.
+    let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(old, new);
+    // Sources rarely end with a line break, so a hint about it would be noise.
     diff.unified_diff().context_radius(3).missing_newline_hint(false).to_string()
 }
 
-/// Whether `now` is `new` with something else changed, rather than `old` with something else changed. Two people may
-/// have edited the same text at the same time: then it is neither.
+/// Whether `now` is closer to `new` than to `old`.
+///
+/// After an edit from `old` to `new` it tells whether the edit is still in a text that others have changed meanwhile.
 pub fn is_closer(now: &str, new: &str, old: &str) -> bool {
     if now == new || now == old {
         return now == new;
@@ -26,10 +27,10 @@ pub fn is_closer(now: &str, new: &str, old: &str) -> bool {
     distance(now, new) < distance(now, old)
 }
 
-/// How many characters have to go or come to make one of the other: those of whole lines that differ, for long texts.
+/// How many bytes have to be removed or inserted to turn one text into the other; long texts are compared by lines.
 fn distance(one: &str, other: &str) -> usize {
     const LONG: usize = 20_000;
-    let config = || TextDiff::configure().timeout(PATIENCE).to_owned();
+    let config = || TextDiff::configure().timeout(DIFF_TIMEOUT).to_owned();
     let diff = if one.len().max(other.len()) > LONG {
         config().diff_lines(one, other)
     } else {
@@ -40,13 +41,14 @@ fn distance(one: &str, other: &str) -> usize {
 }
 
 #[cfg(test)]
-mod nearer {
-    use super::is_closer;
+mod tests {
+    use super::*;
 
     #[test]
-    fn a_text_is_nearer_to_what_it_was_made_of() {
+    fn a_text_is_closer_to_the_version_it_was_made_from() {
         let (old, new) = ("a = 1\nb = 2\nc = 3", "a = 1\nb = 20\nc = 3");
-        assert!(is_closer(new, new, old) && !is_closer(old, new, old));
+        assert!(is_closer(new, new, old));
+        assert!(!is_closer(old, new, old));
         assert!(is_closer("a = 1\nb = 20\nc = 34", new, old), "somebody typed elsewhere");
         assert!(is_closer("a = 1\nb = 20 # b\nc = 3", new, old), "somebody typed in the same line");
         assert!(!is_closer("a = 1\nb = 2\nc = 34", new, old), "the edit is gone");

@@ -1,49 +1,31 @@
 //! Changes to a notebook.
 
+mod applied;
+mod carry_ids;
+
 use std::sync::{Arc, OnceLock};
 
-use crate::cell::{CellType, Inner, Outputs, Source};
-use crate::print::canonical;
-use crate::{Cell, Json, Kernelspec, Notebook, Output, ids};
+use crate::cell::{CellData, Outputs, Source};
+use crate::json::canonical;
+use crate::{Cell, CellType, Json, Kernelspec, Notebook, Output, ids};
 
-/// One change. [`Notebook::apply`] makes it or leaves everything as it was.
+/// One change, applied by [`Notebook::apply`].
 #[derive(Debug, Clone)]
 pub enum Edit {
     /// Inserts a cell before the one at `index`; `index` may be the number of cells.
-    Insert {
-        /// Where the new cell will be.
-        index: usize,
-        /// The new cell.
-        cell: NewCell,
-    },
+    Insert { index: usize, cell: NewCell },
     /// Replaces a cell's source; its outputs stay.
-    SetSource {
-        /// Which cell.
-        id: String,
-        /// The new source.
-        source: String,
-    },
+    SetSource { id: String, source: String },
     /// Moves a cell.
     Move {
-        /// Which cell.
         id: String,
-        /// Where it will be.
+        /// Its index afterwards.
         index: usize,
     },
     /// Deletes cells.
-    Delete {
-        /// Which cells.
-        ids: Vec<String>,
-    },
+    Delete { ids: Vec<String> },
     /// Replaces the outputs and the execution count of a code cell. Large parts are shared, not copied.
-    SetOutputs {
-        /// Which cell.
-        id: String,
-        /// The new outputs.
-        outputs: Arc<[Output]>,
-        /// The number in `In[n]`.
-        execution_count: Option<u64>,
-    },
+    SetOutputs { id: String, outputs: Arc<[Output]>, execution_count: Option<u64> },
     /// Sets the notebook's kernelspec.
     SetKernelspec(Kernelspec),
     /// Sets the notebook's `language_info`: an object.
@@ -55,67 +37,39 @@ pub enum Edit {
 pub struct NewCell {
     /// Its id: up to 64 letters, digits, `-` and `_`. Files before nbformat 4.5 do not keep it.
     pub id: String,
-    /// What it is.
     pub cell_type: CellType,
-    /// Its source.
     pub source: String,
-    /// Its metadata, an object; `None` for none.
+    /// An object.
     pub metadata: Option<Json>,
 }
 
 impl NewCell {
-    /// A cell with a fresh id and without metadata.
+    /// A cell with a random id and without metadata.
     pub fn new(cell_type: CellType, source: impl Into<String>) -> Self {
-        Self { id: ids::fresh(), cell_type, source: source.into(), metadata: None }
+        Self { id: ids::random(), cell_type, source: source.into(), metadata: None }
     }
 }
 
-/// Why an edit was refused; nothing was changed.
+/// Why an edit was refused. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
-    /// There is no such cell.
     #[error("the notebook has no cell with the id {id:?}")]
-    UnknownCell {
-        /// The id.
-        id: String,
-    },
-    /// There is no such place.
+    UnknownCell { id: String },
     #[error("index {index} is outside the notebook, which has {len} cells")]
-    OutOfRange {
-        /// The index.
-        index: usize,
-        /// How many cells there are.
-        len: usize,
-    },
-    /// Only code cells have outputs.
+    OutOfRange { index: usize, len: usize },
     #[error("cell {id:?} is not a code cell")]
-    NotCode {
-        /// The cell's id.
-        id: String,
-    },
-    /// Another cell has the id.
+    NotCode { id: String },
     #[error("the notebook already has a cell with the id {id:?}")]
-    DuplicateId {
-        /// The id.
-        id: String,
-    },
-    /// nbformat does not allow the id.
-    #[error("{id:?} is no id for a cell: it must be 1 to 64 letters, digits, '-' and '_'")]
-    InvalidId {
-        /// The id.
-        id: String,
-    },
-    /// Metadata and language info are objects.
+    DuplicateId { id: String },
+    #[error("{id:?} is not a valid cell id: an id has 1 to 64 letters, digits, '-' and '_'")]
+    InvalidId { id: String },
     #[error("the {what} must be a JSON object")]
-    NotAnObject {
-        /// What was to be set.
-        what: &'static str,
-    },
+    NotAnObject { what: &'static str },
 }
 
 impl Notebook {
-    /// Makes a change, or none at all if it is refused. A change to what is there already does not touch the notebook.
+    /// Applies an edit, or changes nothing if it is refused. An edit that changes nothing leaves the notebook unmodified.
     pub fn apply(&mut self, edit: &Edit) -> Result<(), EditError> {
         match edit {
             Edit::Insert { index, cell } => self.insert(*index, cell),
@@ -146,7 +100,7 @@ impl Notebook {
         if !metadata.is_object() {
             return Err(EditError::NotAnObject { what: "metadata of a cell" });
         }
-        let inner = Inner {
+        let data = CellData {
             id: id.as_str().into(),
             has_own_id: true,
             cell_type: cell_type.clone(),
@@ -157,17 +111,17 @@ impl Notebook {
             execution_count: None,
             outputs: Outputs::Set(Arc::default()),
             is_modified: true,
-            is_faulty: false,
+            needs_repair: false,
             revision: OnceLock::new(),
         };
-        self.touched_cells().insert(index, Cell(Arc::new(inner)));
+        self.modified_cells().insert(index, Cell(Arc::new(data)));
         Ok(())
     }
 
     fn set_source(&mut self, id: &str, source: &str) -> Result<(), EditError> {
         let index = self.index(id)?;
         if self.cells[index].source() != source {
-            let cell = self.touched_cell(index);
+            let cell = self.modified_cell(index);
             cell.source = Source::Set(source.into());
             cell.revision = OnceLock::new();
         }
@@ -178,7 +132,7 @@ impl Notebook {
         let from = self.index(id)?;
         self.check_index(index, self.cells.len())?;
         if from != index {
-            let cells = self.touched_cells();
+            let cells = self.modified_cells();
             let cell = cells.remove(from);
             cells.insert(index, cell);
         }
@@ -190,7 +144,7 @@ impl Notebook {
         indices.sort_unstable();
         indices.dedup();
         if !indices.is_empty() {
-            let cells = self.touched_cells();
+            let cells = self.modified_cells();
             for index in indices.into_iter().rev() {
                 cells.remove(index);
             }
@@ -213,7 +167,7 @@ impl Notebook {
             && cell.output_count() == outputs.len()
             && *cell.outputs() == **outputs;
         if !is_unchanged {
-            let cell = self.touched_cell(index);
+            let cell = self.modified_cell(index);
             cell.outputs = Outputs::Set(Arc::clone(outputs));
             cell.execution_count = execution_count;
         }
@@ -249,25 +203,24 @@ impl Notebook {
         if index < end { Ok(()) } else { Err(EditError::OutOfRange { index, len: self.cells.len() }) }
     }
 
-    fn touched_cells(&mut self) -> &mut Vec<Cell> {
+    fn modified_cells(&mut self) -> &mut Vec<Cell> {
         self.is_modified = true;
         Arc::make_mut(&mut self.cells)
     }
 
-    fn touched_cell(&mut self, index: usize) -> &mut Inner {
-        let cell = Arc::make_mut(&mut self.touched_cells()[index].0);
+    fn modified_cell(&mut self, index: usize) -> &mut CellData {
+        let cell = Arc::make_mut(&mut self.modified_cells()[index].0);
         cell.is_modified = true;
         cell
     }
 }
 
-/// The name for people, or else the name.
+/// The name to display; nbformat requires one.
 pub(crate) fn display_name(spec: &Kernelspec) -> &str {
     spec.display_name.as_deref().unwrap_or(&spec.name)
 }
 
-/// The metadata with this kernelspec, whose display name nbformat demands.
-pub(crate) fn with_kernelspec(metadata: &Json, spec: &Kernelspec) -> Json {
+fn with_kernelspec(metadata: &Json, spec: &Kernelspec) -> Json {
     let mut object = serde_json::Map::new();
     object.insert("display_name".to_owned(), display_name(spec).into());
     object.insert("language".to_owned(), spec.language.as_deref().into());

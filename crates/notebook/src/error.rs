@@ -1,33 +1,26 @@
-//! Why a text is not read as a notebook.
+//! Why text is refused as a notebook.
 
 use crate::Json;
+use crate::json::skip_whitespace;
 
-/// Why a text is not read as a notebook.
+/// Why text is refused as a notebook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// It is not JSON.
     #[error("not JSON at line {line}, column {column}: {problem}")]
     Json {
         /// Counted from 1.
         line: usize,
         /// Counted in bytes from 1.
         column: usize,
-        /// What is wrong there.
         problem: String,
     },
     /// It is JSON, but not a notebook.
     #[error("not a notebook: {problem}")]
-    NotANotebook {
-        /// What is missing or wrong.
-        problem: String,
-    },
-    /// It is a notebook of a format other than nbformat 3 and 4.
+    NotANotebook { problem: String },
+    /// It is of a version other than nbformat 3 and 4.
     #[error("nbformat {major} is not supported, only 3 and 4; {hint}", hint = version_hint(*.major))]
-    Version {
-        /// The format's major version.
-        major: u64,
-    },
+    Version { major: u64 },
 }
 
 fn version_hint(major: u64) -> &'static str {
@@ -39,17 +32,19 @@ fn version_hint(major: u64) -> &'static str {
 }
 
 impl ParseError {
-    /// Finds out where and why `text`, which [`Json::parse`] refused, is not JSON.
-    pub(crate) fn of(text: &[u8], error: &serde_json::Error) -> Self {
-        if crate::scan::space_end(text, 0) == text.len() {
+    pub(crate) fn not_utf8(text: &[u8]) -> Self {
+        let valid = str::from_utf8(text).map_or_else(|error| error.valid_up_to(), str::len);
+        let before = &text[..valid];
+        let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+        let line = memchr::memchr_iter(b'\n', before).count() + 1;
+        let problem = "the text is not UTF-8".to_owned();
+        Self::Json { line, column: valid - line_start + 1, problem }
+    }
+
+    pub(crate) fn not_json(text: &str, error: &serde_json::Error) -> Self {
+        let text = text.as_bytes();
+        if skip_whitespace(text, 0) == text.len() {
             return Self::Json { line: 1, column: 1, problem: "the text is empty".to_owned() };
-        }
-        if let Err(error) = str::from_utf8(text) {
-            let before = &text[..error.valid_up_to()];
-            let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
-            let line = memchr::memchr_iter(b'\n', before).count() + 1;
-            let problem = "the text is not UTF-8".to_owned();
-            return Self::Json { line, column: before.len() - line_start + 1, problem };
         }
         let (line, column) = (error.line(), error.column().max(1));
         let line_text = text.split(|byte| *byte == b'\n').nth(line.saturating_sub(1)).unwrap_or_default();
@@ -77,13 +72,13 @@ impl ParseError {
         Self::NotANotebook { problem: problem.into() }
     }
 
-    /// What kind of value stands where another was expected.
+    /// A value of the wrong type at `place`.
     pub(crate) fn unexpected(place: &str, value: &Json, wanted: &str) -> Self {
         let found = match value.bytes().first() {
             Some(b'{') => "an object",
             Some(b'[') => "a list",
             Some(b'"') => "a string",
-            Some(b't' | b'f') => "a truth value",
+            Some(b't' | b'f') => "a boolean",
             Some(b'n') => "null",
             _ => "a number",
         };

@@ -1,23 +1,23 @@
-//! Where the parts of a notebook stand in its file.
+//! The text of a notebook file and the positions of its parts.
 
 use std::ops::Range;
 
 use bytes::Bytes;
+use bytestring::ByteString;
 
-use crate::print::Style;
-use crate::{Json, scan, string};
+use crate::Json;
+use crate::json::{Item, Style, items, skip_whitespace, unescape};
 
-/// The text of a file of nbformat 4 and the places of its top-level members and cells.
+/// A file of nbformat 4 with the positions of its top-level members and cells.
 pub(crate) struct File {
-    /// All of it, without a byte-order mark.
-    pub(crate) text: Bytes,
+    /// The whole text, without a byte-order mark.
+    pub(crate) text: ByteString,
     pub(crate) members: Vec<Member>,
-    /// Each cell, in order.
+    /// The position of each cell, in order.
     pub(crate) slots: Vec<Range<usize>>,
     pub(crate) style: Style,
 }
 
-/// A top-level member.
 pub(crate) struct Member {
     pub(crate) name: String,
     pub(crate) key: Range<usize>,
@@ -25,54 +25,57 @@ pub(crate) struct Member {
 }
 
 impl File {
-    /// `text` is an object with whatever whitespace around it.
-    pub(crate) fn new(text: Bytes) -> Self {
-        let name = |key: Range<usize>| {
-            let key = Json::from_text(text.slice(key));
-            string::unescape(key.as_str()).into_owned()
-        };
-        let items = scan::items(&text, scan::space_end(&text, 0));
-        let members: Vec<_> = items
-            .map(|item| Member { name: name(item.key.clone()), key: item.key, value: item.value })
-            .collect();
-        let style = style(&text, members.first());
+    /// `text` is an object, possibly with whitespace around it.
+    pub(crate) fn new(text: ByteString) -> Self {
+        let bytes = text.as_bytes();
+        let member =
+            |Item { key, value }| Member { name: unescape(&text[key.clone()]).into_owned(), key, value };
+        let members: Vec<_> = items(bytes, skip_whitespace(bytes, 0)).map(member).collect();
+        let style = style(bytes, members.first());
         let mut file = Self { text, members, slots: Vec::new(), style };
         if let Some(cells) = file.member("cells") {
-            let is_list = file.text[cells.value.start] == b'[';
-            let elements = is_list.then(|| scan::items(&file.text, cells.value.start));
+            let is_list = file.text[cells.value.clone()].starts_with('[');
+            let elements = is_list.then(|| items(file.text.as_bytes(), cells.value.start));
             file.slots = elements.into_iter().flatten().map(|item| item.value).collect();
         }
         file
     }
 
-    /// The last member of that name, as Python reads it.
+    /// The last member of this name, as Python reads it.
     pub(crate) fn member(&self, name: &str) -> Option<&Member> {
         self.members.iter().rev().find(|member| member.name == name)
     }
 
-    /// The value of [`File::member`].
     pub(crate) fn value(&self, name: &str) -> Option<Json> {
-        self.member(name).map(|member| Json::from_text(self.text.slice(member.value.clone())))
+        self.member(name).map(|member| self.json(member.value.clone()))
     }
 
-    /// The cell that stands in a slot.
     pub(crate) fn cell(&self, slot: usize) -> Json {
-        Json::from_text(self.text.slice(self.slots[slot].clone()))
+        self.json(self.slots[slot].clone())
+    }
+
+    pub(crate) fn bytes(&self) -> &Bytes {
+        self.text.as_bytes()
+    }
+
+    fn json(&self, range: Range<usize>) -> Json {
+        Json::from_valid(self.text.slice_ref(&self.text[range]))
     }
 
     /// The whitespace between the bracket or comma before a cell and the cell.
     pub(crate) fn lead(&self, slot: usize) -> &[u8] {
         let end = self.slots[slot].start;
-        let before = &self.text[..end];
+        let before = &self.bytes()[..end];
         let is_space = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
         let start = before.iter().rposition(|byte| !is_space(byte)).map_or(0, |at| at + 1);
         &before[start..]
     }
 
-    /// The whitespace behind a cell.
+    /// The whitespace after a cell.
     pub(crate) fn trail(&self, slot: usize) -> &[u8] {
         let start = self.slots[slot].end;
-        &self.text[start..scan::space_end(&self.text, start)]
+        let text = self.bytes();
+        &text[start..skip_whitespace(text, start)]
     }
 }
 
@@ -92,7 +95,7 @@ mod tests {
     use super::*;
 
     fn file(text: &'static str) -> File {
-        File::new(Bytes::from_static(text.as_bytes()))
+        File::new(ByteString::from_static(text))
     }
 
     #[test]
@@ -106,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_style_is_that_of_the_first_lines() {
+    fn the_style_follows_the_first_lines() {
         let indent = |text| file(text).style.indent;
         assert_eq!(indent("{\n    \"a\": 1}"), "    ");
         assert_eq!(indent("{\r\n\t\"a\": 1}"), "\t");

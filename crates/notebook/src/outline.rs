@@ -5,17 +5,15 @@ use crate::{CellType, Notebook};
 /// A heading in a Markdown cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
-    /// The cell's place.
     pub cell_index: usize,
-    /// The cell's id.
     pub cell_id: String,
     /// 1 to 6.
     pub level: usize,
-    /// The text, with its Markdown.
+    /// With its Markdown.
     pub title: String,
 }
 
-/// The headings written with `#`, in order. What stands in fenced code is none.
+/// The headings written with `#`, in order. Lines in fenced code are not headings.
 pub fn outline(notebook: &Notebook) -> Vec<Heading> {
     let mut headings = Vec::new();
     for (cell_index, cell) in
@@ -41,7 +39,7 @@ pub fn outline(notebook: &Notebook) -> Vec<Heading> {
     headings
 }
 
-/// The character and length of a fence that opens here.
+/// The character and the length of the code fence that opens in this line.
 fn fence_of(line: &str) -> Option<(char, usize)> {
     let character = line.chars().next().filter(|character| matches!(character, '`' | '~'))?;
     let length = line.chars().take_while(|other| *other == character).count();

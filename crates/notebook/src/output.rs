@@ -7,36 +7,29 @@ use crate::{Json, Text};
 /// One output, in the terms of nbformat 4.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
-    /// `stream`: text of stdout, stderr or whatever the kernel names.
+    /// `stream`.
     Stream {
         /// `stdout` or `stderr`, rarely anything else.
         name: String,
-        /// The text as it was printed, control characters included.
+        /// Control characters included.
         text: Text,
     },
     /// `display_data`.
     Display(MimeBundle),
     /// `execute_result`.
-    Result {
-        /// The number in `Out[n]`.
-        execution_count: Option<u64>,
-        /// What is shown.
-        bundle: MimeBundle,
-    },
+    Result { execution_count: Option<u64>, bundle: MimeBundle },
     /// `error`.
     Error {
-        /// The exception's name.
         name: String,
-        /// What it says.
         value: String,
         /// Lines of the traceback; they may hold ANSI escapes and line breaks.
         traceback: Vec<String>,
     },
-    /// An output of a type that nbformat 4 does not know, as it stands in the file.
+    /// An output of a type that nbformat 4 does not know, as it is in the file.
     Other(Json),
 }
 
-/// The same content in several MIME types.
+/// The same content in several MIME types, as in nbformat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MimeBundle {
     /// An object: MIME type → a string, a list of strings (lines of one string), or JSON.
@@ -46,12 +39,12 @@ pub struct MimeBundle {
 }
 
 impl MimeBundle {
-    /// The content of one MIME type, without a copy. `None` if there is none.
+    /// The content of one MIME type, without a copy.
     pub fn get(&self, mime: &str) -> Option<Json> {
         self.data.member(mime)
     }
 
-    /// The content of one MIME type as text: a string, or the lines of one joined. `None` if it is neither.
+    /// The content of one MIME type, if it is text.
     pub fn text(&self, mime: &str) -> Option<String> {
         self.get(mime)?.multiline_text().map(Cow::into_owned)
     }
@@ -64,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bundle_gives_its_contents() {
+    fn contents_are_found_by_mime_type() {
         let data = json!({ "text/plain": ["a\n", "b"], "image/png": "aGk=", "application/json": { "k": 1 } });
         let bundle = MimeBundle { data: Json::from_value(&data), metadata: Json::empty_object() };
         assert_eq!(bundle.text("text/plain").as_deref(), Some("a\nb"));

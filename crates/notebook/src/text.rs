@@ -1,52 +1,50 @@
-//! Long text in pieces that are shared, never copied.
+//! Long text in shared pieces.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// The size up to which a piece grows before a new one is begun, in bytes.
-const PIECE: usize = 64 * 1024;
+/// The largest piece that is assembled from smaller ones, in bytes.
+const PIECE_SIZE: usize = 64 * 1024;
 
 /// Text that grows at its end and is cheap to clone while it does: the output stream of a long run.
 #[derive(Clone, Default)]
 pub struct Text {
-    /// Whole characters each; all but the last are final.
+    /// Each holds whole characters.
     pieces: Vec<Arc<str>>,
-    /// What follows the pieces.
+    /// The text after the pieces, which still grows.
     tail: String,
     length: usize,
 }
 
 impl Text {
-    /// Appends `text`.
     pub fn push(&mut self, text: &str) {
         self.length += text.len();
-        if self.tail.len() + text.len() > PIECE && !self.tail.is_empty() {
+        if self.tail.len() + text.len() > PIECE_SIZE && !self.tail.is_empty() {
             self.pieces.push(Arc::from(std::mem::take(&mut self.tail)));
         }
-        if text.len() > PIECE {
+        if text.len() > PIECE_SIZE {
             self.pieces.push(Arc::from(text));
         } else {
             self.tail.push_str(text);
         }
     }
 
-    /// The length in bytes.
+    /// In bytes.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there is no text.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// The text in its pieces, in order. A piece ends anywhere between two characters.
+    /// The pieces in order. A piece can end between any two characters.
     pub fn pieces(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.pieces.iter().map(AsRef::as_ref).chain(std::iter::once(self.tail.as_str()))
     }
 
-    /// The whole text; copied if it has more than one piece.
+    /// The whole text, copied if it has more than one piece.
     pub fn as_str(&self) -> Cow<'_, str> {
         match &*self.pieces {
             [] => Cow::Borrowed(&self.tail),
@@ -81,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_what_was_pushed() {
+    fn the_pieces_are_the_text_that_was_pushed() {
         let mut text = Text::default();
         let mut expected = String::new();
         for size in [0, 1, 70_000, 3, 65_536, 40_000, 40_000, 5] {

@@ -1,26 +1,31 @@
-//! Writes a notebook: the file's own bytes, with what was touched in its place.
+//! Writes a notebook: the bytes that were read, with the modified parts replaced.
+
+mod cell;
+mod lines;
+mod metadata;
+mod output;
 
 use std::io::{self, BufWriter, Write};
 
 use crate::file::{File, Member};
-use crate::print::Printer;
+use crate::json::Printer;
 use crate::{Cell, Json, Notebook};
 
-/// Members that no valid notebook lacks.
+/// The top-level members of every valid notebook.
 const REQUIRED: [&str; 4] = ["cells", "metadata", "nbformat", "nbformat_minor"];
 
 impl Notebook {
-    /// Writes the file: as it was read while nothing was touched, otherwise with the touched parts as Jupyter writes
-    /// them. Large outputs are streamed. Fails only if `out` does.
+    /// Writes the file: as it was read if nothing was modified, otherwise with the modified parts as Jupyter prints
+    /// them. Large outputs are streamed. Fails only if `out` fails.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         match &self.original {
             _ if self.is_modified || self.is_assembled => {
                 let mut out = BufWriter::new(out);
-                self.write_touched(&mut out)?;
+                self.write_modified(&mut out)?;
                 out.flush()
             }
             Some(original) => out.write_all(&original.text),
-            None => out.write_all(&self.file.text),
+            None => out.write_all(self.file.text.as_bytes()),
         }
     }
 
@@ -32,12 +37,12 @@ impl Notebook {
         text
     }
 
-    fn write_touched(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn write_modified(&self, out: &mut dyn Write) -> io::Result<()> {
         let file = &*self.file;
         let mut missing = REQUIRED.into_iter().filter(|name| file.member(name).is_none()).peekable();
         let mut copied = 0;
         for member in &file.members {
-            out.write_all(&file.text[copied..member.key.start])?;
+            out.write_all(&file.bytes()[copied..member.key.start])?;
             copied = member.key.start;
             while let Some(name) = missing.next_if(|name| **name < *member.name) {
                 self.write_missing(name, out)?;
@@ -45,12 +50,12 @@ impl Notebook {
                 out.write_all(file.style.line_break(1).as_bytes())?;
             }
             let is_known = REQUIRED.contains(&&*member.name);
-            // Of members of the same name the last counts; the others stay as they are.
+            // Of members with the same name the last counts, as in Python; the others stay as they are.
             if is_known && file.member(&member.name).is_some_and(|last| last.key == member.key) {
-                out.write_all(&file.text[copied..member.value.start])?;
+                out.write_all(&file.bytes()[copied..member.value.start])?;
                 self.write_member(member, out)?;
             } else {
-                out.write_all(&file.text[copied..member.value.end])?;
+                out.write_all(&file.bytes()[copied..member.value.end])?;
             }
             copied = member.value.end;
         }
@@ -59,16 +64,15 @@ impl Notebook {
             out.write_all(file.style.line_break(1).as_bytes())?;
             self.write_missing(name, out)?;
         }
-        out.write_all(&file.text[copied..])
+        out.write_all(&file.bytes()[copied..])
     }
 
     fn write_missing(&self, name: &str, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "\"{name}\": ")?;
         match name {
             "cells" => self.write_cells(None, out),
-            // Never read, so always to be written anew.
             "metadata" => {
-                self.write_metadata(&self.mended_metadata().unwrap_or_else(|| self.metadata()), out)
+                self.write_metadata(&self.repaired_metadata().unwrap_or_else(|| self.metadata()), out)
             }
             "nbformat" => out.write_all(b"4"),
             _ => write!(out, "{}", self.minor),
@@ -76,11 +80,11 @@ impl Notebook {
     }
 
     fn write_member(&self, member: &Member, out: &mut dyn Write) -> io::Result<()> {
-        let text = &self.file.text[member.value.clone()];
+        let text = &self.file.bytes()[member.value.clone()];
         let is_number = text.iter().all(u8::is_ascii_digit);
         match &*member.name {
             "cells" => self.write_cells(Some(member), out),
-            "metadata" => match self.mended_metadata() {
+            "metadata" => match self.repaired_metadata() {
                 Some(metadata) => self.write_metadata(&metadata, out),
                 None => out.write_all(text),
             },
@@ -94,7 +98,7 @@ impl Notebook {
         Printer::new(out, &self.file.style, 1).value(metadata)
     }
 
-    /// Writes the list of cells; `member` is where it stands in the file.
+    /// Writes the list of cells; `member` is its position in the file.
     fn write_cells(&self, member: Option<&Member>, out: &mut dyn Write) -> io::Result<()> {
         let file = &*self.file;
         out.write_all(b"[")?;
@@ -104,14 +108,14 @@ impl Notebook {
             }
             out.write_all(&lead(file, index, cell))?;
             self.write_cell(cell, out)?;
-            // What follows the last cell is the space before the bracket, whichever cell is last.
+            // The space after the last cell belongs to the bracket, whichever cell is last.
             let is_last = |slot: &usize| slot + 1 == file.slots.len() || index + 1 == self.cells.len();
             if let Some(slot) = cell.0.slot.filter(|slot| !is_last(slot)) {
                 out.write_all(file.trail(slot))?;
             }
         }
         let (read, now) = (file.slots.len(), self.cells.len());
-        match member.map(|member| &file.text[member.value.clone()]) {
+        match member.map(|member| &file.bytes()[member.value.clone()]) {
             Some(list) if read == 0 && now == 0 && list.starts_with(b"[") => {
                 out.write_all(&list[1..list.len() - 1])?;
             }
@@ -123,7 +127,7 @@ impl Notebook {
     }
 
     fn write_cell(&self, cell: &Cell, out: &mut dyn Write) -> io::Result<()> {
-        if cell.0.is_modified || cell.0.is_faulty {
+        if cell.0.is_modified || cell.0.needs_repair {
             Printer::new(out, &self.file.style, 2).cell(&cell.0, self.has_ids())
         } else {
             out.write_all(cell.0.text.bytes())
@@ -131,7 +135,10 @@ impl Notebook {
     }
 }
 
-/// The whitespace before a cell: its own, or what is usual in the file where it is new at the head or in the rest.
+/// The whitespace before a cell: its own, or that of a neighbour if the cell is new in the file or at its start.
+///
+/// In `[ A,\n  B,\n  C]` the first cell is preceded by one blank and all others by a line break. If B moves to the front,
+/// it gets the blank of A, and A gets the line break that is usual from index 1 on: `[ B,\n  A,\n  C]`.
 fn lead<'a>(file: &'a File, index: usize, cell: &Cell) -> std::borrow::Cow<'a, [u8]> {
     let own = cell.0.slot.filter(|slot| (*slot == 0) == (index == 0));
     let usual = || match file.slots.len() {

@@ -69,10 +69,10 @@ fn references_name_one_cell_or_say_which_are_near() {
     assert_eq!(resolved("In[12]"), Ok(1));
     assert_eq!(resolved("#3"), Ok(3));
     assert_eq!(resolved("#4"), Err("there is no cell #4: the notebook has cells #0 to #3".to_owned()));
-    let ambiguous = "ab fits more than one cell: \
+    let ambiguous = "ab matches more than one cell: \
         #0 · abc1 · In[4] (import os), #1 · abd2 · In[12] (y), #2 · abc · In[4] (z)";
     assert_eq!(resolved("ab"), Err(ambiguous.to_owned()));
-    let twice = "In[4] fits more than one cell: #0 · abc1 · In[4] (import os), #2 · abc · In[4] (z)";
+    let twice = "In[4] matches more than one cell: #0 · abc1 · In[4] (import os), #2 · abc · In[4] (z)";
     assert_eq!(resolved("In[4]"), Err(twice.to_owned()));
     let unknown = "no cell is called abd3; the nearest are \
         #1 · abd2 · In[12] (y), #0 · abc1 · In[4] (import os), #2 · abc · In[4] (z)";

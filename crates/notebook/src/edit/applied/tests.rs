@@ -19,9 +19,8 @@ fn output(data: &'static str) -> Arc<[Output]> {
     [Output::Display(MimeBundle { data, metadata: Json::empty_object() })].into()
 }
 
-/// Every kind of edit: it does not hold before, and it does afterwards.
 #[test]
-fn an_edit_holds_once_it_is_made() {
+fn every_edit_is_applied_after_it_was_made() {
     let spec = Kernelspec { name: "python3".to_owned(), display_name: None, language: None };
     let edits = [
         Edit::Insert { index: 1, cell: NewCell::new(CellType::Markdown, "text") },
@@ -41,7 +40,7 @@ fn an_edit_holds_once_it_is_made() {
 }
 
 #[test]
-fn what_others_made_of_it_counts() {
+fn later_changes_by_others_count() {
     let mut notebook = notebook();
     let cell = NewCell::new(CellType::Code, "x");
     let insert = Edit::Insert { index: 0, cell: cell.clone() };
@@ -54,7 +53,7 @@ fn what_others_made_of_it_counts() {
 }
 
 #[test]
-fn outputs_are_compared_by_what_they_say() {
+fn outputs_are_compared_by_meaning() {
     let mut notebook = notebook();
     let set = |data| Edit::SetOutputs { id: "a".to_owned(), outputs: output(data), execution_count: Some(1) };
     notebook.apply(&set(r#"{"application/json": {"b": 1, "a": 2}}"#)).unwrap();

@@ -1,28 +1,26 @@
-//! Writes a touched cell as Jupyter writes it, and mends what would make the file invalid.
+//! Prints a modified cell as Jupyter does, and repairs what would make the file invalid.
 
 use std::collections::BTreeMap;
 use std::io;
 
-use crate::Json;
-use crate::cell::{CellType, Inner, Outputs, Source};
-use crate::lines::Lines;
-use crate::print::Printer;
-use crate::read_cell::count;
-use crate::repair::{self, is_valid_count};
+use super::lines::Lines;
+use crate::cell::{CellData, CellType, Outputs, Source};
+use crate::json::{Json, Printer};
+use crate::required::{self, is_valid_count};
 
 impl Printer<'_> {
     /// Writes a cell, with its id if the file's version has ids.
-    pub(crate) fn cell(&mut self, cell: &Inner, has_ids: bool) -> io::Result<()> {
+    pub(crate) fn cell(&mut self, cell: &CellData, has_ids: bool) -> io::Result<()> {
         let mut members: BTreeMap<_, _> = cell.text.members().collect();
-        for (name, default) in repair::of_cell(&cell.cell_type) {
-            if repair::is_lacking(members.get(*name), default) {
-                members.insert((*name).into(), Json::from_text(*default));
+        for (name, default) in required::of_cell(&cell.cell_type) {
+            if required::is_missing(members.get(*name), default) {
+                members.insert((*name).into(), Json::from_static(default));
             }
         }
         let cell_type = cell.cell_type.name();
         members.extend((!cell_type.is_empty()).then(|| ("cell_type".into(), Json::string(cell_type))));
         members.extend(has_ids.then(|| ("id".into(), Json::string(&cell.id))));
-        // What a file of an older format held stays; a cell from elsewhere must not bring what it does not know.
+        // An `id` that was in a file of an older format stays there; a cell from elsewhere must not add one.
         if !has_ids && cell.slot.is_none() {
             members.remove("id");
         }
@@ -54,10 +52,10 @@ impl Printer<'_> {
         }
     }
 
-    /// `read` is what stands in the file; its digits are kept if they say the same.
+    /// Writes an execution count; the digits in the file (`read`) stay if the count is the same.
     pub(crate) fn count(&mut self, read: &Json, now: Option<u64>) -> io::Result<()> {
         match now {
-            _ if count(read) == now && is_valid_count(read) => self.value(read),
+            _ if read.count() == now && is_valid_count(read) => self.value(read),
             Some(now) => self.raw(&now.to_string()),
             None => self.raw("null"),
         }

@@ -1,21 +1,25 @@
-//! nbformat 3 as nbformat 4.5.
+//! Converts nbformat 3 to nbformat 4.5.
+
+mod output;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::print::{Printer, Style};
-use crate::upgrade_output::upgrade_output;
-use crate::{Json, ParseError, string};
+use bytestring::ByteString;
 
-/// What becomes of a notebook of nbformat 3 in Jupyter's conversion, ending with a line break. What nbformat 4 has no
-/// place for is kept in metadata.
-pub(crate) fn upgrade(object: &Json) -> Result<Vec<u8>, ParseError> {
+use crate::json::{Printer, Style};
+use crate::{Json, ParseError};
+use output::upgrade_output;
+
+/// The text of a notebook after Jupyter's conversion, ending with a line break. What nbformat 4 has no place for is
+/// kept in metadata.
+pub(super) fn upgrade(object: &Json) -> Result<ByteString, ParseError> {
     let mut others: BTreeMap<_, _> = object
         .members()
         .filter(|(name, _)| !matches!(&**name, "worksheets" | "metadata") && !name.contains("nbformat"))
         .collect();
     let mut cells = Vec::new();
-    let worksheets = object.member("worksheets").unwrap_or(Json::from_text("[]"));
+    let worksheets = object.member("worksheets").unwrap_or(Json::from_static("[]"));
     let worksheets: Vec<_> = worksheets.elements().collect();
     for worksheet in &worksheets {
         for cell in worksheet.member("cells").iter().flat_map(Json::elements) {
@@ -33,14 +37,15 @@ pub(crate) fn upgrade(object: &Json) -> Result<Vec<u8>, ParseError> {
     let notebook = Json::object(&[
         ("cells".into(), Json::list(&cells)),
         ("metadata".into(), without_bookkeeping(&metadata)),
-        ("nbformat".into(), Json::from_text("4")),
-        ("nbformat_minor".into(), Json::from_text("5")),
+        ("nbformat".into(), Json::from_static("4")),
+        ("nbformat_minor".into(), Json::from_static("5")),
     ]);
     let mut text = Vec::new();
     // Writing to a vector does not fail.
     let _ = Printer::new(&mut text, &Style::jupyter(), 0).value(&notebook);
     text.push(b'\n');
-    Ok(text)
+    ByteString::try_from(text)
+        .map_err(|_| ParseError::not_a_notebook("its conversion to nbformat 4 is not UTF-8"))
 }
 
 fn upgrade_cell(cell: &Json) -> Json {
@@ -66,7 +71,7 @@ fn upgrade_cell(cell: &Json) -> Json {
         }
     }
     if is_heading {
-        let source = cell.member("source").and_then(|source| string::join(source.as_str()).map(String::from));
+        let source = cell.member("source").and_then(|source| Some(source.multiline_text()?.into_owned()));
         let line = source.unwrap_or_default().lines().collect::<Vec<_>>().join(" ");
         members.retain(|(name, _)| name != "source");
         members.push(("source".into(), Json::string(&format!("{} {line}", "#".repeat(level.clamp(1, 6))))));
@@ -81,7 +86,7 @@ fn rest_of_worksheet(worksheet: &Json) -> Json {
     Json::object(&rest)
 }
 
-/// Drops what Jupyter drops: notes on earlier conversions, the signature, and the name if it says nothing.
+/// Drops what Jupyter drops: traces of earlier conversions, the signature, and an empty name.
 fn without_bookkeeping(metadata: &Json) -> Json {
     let is_kept = |name: &str, value: &Json| match name {
         "name" => value.as_str() != "\"\"",
@@ -92,7 +97,7 @@ fn without_bookkeeping(metadata: &Json) -> Json {
     Json::object(&kept)
 }
 
-/// The metadata with what else there is, under another name where it has that one.
+/// The metadata with other members added; a name that is taken gets a prefix.
 fn with_others(metadata: Option<Json>, others: BTreeMap<Cow<'_, str>, Json>) -> Json {
     let metadata = metadata.filter(Json::is_object).unwrap_or(Json::empty_object());
     let mut members: BTreeMap<_, _> = metadata.members().collect();

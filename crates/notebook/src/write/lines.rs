@@ -1,16 +1,14 @@
-//! Text as a list of its lines, broken where Python's `str.splitlines(True)` breaks it.
+//! Text as a list of lines, split where Python's `str.splitlines(True)` splits it.
 
 use std::io;
 
-use crate::Json;
-use crate::print::Printer;
-use crate::string::{self, Chunk, Chunks};
+use crate::json::{Chunk, Chunks, Json, Printer, is_multiline, strings};
 
-/// Writes a list of lines from text that comes piece by piece.
+/// Writes a list of lines from text that arrives piece by piece.
 pub(crate) struct Lines<'p, 'a> {
     printer: &'p mut Printer<'a>,
     is_open: bool,
-    /// `\r` was last: a `\n` now would belong to it.
+    /// `\r` was last: a `\n` that follows belongs to the same line break.
     is_after_return: bool,
 }
 
@@ -45,7 +43,7 @@ impl<'p, 'a> Lines<'p, 'a> {
         Ok(())
     }
 
-    /// Appends what raw JSON strings hold.
+    /// Appends the content of JSON strings, given with their quotes.
     pub(crate) fn push_raw<'s>(&mut self, parts: impl Iterator<Item = &'s str>) -> io::Result<()> {
         for chunk in parts.flat_map(Chunks::of) {
             match chunk {
@@ -87,7 +85,7 @@ impl<'p, 'a> Lines<'p, 'a> {
     }
 }
 
-/// The ends of lines in the terms of Python's `str.splitlines`.
+/// The line boundaries of Python's `str.splitlines`.
 fn is_break(character: char) -> bool {
     matches!(
         character,
@@ -96,13 +94,13 @@ fn is_break(character: char) -> bool {
 }
 
 impl Printer<'_> {
-    /// Writes a "multiline string" as a list of lines; any other value as it is.
+    /// Writes a "multiline string" as a list of lines, and any other value unchanged.
     pub(crate) fn lines(&mut self, value: &Json) -> io::Result<()> {
-        if !string::is_multiline(value.as_str()) {
+        if !is_multiline(value.as_str()) {
             return self.value(value);
         }
         let mut lines = Lines::begin(self)?;
-        lines.push_raw(string::strings(value.as_str()))?;
+        lines.push_raw(strings(value.as_str()))?;
         lines.end()
     }
 }
@@ -110,7 +108,7 @@ impl Printer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::print::Style;
+    use crate::json::Style;
 
     fn split(pieces: &[&str]) -> Vec<String> {
         let (mut out, style) = (Vec::new(), Style::jupyter());

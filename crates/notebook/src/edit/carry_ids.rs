@@ -1,4 +1,4 @@
-//! Ids that stay with their cells when a file without ids is read again.
+//! Keeps the ids of cells when a file without ids is read again.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,12 +8,16 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 use crate::{Cell, Notebook, ids};
 
-/// After this long the comparison may be coarser.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// When it is exceeded, the comparison is coarser.
+const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl Notebook {
-    /// Gives cells without an id in the file the ids that they had in `previous`: cells of the same content first,
-    /// then, between those, cells of the same kind by position. Touches nothing.
+    /// Gives cells without an id in the file the ids that they had in `previous`: first cells with the same content, then,
+    /// between those, cells of the same type by position. This does not modify the notebook.
+    ///
+    /// Example: `previous` has the code cells a: `x`, b: `y`, c: `z`, and another program has rewritten the file as `x`,
+    /// `new`, `y2`, `z`. The first and the last cell have known contents and stay a and c. Between them, `new` stands
+    /// where b was and becomes b; `y2` keeps the id that it was assigned when it was read.
     pub fn carry_ids(&mut self, previous: &Notebook) {
         if self.cells.iter().all(|cell| cell.0.has_own_id) {
             return;
@@ -32,7 +36,7 @@ impl Notebook {
             new_ids.push(match carried {
                 Some(id) => id.into(),
                 None if cell.0.has_own_id || used.insert(cell.id()) => cell.0.id.clone(),
-                None => ids::fresh().into_boxed_str(),
+                None => ids::random().into_boxed_str(),
             });
         }
         for (cell, id) in Arc::make_mut(&mut self.cells).iter_mut().zip(new_ids) {
@@ -43,12 +47,12 @@ impl Notebook {
     }
 }
 
-/// Pairs of indices of cells that are taken to be the same.
+/// The indices of cells that are taken to be the same: old, new.
 fn pairs(old: &[Cell], new: &[Cell]) -> Vec<(usize, usize)> {
     let contents = |cells: &[Cell]| -> Vec<_> {
         cells.iter().map(|cell| ids::content_hash(&cell.0.cell_type, &cell.source())).collect()
     };
-    let deadline = Some(Instant::now() + PATIENCE);
+    let deadline = Some(Instant::now() + DIFF_TIMEOUT);
     let steps = capture_diff_slices_deadline(Algorithm::Myers, &contents(old), &contents(new), deadline);
     let mut pairs = Vec::with_capacity(new.len());
     for step in steps {

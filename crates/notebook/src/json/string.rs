@@ -1,19 +1,19 @@
-//! JSON strings: read as they stand in the text, lone surrogates included, and written as Python writes them.
+//! JSON strings: decoded, lone surrogates included, and encoded as Python does.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use crate::scan;
+use super::scan;
 
-/// What a JSON string is made of.
+/// A piece of a JSON string.
 pub(crate) enum Chunk<'a> {
     Text(&'a str),
     Char(char),
-    /// Half of a pair of surrogates: no character, but Python's JSON writer lets it into files.
+    /// Half of a surrogate pair: not a character, but Python's JSON writer lets it into files.
     Lone(u16),
 }
 
-/// Goes through a JSON string; `raw` is its text with the quotes.
+/// Iterates over a JSON string, given with its quotes.
 pub(crate) struct Chunks<'a>(&'a str);
 
 impl<'a> Chunks<'a> {
@@ -116,14 +116,14 @@ pub(crate) fn is_multiline(raw: &str) -> bool {
     }
 }
 
-/// The strings of a "multiline string", as raw JSON strings.
+/// The parts of a "multiline string", each a JSON string with its quotes.
 pub(crate) fn strings(raw: &str) -> impl Iterator<Item = &str> {
     let only = raw.starts_with('"').then_some(raw);
     let listed = scan::items(raw.as_bytes(), 0).map(|item| &raw[item.value]);
     only.into_iter().chain(listed.take_while(|part| part.starts_with('"')))
 }
 
-/// The text of a "multiline string". `None` for anything else.
+/// The decoded text of a "multiline string"; `None` for any other value.
 pub(crate) fn join(raw: &str) -> Option<Cow<'_, str>> {
     if !is_multiline(raw) {
         return None;
@@ -138,7 +138,7 @@ pub(crate) fn join(raw: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(text))
 }
 
-/// Writes the inside of a JSON string as Python does without `ensure_ascii`.
+/// Writes the inside of a JSON string as Python does with `ensure_ascii=False`.
 pub(crate) fn escape(text: &str, out: &mut dyn Write) -> io::Result<()> {
     let bytes = text.as_bytes();
     let mut written = 0;
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_are_decoded_as_serde_does_it() {
+    fn strings_are_decoded_and_encoded_like_serde() {
         let texts = ["", "plain", "é\u{1f600}", "a\"b\\c/\u{8}\u{c}\n\r\t\u{0}\u{7f}\u{2028}"];
         for text in texts {
             let raw = serde_json::to_string(text).unwrap();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_surrogate_pair_does_no_harm() {
+    fn a_lone_surrogate_becomes_a_replacement_character() {
         for raw in [r#""\ud800""#, r#""\udc00""#, r#""\ud800\ud800""#, r#""\ud800x""#, r#""\ud800\u0041""#] {
             assert!(unescape(raw).starts_with('\u{fffd}'), "{raw}");
         }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_strings_is_one_text() {
+    fn a_list_of_strings_is_joined() {
         assert_eq!(join(r#"["a\n", "b"]"#).unwrap(), "a\nb");
         assert_eq!(join("[]").unwrap(), "");
         assert_eq!(join(r#"["a", 1]"#), None);

@@ -1,15 +1,15 @@
-//! JSON as Python's `json.dump(indent=1, sort_keys=True, ensure_ascii=False)` writes it, streamed.
+//! Prints JSON as Python's `json.dump(indent=1, sort_keys=True, ensure_ascii=False)` does, streamed.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use crate::string::{self, Chunk, Chunks};
-use crate::{Json, scan};
+use super::string::{self, Chunk, Chunks};
+use super::{Json, scan};
 
-/// Values nested deeper than this are copied as they stand: sorting their keys is not worth a stack.
-const DEEPEST: usize = 128;
+/// Values nested deeper than this are copied as they are, so that recursion is bounded.
+const MAX_DEPTH: usize = 128;
 
-/// How a file breaks its lines.
+/// How a file is formatted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Style {
     pub(crate) newline: &'static str,
@@ -18,12 +18,10 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// As Jupyter writes notebooks.
     pub(crate) fn jupyter() -> Self {
         Self { newline: "\n", indent: " ".to_owned(), colon: ": " }
     }
 
-    /// Without any whitespace: one form for equal values.
     pub(crate) fn canonical() -> Self {
         Self { newline: "", indent: String::new(), colon: ":" }
     }
@@ -34,18 +32,18 @@ impl Style {
     }
 }
 
-/// Writes values, keeping track of depth and commas.
+/// Writes values and keeps track of depth and commas.
 pub(crate) struct Printer<'a> {
     out: &'a mut dyn Write,
     style: &'a Style,
     depth: usize,
-    /// What begins a line at this depth.
+    /// The line break and the indentation at this depth.
     line_break: String,
     is_first: bool,
 }
 
 impl<'a> Printer<'a> {
-    /// Begins with a value at `depth`, whose own indentation is written already.
+    /// Starts with a value at `depth`; its own indentation is already written.
     pub(crate) fn new(out: &'a mut dyn Write, style: &'a Style, depth: usize) -> Self {
         Self { out, style, depth, line_break: style.line_break(depth), is_first: true }
     }
@@ -58,7 +56,6 @@ impl<'a> Printer<'a> {
         self.raw(bracket)
     }
 
-    /// Closes what was opened last.
     pub(crate) fn close(&mut self, bracket: &str) -> io::Result<()> {
         self.depth -= 1;
         self.line_break.truncate(self.line_break.len() - self.style.indent.len());
@@ -69,7 +66,7 @@ impl<'a> Printer<'a> {
         self.raw(bracket)
     }
 
-    /// Goes to the next element; its value follows.
+    /// Starts the next element; its value follows.
     pub(crate) fn element(&mut self) -> io::Result<()> {
         if !self.is_first {
             self.raw(",")?;
@@ -78,21 +75,20 @@ impl<'a> Printer<'a> {
         self.out.write_all(self.line_break.as_bytes())
     }
 
-    /// Goes to the next member; its value follows.
+    /// Starts the next member; its value follows.
     pub(crate) fn key(&mut self, name: &str) -> io::Result<()> {
         self.element()?;
         self.string(name)?;
         self.raw(self.style.colon)
     }
 
-    /// Writes a string.
     pub(crate) fn string(&mut self, text: &str) -> io::Result<()> {
         self.raw("\"")?;
         string::escape(text, self.out)?;
         self.raw("\"")
     }
 
-    /// Writes text as it is: a number, a literal, or the inside of a string.
+    /// Writes text without escaping: a number, a literal, or the inside of a string.
     pub(crate) fn raw(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(text.as_bytes())
     }
@@ -102,7 +98,7 @@ impl<'a> Printer<'a> {
         string::escape(text, self.out)
     }
 
-    /// Writes one string made of several raw JSON strings.
+    /// Writes several JSON strings as one.
     pub(crate) fn strings<'s>(&mut self, parts: impl Iterator<Item = &'s str>) -> io::Result<()> {
         self.raw("\"")?;
         for chunk in parts.flat_map(Chunks::of) {
@@ -115,17 +111,16 @@ impl<'a> Printer<'a> {
         self.raw("\"")
     }
 
-    /// Writes any value.
     pub(crate) fn value(&mut self, value: &Json) -> io::Result<()> {
         self.text(value.as_str())
     }
 
     fn text(&mut self, text: &str) -> io::Result<()> {
         match text.as_bytes().first() {
-            _ if self.depth > DEEPEST => self.raw(text),
+            _ if self.depth > MAX_DEPTH => self.raw(text),
             Some(b'{') => {
                 self.open("{")?;
-                for (_, key, value) in sorted(text) {
+                for (_, key, value) in sorted_members(text) {
                     self.element()?;
                     self.strings(std::iter::once(key))?;
                     self.raw(self.style.colon)?;
@@ -147,8 +142,11 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The members of an object by name, the last of each name: name, raw key, raw value.
-fn sorted(text: &str) -> Vec<(Cow<'_, str>, &str, &str)> {
+/// The decoded name, the name as it is written, and the value.
+pub(super) type Member<'a> = (Cow<'a, str>, &'a str, &'a str);
+
+/// The members of an object, sorted by name. Of members with the same name the last remains.
+pub(super) fn sorted_members(text: &str) -> Vec<Member<'_>> {
     let items = scan::items(text.as_bytes(), 0);
     let mut members: Vec<_> = items
         .map(|item| (string::unescape(&text[item.key.clone()]), &text[item.key], &text[item.value]))
@@ -159,7 +157,7 @@ fn sorted(text: &str) -> Vec<(Cow<'_, str>, &str, &str)> {
     members
 }
 
-/// Any value in its canonical form: keys sorted, no whitespace, escapes only where they must be.
+/// The canonical form of a value: sorted keys, no whitespace, and only the escapes that JSON requires.
 pub(crate) fn canonical(value: &Json) -> Vec<u8> {
     let mut text = Vec::with_capacity(value.bytes().len());
     // Writing to a vector does not fail.
@@ -181,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn values_look_as_python_writes_them() {
+    fn values_are_printed_like_python() {
         let text = r#"{"b":[1,2.50,{}, []],"\u0061":{"c":"\u00e9\/\u001F\""},"b":[ -0.0e10 ,null]}"#;
         let expected = "{\n \"a\": {\n  \"c\": \"é/\\u001f\\\"\"\n },\n \"b\": [\n  -0.0e10,\n  null\n ]\n}";
         assert_eq!(printed(text), expected);
     }
 
     #[test]
-    fn half_a_surrogate_pair_stays_an_escape() {
+    fn a_lone_surrogate_stays_an_escape() {
         assert_eq!(
             printed(r#"{"\uD800": "\udc00x\ud83d\ude00"}"#),
             "{\n \"\\ud800\": \"\\udc00x\u{1f600}\"\n}"

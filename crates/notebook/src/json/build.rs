@@ -1,31 +1,28 @@
-//! Puts JSON text together from parts that stay as they are.
+//! Builds JSON text from parts, whose text stays as it is.
 
 use std::borrow::Cow;
 
-use crate::Json;
+use super::Json;
 
 impl Json {
-    /// A string.
     pub(crate) fn string(text: &str) -> Self {
         Self::from_value(&text.into())
     }
 
-    /// A list of these elements.
     pub(crate) fn list(elements: &[Self]) -> Self {
         let elements: Vec<_> = elements.iter().map(Self::as_str).collect();
-        Self::from_text(format!("[{}]", elements.join(",")))
+        Self::from_valid(format!("[{}]", elements.join(",")))
     }
 
-    /// An object with these members.
     pub(crate) fn object(members: &[(Cow<'_, str>, Self)]) -> Self {
         let members: Vec<_> = members
             .iter()
             .map(|(name, value)| format!("{}:{}", Self::string(name).as_str(), value.as_str()))
             .collect();
-        Self::from_text(format!("{{{}}}", members.join(",")))
+        Self::from_valid(format!("{{{}}}", members.join(",")))
     }
 
-    /// This object with one member set.
+    /// This object with one member set, which becomes the last.
     #[must_use]
     pub(crate) fn with(&self, name: &str, value: &Self) -> Self {
         let mut members: Vec<_> = self.members().filter(|(member, _)| member != name).collect();
@@ -33,7 +30,6 @@ impl Json {
         Self::object(&members)
     }
 
-    /// This object without one of its members.
     #[must_use]
     pub(crate) fn without(&self, name: &str) -> Self {
         let members: Vec<_> = self.members().filter(|(member, _)| member != name).collect();

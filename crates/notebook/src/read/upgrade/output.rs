@@ -1,12 +1,12 @@
-//! Outputs of nbformat 3 as those of nbformat 4.
+//! Converts outputs of nbformat 3 to nbformat 4.
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use crate::{Json, string};
+use crate::Json;
 
-pub(crate) fn upgrade_output(output: &Json) -> Json {
+pub(super) fn upgrade_output(output: &Json) -> Json {
     let output_type =
         output.member("output_type").as_ref().and_then(Json::text).unwrap_or_default().into_owned();
     match &*output_type {
@@ -37,13 +37,13 @@ fn upgrade_bundle(output: &Json, is_result: bool) -> Json {
     ];
     if is_result {
         own.push("prompt_number");
-        let count = output.member("prompt_number").unwrap_or(Json::from_text("null"));
+        let count = output.member("prompt_number").unwrap_or(Json::from_static("null"));
         members.push(("execution_count".into(), count));
     }
     let mut data = with_mime_types(others(output, &own));
     for (_, content) in data.iter_mut().filter(|(mime, _)| mime == "application/json") {
         // In nbformat 3 this is JSON in a string.
-        let text = string::join(content.as_str()).map(|text| Bytes::from(text.into_owned()));
+        let text = content.multiline_text().map(|text| Bytes::from(text.into_owned()));
         *content = text.and_then(|text| Json::parse(text).ok()).unwrap_or(content.clone());
     }
     members.push(("data".into(), Json::object(&data)));

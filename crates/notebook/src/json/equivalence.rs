@@ -1,22 +1,24 @@
-//! Whether two texts of JSON say the same.
+//! Whether two values mean the same, however they are written.
 
 use std::borrow::Cow;
 
-use crate::{Json, MimeBundle, Output, scan, string};
+use super::printer::{Member, sorted_members};
+use super::{Json, scan, string};
+use crate::{MimeBundle, Output};
 
 /// Values nested deeper than this are compared as text.
-const DEEPEST: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 impl Json {
-    /// Whether the other text says the same: whitespace, the order of members, escapes and the way a number is
-    /// written (`1` and `1.0`) do not matter.
+    /// Whether both mean the same: whitespace, the order of members, escapes and the way a number is written (`1` and
+    /// `1.0`) do not matter.
     pub fn is_equivalent(&self, other: &Self) -> bool {
         is_equivalent(self.as_str(), other.as_str(), 0)
     }
 }
 
 impl Output {
-    /// Whether the other output says the same; see [`Json::is_equivalent`].
+    /// Whether both outputs mean the same; see [`Json::is_equivalent`].
     pub fn is_equivalent(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Display(own), Self::Display(other)) => own.is_equivalent(other),
@@ -32,8 +34,8 @@ impl Output {
 
 impl MimeBundle {
     fn is_equivalent(&self, other: &Self) -> bool {
-        let (own, others) = (sorted(self), sorted(other));
-        // A file may hold a text as the list of its lines, and the text may be binary data with or without a last break.
+        let (own, others) = (sorted_contents(self), sorted_contents(other));
+        // A file may hold text as a list of lines, and base64 with or without a line break at its end.
         let is_same_member = |((own_name, own), (name, other)): (&(_, Json), &(_, Json))| {
             own_name == name
                 && match (own.multiline_text(), other.multiline_text()) {
@@ -47,23 +49,23 @@ impl MimeBundle {
     }
 }
 
-/// The contents of a bundle by MIME type.
-fn sorted(bundle: &MimeBundle) -> Vec<(Cow<'_, str>, Json)> {
+fn sorted_contents(bundle: &MimeBundle) -> Vec<(Cow<'_, str>, Json)> {
     let mut members: Vec<_> = bundle.data.members().collect();
     members.sort_by(|(one, _), (other, _)| one.cmp(other));
     members
 }
 
 fn is_equivalent(own: &str, other: &str, depth: usize) -> bool {
-    if own == other || depth > DEEPEST {
+    if own == other || depth > MAX_DEPTH {
         return own == other;
     }
     match (own.as_bytes().first(), other.as_bytes().first()) {
         (Some(b'{'), Some(b'{')) => {
-            let (own, other) = (members(own), members(other));
-            let is_same_member = |((own_name, own), (other_name, other)): (&(_, &str), &(_, &str))| {
-                own_name == other_name && is_equivalent(own, other, depth + 1)
-            };
+            let (own, other) = (sorted_members(own), sorted_members(other));
+            let is_same_member =
+                |((own_name, _, own), (other_name, _, other)): (&Member<'_>, &Member<'_>)| {
+                    own_name == other_name && is_equivalent(own, other, depth + 1)
+                };
             own.len() == other.len() && own.iter().zip(&other).all(is_same_member)
         }
         (Some(b'['), Some(b'[')) => {
@@ -73,7 +75,6 @@ fn is_equivalent(own: &str, other: &str, depth: usize) -> bool {
                 pair.is_some_and(|pair| is_equivalent(&own[item.value], &other[pair.value], depth + 1))
             }) && others.next().is_none()
         }
-        // Where neither has an escape, equal texts were found above.
         (Some(b'"'), Some(b'"')) => string::unescape(own) == string::unescape(other),
         _ => is_same_number(own, other),
     }
@@ -88,17 +89,6 @@ fn is_same_number(own: &str, other: &str) -> bool {
     }
 }
 
-/// The members by name, the last of each name.
-fn members(text: &str) -> Vec<(Cow<'_, str>, &str)> {
-    let items = scan::items(text.as_bytes(), 0);
-    let mut members: Vec<_> =
-        items.map(|item| (string::unescape(&text[item.key]), &text[item.value])).collect();
-    members.reverse();
-    members.sort_by(|(a, _), (b, _)| a.cmp(b));
-    members.dedup_by(|(next, _), (kept, _)| next == kept);
-    members
-}
-
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
@@ -110,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_it_is_written_does_not_matter() {
+    fn formatting_does_not_matter() {
         let pairs = [
             (r#"{"a": 1, "b": [true, null]}"#, r#"{"b":[true,null],"a":1.0}"#),
             (r#""\u00e9\/""#, "\"é/\""),
@@ -124,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_the_list_of_its_lines() {
+    fn text_is_equivalent_to_the_list_of_its_lines() {
         let output = |data: &str| Output::Display(MimeBundle { data: json(data), metadata: json("{}") });
         let one = output(r#"{"text/plain": "a\nb", "image/png": "aGk=\n"}"#);
         assert!(one.is_equivalent(&output(r#"{"image/png": "aGk=", "text/plain": ["a\n", "b"]}"#)));
@@ -133,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_not_the_same() {
+    fn different_values_are_not_equivalent() {
         let pairs = [
             ("1", "2"),
             ("9007199254740993", "9007199254740992"),
@@ -151,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_does_no_harm() {
+    fn deep_nesting_is_compared() {
         let deep = |inner: &str| json(&format!("{}{inner}{}", "[".repeat(50_000), "]".repeat(50_000)));
         assert!(deep("1").is_equivalent(&deep("1")));
         assert!(!deep("1").is_equivalent(&deep("2")));

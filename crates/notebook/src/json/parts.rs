@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Json, scan, string};
+use super::{Json, scan, string};
 
 impl Json {
     /// The members of an object in their order, repeated names included; nothing for any other value.
@@ -35,6 +35,23 @@ impl Json {
     /// any other value.
     pub fn multiline_text(&self) -> Option<Cow<'_, str>> {
         string::join(self.as_str())
+    }
+
+    /// The same value without whitespace between its parts; numbers keep their digits.
+    pub fn compact(&self) -> String {
+        scan::compact(self.as_str())
+    }
+
+    /// A count that Jupyter writes as a whole number; some files hold `3.0` for 3.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is whole and within the range of u32"
+    )]
+    pub(crate) fn count(&self) -> Option<u64> {
+        let text = self.as_str();
+        let is_whole = |number: &f64| number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(number);
+        text.parse().ok().or_else(|| text.parse().ok().filter(is_whole).map(|number| number as u64))
     }
 
     pub fn is_object(&self) -> bool {

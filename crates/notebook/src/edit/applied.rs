@@ -1,19 +1,19 @@
-//! Whether a notebook shows what an edit was to bring about.
+//! Whether a notebook shows the effect of an edit.
 
-use crate::edit::display_name;
+use super::display_name;
 use crate::{Edit, Kernelspec, Notebook};
 
 impl Edit {
-    /// Whether the notebook shows the edit's effect, however it came about.
+    /// Whether the notebook shows the effect of this edit, whoever caused it.
     ///
-    /// A cell that was inserted counts as there whatever others made of it since.
+    /// An inserted cell counts even if others have changed it since.
     pub fn is_applied(&self, notebook: &Notebook) -> bool {
         match self {
             Self::Insert { cell, .. } => notebook.cell(&cell.id).is_some(),
             Self::SetSource { id, source } => {
                 notebook.cell(id).is_some_and(|(_, cell)| cell.source() == *source)
             }
-            Self::Move { id, index } => notebook.cell(id).is_some_and(|(place, _)| place == *index),
+            Self::Move { id, index } => notebook.cell(id).is_some_and(|(current, _)| current == *index),
             Self::Delete { ids } => ids.iter().all(|id| notebook.cell(id).is_none()),
             Self::SetOutputs { id, outputs, execution_count } => {
                 notebook.cell(id).is_some_and(|(_, cell)| {

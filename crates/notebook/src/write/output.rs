@@ -1,24 +1,23 @@
-//! Writes outputs as Jupyter writes them.
+//! Prints outputs as Jupyter does.
 
 use std::collections::BTreeMap;
 use std::io;
 
-use crate::lines::Lines;
-use crate::print::Printer;
-use crate::read_cell::count;
-use crate::{Json, MimeBundle, Output, repair, string};
+use super::lines::Lines;
+use crate::json::{Printer, is_multiline, strings};
+use crate::{Json, MimeBundle, Output, required};
 
 impl Printer<'_> {
-    /// Writes an output that stands in the file, with whatever else it holds.
+    /// Writes an output that was read, with the members that nbformat does not know.
     pub(crate) fn read_output(&mut self, output: &Json) -> io::Result<()> {
         let mut members: BTreeMap<_, _> = output.members().collect();
         let output_type = members.get("output_type").and_then(Json::text).unwrap_or_default().into_owned();
         if !output.is_object() {
             return self.value(output);
         }
-        for (name, default) in repair::of_output(&output_type) {
-            if repair::is_lacking(members.get(*name), default) {
-                members.insert((*name).into(), Json::from_text(*default));
+        for (name, default) in required::of_output(&output_type) {
+            if required::is_missing(members.get(*name), default) {
+                members.insert((*name).into(), Json::from_static(default));
             }
         }
         let is_result = output_type == "execute_result";
@@ -28,7 +27,7 @@ impl Printer<'_> {
             self.key(name)?;
             match &**name {
                 "data" if has_bundle => self.bundle(value)?,
-                "execution_count" if is_result => self.count(value, count(value))?,
+                "execution_count" if is_result => self.count(value, value.count())?,
                 "text" if output_type == "stream" => self.lines(value)?,
                 _ => self.value(value)?,
             }
@@ -36,7 +35,7 @@ impl Printer<'_> {
         self.close("}")
     }
 
-    /// Writes an output that was set.
+    /// Writes an output that an edit has set.
     pub(crate) fn output(&mut self, output: &Output) -> io::Result<()> {
         match output {
             Output::Other(json) => return self.read_output(json),
@@ -101,7 +100,7 @@ impl Printer<'_> {
         self.value(&bundle.metadata)
     }
 
-    /// Writes MIME type → content: text in lines, other strings whole, JSON as it is.
+    /// Writes a MIME bundle: text as lines, other strings whole, JSON unchanged.
     pub(crate) fn bundle(&mut self, bundle: &Json) -> io::Result<()> {
         if !bundle.is_object() {
             return self.value(bundle);
@@ -109,12 +108,12 @@ impl Printer<'_> {
         self.open("{")?;
         for (mime, content) in bundle.members().collect::<BTreeMap<_, _>>() {
             self.key(&mime)?;
-            if is_json(&mime) || !string::is_multiline(content.as_str()) {
+            if is_json(&mime) || !is_multiline(content.as_str()) {
                 self.value(&content)?;
             } else if is_split(&mime) {
                 self.lines(&content)?;
             } else {
-                self.strings(string::strings(content.as_str()))?;
+                self.strings(strings(content.as_str()))?;
             }
         }
         self.close("}")

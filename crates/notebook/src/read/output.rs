@@ -1,17 +1,17 @@
-//! Reads an output as it stands in a file.
+//! Reads an output of nbformat 4.
 
 use std::borrow::Cow;
 
-use crate::read_cell::count;
-use crate::{Json, MimeBundle, Output, Text, string};
+use crate::json::{is_multiline, strings, unescape, unescape_into};
+use crate::{Json, MimeBundle, Output, Text};
 
 impl Output {
-    /// Reads one element of `outputs`; contents of bundles are not copied.
+    /// Reads one element of `outputs`; the contents of MIME bundles are not copied.
     pub fn from_json(json: &Json) -> Self {
         Self::try_read(json).unwrap_or_else(|| Self::Other(json.clone()))
     }
 
-    /// `None` for what nbformat 4 does not know.
+    /// `None` for an output that nbformat 4 does not know.
     fn try_read(json: &Json) -> Option<Self> {
         let text = |name| json.member(name).as_ref().and_then(Json::multiline_text).map(Cow::into_owned);
         let bundle = || {
@@ -26,7 +26,7 @@ impl Output {
             }
             "display_data" => Self::Display(bundle()?),
             "execute_result" => {
-                let execution_count = json.member("execution_count").as_ref().and_then(count);
+                let execution_count = json.member("execution_count").as_ref().and_then(Json::count);
                 Self::Result { execution_count, bundle: bundle()? }
             }
             "error" => Self::Error {
@@ -34,9 +34,7 @@ impl Output {
                 value: text("evalue").unwrap_or_default(),
                 traceback: json
                     .member("traceback")
-                    .map(|lines| {
-                        string::strings(lines.as_str()).map(|line| string::unescape(line).into()).collect()
-                    })
+                    .map(|lines| strings(lines.as_str()).map(|line| unescape(line).into()).collect())
                     .unwrap_or_default(),
             },
             _ => return None,
@@ -46,12 +44,12 @@ impl Output {
 
 fn stream_text(json: Option<&Json>) -> Option<Text> {
     let Some(json) = json else { return Some(Text::default()) };
-    if !string::is_multiline(json.as_str()) {
+    if !is_multiline(json.as_str()) {
         return None;
     }
     let mut text = Text::default();
-    for part in string::strings(json.as_str()) {
-        string::unescape_into(part, |piece| text.push(piece));
+    for part in strings(json.as_str()) {
+        unescape_into(part, |piece| text.push(piece));
     }
     Some(text)
 }
@@ -63,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_as_nbformat_says_is_kept_as_it_is() {
+    fn an_output_that_nbformat_does_not_know_is_kept() {
         let odd = [
             json!({ "output_type": "display_data", "data": [1] }),
             json!({ "output_type": "execute_result" }),
@@ -80,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_empty() {
+    fn missing_members_are_empty() {
         let read = |output| Output::from_json(&Json::from_value(&output));
         let stream = Output::Stream { name: "stdout".to_owned(), text: Text::default() };
         assert_eq!(read(json!({ "output_type": "stream" })), stream);
