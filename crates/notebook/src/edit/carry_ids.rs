@@ -16,7 +16,7 @@ impl Notebook {
     /// between those, cells of the same type by position. This does not modify the notebook.
     ///
     /// Example: `previous` has the code cells a: `x`, b: `y`, c: `z`, and another program has rewritten the file as `x`,
-    /// `new`, `y2`, `z`. The first and the last cell have known contents and stay a and c. Between them, `new` stands
+    /// `new`, `y2`, `z`. The first and the last cell have known contents and stay a and c. Between them, `new` is
     /// where b was and becomes b; `y2` keeps the id that it was assigned when it was read.
     pub fn carry_ids(&mut self, previous: &Notebook) {
         if self.cells.iter().all(|cell| cell.0.has_own_id) {

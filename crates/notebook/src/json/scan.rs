@@ -115,12 +115,11 @@ pub(super) fn compact(text: &str) -> String {
     let mut compact = String::with_capacity(text.len());
     let mut at = skip_whitespace(bytes, 0);
     while at < bytes.len() {
-        let end = match bytes[at] {
-            b'"' => string_end(bytes, at),
-            _ => {
-                let is_end = |byte: &u8| matches!(byte, b'"' | b' ' | b'\n' | b'\r' | b'\t');
-                at + bytes[at..].iter().position(is_end).unwrap_or(bytes.len() - at)
-            }
+        let is_end = |byte: &u8| matches!(byte, b'"' | b' ' | b'\n' | b'\r' | b'\t');
+        let end = if bytes[at] == b'"' {
+            string_end(bytes, at)
+        } else {
+            at + bytes[at..].iter().position(is_end).unwrap_or(bytes.len() - at)
         };
         compact.push_str(&text[at..end]);
         at = skip_whitespace(bytes, end);

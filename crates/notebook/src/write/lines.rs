@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_where_python_ends_them() {
+    fn lines_end_where_python_splits_them() {
         let text = "a\nb\r\nc\rd\u{b}e\u{c}f\u{1c}g\u{1d}h\u{1e}i\u{85}j\u{2028}k\u{2029}l\u{1f}m";
         let expected = [
             "a\n",
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn text_without_an_end_of_line_and_no_text() {
+    fn text_without_a_line_break_and_empty_text() {
         assert_eq!(split(&[]), [""; 0]);
         assert_eq!(split(&["", ""]), [""; 0]);
         assert_eq!(split(&["\r", "\r", "\n", "\n"]), ["\r", "\r\n", "\n"]);

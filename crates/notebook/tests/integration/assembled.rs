@@ -18,7 +18,7 @@ fn taken_apart(text: &str) -> (Json, Vec<Cell>) {
 
 /// A notebook as Jupyter wrote it comes out the same from its parts.
 #[test]
-fn it_is_written_as_jupyter_writes_it() {
+fn assembled_notebooks_are_written_like_jupyter() {
     for name in ["clean-4.5", "clean-outputs"] {
         let path = format!("{}/tests/corpus/{name}.ipynb", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(path).unwrap();
@@ -31,7 +31,7 @@ fn it_is_written_as_jupyter_writes_it() {
 }
 
 #[test]
-fn without_cells_it_is_a_notebook_too() {
+fn a_notebook_can_be_empty() {
     let notebook = Notebook::from_cells(Json::empty_object(), 5, Vec::new());
     assert_eq!(notebook.to_bytes(), Notebook::new().to_bytes());
     let odd = Notebook::from_cells(json(&json!([1])), 5, Vec::new());
@@ -39,7 +39,7 @@ fn without_cells_it_is_a_notebook_too() {
 }
 
 #[test]
-fn it_takes_edits() {
+fn assembled_notebooks_can_be_edited() {
     let text = r#"{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "source": "1",
         "outputs": [], "execution_count": null}], "metadata": {"k": 1}}"#;
     let (metadata, cells) = taken_apart(text);
@@ -56,7 +56,7 @@ fn it_takes_edits() {
 }
 
 #[test]
-fn what_a_cell_lacks_is_put_in_place() {
+fn missing_members_of_a_cell_are_added() {
     let cell = |value: Value| Cell::from_json(json(&value)).unwrap();
     let cells = vec![
         cell(json!({})),
@@ -71,7 +71,8 @@ fn what_a_cell_lacks_is_put_in_place() {
     let value: Value = serde_json::from_slice(&notebook.to_bytes()).unwrap();
     for (cell, written) in notebook.cells().iter().zip(value["cells"].as_array().unwrap()) {
         assert_eq!(written["id"], cell.id());
-        assert!(written["metadata"].is_object() && written["source"].is_array(), "{written}");
+        assert!(written["metadata"].is_object(), "{written}");
+        assert!(written["source"].is_array(), "{written}");
     }
     assert_eq!(value["cells"][1]["outputs"], json!([]));
 }
@@ -90,7 +91,7 @@ fn older_formats_get_no_ids() {
 }
 
 #[test]
-fn only_an_object_is_a_cell() {
+fn a_cell_must_be_an_object() {
     for text in ["[]", "1", "null", "\"x\""] {
         let json = Json::parse(Bytes::from_static(text.as_bytes())).unwrap();
         assert!(matches!(Cell::from_json(json), Err(ParseError::NotANotebook { .. })), "{text}");

@@ -4,7 +4,7 @@ use notebook::{Cell, CellType, Edit, NewCell, Notebook};
 
 use crate::files::{Corpus, cells_of, corpus, parse, seen};
 
-/// These lack something, so that touching them anywhere mends them elsewhere too; the upgraded ones change as a whole.
+/// These need repair, so a modification anywhere changes them elsewhere too. Upgraded files change as a whole.
 const MENDED: [&str; 18] = [
     "bom",
     "cells-null",
@@ -26,7 +26,7 @@ const MENDED: [&str; 18] = [
     "unknown-output-type",
 ];
 
-fn is_mended(file: &Corpus) -> bool {
+fn needs_repair(file: &Corpus) -> bool {
     MENDED.contains(&&*file.name)
         || ["nbformat-3-", "kernelspec-without-", "metadata-null", "nbformat-float", "duplicate-cells-keys"]
             .iter()
@@ -40,7 +40,7 @@ fn the_corpus_is_large_enough() {
 }
 
 #[test]
-fn opening_and_saving_changes_no_byte() {
+fn unmodified_files_are_written_byte_for_byte() {
     for file in corpus() {
         let notebook = file.notebook();
         assert_eq!(notebook.to_bytes(), file.text, "{}", file.name);
@@ -49,7 +49,7 @@ fn opening_and_saving_changes_no_byte() {
 }
 
 #[test]
-fn changes_that_change_nothing_do_not_touch() {
+fn edits_without_effect_leave_the_notebook_unmodified() {
     for file in corpus() {
         let mut notebook = file.notebook();
         for (index, cell) in file.notebook().cells().iter().enumerate() {
@@ -73,8 +73,8 @@ fn changes_that_change_nothing_do_not_touch() {
 }
 
 #[test]
-fn a_touched_cell_leaves_every_other_byte() {
-    for file in corpus().iter().filter(|file| !is_mended(file)) {
+fn modifying_a_cell_changes_no_other_byte() {
+    for file in corpus().iter().filter(|file| !needs_repair(file)) {
         let text = str::from_utf8(&file.text).unwrap();
         for (index, raw) in cells_of(text).into_iter().enumerate() {
             let start = raw.as_ptr() as usize - text.as_ptr() as usize;
@@ -90,8 +90,8 @@ fn a_touched_cell_leaves_every_other_byte() {
 }
 
 #[test]
-fn an_inserted_cell_leaves_every_other_byte() {
-    for file in corpus().iter().filter(|file| !is_mended(file)) {
+fn inserting_a_cell_changes_no_other_byte() {
+    for file in corpus().iter().filter(|file| !needs_repair(file)) {
         let text = str::from_utf8(&file.text).unwrap();
         let cells = cells_of(text);
         for index in 0..=cells.len() {
@@ -104,7 +104,7 @@ fn an_inserted_cell_leaves_every_other_byte() {
             assert_eq!(now, cells, "{}", file.name);
             assert_eq!(new.contains("\"id\": \"new\""), notebook.version().1 >= 5, "{}", file.name);
             if !cells.is_empty() {
-                // Taking the cell out again, with one comma and the space before it, gives the file as it was.
+                // Without the cell, one comma and the space before it, the file is as it was.
                 let start = new.as_ptr() as usize - written.as_ptr() as usize;
                 let (before, after) = (&written[..start], &written[start + new.len()..]);
                 let is_rest = |before: &str, after: &str| {
@@ -124,7 +124,7 @@ fn an_inserted_cell_leaves_every_other_byte() {
 }
 
 #[test]
-fn what_is_written_reads_as_what_was_meant() {
+fn written_notebooks_read_back_the_same() {
     for file in corpus() {
         for (name, edits) in changes(&file.notebook()) {
             let mut notebook = file.notebook();
@@ -137,7 +137,7 @@ fn what_is_written_reads_as_what_was_meant() {
             again.carry_ids(&notebook);
             let mut expected = seen(&notebook);
             if notebook.is_modified() {
-                // The head may be mended.
+                // The head may be repaired.
                 expected[0] = seen(&again).swap_remove(0);
             }
             assert_eq!(seen(&again), expected, "{} {name}", file.name);

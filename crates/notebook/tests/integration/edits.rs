@@ -1,4 +1,4 @@
-//! Edits: what they do, what they refuse, and how a touched file looks.
+//! Edits: their effect, what is refused, and how a modified file looks.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn text(notebook: &Notebook) -> String {
 }
 
 #[test]
-fn a_notebook_made_from_nothing_looks_as_jupyter_writes_it() {
+fn a_new_notebook_is_written_like_jupyter() {
     let mut notebook = Notebook::new();
     insert(&mut notebook, 0, "second", CellType::Code, "print('é')\n1 + 1");
     insert(&mut notebook, 0, "first", CellType::Markdown, "");
@@ -46,7 +46,7 @@ fn a_notebook_made_from_nothing_looks_as_jupyter_writes_it() {
 }
 
 #[test]
-fn a_touched_piece_follows_the_style_of_the_file() {
+fn new_cells_follow_the_style_of_the_file() {
     for name in ["crlf", "indent-4", "tabs-indent", "compact-one-line"] {
         let mut notebook = of_corpus(name);
         insert(&mut notebook, 1, "new", CellType::Code, "a\nb");
@@ -56,7 +56,7 @@ fn a_touched_piece_follows_the_style_of_the_file() {
 }
 
 #[test]
-fn the_space_between_cells_stays_where_it_belongs() {
+fn whitespace_between_cells_is_kept() {
     let cell = |id: &str| format!(r#"{{"cell_type":"raw","id":"{id}","metadata":{{}},"source":[]}}"#);
     let file = |cells: &str| {
         let cells = cells.replace('A', &cell("a")).replace('B', &cell("b")).replace('C', &cell("c"));
@@ -81,7 +81,7 @@ fn the_space_between_cells_stays_where_it_belongs() {
 }
 
 #[test]
-fn what_is_missing_is_put_in_place_when_something_else_is_touched() {
+fn modifying_a_file_repairs_it() {
     for name in [
         "missing-metadata",
         "null-execution-count-missing",
@@ -92,12 +92,12 @@ fn what_is_missing_is_put_in_place_when_something_else_is_touched() {
     ] {
         let mut notebook = of_corpus(name);
         insert(&mut notebook, 0, "new", CellType::Raw, "");
-        insta::assert_snapshot!(format!("mended-{name}"), text(&notebook));
+        insta::assert_snapshot!(format!("repaired-{name}"), text(&notebook));
     }
 }
 
 #[test]
-fn members_that_are_missing_come_where_jupyter_puts_them() {
+fn missing_top_level_members_are_added_in_order() {
     for (before, after) in [
         (
             r#"{"cells":[],"m":7}"#,
@@ -116,7 +116,7 @@ fn members_that_are_missing_come_where_jupyter_puts_them() {
 }
 
 #[test]
-fn kernels_that_are_named_badly_are_mended_without_inventing_one() {
+fn incomplete_kernelspecs_are_repaired() {
     for (name, metadata) in [
         ("kernelspec-empty", json!({})),
         ("kernelspec-null", json!({ "language_info": { "name": "R" } })),
@@ -178,7 +178,7 @@ fn a_clone_does_not_see_later_edits() {
 }
 
 #[test]
-fn a_revision_follows_type_source_and_metadata_alone() {
+fn the_revision_depends_on_type_source_and_metadata() {
     let cell = |cell: serde_json::Value| {
         let text = json!({ "nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell] }).to_string();
         parse(text).unwrap().cells()[0].revision().to_owned()
@@ -210,7 +210,7 @@ fn a_revision_follows_type_source_and_metadata_alone() {
 }
 
 #[test]
-fn an_unknown_output_survives_being_set_again() {
+fn unknown_outputs_are_kept() {
     let mut notebook = of_corpus("unknown-output-type");
     let outputs = notebook.cells()[0].outputs();
     let set = Edit::SetOutputs {

@@ -9,7 +9,7 @@ use notebook::{Edit, Json, MimeBundle, Notebook, Output};
 use crate::files::parse;
 
 #[test]
-fn a_large_image_is_written_from_where_it_is() {
+fn a_large_image_is_written_without_a_copy() {
     /// Notes which large pieces were written from inside the image.
     struct Shared<'a>(&'a Bytes, usize);
     impl Write for Shared<'_> {
@@ -42,7 +42,7 @@ fn a_large_image_is_written_from_where_it_is() {
 }
 
 #[test]
-fn many_cells_with_the_same_content_and_no_ids() {
+fn many_equal_cells_without_ids_are_fast() {
     let cell = r#"{"cell_type":"code","metadata":{},"source":[],"outputs":[],"execution_count":null}"#;
     let cells = vec![cell; 20_000].join(",");
     let text = format!(r#"{{"nbformat":4,"nbformat_minor":5,"metadata":{{}},"cells":[{cells}]}}"#);
@@ -55,7 +55,7 @@ fn many_cells_with_the_same_content_and_no_ids() {
 }
 
 #[test]
-fn what_is_nested_deeply_is_kept() {
+fn deeply_nested_values_are_kept() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let text = format!(
         r#"{{"nbformat":4,"nbformat_minor":5,"metadata":{{"deep":{deep}}},"cells":[{{"id":"a","cell_type":"raw","metadata":{{"deep":{deep}}},"source":{deep}}}]}}"#

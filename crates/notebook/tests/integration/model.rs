@@ -118,7 +118,7 @@ fn outputs(text: &str, count: Option<u64>) -> (Vec<Output>, Vec<Value>) {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn edits_do_what_they_do_to_a_list_of_values(
+    fn edits_agree_with_edits_of_a_plain_list(
         mut cells in prop::collection::vec(cell(), 0..5),
         minor in 4..7_u64,
         layout in layout(),
@@ -199,7 +199,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in "\\PC{0,40}|[\\[\\]{}:,\"0-9a-z\\\\ ]{0,40}") {
+    fn any_text_is_parsed_or_refused(text in "\\PC{0,40}|[\\[\\]{}:,\"0-9a-z\\\\ ]{0,40}") {
         if let Ok(notebook) = parse(text.clone()) {
             prop_assert_eq!(notebook.to_bytes(), text.as_bytes());
         }

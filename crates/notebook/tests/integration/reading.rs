@@ -39,7 +39,7 @@ fn example() -> Notebook {
 }
 
 #[test]
-fn references_are_read_as_people_write_them() {
+fn references_are_parsed() {
     let cases = [
         ("In[12]", CellRef::Execution(12)),
         (" in [ 12 ] ", CellRef::Execution(12)),
@@ -58,7 +58,7 @@ fn references_are_read_as_people_write_them() {
 }
 
 #[test]
-fn references_name_one_cell_or_say_which_are_near() {
+fn a_reference_that_names_no_single_cell_lists_candidates() {
     let notebook = example();
     let resolved =
         |reference: &str| notebook.resolve(&CellRef::parse(reference)).map_err(|error| error.to_string());
@@ -87,7 +87,7 @@ fn references_name_one_cell_or_say_which_are_near() {
 }
 
 #[test]
-fn a_cell_tells_its_first_line_and_how_many_there_are() {
+fn first_line_and_line_count() {
     let notebook = example();
     let cell = |index: usize| &notebook.cells()[index];
     assert_eq!((&*cell(0).first_line(), cell(0).line_count()), ("import os", 4));
@@ -95,7 +95,7 @@ fn a_cell_tells_its_first_line_and_how_many_there_are() {
 }
 
 #[test]
-fn a_difference_is_shown_with_three_lines_around_it() {
+fn diffs_have_three_lines_of_context() {
     assert_eq!(diff("same", "same"), "");
     assert_eq!(diff("", "new"), "@@ -0,0 +1 @@\n+new\n");
     let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
@@ -105,7 +105,7 @@ fn a_difference_is_shown_with_three_lines_around_it() {
 }
 
 #[test]
-fn the_outline_has_the_headings_and_nothing_else() {
+fn the_outline_contains_only_headings() {
     let source = "# One #\ntext\n####### seven\n#no space\n   ### Three\n    # code\n```python\n# comment\n# another\n~~~\n```\n## Two ##x\n#\n\
                   ~~~~\n# in\n~~~\n# still in";
     let notebook = notebook(&[
@@ -153,7 +153,7 @@ fn search_finds_lines_in_sources_and_outputs() {
 }
 
 #[test]
-fn a_hit_shows_what_is_around_it() {
+fn a_hit_in_a_long_line_shows_its_surroundings() {
     let long = format!("{}needle{}", "é".repeat(1000), "x".repeat(1000));
     let notebook = notebook(&[("a", CellType::Raw, &long)]);
     let query =
@@ -164,7 +164,7 @@ fn a_hit_shows_what_is_around_it() {
 }
 
 #[test]
-fn search_reads_tracebacks_and_bundles_as_people_do() {
+fn search_uses_the_readable_text_of_outputs() {
     let notebook = of_corpus("clean-outputs");
     let found = |text: &str| {
         let text = text.to_owned();

@@ -6,12 +6,12 @@ use notebook::{CellType, Edit, NewCell, Notebook};
 
 use crate::files::{corpus, of_corpus, parse};
 
-fn touch(notebook: &mut Notebook) {
+fn modify(notebook: &mut Notebook) {
     notebook.apply(&Edit::Insert { index: 0, cell: NewCell::new(CellType::Markdown, "touched") }).unwrap();
 }
 
 #[test]
-fn versions_stay_except_that_3_becomes_4_5_when_touched() {
+fn only_nbformat_3_changes_its_version_when_modified() {
     for (name, read, touched) in [
         ("clean-4.0", (4, 0), (4, 0)),
         ("clean-4.5", (4, 5), (4, 5)),
@@ -23,14 +23,14 @@ fn versions_stay_except_that_3_becomes_4_5_when_touched() {
     ] {
         let mut notebook = of_corpus(name);
         assert_eq!(notebook.version(), read, "{name}");
-        touch(&mut notebook);
+        modify(&mut notebook);
         assert_eq!(notebook.version(), touched, "{name}");
         assert_eq!(parse(notebook.to_bytes()).unwrap().version(), touched, "{name}");
     }
 }
 
 #[test]
-fn nbformat_3_is_upgraded_as_jupyter_does_it() {
+fn nbformat_3_is_upgraded_like_jupyter() {
     for name in ["simple", "outputs", "unknown-keys", "several-worksheets", "bare"] {
         let mut notebook = of_corpus(&format!("nbformat-3-{name}"));
         let spec = notebook::Kernelspec { name: "k".to_owned(), display_name: None, language: None };
@@ -41,7 +41,7 @@ fn nbformat_3_is_upgraded_as_jupyter_does_it() {
 }
 
 #[test]
-fn ids_are_unique_and_the_same_on_every_reading() {
+fn assigned_ids_are_unique_and_stable() {
     for file in corpus() {
         let (first, second) = (file.notebook(), file.notebook());
         let ids: BTreeSet<_> = first.cells().iter().map(notebook::Cell::id).collect();
@@ -51,12 +51,12 @@ fn ids_are_unique_and_the_same_on_every_reading() {
 }
 
 #[test]
-fn ids_that_were_made_up_are_written_where_the_format_has_ids() {
+fn assigned_ids_are_written_if_the_format_has_ids() {
     for (name, has_ids) in
         [("missing-ids-4.5", true), ("duplicate-ids", true), ("ids-invalid", true), ("clean-4.4", false)]
     {
         let mut notebook = of_corpus(name);
-        touch(&mut notebook);
+        modify(&mut notebook);
         let text = String::from_utf8(notebook.to_bytes()).unwrap();
         for cell in notebook.cells() {
             assert_eq!(text.contains(&format!("\"id\": \"{}\"", cell.id())), has_ids, "{name}");
@@ -107,7 +107,7 @@ fn ids_are_carried_from_one_reading_to_the_next() {
 }
 
 #[test]
-fn an_id_that_nbformat_does_not_allow_is_none() {
+fn invalid_ids_are_replaced() {
     let ids: Vec<_> = of_corpus("ids-invalid").cells().iter().map(|cell| cell.id().to_owned()).collect();
     assert_eq!(ids[5], "fine");
     assert!(
@@ -117,14 +117,14 @@ fn an_id_that_nbformat_does_not_allow_is_none() {
 }
 
 #[test]
-fn ids_tell_the_version_that_a_file_leaves_out() {
+fn ids_determine_a_missing_minor_version() {
     let version = |cell: &str| parse(format!(r#"{{"nbformat":4,"cells":[{{{cell}}}]}}"#)).unwrap().version();
     assert_eq!(version(r#""id":"a""#), (4, 5));
     assert_eq!(version(""), (4, 4));
 }
 
 #[test]
-fn ids_of_the_file_win_over_carried_ones() {
+fn ids_in_the_file_win_over_carried_ids() {
     let old = of_corpus("missing-ids-4.5");
     let made_up = old.cells()[0].id();
     let text = serde_json::json!({ "nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
@@ -138,7 +138,7 @@ fn ids_of_the_file_win_over_carried_ones() {
 }
 
 #[test]
-fn the_kernel_and_the_language_are_told() {
+fn kernelspec_and_language_are_read() {
     let notebook = of_corpus("clean-4.5");
     let spec = notebook.kernelspec().unwrap();
     assert_eq!((&*spec.name, spec.language.as_deref()), ("python3", Some("python")));
@@ -151,7 +151,7 @@ fn the_kernel_and_the_language_are_told() {
 }
 
 #[test]
-fn a_text_that_is_no_notebook_is_refused_with_the_place_and_the_reason() {
+fn invalid_notebooks_are_refused_with_position_and_reason() {
     let nested = format!("{{\"cells\": {}", "[".repeat(100_000));
     let refused: Vec<String> = [
         "",
