@@ -10,7 +10,7 @@ use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
 use workspace::{
     Document, Error, ErrorKind, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice, KernelId,
-    KernelRequest, KernelspecInfo, Mode, Place, SearchExtent,
+    KernelRequest, KernelspecInfo, Mode, NextStep, Place, SearchExtent,
 };
 
 use crate::ProcessEnv;
@@ -79,7 +79,7 @@ impl Folder {
         let Some(kernels) = &mut *kernels else {
             return Err(Error::new(
                 ErrorKind::Internal,
-                "the server is shutting down and no longer starts kernels.",
+                "The server is shutting down and no longer starts kernels.",
                 "Start the server again.",
             ));
         };
@@ -148,8 +148,8 @@ async fn on_disk<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
         Err(Error::new(
             ErrorKind::Internal,
-            format!("a task that reads the folder failed: {error}."),
-            "Try again.",
+            format!("A task that reads the folder failed: {error}."),
+            NextStep::TryAgain,
         ))
     })
 }

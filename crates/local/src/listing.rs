@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use walkdir::{DirEntry, WalkDir};
-use workspace::{Error, ErrorKind, FileEntry, FileKind};
+use workspace::{Error, ErrorKind, FileEntry, FileKind, NextStep};
 
 use crate::root::Root;
 
@@ -20,8 +20,8 @@ pub(crate) fn list(root: &Root, path: &str, max_depth: usize) -> Result<Vec<File
     let folder = root.resolve(path)?;
     // An unreadable folder below `path` is a row that says so; `path` itself is an error.
     fs::read_dir(&folder).map_err(|error| {
-        let cause = format!("the folder {path:?} cannot be listed: {error}.");
-        Error::new(ErrorKind::NotFound, cause, "Call list_files with path \"\" to list the root folder.")
+        let cause = format!("The folder {path:?} cannot be listed: {error}.");
+        Error::new(ErrorKind::NotFound, cause, NextStep::ListFiles)
     })?;
     let walk = WalkDir::new(&folder).min_depth(1).max_depth(max_depth.saturating_add(1)).into_iter();
     let walk =

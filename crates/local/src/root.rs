@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use workspace::{Error, ErrorKind};
+use workspace::{Error, ErrorKind, NextStep};
 
 /// A folder that no resolved path leaves.
 #[derive(Debug, Clone)]
@@ -123,8 +123,8 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
 fn refused(path: &str, why: &str) -> Error {
     Error::new(
         ErrorKind::InvalidArgument,
-        format!("the path {path:?} cannot be used in this folder: {why}"),
-        "Give a path from the root folder, such as \"analysis/plot.ipynb\"; list_files shows what there is.",
+        format!("The path {path:?} cannot be used in this folder: {why}"),
+        NextStep::ListFiles,
     )
 }
 

@@ -1,8 +1,8 @@
 //! Notebook files. A file that is opened several times, under whatever path, is one document.
 
 mod document;
-mod failure;
 mod file;
+mod io_error;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
@@ -66,7 +66,7 @@ impl FileStore {
     pub(crate) async fn open(&self, path: &str, mode: Mode) -> Result<Arc<FileDocument>, Error> {
         let (root, asked) = (self.root.clone(), path.to_owned());
         let found = tokio::task::spawn_blocking(move || locate(&root, &asked, mode)).await;
-        let (file, path) = found.unwrap_or_else(|error| Err(failure::ours(&error)))?;
+        let (file, path) = found.unwrap_or_else(|error| Err(Error::notebook_task_failed(error)))?;
         let document = self.documents.get_or_insert(&file, || FileDocument::new(file.clone(), path));
         // Before the first reading, so that no change in between is missed.
         self.watcher.watch(&file);
@@ -79,35 +79,23 @@ impl FileStore {
 fn locate(root: &Root, path: &str, mode: Mode) -> Result<(PathBuf, String), Error> {
     let file = root.resolve(path)?;
     if !is_notebook(&file) {
-        return Err(Error::new(
-            ErrorKind::InvalidArgument,
-            format!("{path:?} is not a notebook: its name does not end in .ipynb."),
-            "Give the path of an .ipynb file; list_notebooks lists them.",
-        ));
+        return Err(Error::not_a_notebook(path, "its name does not end in .ipynb"));
     }
     let known = root.relative(&file).ok_or_else(|| {
         Error::new(
             ErrorKind::InvalidArgument,
-            format!("the name of {path:?} is not UTF-8."),
+            format!("The name of {path:?} is not UTF-8."),
             "Rename the file.",
         )
     })?;
     match (fs::metadata(&file), mode) {
         (Ok(meta), _) if !meta.is_file() => {
-            let cause = format!("{known:?} is not a regular file.");
-            return Err(Error::new(ErrorKind::InvalidArgument, cause, "list_notebooks lists the notebooks."));
+            return Err(Error::not_a_notebook(&known, "it is not a regular file"));
         }
         (Ok(_), Mode::Connect) => {}
-        (Ok(_), Mode::Create) => {
-            let cause = format!("there is a notebook {known:?} already; it was not changed.");
-            return Err(Error::new(
-                ErrorKind::Conflict,
-                cause,
-                "Open it with mode \"connect\", or give another path.",
-            ));
-        }
-        (Err(error), Mode::Connect) => return Err(failure::reading(&known, &error)),
-        (Err(_), Mode::Create) => create(&file).map_err(|error| failure::creating(&known, &error))?,
+        (Ok(_), Mode::Create) => return Err(Error::notebook_exists(&known)),
+        (Err(error), Mode::Connect) => return Err(io_error::reading(&known, error)),
+        (Err(_), Mode::Create) => create(&file).map_err(|error| io_error::creating(&known, error))?,
     }
     Ok((file, known))
 }

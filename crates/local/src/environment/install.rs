@@ -103,7 +103,7 @@ impl Installer<'_> {
         interpreter_in(self.folder).ok_or_else(|| {
             Error::new(
                 ErrorKind::Internal,
-                format!("the new Python environment in {} contains no Python.", self.folder.display()),
+                format!("The new Python environment in {} contains no Python.", self.folder.display()),
                 "Remove that folder and try again, or install ipykernel in the project's own environment.",
             )
         })
@@ -119,7 +119,7 @@ impl Installer<'_> {
         }
         Err(Error::new(
             ErrorKind::Unavailable,
-            format!("there is no Python {}.{} or newer on PATH, and no uv.", OLDEST.0, OLDEST.1),
+            format!("There is no Python {}.{} or newer on PATH, and no uv.", OLDEST.0, OLDEST.1),
             "Install Python (python.org, or the system's package manager) or uv, then try again.",
         ))
     }
@@ -160,7 +160,7 @@ struct Failure {
 fn no_packages(failure: &Failure) -> Error {
     Error::new(
         ErrorKind::Unavailable,
-        format!("the packages for a kernel could not be installed ({}): {}", failure.program, failure.output),
+        format!("The packages for a kernel could not be installed ({}): {}", failure.program, failure.output),
         "Check the network and the package index (proxy, PIP_INDEX_URL, UV_INDEX_URL), then try again; or install \
          ipykernel in the project's own environment.",
     )

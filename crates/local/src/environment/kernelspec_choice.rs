@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use notebook::Kernelspec;
 use tokio::sync::mpsc;
-use workspace::{Error, ErrorKind, KernelspecInfo};
+use workspace::{Error, ErrorKind, KernelspecInfo, NextStep};
 
 use super::interpreter::{InterpreterInfo, Interpreters};
 use super::managed::Managed;
@@ -217,16 +217,12 @@ impl KernelspecChooser {
     ) -> Error {
         let origin = if query.name.is_some() { "" } else { ", named in the notebook," };
         let language = language.map(|language| format!(" (language {language})")).unwrap_or_default();
-        let mut names: Vec<&str> = installed.iter().map(|choice| &*choice.kernelspec.name).collect();
-        names.extend(self.managed.folder().map(|_| MANAGED));
+        let mut names: Vec<String> = installed.iter().map(|choice| choice.kernelspec.name.clone()).collect();
+        names.extend(self.managed.folder().map(|_| MANAGED.to_owned()));
         Error::new(
             ErrorKind::NotFound,
-            format!("the kernel {name:?}{language}{origin} is not installed."),
-            format!(
-                "Installed: {}. Pass one as `kernel_name` to use_notebook, or install {name:?} so that \
-                 `jupyter kernelspec list` shows it.",
-                if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-            ),
+            format!("The kernel {name:?}{language}{origin} is not installed."),
+            NextStep::ChooseKernelspec { available: names },
         )
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
-use workspace::{Error, ErrorKind};
+use workspace::{Error, ErrorKind, NextStep};
 
 use super::install::Installer;
 use super::venv::Environment;
@@ -62,7 +62,7 @@ impl Managed {
         let folder = self.folder.clone().ok_or_else(|| {
             Error::new(
                 ErrorKind::Unavailable,
-                "there is no Python kernel, and no home folder to install one in.",
+                "There is no Python kernel, and no home folder to install one in.",
                 "Install ipykernel in the project's environment (pip install ipykernel), or set HOME.",
             )
         })?;
@@ -72,13 +72,13 @@ impl Managed {
             Ok(outcome) => outcome.clone().unwrap_or(Ok(())),
             Err(_) => Err(Error::new(
                 ErrorKind::Internal,
-                "the task that makes the Python environment ended early.",
-                "Try again.",
+                "The task that makes the Python environment ended early.",
+                NextStep::TryAgain,
             )),
         };
         outcome?;
         complete(&folder).ok_or_else(|| {
-            let cause = format!("the new Python environment in {} has disappeared.", folder.display());
+            let cause = format!("The new Python environment in {} has disappeared.", folder.display());
             Error::new(ErrorKind::Unavailable, cause, "Find out what removes it, then try again.")
         })
     }
@@ -112,7 +112,7 @@ impl Managed {
             let result = tokio::time::timeout(INSTALL_TIMEOUT, make(&folder, &process_env, progress)).await;
             let result = result.unwrap_or_else(|_| {
                 let cause = format!(
-                    "making a Python environment took longer than {} minutes.",
+                    "Making a Python environment took longer than {} minutes.",
                     INSTALL_TIMEOUT.as_secs() / 60
                 );
                 Err(Error::new(ErrorKind::Unavailable, cause, "Check the network, then try again."))
@@ -143,7 +143,7 @@ async fn make(
     progress: Arc<dyn Fn(&str) + Send + Sync>,
 ) -> Result<(), Error> {
     let failed = |error: std::io::Error| {
-        let cause = format!("a Python environment cannot be made in {}: {error}.", folder.display());
+        let cause = format!("A Python environment cannot be made in {}: {error}.", folder.display());
         Error::new(
             ErrorKind::Unavailable,
             cause,

@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use kernel::{Client, Status};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
-use workspace::{Error, ErrorKind, Future, Kernel, KernelDescription, KernelId, KernelState};
+use workspace::{Error, ErrorKind, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep};
 
 use super::launcher::{KernelLauncher, RunningKernel};
 use crate::kernelspec::InterruptMode;
@@ -107,8 +107,8 @@ impl LocalKernel {
             }
             None => {
                 state.phase = Phase::NotStarted;
-                let cause = "the kernel was restarted or shut down while it was starting.";
-                Err(Error::new(ErrorKind::Conflict, cause, "Run the cell again."))
+                let cause = "The kernel was restarted or shut down while it was starting.";
+                Err(Error::new(ErrorKind::Conflict, cause, NextStep::Run))
             }
         }
     }
@@ -157,7 +157,11 @@ impl LocalKernel {
     {
         let this = self.this.upgrade().ok_or_else(shut_down)?;
         tokio::spawn(work(this)).await.map_err(|error| {
-            Error::new(ErrorKind::Internal, format!("a task for the kernel failed: {error}."), "Try again.")
+            Error::new(
+                ErrorKind::Internal,
+                format!("A task for the kernel failed: {error}."),
+                NextStep::TryAgain,
+            )
         })
     }
 }
@@ -219,19 +223,14 @@ impl Kernel for LocalKernel {
             let client = client.ok_or_else(|| {
                 Error::new(
                     ErrorKind::InvalidArgument,
-                    "the kernel is not running, so there is nothing to interrupt.",
-                    "Run a cell to start it.",
+                    "The kernel is not running, so there is nothing to interrupt.",
+                    NextStep::Run,
                 )
             })?;
             if self.launcher.choice.kernelspec.interrupt_mode == InterruptMode::Message {
                 client.interrupt_message().await.map_err(|error| {
-                    let hint =
-                        "If the kernel does not react, call restart_notebook; this deletes all variables.";
-                    Error::new(
-                        ErrorKind::RemoteFailure,
-                        format!("the kernel could not be interrupted: {error}."),
-                        hint,
-                    )
+                    let cause = format!("The kernel could not be interrupted: {error}.");
+                    Error::new(ErrorKind::RemoteFailure, cause, NextStep::RestartKernel).with_source(error)
                 })?;
             }
             Ok(())
@@ -263,5 +262,5 @@ fn exit_status(running: &RunningKernel) -> Option<String> {
 }
 
 fn shut_down() -> Error {
-    Error::new(ErrorKind::KernelGone, "this kernel was shut down.", "Call use_notebook to get a new one.")
+    Error::new(ErrorKind::KernelGone, "This kernel was shut down.", NextStep::StartKernel)
 }

@@ -135,17 +135,17 @@ impl KernelLauncher {
         match failure {
             StartError::ConnectionFile(error) => Error::new(
                 ErrorKind::KernelStart,
-                format!("the connection file of the kernel cannot be created: {error}."),
+                format!("The connection file of the kernel cannot be created: {error}."),
                 "Make Jupyter's runtime folder writable (`jupyter --runtime-dir`), or set JUPYTER_RUNTIME_DIR.",
             ),
             StartError::Process(error) => Error::new(
                 ErrorKind::KernelStart,
-                format!("the kernel {name:?} cannot be started in {}: {error}.", self.folder.display()),
-                "Check that this folder exists and processes can be started, or choose another kernel with `kernel_name`.",
+                format!("The kernel {name:?} cannot be started in {}: {error}.", self.folder.display()),
+                "Check that this folder exists and processes can be started, or choose another kernel.",
             ),
             StartError::PortTaken(exit) | StartError::Exited(exit) => Error::new(
                 ErrorKind::KernelStart,
-                format!("the kernel {name:?} ({program}) exited before it was ready: {exit}"),
+                format!("The kernel {name:?} ({program}) exited before it was ready: {exit}"),
                 hint(&exit.output, &self.choice.program),
             ),
             StartError::NotReady { error, output } => {
@@ -153,7 +153,7 @@ impl KernelLauncher {
                 let exit = ProcessExit { status: error.to_string(), output };
                 Error::new(
                     ErrorKind::KernelStart,
-                    format!("the kernel {name:?} ({program}) is not usable: {exit}"),
+                    format!("The kernel {name:?} ({program}) is not usable: {exit}"),
                     hint,
                 )
             }
@@ -176,10 +176,7 @@ enum StartError {
 fn hint(output: &str, program: &Path) -> String {
     let program = program.display();
     if output.contains("No module named") && output.contains("ipykernel") {
-        return format!(
-            "Install it: `{program} -m pip install ipykernel`. Or choose another kernel with `kernel_name`; list_kernels lists them."
-        );
+        return format!("Install it: `{program} -m pip install ipykernel`. Or choose another kernel.");
     }
-    "Fix the error above, or choose another kernel: list_kernels lists them, use_notebook takes `kernel_name`."
-        .to_owned()
+    "Fix the error above, or choose another kernel.".to_owned()
 }

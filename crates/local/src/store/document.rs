@@ -6,219 +6,174 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use notebook::{Edit, Notebook};
-use tokio::sync::{Mutex, watch};
-use workspace::{Applied, Document, Error, ErrorKind, Expected, Future, SaveStatus};
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+use workspace::{
+    Applied, Content, Document, Error, Expected, Future, Known, NotebookStore, Replaced, SaveStatus,
+    StoredNotebook,
+};
 
-use super::failure;
-use super::file::{self, Replaced};
+use super::file;
+use super::io_error;
 use crate::stamp::Stamp;
 
-/// How often, and with what pause, a file is read again that is gone or half-written: other programs replace
-/// files in several steps.
-const READINGS: u32 = 6;
-const PAUSE: Duration = Duration::from_millis(60);
+/// How often, and with what pause, a missing or partial file is read again: other programs replace files in several
+/// steps.
+const READ_ATTEMPTS: u32 = 6;
+const READ_RETRY_DELAY: Duration = Duration::from_millis(60);
 
-/// How often a writing is tried again because others changed or locked the file meanwhile.
-const WRITINGS: u32 = 400;
-const SHORT_PAUSE: Duration = Duration::from_millis(5);
-
-/// A notebook file. The newest state that is known of it is kept, so that neither a long notebook is parsed for
-/// every question nor what we wrote ourselves read back.
 pub(crate) struct FileDocument {
     this: Weak<Self>,
-    file: PathBuf,
-    path: String,
-    /// Also the queue of those who want to change it.
-    known: Mutex<Option<Known>>,
-    changes: watch::Sender<u64>,
-}
-
-/// What is known of the file.
-#[derive(Clone)]
-struct Known {
-    notebook: Notebook,
-    stamp: Stamp,
-    digest: u64,
-    is_settled: bool,
+    notebook: StoredNotebook<NotebookFile>,
 }
 
 impl FileDocument {
-    /// The document of the real path `file`, which agents know as `path`. Touches no disk.
+    /// The document of the real path `file`, which agents see as `path`. Reads nothing yet.
     pub(crate) fn new(file: PathBuf, path: String) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
-            file,
-            path,
-            known: Mutex::new(None),
-            changes: watch::Sender::new(0),
+            notebook: StoredNotebook::new(NotebookFile { file, path }, watch::Sender::new(0)),
         })
     }
 
     /// Reads the file again if it has changed, and notifies subscribers.
     pub(crate) async fn refresh_if_read(&self) {
-        let mut known = self.known.lock().await;
-        if known.is_some()
-            && let Err(error) = self.refresh(&mut known).await
-        {
-            tracing::debug!("{}: {}", self.path, error.cause);
-        }
-    }
-
-    /// Brings `known` up to date and gives it.
-    async fn refresh(&self, known: &mut Option<Known>) -> Result<Known, Error> {
-        let mut reading = 1;
-        loop {
-            let (file, before) = (self.file.clone(), known.clone());
-            let read = tokio::task::spawn_blocking(move || read(&file, before.as_ref())).await;
-            match read.unwrap_or_else(|error| Err(Unread::Cut(error.to_string()))) {
-                Ok(Read::Same(now)) => {
-                    *known = Some(now.clone());
-                    return Ok(now);
-                }
-                Ok(Read::New(now)) => {
-                    if known.replace(now.clone()).is_some() {
-                        self.changes.send_modify(|count| *count += 1);
-                    }
-                    return Ok(now);
-                }
-                Err(unread) if reading == READINGS => return Err(unread.into_error(&self.path)),
-                Err(_) => {
-                    reading += 1;
-                    tokio::time::sleep(PAUSE).await;
-                }
-            }
-        }
-    }
-
-    async fn change(&self, edits: Vec<Edit>, expected: Vec<Expected>) -> Result<Notebook, Error> {
-        let mut known = self.known.lock().await;
-        let wanted = Arc::new((edits, expected));
-        for _ in 0..WRITINGS {
-            let current = self.refresh(&mut known).await?;
-            let (file, path, wanted) = (self.file.clone(), self.path.clone(), wanted.clone());
-            let written = tokio::task::spawn_blocking(move || {
-                let (edits, expected) = &*wanted;
-                write(&file, &path, &current, edits, expected)
-            });
-            if let Some(now) = written.await.unwrap_or_else(|error| Err(failure::ours(&error)))? {
-                *known = Some(now.clone());
-                return Ok(now.notebook);
-            }
-            tokio::time::sleep(SHORT_PAUSE).await;
-        }
-        Err(failure::contended(&self.path))
+        self.notebook.refresh_if_read().await;
     }
 }
 
 impl Document for FileDocument {
     fn path(&self) -> &str {
-        &self.path
+        &self.notebook.store().path
     }
 
     fn snapshot(&self) -> Future<'_, Notebook> {
-        async {
-            let mut known = self.known.lock().await;
-            Ok(self.refresh(&mut known).await?.notebook)
-        }
-        .boxed()
+        self.notebook.snapshot().boxed()
     }
 
     fn apply(&self, edits: Vec<Edit>, expected: Vec<Expected>) -> Future<'_, Applied> {
         async {
-            // A task of its own: whoever asked may go away, and must not leave half of it.
-            let this = self.this.upgrade().ok_or_else(|| failure::ours(&"the notebook was closed"))?;
-            let task = tokio::spawn(async move { this.change(edits, expected).await });
-            let notebook = task.await.unwrap_or_else(|error| Err(failure::ours(&error)))?;
+            // A separate task: the caller may be dropped, which must not leave half of the work.
+            let this =
+                self.this.upgrade().ok_or_else(|| Error::notebook_task_failed("the notebook was closed"))?;
+            let task = tokio::spawn(async move { this.notebook.apply(&edits, &expected).await });
+            let notebook = task.await.unwrap_or_else(|error| Err(Error::notebook_task_failed(error)))?;
             Ok(Applied { notebook, saved: SaveStatus::OnDisk })
         }
         .boxed()
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
+        self.notebook.changes()
     }
 }
 
-enum Read {
-    /// The content is what was known.
-    Same(Known),
-    New(Known),
+struct NotebookFile {
+    /// The path on disk.
+    file: PathBuf,
+    /// The path that agents see.
+    path: String,
 }
 
-enum Unread {
-    Failed(std::io::Error),
+/// One content of the file. The stamp alone shows most changes; the digest shows that a rewritten file is the same.
+#[derive(Debug, Clone, Copy)]
+struct Version {
+    stamp: Stamp,
+    digest: u64,
+    /// Whether the next change is certain to change the stamp.
+    is_settled: bool,
+}
+
+impl NotebookStore for NotebookFile {
+    type Version = Version;
+
+    const MAX_ATTEMPTS: u32 = 400;
+    const RETRY_DELAY: Duration = Duration::from_millis(5);
+
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    async fn read(&self, known: Option<&Known<Version>>) -> Result<Content<Version>, Error> {
+        let known = known.map(|known| known.version);
+        let mut attempt = 1;
+        loop {
+            let file = self.file.clone();
+            let content = spawn_blocking(move || read(&file, known)).await;
+            match content.unwrap_or_else(|error| Err(ReadError::Task(error))) {
+                Ok(content) => return Ok(content),
+                Err(error) if attempt == READ_ATTEMPTS => return Err(error.explain(&self.path)),
+                Err(_) => attempt += 1,
+            }
+            tokio::time::sleep(READ_RETRY_DELAY).await;
+        }
+    }
+
+    async fn replace(
+        &self,
+        current: &Known<Version>,
+        edited: Notebook,
+        _edits: &[Edit],
+    ) -> Result<Replaced<Version>, Error> {
+        let (file, current) = (self.file.clone(), current.version);
+        let replaced = spawn_blocking(move || {
+            // Held until the file is replaced.
+            let Some(_lock) = file::try_lock(&file)? else { return Ok(Replaced::Conflict) };
+            let replaced = file::replace(&file, &edited, current.stamp, current.digest)?;
+            Ok(match replaced {
+                // Nobody can have changed the new file within the resolution of its modification time: before, the
+                // path named another file, with another stamp.
+                file::Replaced::Written { stamp, digest } => Replaced::Written {
+                    notebook: edited,
+                    version: Version { stamp, digest, is_settled: true },
+                },
+                file::Replaced::Same => Replaced::Written { notebook: edited, version: current },
+                file::Replaced::Changed => Replaced::Conflict,
+            })
+        });
+        let replaced = replaced.await.map_err(Error::notebook_task_failed)?;
+        replaced.map_err(|error| io_error::writing(&self.path, error))
+    }
+}
+
+enum ReadError {
+    Io(std::io::Error),
+    /// The file changed while it was read.
     Changing,
     Unusable(String),
-    Cut(String),
+    Task(tokio::task::JoinError),
 }
 
-impl Unread {
-    fn into_error(self, path: &str) -> Error {
+impl ReadError {
+    fn explain(self, path: &str) -> Error {
         match self {
-            Self::Failed(error) => failure::reading(path, &error),
-            Self::Changing => failure::content(path, &"it changes while it is read"),
-            Self::Unusable(problem) => failure::content(path, &problem),
-            Self::Cut(problem) => failure::ours(&problem),
+            Self::Io(error) => io_error::reading(path, error),
+            Self::Changing => Error::unreadable_notebook(path, "it changes while it is read"),
+            Self::Unusable(problem) => Error::unreadable_notebook(path, problem),
+            Self::Task(error) => Error::notebook_task_failed(error),
         }
     }
 }
 
-fn read(file: &Path, before: Option<&Known>) -> Result<Read, Unread> {
-    // A folder or the file itself may have become a link, perhaps one that leads out of the root.
-    let real = file.canonicalize().map_err(Unread::Failed)?;
+fn read(file: &Path, known: Option<Version>) -> Result<Content<Version>, ReadError> {
+    // A folder or the file itself may have been replaced by a link, perhaps to somewhere outside the root.
+    let real = file.canonicalize().map_err(ReadError::Io)?;
     if real != file {
-        return Err(Unread::Unusable("a link has taken its place; open it again".to_owned()));
+        return Err(ReadError::Unusable("it was replaced by a link; open it again".to_owned()));
     }
-    if let Some(before) = before
-        && before.is_settled
-        && before.stamp == Stamp::of(file).map_err(Unread::Failed)?
+    if let Some(known) = known.filter(|known| known.is_settled)
+        && known.stamp == Stamp::of(file).map_err(ReadError::Io)?
     {
-        return Ok(Read::Same(before.clone()));
+        return Ok(Content::Unchanged { version: known });
     }
-    let contents = file::read(file).map_err(Unread::Failed)?.ok_or(Unread::Changing)?;
-    let (stamp, digest, is_settled) = (contents.stamp, contents.digest, contents.is_settled);
-    if let Some(before) = before.filter(|before| before.digest == digest) {
-        return Ok(Read::Same(Known { notebook: before.notebook.clone(), stamp, digest, is_settled }));
+    let contents = file::read(file).map_err(ReadError::Io)?.ok_or(ReadError::Changing)?;
+    let version = Version { stamp: contents.stamp, digest: contents.digest, is_settled: contents.is_settled };
+    if known.is_some_and(|known| known.digest == version.digest) {
+        return Ok(Content::Unchanged { version });
     }
     if contents.bytes.is_empty() {
-        return Err(Unread::Unusable("the file is empty".to_owned()));
+        return Err(ReadError::Unusable("the file is empty".to_owned()));
     }
-    let mut notebook =
-        Notebook::parse(contents.bytes).map_err(|error| Unread::Unusable(error.to_string()))?;
-    if let Some(before) = before {
-        notebook.carry_ids(&before.notebook);
-    }
-    Ok(Read::New(Known { notebook, stamp, digest, is_settled }))
-}
-
-/// Makes the edits on `current` and replaces the file. `None` if the file is not what `current` says, or locked.
-fn write(
-    file: &Path,
-    path: &str,
-    current: &Known,
-    edits: &[Edit],
-    expected: &[Expected],
-) -> Result<Option<Known>, Error> {
-    let failed = |error: std::io::Error| failure::writing(path, &error);
-    // Held until the file is replaced.
-    let Some(_lock) = file::try_lock(file).map_err(failed)? else { return Ok(None) };
-    let mut notebook = current.notebook.clone();
-    for expected in expected {
-        expected.check(&notebook)?;
-    }
-    for edit in edits {
-        notebook.apply(edit).map_err(|error| {
-            Error::new(
-                ErrorKind::Conflict,
-                format!("the notebook {path:?} was not changed: {error}."),
-                "Call read_notebook to see the cells as they are now, then try again.",
-            )
-        })?;
-    }
-    match file::replace(file, &notebook, current.stamp, current.digest).map_err(failed)? {
-        // Nobody else can have had the time to write the new file within a tick of its making.
-        Replaced::Written { stamp, digest } => Ok(Some(Known { notebook, stamp, digest, is_settled: true })),
-        Replaced::Same => Ok(Some(Known { notebook, ..current.clone() })),
-        Replaced::Changed => Ok(None),
-    }
+    let notebook = Notebook::parse(contents.bytes).map_err(|error| ReadError::Unusable(error.to_string()))?;
+    Ok(Content::Changed { notebook, version })
 }

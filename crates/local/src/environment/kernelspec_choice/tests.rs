@@ -138,11 +138,8 @@ async fn a_missing_language_is_an_error_that_lists_what_is_installed() {
         [(None, Some(("ir", Some("R")))), (None, Some(("ir", None))), (Some("gone"), None)]
     {
         let error = machine.choose(name, preferred).await.unwrap_err();
-        assert!(
-            error.to_string().contains("bash, cellbridge-python")
-                && error.to_string().contains("kernel_name"),
-            "{error}"
-        );
+        let available = vec!["bash".to_owned(), MANAGED.to_owned()];
+        assert_eq!(error.next, NextStep::ChooseKernelspec { available });
     }
 }
 

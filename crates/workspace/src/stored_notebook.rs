@@ -1,0 +1,167 @@
+//! Edits a notebook that can only be read and written as a whole, while other programs write it too.
+//!
+//! No lock keeps the others out, so each edit is made optimistically: read, edit, compare, write. Example: the notebook
+//! is at version 1.
+//!
+//! 1. We read version 1 and append a cell to our copy.
+//! 2. Somebody else saves version 2 with a changed first cell.
+//! 3. [`NotebookStore::replace`] compares, finds version 2 instead of 1, and answers [`Replaced::Conflict`].
+//! 4. We read version 2, append the cell to that, and replace it by version 3, which has both changes.
+//!
+//! If the edit was to the first cell as version 1 had it, step 4 fails instead: [`Expected::check`] finds another
+//! revision, and the agent gets the new source.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use notebook::{Edit, Notebook};
+use tokio::sync::{Mutex, watch};
+
+use crate::{Error, Expected};
+
+/// Where a notebook is stored.
+pub trait NotebookStore: Send + Sync + 'static {
+    /// Identifies one content of the notebook.
+    type Version: Clone + Send + Sync;
+
+    /// How often an edit is tried while others change the notebook.
+    const MAX_ATTEMPTS: u32;
+    const RETRY_DELAY: Duration;
+
+    /// The path that agents see.
+    fn path(&self) -> &str;
+
+    /// Reads the notebook, unless it still has the content `known`.
+    fn read(
+        &self,
+        known: Option<&Known<Self::Version>>,
+    ) -> impl Future<Output = Result<Content<Self::Version>, Error>> + Send;
+
+    /// Replaces the notebook by `edited`, which is `current` after `edits`, if the content is still `current`.
+    fn replace(
+        &self,
+        current: &Known<Self::Version>,
+        edited: Notebook,
+        edits: &[Edit],
+    ) -> impl Future<Output = Result<Replaced<Self::Version>, Error>> + Send;
+}
+
+/// The last known content of a notebook.
+#[derive(Debug, Clone)]
+pub struct Known<V> {
+    pub notebook: Notebook,
+    pub version: V,
+    /// When it was last compared with the store.
+    pub checked: Instant,
+}
+
+/// How [`NotebookStore::read`] ended.
+pub enum Content<V> {
+    /// The notebook is the known one; its version may be another if it was written again with the same content.
+    Unchanged {
+        version: V,
+    },
+    Changed {
+        notebook: Notebook,
+        version: V,
+    },
+}
+
+/// How [`NotebookStore::replace`] ended.
+pub enum Replaced<V> {
+    /// The store contains the notebook now.
+    Written { notebook: Notebook, version: V },
+    /// Somebody else changed the notebook before; nothing was written.
+    Conflict,
+    /// It was written, but somebody else wrote at the same moment. One of both contents is there now.
+    Race,
+}
+
+/// A notebook in a store. Its last known content is kept, so that it is parsed only after a change by others.
+pub struct StoredNotebook<S: NotebookStore> {
+    store: S,
+    /// Held while the notebook is read or written, so edits are made one after the other.
+    known: Mutex<Option<Known<S::Version>>>,
+    changes: watch::Sender<u64>,
+}
+
+impl<S: NotebookStore> StoredNotebook<S> {
+    /// `changes` is increased whenever somebody else has changed the notebook. Reads nothing yet.
+    pub fn new(store: S, changes: watch::Sender<u64>) -> Self {
+        Self { store, known: Mutex::new(None), changes }
+    }
+
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    pub async fn snapshot(&self) -> Result<Notebook, Error> {
+        let mut known = self.known.lock().await;
+        Ok(self.refresh(&mut known).await?.notebook)
+    }
+
+    /// Reads the notebook again if it was read before, so that subscribers are notified of a change.
+    pub async fn refresh_if_read(&self) {
+        let mut known = self.known.lock().await;
+        if known.is_some()
+            && let Err(error) = self.refresh(&mut known).await
+        {
+            tracing::debug!("{}: {}", self.store.path(), error.cause);
+        }
+    }
+
+    /// Makes all of `edits` or none, on the newest content.
+    pub async fn apply(&self, edits: &[Edit], expected: &[Expected]) -> Result<Notebook, Error> {
+        let mut known = self.known.lock().await;
+        for _ in 0..S::MAX_ATTEMPTS {
+            let current = self.refresh(&mut known).await?;
+            for expected in expected {
+                expected.check(&current.notebook)?;
+            }
+            let mut edited = current.notebook.clone();
+            for edit in edits {
+                edited.apply(edit).map_err(|error| Error::edit_refused(self.store.path(), error))?;
+            }
+            match self.store.replace(&current, edited, edits).await? {
+                Replaced::Written { notebook, version } => {
+                    *known = Some(Known { notebook: notebook.clone(), version, checked: Instant::now() });
+                    return Ok(notebook);
+                }
+                Replaced::Conflict => {}
+                Replaced::Race => {
+                    let current = self.refresh(&mut known).await?;
+                    if edits.iter().all(|edit| edit.is_applied(&current.notebook)) {
+                        return Ok(current.notebook);
+                    }
+                }
+            }
+            tokio::time::sleep(S::RETRY_DELAY).await;
+        }
+        Err(Error::notebook_busy(self.store.path()))
+    }
+
+    async fn refresh(&self, known: &mut Option<Known<S::Version>>) -> Result<Known<S::Version>, Error> {
+        let checked = Instant::now();
+        let content = self.store.read(known.as_ref()).await?;
+        let before = known.take();
+        let (notebook, version) = match (content, &before) {
+            (Content::Unchanged { version }, Some(before)) => (before.notebook.clone(), version),
+            (Content::Unchanged { .. }, None) => {
+                return Err(Error::notebook_task_failed("an unread notebook was reported as unchanged"));
+            }
+            (Content::Changed { mut notebook, version }, before) => {
+                if let Some(before) = before {
+                    // Cells without ids in the file keep those that they were given at the first reading.
+                    notebook.carry_ids(&before.notebook);
+                    self.changes.send_modify(|count| *count += 1);
+                }
+                (notebook, version)
+            }
+        };
+        Ok(known.insert(Known { notebook, version, checked }).clone())
+    }
+}
