@@ -30,25 +30,25 @@ impl Dial for Channels {
         self.open(session_id, protocols).map(|dialed| dialed.map_err(failure)).boxed()
     }
 
-    fn is_limited(&self) -> bool {
+    fn is_rate_limited(&self) -> bool {
         self.is_limited
     }
 
     /// jupyter-server-documents, the one without a limit, connects all sockets to the kernel under one `ZeroMQ` identity,
     /// which the kernel gives to the last (`KernelManager.client`, `ROUTER_HANDOVER`).
-    fn can_be_overtaken(&self) -> bool {
+    fn can_be_superseded(&self) -> bool {
         !self.is_limited
     }
 }
 
 fn failure(error: RestError) -> DialError {
     match error.kind {
-        Kind::NotFound => DialError::Gone("the server has shut it down".to_owned()),
+        Kind::NotFound => DialError::Gone { how: "the server has shut it down".to_owned() },
         // The server behind a Hub was stopped, and its kernels with it.
-        Kind::Stopped => DialError::Gone("its server was stopped".to_owned()),
+        Kind::Stopped => DialError::Gone { how: "its server was stopped".to_owned() },
         Kind::Unreachable | Kind::TooSlow | Kind::Starting | Kind::Server => {
-            DialError::Unreachable(error.cause)
+            DialError::Unreachable { cause: error.cause }
         }
-        _ => DialError::Refused(error.to_string()),
+        _ => DialError::Refused { cause: error.to_string() },
     }
 }

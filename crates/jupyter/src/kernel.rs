@@ -96,7 +96,7 @@ impl ServerKernel {
             known.client.take()
         };
         if let Some(client) = client {
-            client.fail(how.to_owned());
+            client.report_death(how.to_owned());
         }
     }
 
@@ -122,7 +122,7 @@ impl ServerKernel {
         let is_idle = match heard {
             Some(Status::Starting | Status::Busy) => false,
             Some(Status::Idle) => true,
-            Some(Status::Dead(_)) | None => known.model.execution_state.as_deref() == Some("idle"),
+            Some(Status::Dead { .. }) | None => known.model.execution_state.as_deref() == Some("idle"),
         };
         known.is_ours && is_idle && known.model.connections.is_some_and(|all| all <= known.our_connections())
     }
@@ -142,7 +142,7 @@ impl ServerKernel {
 
     fn client_if_up(&self) -> Option<Client> {
         let mut known = self.known();
-        let client = known.client.clone().filter(|client| !is_dead(client) && !client.is_cut_off())?;
+        let client = known.client.clone().filter(|client| !is_dead(client) && !client.is_superseded())?;
         known.used = Some(SystemTime::now());
         Some(client)
     }
@@ -263,11 +263,11 @@ impl ServerKernel {
         let before = self.known().client.take();
         self.post_restart().await?;
         if let Some(client) = before {
-            client.fail("it was started anew".to_owned());
+            client.report_death("it was started anew".to_owned());
             if !self.link.is_limited() {
                 // Connections cut each other off there, in whatever order they reach the new process.
                 let mut status = client.status();
-                let _ = status.wait_for(|status| matches!(status, Status::Dead(_))).await;
+                let _ = status.wait_for(|status| matches!(status, Status::Dead { .. })).await;
             }
         }
         self.connect(true).await.map(drop)
@@ -324,17 +324,19 @@ impl Kernel for ServerKernel {
         let told = match known.model.execution_state.as_deref() {
             Some("busy") => KernelState::Busy,
             Some("starting" | "restarting" | "autorestarting") => KernelState::Starting,
-            Some("dead") => KernelState::Dead("it ended by itself, and its server gave it up".to_owned()),
+            Some("dead") => {
+                KernelState::Dead { how: "it ended by itself, and its server gave it up".to_owned() }
+            }
             _ => KernelState::Idle,
         };
         let state = match (&known.gone, known.client.as_ref().map(|client| client.status().borrow().clone()))
         {
-            (Some(how), _) => KernelState::Dead(how.clone()),
+            (Some(how), _) => KernelState::Dead { how: how.clone() },
             (None, Some(Status::Busy)) => KernelState::Busy,
             (None, Some(Status::Idle)) => KernelState::Idle,
             (None, Some(Status::Starting)) => KernelState::Starting,
             // The connection ended; what the kernel does, the server knows.
-            (None, Some(Status::Dead(_)) | None) => told,
+            (None, Some(Status::Dead { .. }) | None) => told,
         };
         let told = known.model.last_activity.as_deref().and_then(time::parse);
         let (display_name, language) = match &known.spec {
@@ -405,5 +407,5 @@ impl Kernel for ServerKernel {
 }
 
 fn is_dead(client: &Client) -> bool {
-    matches!(*client.status().borrow(), Status::Dead(_))
+    matches!(*client.status().borrow(), Status::Dead { .. })
 }

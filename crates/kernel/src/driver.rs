@@ -1,73 +1,77 @@
-//! The task that moves messages between a kernel and the executions.
+//! Moves messages between a kernel's transport, the executions, and the clients.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
-use jupyter_protocol::JupyterMessage;
+use notebook::Json;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::coop::consume_budget;
 use tokio::time::{sleep_until, timeout};
 
-use crate::execution::{Executions, Need};
-use crate::inputs::Inputs;
-use crate::message::{Channel, Message, Outgoing};
+use crate::command::Command;
+use crate::execution::{Action, Executions, InputRequests};
+use crate::messages::{Channel, Message};
 use crate::transport::{Received, Transport};
-use crate::{Client, ExecutionId, KernelInfo, Outcome, Sink, Status};
+use crate::{Client, Outcome, Status};
 
-/// How long a dead kernel's connection may be silent before nothing more is expected of it.
-const SILENCE: Duration = Duration::from_millis(500);
-/// How long a dead kernel's connection is read at all: another process may hold it and talk on.
-const DRAIN: Duration = Duration::from_secs(5);
-/// How long after its connection a kernel's process may take to be seen dead.
-const OBITUARY: Duration = Duration::from_secs(1);
+/// How long a dead kernel's connection may be silent before nothing more is expected.
+const DRAIN_SILENCE: Duration = Duration::from_millis(500);
+/// How long a dead kernel's connection is read at all: another process may hold it and keep sending.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the end of a kernel's process may become known after the end of its connection.
+const EXIT_GRACE: Duration = Duration::from_secs(1);
 
-/// What handles ask of the task.
-pub(crate) enum Command {
-    /// Send a request to execute.
-    Execute { id: ExecutionId, request: JupyterMessage, is_silent: bool, sink: Sink },
-    /// Send a message to which nothing is expected.
-    Send(Outgoing),
-    /// Send a message on the control channel and give out the reply.
-    Ask { request: JupyterMessage, reply: oneshot::Sender<Message> },
-    /// Whatever is cut short from now on is so because of a restart.
-    Restarting,
-    /// Send orphans there.
-    Orphans(Sink),
-    /// The kernel is dead.
-    Fail(String),
-}
-
-/// The two ends of a connection to a kernel that is ready: the handle, and what has to run for it.
-pub(crate) fn connection<T: Transport>(transport: T, kernel: KernelInfo) -> (Client, Driver<T>) {
+/// A client of a kernel that is ready, and the driver that has to run for it.
+pub(crate) fn connection<T: Transport>(transport: T, language_info: Json) -> (Client, Driver<T>) {
     let (sender, commands) = mpsc::unbounded_channel();
     let (status, status_receiver) = watch::channel(Status::Idle);
-    let inputs = Inputs::default();
-    let mut executions = Executions::new(inputs.clone());
-    let client = Client::new(sender, status_receiver, executions.is_cut_off(), inputs, kernel);
+    let input_requests = InputRequests::default();
+    let mut executions = Executions::new(input_requests.clone());
     if transport.is_remote() {
-        executions.mind_silence(Instant::now());
+        executions.watch_for_silence(Instant::now());
     }
-    if transport.can_be_overtaken() {
-        executions.mind_overtaking();
+    if transport.can_be_superseded() {
+        executions.watch_for_superseding();
     }
+    let client = Client {
+        commands: sender,
+        status: status_receiver,
+        is_superseded: executions.superseded_flag(),
+        input_requests,
+        language_info,
+    };
     let asked = HashMap::new();
     (client, Driver { transport, executions, asked, commands, status, is_restarting: false })
 }
 
-/// Why the task ends.
-enum End {
-    /// The kernel is dead, and it is known how.
-    Told(String),
-    /// Its server says that it is dead, after all that it said itself.
-    Over(String),
-    /// A connection has ended.
-    Lost,
-    /// There are no handles.
-    Unwanted,
+enum Event {
+    Command(Box<Command>),
+    /// All clients are dropped.
+    Unused,
+    Received(Received),
+    ConnectionEnded,
+    ProcessEnded {
+        how: String,
+    },
+    /// [`Executions::tick`] is due.
+    Deadline,
 }
 
-/// Moves messages between a kernel and the executions.
+/// Why the driver stops.
+enum Stop {
+    /// The kernel's process ended. The connection may hold messages that it sent before.
+    ProcessEnded {
+        how: String,
+    },
+    /// Its server reported that it is dead, behind everything that it sent.
+    ReportedDead {
+        how: String,
+    },
+    ConnectionEnded,
+    Unused,
+}
+
 pub(crate) struct Driver<T> {
     transport: T,
     executions: Executions,
@@ -79,65 +83,76 @@ pub(crate) struct Driver<T> {
 }
 
 impl<T: Transport> Driver<T> {
-    /// Runs until there is no handle any more, or no kernel. `gone` tells how its process ended.
-    pub(crate) async fn run(mut self, mut gone: BoxFuture<'static, String>) {
-        let end = loop {
-            if let Some(end) = self.step(&mut gone).await {
-                break end;
+    /// Runs until all clients are dropped or the kernel is dead. `process_end` completes with how its process ended.
+    pub(crate) async fn run(mut self, mut process_end: BoxFuture<'static, String>) {
+        let stop = loop {
+            let event = self.next_event(&mut process_end).await;
+            if let Some(stop) = self.handle(event).await {
+                break stop;
             }
             self.publish(self.executions.status());
             // Messages that are here already never wait, and a kernel can send them faster than we read.
             consume_budget().await;
         };
-        let how = match end {
-            End::Told(how) => {
+        let how = match stop {
+            Stop::ProcessEnded { how } => {
                 self.drain().await;
                 how
             }
-            End::Lost => {
+            Stop::ConnectionEnded => {
                 self.drain().await;
-                if let Some(how) = self.transport.how_it_ended() {
-                    how
-                } else {
-                    let seen_dead = timeout(OBITUARY, gone).await;
-                    seen_dead.unwrap_or_else(|_| "it closed its connections".to_owned())
+                match self.transport.how_it_ended() {
+                    Some(how) => how,
+                    None => timeout(EXIT_GRACE, process_end)
+                        .await
+                        .unwrap_or_else(|_| "it closed its connections".to_owned()),
                 }
             }
-            End::Over(how) => how,
-            End::Unwanted => "nobody holds the connection any more".to_owned(),
+            Stop::ReportedDead { how } => how,
+            Stop::Unused => "the connection is no longer used".to_owned(),
         };
         self.end(how);
     }
 
-    /// Takes whatever comes next.
-    async fn step(&mut self, gone: &mut BoxFuture<'static, String>) -> Option<End> {
+    async fn next_event(&mut self, process_end: &mut BoxFuture<'static, String>) -> Event {
         let deadline = self.executions.deadline();
         tokio::select! {
-            command = self.commands.recv() => match command {
-                Some(command) => self.obey(command).await.map(End::Told),
-                None => Some(End::Unwanted),
-            },
-            received = self.transport.receive() => match received {
-                Some(received) => self.take(received).await,
-                None => Some(End::Lost),
-            },
-            how = gone => Some(End::Told(how)),
-            () = sleep_until(deadline.unwrap_or_else(Instant::now).into()), if deadline.is_some() => {
-                match self.executions.tick(Instant::now()) {
-                    Some(Need::Answer(question)) => self.transport.send(*question).await,
-                    Some(Need::Connection) => self.transport.renew(),
-                    None => {}
-                }
-                None
-            }
+            command = self.commands.recv() => command.map_or(Event::Unused, |command| Event::Command(Box::new(command))),
+            received = self.transport.receive() => received.map_or(Event::ConnectionEnded, Event::Received),
+            how = process_end => Event::ProcessEnded { how },
+            () = sleep_until(deadline.unwrap_or_else(Instant::now).into()), if deadline.is_some() => Event::Deadline,
         }
     }
 
-    /// Does as asked. Gives how the kernel ended, if that is what it is told.
-    async fn obey(&mut self, command: Command) -> Option<String> {
+    async fn handle(&mut self, event: Event) -> Option<Stop> {
+        match event {
+            Event::Command(command) => {
+                if let Some(how) = self.on_command(*command).await {
+                    return Some(Stop::ProcessEnded { how });
+                }
+            }
+            Event::ProcessEnded { how } => return Some(Stop::ProcessEnded { how }),
+            Event::Received(received) => self.on_received(received).await,
+            Event::Deadline => match self.executions.tick(Instant::now()) {
+                Some(Action::Send(question)) => self.transport.send(*question).await,
+                Some(Action::Reconnect) => self.transport.reconnect(),
+                None => {}
+            },
+            Event::ConnectionEnded => return Some(Stop::ConnectionEnded),
+            Event::Unused => return Some(Stop::Unused),
+        }
+        match self.executions.status() {
+            // Another process may take its place. It is used over another connection, once its messages arrive there.
+            Status::Dead { how } => Some(Stop::ReportedDead { how }),
+            _ => None,
+        }
+    }
+
+    /// Does what a client asks. Returns how the kernel's process ended, if that is what it reports.
+    async fn on_command(&mut self, command: Command) -> Option<String> {
         match command {
-            Command::Execute { id, request, is_silent, sink } => {
-                self.executions.add(id, is_silent, sink, Instant::now());
+            Command::Execute { id, request, sink } => {
+                self.executions.add(id, sink, Instant::now());
                 self.transport.send((Channel::Shell, request)).await;
             }
             Command::Send(message) => self.transport.send(message).await,
@@ -147,43 +162,35 @@ impl<T: Transport> Driver<T> {
                 self.transport.send((Channel::Control, request)).await;
             }
             Command::Restarting => self.is_restarting = true,
-            Command::Orphans(sink) => self.executions.set_orphans(sink),
-            Command::Fail(how) => return Some(how),
+            Command::Died { how } => return Some(how),
         }
         None
     }
 
-    async fn take(&mut self, received: Received) -> Option<End> {
+    async fn on_received(&mut self, received: Received) {
         match received {
             Received::Message(message) => {
-                if self.transport.is_overtaken() {
-                    self.executions.cut_off();
+                if self.transport.is_superseded() {
+                    self.executions.superseded();
                 }
-                self.handle(message);
+                self.on_message(message);
             }
             Received::Reconnected => {
-                let question = self.executions.doubt();
+                let question = self.executions.reconnected();
                 self.transport.send(question).await;
             }
             Received::Replaced => {
-                self.executions.replace();
-                // What was on its way may have reached either process, or none.
-                let question = self.executions.doubt();
+                let question = self.executions.replaced();
                 self.transport.send(question).await;
             }
         }
-        match self.executions.status() {
-            // Another process may take its place, and is not to be spoken to before it is seen to be heard here.
-            Status::Dead(how) => Some(End::Over(how)),
-            _ => None,
-        }
     }
 
-    fn handle(&mut self, message: Message) {
+    fn on_message(&mut self, message: Box<Message>) {
         if message.channel == Channel::Control {
-            if let Some(waiting) = self.asked.remove(&message.parent) {
-                // Whoever asked may have lost patience.
-                let _ = waiting.send(message);
+            if let Some(waiting) = self.asked.remove(&message.parent.id) {
+                // The client may have stopped waiting.
+                let _ = waiting.send(*message);
             }
         } else {
             self.executions.handle(&message, Instant::now());
@@ -194,33 +201,31 @@ impl<T: Transport> Driver<T> {
     async fn drain(&mut self) {
         let everything = async {
             while !self.transport.is_closed() {
-                match timeout(SILENCE, self.transport.receive()).await {
-                    Ok(Some(Received::Message(message))) => self.handle(message),
+                match timeout(DRAIN_SILENCE, self.transport.receive()).await {
+                    Ok(Some(Received::Message(message))) => self.on_message(message),
                     Ok(Some(Received::Reconnected | Received::Replaced) | None) => {}
                     Err(_) => return,
                 }
                 consume_budget().await;
             }
         };
-        if timeout(DRAIN, everything).await.is_err() {
-            tracing::warn!("the connection of a dead kernel does not fall silent");
+        if timeout(DRAIN_TIMEOUT, everything).await.is_err() {
+            tracing::warn!("the connection of a dead kernel still sends");
         }
     }
 
     fn end(mut self, how: String) {
-        self.publish(Status::Dead(how.clone()));
-        // From here on handles see that they have to answer themselves; what they asked before is answered here.
+        self.publish(Status::Dead { how: how.clone() });
+        // From here on clients answer executions themselves. Those already queued are answered here.
         self.commands.close();
         while let Ok(command) = self.commands.try_recv() {
             match command {
-                Command::Execute { id, is_silent, sink, .. } => {
-                    self.executions.add(id, is_silent, sink, Instant::now());
-                }
+                Command::Execute { id, sink, .. } => self.executions.add(id, sink, Instant::now()),
                 Command::Restarting => self.is_restarting = true,
                 _ => {}
             }
         }
-        let outcome = if self.is_restarting { Outcome::Restarted } else { Outcome::KernelDied(how) };
+        let outcome = if self.is_restarting { Outcome::Restarted } else { Outcome::KernelDied { how } };
         self.executions.end(&outcome);
     }
 

@@ -1,53 +1,54 @@
 //! What carries messages to and from a kernel.
 
-use crate::message::{Message, Outgoing};
+use crate::messages::{Message, Outgoing};
 
-/// What comes from a kernel's connections.
+pub(crate) mod websocket;
+pub(crate) mod zmq;
+
 #[derive(Debug)]
 pub(crate) enum Received {
-    /// A message.
-    Message(Message),
-    /// The connection was lost and made anew. Messages that were on their way, in either direction, may be lost; those
+    Message(Box<Message>),
+    /// The connection was cut and restored. Messages that were on their way, in either direction, may be lost; those
     /// that the other side kept follow.
     Reconnected,
-    /// The kernel is another process from here on. What the last one had begun is over.
+    /// From here on the kernel is another process. What the last one had started is over.
     Replaced,
 }
 
 /// The connections to one kernel.
 pub(crate) trait Transport: Send + 'static {
-    /// What comes next, over whatever channel. Nothing is lost when the future is dropped.
+    /// What comes next, over whatever channel. Cancel safe.
     ///
-    /// `None`: one of the connections has ended, and all that came over it was given out; then
-    /// [`Transport::is_closed`] tells whether any is left.
+    /// `None`: one of the connections has ended, and everything that came over it was returned;
+    /// [`Transport::is_closed`] says whether any is left.
     fn receive(&mut self) -> impl Future<Output = Option<Received>> + Send;
 
     /// Whether nothing can come any more.
     fn is_closed(&self) -> bool;
 
-    /// Hands a message over for sending. A connection that has ended takes it and loses it.
+    /// Queues a message for sending. A connection that has ended loses it.
     fn send(&mut self, message: Outgoing) -> impl Future<Output = ()> + Send;
 
-    /// Whether somebody else keeps the kernel's process and may replace it without our seeing that.
+    /// Whether somebody else owns the kernel's process and may replace it unnoticed.
     fn is_remote(&self) -> bool {
         false
     }
 
-    /// Whether somebody else who connects can cut this connection off: the kernel's answers go to them, and our requests
-    /// nowhere. What the kernel tells everybody still comes.
-    fn can_be_overtaken(&self) -> bool {
+    /// Whether another client that connects takes over this connection: replies go there, and our requests nowhere.
+    /// What the kernel publishes still comes.
+    fn can_be_superseded(&self) -> bool {
         false
     }
 
-    /// Whether somebody has connected since.
-    fn is_overtaken(&self) -> bool {
+    /// Whether another client has connected since.
+    fn is_superseded(&self) -> bool {
         false
     }
 
-    /// Makes the connection anew; [`Received::Reconnected`] follows.
-    fn renew(&mut self) {}
+    /// Cuts the connection and restores it; [`Received::Reconnected`] follows.
+    fn reconnect(&mut self) {}
 
-    /// How the connection ended, if the transport was told.
+    /// How the connection ended, if the transport knows.
     fn how_it_ended(&self) -> Option<String> {
         None
     }

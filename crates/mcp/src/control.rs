@@ -29,7 +29,7 @@ pub(crate) fn routes(workspace: Arc<Workspace>) -> Router {
 
 async fn health(State(workspace): State<Arc<Workspace>>) -> Json<Value> {
     let kernels: Vec<_> = workspace.open_notebooks().iter().filter_map(|opened| opened.kernel()).collect();
-    let is_dead = |state: &KernelState| matches!(state, KernelState::Dead(_));
+    let is_dead = |state: &KernelState| matches!(state, KernelState::Dead { .. });
     let kernel_status = match kernels.iter().filter(|kernel| is_dead(&kernel.description().state)).count() {
         _ if kernels.is_empty() => "not_initialized",
         dead if dead == kernels.len() => "dead",

@@ -124,7 +124,7 @@ impl Core {
                     tracing::warn!("gave up waiting for the end of what agents had begun");
                 }
                 for face in &faces {
-                    face.workspace.end_spans();
+                    face.workspace.runner().end_spans();
                 }
                 if let Some(telemetry) = logging::telemetry() {
                     let flushed = tokio::task::spawn_blocking(|| telemetry.flush());

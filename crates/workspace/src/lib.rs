@@ -5,11 +5,8 @@
 
 mod changes;
 mod error;
-mod execute;
 mod idle;
 mod ids;
-mod journal;
-mod lane;
 mod limits;
 mod next_step;
 mod notebook_errors;
@@ -18,18 +15,16 @@ mod place;
 mod places;
 pub mod progress;
 mod relay;
-mod run;
-mod run_state;
+mod runs;
 mod session;
 mod stored_notebook;
+mod telemetry;
 mod token;
-mod trace;
 mod workspace;
 
 pub use changes::Changes;
 pub use error::{Error, ErrorKind, Fault};
 pub use ids::{KernelId, RunId, SessionId};
-pub use journal::Journal;
 pub use limits::Limits;
 pub use next_step::NextStep;
 pub use open_notebook::{KernelSelector, OpenNotebook};
@@ -40,10 +35,9 @@ pub use place::{
 };
 pub use places::ConnectScope;
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
-pub use run::Run;
-pub use run_state::{RunCell, RunState, RunView};
+pub use runs::{Journal, Run, RunCell, RunState, RunView, Runner};
 pub use session::Session;
 pub use stored_notebook::{Content, Known, NotebookStore, Replaced, StoredNotebook};
+pub use telemetry::TRACED;
 pub use token::{NoRandomness, Token};
-pub use trace::TRACED;
 pub use workspace::{Settings, Workspace};

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::changes::{ByAgents, Changes};
 use crate::place::{Document, Kernel, KernelChoice, KernelRequest, Place, Presence};
-use crate::{Error, ErrorKind, NextStep, SessionId, trace};
+use crate::{Error, ErrorKind, NextStep, SessionId, telemetry};
 
 /// An open notebook, shared by all sessions of the server.
 pub struct OpenNotebook {
@@ -112,7 +112,7 @@ impl OpenNotebook {
         };
         let choice = self.place.kernel(request).await?;
         if let KernelChoice::Kernel { kernel, is_new } = &choice {
-            trace::kernel_chosen(&**kernel, *is_new);
+            telemetry::kernel_chosen(&**kernel, *is_new);
             let mut binding = self.binding();
             if binding.kernel.as_ref().is_none_or(|bound| bound.id() != kernel.id()) {
                 binding.brought_by = is_new.then_some(session);

@@ -364,8 +364,8 @@ pub enum KernelState {
     Idle,
     /// It works.
     Busy,
-    /// It ended without being asked to; how.
-    Dead(String),
+    /// It ended without being asked to.
+    Dead { how: String },
 }
 
 /// What can reach servers while the program runs.

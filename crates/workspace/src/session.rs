@@ -12,7 +12,7 @@ use crate::limits::{Slot, Slots};
 use crate::open_notebook::{KernelSelector, OpenNotebook, find_kernel};
 use crate::place::{Applied, Expected, Kernel, KernelChoice, Mode, Place, ServerSpec};
 use crate::places::ConnectScope;
-use crate::run::Run;
+use crate::runs::Run;
 use crate::workspace::Workspace;
 use crate::{Error, ErrorKind, NextStep, SessionId};
 
@@ -235,7 +235,7 @@ impl Session {
         cell: Option<String>,
         source: String,
     ) -> Result<Arc<Run>, Error> {
-        Ok(self.workspace.run(notebook, cell, source, self.id, self.slot()?))
+        Ok(self.workspace.runner().run(notebook, cell, source, self.id, self.slot()?))
     }
 
     /// Runs cells, by id and source, in order; each has its run from the beginning. Never waits.
@@ -245,7 +245,7 @@ impl Session {
         cells: Vec<(String, String)>,
         stops_on_error: bool,
     ) -> Result<Vec<Arc<Run>>, Error> {
-        Ok(self.workspace.run_in_order(notebook, cells, stops_on_error, self.id, self.slot()?))
+        Ok(self.workspace.runner().run_in_order(notebook, cells, stops_on_error, self.id, self.slot()?))
     }
 
     /// The kernel with this id, or the only one whose id begins so.
@@ -256,7 +256,7 @@ impl Session {
     /// Runs code in the kernel with this id; without one in a kernel that belongs to no notebook. Never waits for the
     /// run.
     pub async fn run_code(&self, kernel: Option<&str>, source: String) -> Result<Arc<Run>, Error> {
-        self.workspace.run_code(self.place(), kernel, source, self.slot()?).await
+        self.workspace.runner().run_code(self.place(), kernel, source, self.slot()?).await
     }
 
     async fn current_notebook(&self) -> Result<Arc<OpenNotebook>, Error> {

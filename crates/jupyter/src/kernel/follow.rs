@@ -25,7 +25,7 @@ impl ServerKernel {
                     Ok(Err(_)) => return,
                     Err(_) => {}
                 }
-                let is_dead = matches!(state, Status::Dead(_));
+                let is_dead = matches!(state, Status::Dead { .. });
                 // When it is dead, so that the next run knows whether to connect again or to start another. While it works,
                 // because a server ends no connections to a kernel that it was told to end, and not all say good-bye.
                 if (is_dead || changed.is_err() && state == Status::Busy)

@@ -224,7 +224,7 @@ async fn one_id_is_one_kernel_and_one_that_vanished_is_gone() {
     fake.inside().kernels.remove(0);
     assert_eq!(fake.kernels.list().await.unwrap().len(), 1);
     assert!(first[0].is_gone() && !first[1].is_gone());
-    assert!(matches!(first[0].description().state, KernelState::Dead(_)));
+    assert!(matches!(first[0].description().state, KernelState::Dead { .. }));
     let error = first[0].client().await.unwrap_err();
     assert!(error.cause.contains("is gone"), "{error}");
 }

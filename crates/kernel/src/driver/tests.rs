@@ -1,4 +1,4 @@
-//! The task on a connection that is a list of messages.
+//! The driver on a scripted connection.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -7,9 +7,10 @@ use notebook::{Json, Output};
 use serde_json::json;
 
 use super::*;
-use crate::{Event, Execute};
+use crate::messages::Outgoing;
+use crate::{Client, Event};
 
-/// Once a request was sent, prints its lines in answer to it; then it ends, or is silent.
+/// Once a request was sent, prints its lines; then it ends, or is silent.
 struct Script {
     lines: VecDeque<&'static str>,
     request: Option<String>,
@@ -20,7 +21,7 @@ impl Transport for Script {
     async fn receive(&mut self) -> Option<Received> {
         let Some(request) = &self.request else { return pending().await };
         match self.lines.pop_front() {
-            Some(line) => Some(Received::Message(printed(request, line))),
+            Some(line) => Some(Received::Message(Box::new(printed(request, line)))),
             None if self.is_held => pending().await,
             None => None,
         }
@@ -42,51 +43,43 @@ fn printed(request: &str, line: &str) -> Message {
     Message::read(Channel::Iopub, header, parent, content).unwrap()
 }
 
-/// Executes something on a kernel that says three lines, and tells what was heard. `then` follows the request.
-async fn heard(
+/// Executes something on a kernel that prints three lines, and returns the events. `then` follows the request.
+async fn run(
     is_held: bool,
-    gone: impl Future<Output = String> + Send + 'static,
+    process_end: impl Future<Output = String> + Send + 'static,
     then: impl FnOnce(&Client),
 ) -> Vec<String> {
     let script = Script { lines: ["one", "two", "three"].into(), request: None, is_held };
-    let kernel = KernelInfo {
-        implementation: String::new(),
-        implementation_version: String::new(),
-        language: String::new(),
-        language_info: Json::empty_object(),
-        banner: String::new(),
-        protocol_version: String::new(),
-    };
-    let (client, driver) = connection(script, kernel);
-    let driver = tokio::spawn(driver.run(Box::pin(gone)));
+    let (client, driver) = connection(script, Json::empty_object());
+    let driver = tokio::spawn(driver.run(Box::pin(process_end)));
     let (sender, mut events) = mpsc::unbounded_channel();
-    client.execute(Execute::new(""), Box::new(move |event| drop(sender.send(event))));
+    client.execute("", Box::new(move |event| drop(sender.send(event))));
     then(&client);
-    let mut heard = Vec::new();
+    let mut lines = Vec::new();
     driver.await.unwrap();
     // The sink went with the task.
     while let Some(event) = events.recv().await {
-        heard.push(match event {
+        lines.push(match event {
             Event::Output { output: Output::Stream { text, .. }, .. } => text.as_str().into_owned(),
             Event::Started { .. } => continue,
             other => format!("{other:?}"),
         });
     }
-    heard
+    lines
 }
 
 #[tokio::test]
-async fn what_was_sent_is_heard_before_the_obituary() {
+async fn outputs_come_before_the_end_of_the_kernel() {
     for is_held in [false, true] {
-        let heard = heard(is_held, pending(), |client| client.fail("told".to_owned())).await;
-        assert_eq!(heard, ["one", "two", "three", "Finished(KernelDied(\"told\"))"]);
+        let lines = run(is_held, pending(), |client| client.report_death("reported".to_owned())).await;
+        assert_eq!(lines, ["one", "two", "three", "Finished(KernelDied { how: \"reported\" })"]);
     }
 }
 
 #[tokio::test]
-async fn how_a_kernel_ended_is_learnt_though_its_connection_ends_first() {
+async fn the_exit_is_reported_though_the_connection_ends_first() {
     let (death, seen) = oneshot::channel::<()>();
-    let gone = async { seen.await.map_or("seen", |()| "").to_owned() };
+    let process_end = async { seen.await.map_or("seen", |()| "").to_owned() };
     let late = async move {
         // The process is found dead only when there is nothing else to do.
         for _ in 0..10 {
@@ -94,12 +87,12 @@ async fn how_a_kernel_ended_is_learnt_though_its_connection_ends_first() {
         }
         drop(death);
     };
-    let (heard, ()) = tokio::join!(heard(false, gone, |_| {}), late);
-    assert_eq!(heard, ["one", "two", "three", "Finished(KernelDied(\"seen\"))"]);
+    let (lines, ()) = tokio::join!(run(false, process_end, |_| {}), late);
+    assert_eq!(lines, ["one", "two", "three", "Finished(KernelDied { how: \"seen\" })"]);
 }
 
 #[tokio::test]
-async fn a_connection_that_ends_is_a_death_though_nobody_saw_it() {
-    let heard = heard(false, pending(), |_| {}).await;
-    assert_eq!(heard, ["one", "two", "three", "Finished(KernelDied(\"it closed its connections\"))"]);
+async fn a_connection_that_ends_is_a_dead_kernel() {
+    let lines = run(false, pending(), |_| {}).await;
+    assert_eq!(lines, ["one", "two", "three", "Finished(KernelDied { how: \"it closed its connections\" })"]);
 }

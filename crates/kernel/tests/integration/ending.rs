@@ -1,6 +1,6 @@
 //! Kernels that die, and connections that end.
 
-use kernel::{Event, Execute, KernelError, Outcome, Status};
+use kernel::{Event, KernelError, Outcome, Status};
 use serde_json::json;
 use tokio::sync::oneshot;
 use zeromq::SocketRecv;
@@ -9,17 +9,17 @@ use crate::events::{Events, execute, print, stdout};
 use crate::fake::{FakeKernel, Request};
 
 fn died(how: &str) -> Outcome {
-    Outcome::KernelDied(how.to_owned())
+    Outcome::KernelDied { how: how.to_owned() }
 }
 
 #[tokio::test]
-async fn what_a_dying_kernel_said_last_is_heard() {
+async fn the_last_output_of_a_dying_kernel_arrives() {
     let mut kernel = FakeKernel::tcp().await;
     let (death, gone) = oneshot::channel();
     let client = kernel.client_with(async { gone.await.unwrap_or_default() }).await;
     let (request, mut events, _) = execute(&mut kernel, &client).await;
     let (mut queued, sink) = Events::new();
-    client.execute(Execute::new("never"), sink);
+    client.execute("never", sink);
     let mut lines = String::new();
     for number in 0..1000 {
         let line = format!("{number}\n");
@@ -34,16 +34,16 @@ async fn what_a_dying_kernel_said_last_is_heard() {
 
     // Whatever is asked of it now is answered at once.
     let (mut late, sink) = Events::new();
-    let id = client.execute(Execute::new("too late"), sink);
+    let id = client.execute("too late", sink);
     assert_eq!(late.0.try_recv().unwrap(), Event::Finished(died("killed by signal 9")));
     assert!(!client.answer_input(&id, String::new()));
     let error = KernelError::Died { how: "killed by signal 9".to_owned() };
     assert_eq!(client.interrupt_message().await.unwrap_err(), error);
-    assert_eq!(*client.status().borrow(), Status::Dead("killed by signal 9".to_owned()));
+    assert_eq!(*client.status().borrow(), Status::Dead { how: "killed by signal 9".to_owned() });
 }
 
 #[tokio::test]
-async fn a_kernel_that_hangs_up_is_dead() {
+async fn a_kernel_that_closes_its_connections_is_dead() {
     let mut kernel = FakeKernel::tcp().await;
     let client = kernel.client().await;
     let (request, mut events, _) = execute(&mut kernel, &client).await;
@@ -54,28 +54,28 @@ async fn a_kernel_that_hangs_up_is_dead() {
 }
 
 #[tokio::test]
-async fn a_kernel_said_to_be_dead_is_dead_though_a_child_holds_its_sockets() {
+async fn a_kernel_reported_dead_is_dead_though_a_child_holds_its_sockets() {
     let mut kernel = FakeKernel::tcp().await;
     let client = kernel.client().await;
     let (request, mut events, _) = execute(&mut kernel, &client).await;
     print(&mut kernel, &request, "last words\n").await;
-    client.fail("lost".to_owned());
+    client.report_death("lost".to_owned());
     let (area, outcome) = events.collect().await;
     assert_eq!((stdout(&area).as_str(), outcome), ("last words\n", died("lost")));
 }
 
 #[tokio::test]
-async fn executions_end_when_nobody_holds_the_connection() {
+async fn executions_end_with_the_last_client() {
     let mut kernel = FakeKernel::tcp().await;
     let client = kernel.client().await;
     let (_, mut events, _) = execute(&mut kernel, &client).await;
     drop(client);
-    assert!(matches!(events.collect().await.1, Outcome::KernelDied(_)));
+    assert!(matches!(events.collect().await.1, Outcome::KernelDied { .. }));
     assert!(events.0.recv().await.is_none());
 }
 
 #[tokio::test]
-async fn what_a_restart_cuts_short_is_not_a_death() {
+async fn an_execution_cut_short_by_a_restart_is_restarted() {
     let mut kernel = FakeKernel::tcp().await;
     let client = kernel.client().await;
     let (_, mut events, _) = execute(&mut kernel, &client).await;

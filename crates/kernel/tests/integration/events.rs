@@ -1,6 +1,6 @@
 //! What an execution on the fake kernel is told.
 
-use kernel::{Client, Event, Execute, ExecutionId, Outcome, OutputArea, Sink};
+use kernel::{Client, Event, ExecutionId, Outcome, OutputArea, Sink};
 use notebook::Output;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -23,11 +23,11 @@ impl Events {
 
     /// The events up to the end, put together.
     pub(crate) async fn collect(&mut self) -> (OutputArea, Outcome) {
-        let mut area = OutputArea::new();
+        let mut area = OutputArea::default();
         loop {
             match self.next().await {
                 Event::Finished(outcome) => return (area, outcome),
-                event => drop(area.take(event)),
+                event => drop(area.apply(event)),
             }
         }
     }
@@ -36,7 +36,7 @@ impl Events {
 /// Asks for an execution, and gives the request as the kernel got it.
 pub(crate) async fn execute(kernel: &mut FakeKernel, client: &Client) -> (Request, Events, ExecutionId) {
     let (events, sink) = Events::new();
-    let id = client.execute(Execute::new("code"), sink);
+    let id = client.execute("code", sink);
     let request = kernel.request().await;
     assert_eq!(request.header["msg_type"], "execute_request");
     assert_eq!(request.header["msg_id"], id.as_str());

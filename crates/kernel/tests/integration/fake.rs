@@ -13,7 +13,7 @@ use uuid::Uuid;
 use zeromq::{Endpoint, PubSocket, RouterSocket, Socket, SocketRecv, SocketSend, ZmqMessage};
 
 /// Enough for the slowest machine; no test waits that long when all is well.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The ends of a kernel's connections.
 pub(crate) struct FakeKernel {
@@ -91,7 +91,7 @@ impl FakeKernel {
         gone: impl Future<Output = String> + Send + 'static,
     ) -> Client {
         let info = self.info.clone();
-        let connect = kernel::connect(&info, PATIENCE, true, gone);
+        let connect = kernel::connect(&info, TIMEOUT, true, gone);
         tokio::select! {
             client = connect => client.unwrap(),
             request = self.request() => panic!("unexpected: {request:?}"),

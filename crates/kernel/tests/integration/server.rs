@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use futures_util::{SinkExt, StreamExt};
-use kernel::{Client, Dial, DialError, Dialed, Execute, ExecutionId};
+use kernel::{Client, Dial, DialError, Dialed, ExecutionId};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -18,21 +18,21 @@ use tokio_tungstenite::tungstenite::{Error, Message, error::ProtocolError};
 use tokio_tungstenite::{WebSocketStream, accept_hdr_async, client_async};
 
 use crate::events::Events;
-use crate::fake::PATIENCE;
+use crate::fake::TIMEOUT;
 
 const V1: &str = "v1.kernel.websocket.jupyter.org";
 
-/// Listens where [`Door`] dials.
+/// Listens where [`TestDial`] dials.
 pub(crate) struct Server {
     listener: TcpListener,
-    pub(crate) door: Arc<Door>,
+    pub(crate) dial: Arc<TestDial>,
     is_v1: bool,
     /// The number of the kernel's next message.
     pub(crate) number: u64,
 }
 
 /// The way to the server.
-pub(crate) struct Door {
+pub(crate) struct TestDial {
     port: u16,
     /// What the next attempts end with.
     pub(crate) refusals: Mutex<VecDeque<DialError>>,
@@ -65,18 +65,18 @@ impl Asked {
 impl Server {
     pub(crate) async fn start(is_v1: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let door = Door {
+        let dial = TestDial {
             port: listener.local_addr().unwrap().port(),
             refusals: Mutex::default(),
             refused: Notify::new(),
         };
-        Self { listener, door: Arc::new(door), is_v1, number: 0 }
+        Self { listener, dial: Arc::new(dial), is_v1, number: 0 }
     }
 
     /// Connects a client, and gives the socket that it uses.
     pub(crate) async fn client(&mut self) -> (Client, Socket) {
         let mut connecting =
-            Box::pin(kernel::connect_websocket(self.door.clone(), PATIENCE, false, pending::<String>()));
+            Box::pin(kernel::connect_websocket(self.dial.clone(), TIMEOUT, false, pending::<String>()));
         let mut socket = tokio::select! {
             socket = self.accept() => socket,
             client = &mut connecting => panic!("unexpected: {client:?}"),
@@ -136,7 +136,7 @@ impl Server {
         client: &Client,
     ) -> (Asked, Events, ExecutionId) {
         let (events, sink) = Events::new();
-        let id = client.execute(Execute::new("code"), sink);
+        let id = client.execute("code", sink);
         let asked = self.asked(socket).await;
         assert_eq!((asked.kind(), asked.header["msg_id"].as_str()), ("execute_request", Some(id.as_str())));
         self.publish(socket, &asked, "status", json!({ "execution_state": "busy" })).await;
@@ -249,7 +249,7 @@ impl Socket {
     }
 }
 
-impl Dial for Door {
+impl Dial for TestDial {
     fn dial<'a>(
         &'a self,
         session_id: &'a str,
@@ -260,7 +260,7 @@ impl Dial for Door {
                 self.refused.notify_one();
                 return Err(refusal);
             }
-            let unreachable = |error: String| DialError::Unreachable(error);
+            let unreachable = |error: String| DialError::Unreachable { cause: error };
             let stream = TcpStream::connect(("127.0.0.1", self.port))
                 .await
                 .map_err(|error| unreachable(error.to_string()))?;
@@ -278,7 +278,7 @@ impl Dial for Door {
                     Ok(Dialed::new(socket, selected))
                 }
                 Err(Error::Protocol(ProtocolError::SecWebSocketSubProtocolError(error))) => {
-                    Err(DialError::NoProtocol(error.to_string()))
+                    Err(DialError::NoProtocol { cause: error.to_string() })
                 }
                 Err(error) => Err(unreachable(error.to_string())),
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kernel::KernelError;
 
-use crate::fake::{FakeKernel, PATIENCE};
+use crate::fake::{FakeKernel, TIMEOUT};
 
 #[cfg(unix)]
 #[tokio::test]
@@ -19,7 +19,7 @@ async fn a_kernel_that_does_not_listen_yet_is_waited_for() {
     };
     tokio::select! {
         biased;
-        client = kernel::connect(&info, PATIENCE, true, pending()) => drop(client.unwrap()),
+        client = kernel::connect(&info, TIMEOUT, true, pending()) => drop(client.unwrap()),
         request = kernel => panic!("unexpected: {request:?}"),
     }
 }
@@ -27,17 +27,17 @@ async fn a_kernel_that_does_not_listen_yet_is_waited_for() {
 #[tokio::test]
 async fn a_kernel_that_never_answers_is_given_up() {
     let kernel = FakeKernel::tcp().await;
-    let patience = Duration::from_millis(300);
-    let error = kernel::connect(&kernel.info, patience, true, pending()).await.unwrap_err();
+    let timeout = Duration::from_millis(300);
+    let error = kernel::connect(&kernel.info, timeout, true, pending()).await.unwrap_err();
     let cause = "it takes connections, but does not reply".to_owned();
-    assert_eq!(error, KernelError::NotReady { waited: patience, cause });
+    assert_eq!(error, KernelError::NotReady { waited: timeout, cause });
 }
 
 #[tokio::test]
 async fn a_kernel_that_dies_while_it_starts_is_not_waited_for() {
     let kernel = FakeKernel::tcp().await;
     let gone = ready("exit status 1".to_owned());
-    let error = kernel::connect(&kernel.info, PATIENCE, true, gone).await.unwrap_err();
+    let error = kernel::connect(&kernel.info, TIMEOUT, true, gone).await.unwrap_err();
     assert_eq!(error, KernelError::Died { how: "exit status 1".to_owned() });
 }
 
@@ -45,6 +45,6 @@ async fn a_kernel_that_dies_while_it_starts_is_not_waited_for() {
 async fn a_kernel_that_signs_otherwise_is_refused() {
     let mut info = FakeKernel::tcp().await.info;
     info.signature_scheme = "hmac-md5".to_owned();
-    let error = kernel::connect(&info, PATIENCE, true, pending()).await.unwrap_err();
+    let error = kernel::connect(&info, TIMEOUT, true, pending()).await.unwrap_err();
     assert!(matches!(&error, KernelError::Unusable { cause } if cause.contains("hmac-md5")), "{error}");
 }

@@ -120,7 +120,7 @@ impl LocalKernel {
             while status.changed().await.is_ok() {
                 let Some(this) = this.upgrade() else { return };
                 this.state.lock().last_activity = Some(SystemTime::now());
-                if matches!(*status.borrow_and_update(), Status::Dead(_)) {
+                if matches!(*status.borrow_and_update(), Status::Dead { .. }) {
                     return;
                 }
             }
@@ -177,13 +177,13 @@ impl Kernel for LocalKernel {
         let kernel_state = match &state.phase {
             Phase::NotStarted => KernelState::NotStarted,
             Phase::Starting => KernelState::Starting,
-            Phase::FailedToStart { cause } => KernelState::Dead(cause.clone()),
-            Phase::ShutDown => KernelState::Dead("it was shut down".to_owned()),
+            Phase::FailedToStart { cause } => KernelState::Dead { how: cause.clone() },
+            Phase::ShutDown => KernelState::Dead { how: "it was shut down".to_owned() },
             Phase::Running(running) => match (exit_status(running), &*running.client.status().borrow()) {
-                (Some(status), _) => KernelState::Dead(status),
+                (Some(status), _) => KernelState::Dead { how: status },
                 (None, Status::Busy) => KernelState::Busy,
                 (None, Status::Starting) => KernelState::Starting,
-                (None, Status::Idle | Status::Dead(_)) => KernelState::Idle,
+                (None, Status::Idle | Status::Dead { .. }) => KernelState::Idle,
             },
         };
         KernelDescription {
@@ -256,7 +256,7 @@ fn exit_status(running: &RunningKernel) -> Option<String> {
         return Some(status);
     }
     match &*running.client.status().borrow() {
-        Status::Dead(how) => Some(how.clone()),
+        Status::Dead { how } => Some(how.clone()),
         _ => None,
     }
 }

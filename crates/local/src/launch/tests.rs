@@ -79,7 +79,7 @@ async fn a_kernel_that_exits_at_once_reports_its_output() {
     for expected in ["exit code 7", "on the way", "something is broken"] {
         assert!(error.cause.contains(expected), "{error}");
     }
-    assert!(matches!(kernel.description().state, KernelState::Dead(how) if how.contains("exit code 7")));
+    assert!(matches!(kernel.description().state, KernelState::Dead { how } if how.contains("exit code 7")));
     assert_eq!(fs::read_dir(folder.path().join("run")).unwrap().count(), 0);
 }
 
@@ -155,7 +155,7 @@ async fn shutdown_cancels_a_start_even_of_a_stopped_process() {
     assert!(starting.await.unwrap().cause.contains("was shut down"));
     assert!(kernel.is_shut_down());
     assert!(failure(&kernel).await.cause.contains("was shut down"));
-    assert!(matches!(kernel.description().state, KernelState::Dead(_)));
+    assert!(matches!(kernel.description().state, KernelState::Dead { .. }));
 }
 
 #[tokio::test]

@@ -39,7 +39,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
         && run.state().is_over()
     {
         // What its threads still print does not come back.
-        run.supersede();
+        run.detach_outputs();
     }
     let edit = Edit::SetOutputs { id: id.clone(), outputs: Arc::new([]), execution_count: None };
     let expected = vec![Expected { id: id.clone(), revision: None }];

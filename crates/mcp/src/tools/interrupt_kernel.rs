@@ -30,10 +30,10 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
             if run.state().is_over() {
                 return Ok(format!("Run {id} was over already.").into());
             }
-            workspace.interrupt_run(&run).await?;
+            workspace.runner().interrupt_run(&run).await?;
             Some(run)
         }
-        (None, Some(id)) => workspace.interrupt(&*context.session.kernel(&id).await?).await?,
+        (None, Some(id)) => workspace.runner().interrupt(&*context.session.kernel(&id).await?).await?,
         (None, None) => {
             let opened = context.notebook(&arguments).await?;
             let Some(kernel) = opened.kernel() else {
@@ -43,7 +43,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
                     "There is nothing to interrupt; execute_cell starts one.",
                 ));
             };
-            workspace.interrupt(&*kernel).await?
+            workspace.runner().interrupt(&*kernel).await?
         }
     };
     let Some(run) = run else {

@@ -68,6 +68,6 @@ pub(super) fn state(state: &KernelState) -> String {
         KernelState::Starting => "starting".to_owned(),
         KernelState::Idle => "idle".to_owned(),
         KernelState::Busy => "busy".to_owned(),
-        KernelState::Dead(how) => format!("dead: {how}"),
+        KernelState::Dead { how } => format!("dead: {how}"),
     }
 }

@@ -26,7 +26,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
             "Run a cell; that starts one.",
         ));
     };
-    context.session.workspace().restart(&*kernel).await?;
+    context.session.workspace().runner().restart(&*kernel).await?;
     Ok(format!(
         "The kernel of {} was restarted successfully and answers. Memory state and imported packages have been cleared. \
          Kernel id {}.",

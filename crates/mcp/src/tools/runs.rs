@@ -69,7 +69,7 @@ impl Waiting {
             sleep(BEFORE_THE_QUESTION).await;
         }
         if self.interrupts_on_timeout && !run.is_settled() {
-            context.session.workspace().interrupt_run(run).await?;
+            context.session.workspace().runner().interrupt_run(run).await?;
             let _ = timeout(AFTER_INTERRUPT, run.ended()).await;
         }
         Ok(())
@@ -117,7 +117,7 @@ fn interrupt_when_cancelled(run: Arc<Run>, context: &Context<'_>) {
             () = cancelled.cancelled() => true,
             () = run.ended() => false,
         };
-        if is_cancelled && let Err(error) = workspace.interrupt_run(&run).await {
+        if is_cancelled && let Err(error) = workspace.runner().interrupt_run(&run).await {
             tracing::warn!(run = %run.id(), %error, "a run that was taken back goes on");
         }
     });
@@ -206,7 +206,17 @@ fn end_line(id: &str, state: &RunState, elapsed: Duration, count: Option<u64>, p
             format!("[ERROR {name}: {value}] after {seconds:.2}s · {label}")
         }
         RunState::Interrupted => format!("[INTERRUPTED after {seconds:.2}s] {label}"),
-        RunState::KernelDied(how) => format!(
+        RunState::Lost { is_started, cause } => {
+            let known = if *is_started {
+                "It started; how it ended is not known, and outputs may be missing"
+            } else {
+                "It is not known whether it ran"
+            };
+            format!(
+                "[LOST: {cause}] after {seconds:.2}s · {label}. {known}: check its effects before you run it again."
+            )
+        }
+        RunState::KernelDied { how } => format!(
             "[KERNEL DIED: {how}] after {seconds:.2}s · {label}. Its variables are gone; the next run starts it anew."
         ),
         RunState::Failed(error) => format!("[NOT RUN] {label}. {}", message(error)),

@@ -130,7 +130,7 @@ fn describe(kernel: &dyn Kernel) -> String {
     let known = kernel.description();
     let state = match known.state {
         KernelState::NotStarted => "it starts with the first run".to_owned(),
-        KernelState::Dead(how) => format!("it had died ({how}) and starts anew with the next run"),
+        KernelState::Dead { how } => format!("it had died ({how}) and starts anew with the next run"),
         _ => "it is running".to_owned(),
     };
     let environment = if known.environment.is_empty() {

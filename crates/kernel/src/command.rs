@@ -1,0 +1,27 @@
+use jupyter_protocol::JupyterMessage;
+use tokio::sync::oneshot;
+
+use crate::messages::{Message, Outgoing};
+use crate::{ExecutionId, Sink};
+
+/// What clients ask of the driver.
+pub(crate) enum Command {
+    Execute {
+        id: ExecutionId,
+        request: JupyterMessage,
+        sink: Sink,
+    },
+    /// Send a message that has no reply.
+    Send(Outgoing),
+    /// Send a request on the control channel and return the reply.
+    Ask {
+        request: JupyterMessage,
+        reply: oneshot::Sender<Message>,
+    },
+    /// Executions aborted after this ended because of a restart.
+    Restarting,
+    /// The kernel's process ended.
+    Died {
+        how: String,
+    },
+}

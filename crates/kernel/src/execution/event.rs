@@ -1,0 +1,71 @@
+use std::borrow::Borrow;
+use std::sync::Arc;
+
+use notebook::{MimeBundle, Output};
+
+use crate::Outcome;
+
+/// The `msg_id` of an `execute_request`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ExecutionId(Arc<str>);
+
+impl ExecutionId {
+    pub(crate) fn new(request: &str) -> Self {
+        Self(Arc::from(request))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for ExecutionId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Receives the events of one execution, in order. It is called on the connection's thread and must not block: a kernel
+/// drops outputs that are not read.
+pub type Sink = Box<dyn FnMut(Event) + Send>;
+
+/// What happens to one execution.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The kernel works on it. Comes at most once, before any output.
+    Started {
+        /// The number in `In[n]`, if the kernel reports it.
+        execution_count: Option<u64>,
+    },
+    /// An output. For streams it is one chunk; [`OutputArea`](crate::OutputArea) joins the chunks.
+    Output {
+        output: Output,
+        /// The id under which the output can be updated.
+        display_id: Option<String>,
+    },
+    /// An execution, this one or another, updated a display of this one.
+    UpdateDisplay { display_id: String, bundle: MimeBundle },
+    /// The outputs so far are to be removed: now, or when the next output comes.
+    ClearOutput { wait: bool },
+    /// The code waits for a line of input; see [`Client::answer_input`](crate::Client::answer_input).
+    InputWanted {
+        prompt: String,
+        /// The answer is a secret.
+        password: bool,
+    },
+    /// It is over. Comes exactly once. Only late outputs and display updates may follow.
+    Finished(Outcome),
+}
+
+/// What the kernel does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    Starting,
+    Idle,
+    /// It runs code, for us or for another client.
+    Busy,
+    /// Its process ended. Final.
+    Dead {
+        how: String,
+    },
+}

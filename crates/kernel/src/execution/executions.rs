@@ -1,0 +1,354 @@
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use notebook::{Json, Output};
+
+use super::late_output::{GRACE, PublishOrder};
+use super::liveness::Liveness;
+use super::loss_check::LossCheck;
+use super::request::{Request, Stage, output};
+use super::stdin::InputRequests;
+use crate::messages::{Channel, Message, Reply, content};
+use crate::{Event, ExecutionId, Outcome, Sink, Status};
+
+/// How many finished executions keep their sinks, for threads that print late and displays that are updated.
+const KEPT: usize = 64;
+
+/// How long `idle` may be missing after the reply, or the reply after `idle`, before we ask whether it was lost. A kernel
+/// drops messages for a reader that is too slow, and `idle` can be one of them.
+pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
+
+const GIVEN_UP: &str = "it ended by itself, and its server could not restart it";
+
+/// The executions of one connection.
+pub(crate) struct Executions {
+    pub(super) known: HashMap<ExecutionId, Request>,
+    /// Those of `known` that are over, the oldest first.
+    finished: VecDeque<ExecutionId>,
+    /// Those that end then unless outputs come late, the earliest first.
+    ending: VecDeque<(Instant, ExecutionId)>,
+    pub(super) running: usize,
+    /// How many requests we sent on the shell channel. The kernel takes them in this order.
+    pub(super) requests: u64,
+    /// The last question whether `idle` was lost, and its number.
+    pub(super) probe: Option<(String, u64)>,
+    pub(super) probe_at: Option<Instant>,
+    pub(super) loss_check: Option<LossCheck>,
+    pub(super) liveness: Liveness,
+    order: PublishOrder,
+    /// Another client that connects may get the kernel's replies to us, and our requests are lost.
+    pub(super) can_be_superseded: bool,
+    is_superseded: Arc<AtomicBool>,
+    /// A reconnect was already tried in this silence.
+    pub(super) is_renewed: bool,
+    /// What the kernel reported last.
+    status: Status,
+    /// How many requests there had been when the kernel was last replaced.
+    pub(super) replaced_after: u64,
+    /// The session under which the kernel last reported its status. Each of its processes has its own.
+    process: Option<String>,
+    /// The kernel publishes `execute_input`, as the protocol demands. Not all do.
+    publishes_input: bool,
+    input_requests: InputRequests,
+}
+
+impl Executions {
+    /// No executions, on a kernel that is ready.
+    pub(crate) fn new(input_requests: InputRequests) -> Self {
+        Self {
+            known: HashMap::new(),
+            finished: VecDeque::new(),
+            ending: VecDeque::new(),
+            running: 0,
+            requests: 0,
+            probe: None,
+            probe_at: None,
+            loss_check: None,
+            liveness: Liveness::default(),
+            order: PublishOrder::default(),
+            can_be_superseded: false,
+            is_superseded: Arc::default(),
+            is_renewed: false,
+            status: Status::Idle,
+            replaced_after: 0,
+            process: None,
+            publishes_input: false,
+            input_requests,
+        }
+    }
+
+    /// From now on a kernel that runs code and is silent is asked whether it still exists.
+    pub(crate) fn watch_for_silence(&mut self, now: Instant) {
+        self.liveness.watch(now);
+    }
+
+    /// From now on replies may go to another client, and requests nowhere.
+    pub(crate) fn watch_for_superseding(&mut self) {
+        self.can_be_superseded = true;
+    }
+
+    /// Shared with the client; set before an execution that shows it ends.
+    pub(crate) fn superseded_flag(&self) -> Arc<AtomicBool> {
+        self.is_superseded.clone()
+    }
+
+    pub(super) fn is_superseded(&self) -> bool {
+        self.is_superseded.load(Ordering::Relaxed)
+    }
+
+    /// Another client's connection has taken over ours.
+    pub(crate) fn superseded(&mut self) {
+        self.is_superseded.store(true, Ordering::Relaxed);
+    }
+
+    /// Adds an execution whose request is about to be sent.
+    pub(crate) fn add(&mut self, id: ExecutionId, sink: Sink, now: Instant) {
+        self.liveness.reset(now);
+        self.requests += 1;
+        self.running += 1;
+        self.known.insert(id, Request::new(self.requests, sink));
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        match &self.status {
+            Status::Dead { .. } => self.status.clone(),
+            _ if self.running > 0 => Status::Busy,
+            status => status.clone(),
+        }
+    }
+
+    /// When [`Executions::tick`] is due.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let checked = self.loss_check.as_ref().and_then(LossCheck::deadline);
+        let silent = self.liveness.deadline().filter(|_| self.running > 0);
+        let ending = self.ending.front().map(|(at, _)| *at);
+        [self.probe_at, checked, silent, ending].into_iter().flatten().min()
+    }
+
+    /// Handles a message of the kernel. Messages that are not for us, or malformed, change nothing.
+    pub(crate) fn handle(&mut self, message: &Message, now: Instant) {
+        self.liveness.reset(now);
+        self.is_renewed = false;
+        // A Jupyter server numbers its own messages, which it sends under our session.
+        if message.header.sequence().is_some() && message.header.session != message.parent.session {
+            self.order.numbered();
+        }
+        let result = match (message.channel, message.header.kind.as_str()) {
+            (Channel::Iopub, "status") => self.on_status(message, now),
+            (Channel::Iopub, "execute_input") => self.on_input(message),
+            (Channel::Iopub, _) => self.on_output(message, now),
+            (Channel::Shell, "execute_reply") => {
+                self.on_reply(message, now);
+                Ok(())
+            }
+            (Channel::Shell, "kernel_info_reply") => {
+                self.loss_check_answered(&message.parent.id, now);
+                self.end_unanswered(&message.parent.id);
+                Ok(())
+            }
+            (Channel::Stdin, "input_request") => self.on_input_request(message),
+            _ => Ok(()),
+        };
+        if let Err(error) = result {
+            tracing::warn!(kind = message.header.kind, %error, "ignored a malformed message of the kernel");
+        }
+    }
+
+    /// The kernel is a new process: what had started ran on the one before.
+    pub(super) fn end_started(&mut self) {
+        self.status = Status::Starting;
+        for id in self.unfinished(|request| request.stage == Stage::Started && request.late_until.is_none()) {
+            self.finish(&id, |_| (Vec::new(), Outcome::Restarted));
+        }
+    }
+
+    /// Ends all executions that are not over: with `outcome`, unless they only wait for late outputs.
+    pub(crate) fn end(&mut self, outcome: &Outcome) {
+        while let Some((_, id)) = self.ending.pop_front() {
+            self.finish(&id, Request::conclude);
+        }
+        for id in self.unfinished(|_| true) {
+            self.finish(&id, |_| (Vec::new(), outcome.clone()));
+        }
+    }
+
+    fn on_status(&mut self, message: &Message, now: Instant) -> serde_json::Result<()> {
+        let status: content::Status = message.content.decode()?;
+        let parent = message.parent.id.as_str();
+        match status.execution_state.0.as_str() {
+            "busy" => {
+                self.status = Status::Busy;
+                self.end_before(parent);
+            }
+            "idle" => {
+                self.status = Status::Idle;
+                self.end_before(parent);
+                if let Some(request) = self.known.get_mut(parent) {
+                    request.is_idle = true;
+                }
+                self.settle(parent, now);
+                if self.known.get(parent).is_some_and(Request::waits_for_reply) {
+                    self.probe_at.get_or_insert(now + IDLE_TIMEOUT);
+                }
+                self.loss_check_idle(parent, now);
+            }
+            "starting" => {
+                self.status = Status::Starting;
+                // It lost what it was asked before. `ipykernel` can publish this late: it answers on the control channel
+                // before it starts.
+                if self.process.as_ref().is_some_and(|known| *known != message.header.session) {
+                    self.end(&Outcome::Restarted);
+                }
+            }
+            // A Jupyter server publishes the last two on behalf of a kernel that cannot:
+            // https://jupyter-client.readthedocs.io/en/stable/messaging.html#kernel-status
+            "restarting" => {
+                let how = "it ended by itself, and its server restarts it".to_owned();
+                self.status = Status::Dead { how };
+            }
+            "dead" => self.status = Status::Dead { how: GIVEN_UP.to_owned() },
+            other => tracing::debug!(state = other, "unknown state of a kernel"),
+        }
+        self.process = Some(message.header.session.clone());
+        Ok(())
+    }
+
+    fn on_input(&mut self, message: &Message) -> serde_json::Result<()> {
+        let input: content::ExecuteInput = message.content.decode()?;
+        self.publishes_input = true;
+        if let Some(request) = self.known.get_mut(message.parent.id.as_str()) {
+            request.start(input.execution_count.0);
+        }
+        Ok(())
+    }
+
+    fn on_output(&mut self, message: &Message, now: Instant) -> serde_json::Result<()> {
+        let content = &message.content;
+        let event = match message.header.kind.as_str() {
+            "stream" => match content::stream(content)? {
+                Some(stream) => output(stream, None),
+                None => return Ok(()),
+            },
+            "error" => output(content::error(content)?, None),
+            "display_data" => {
+                let (bundle, display_id, _) = content::display(content)?;
+                output(Output::Display(bundle), display_id)
+            }
+            "execute_result" => {
+                let (bundle, display_id, execution_count) = content::display(content)?;
+                output(Output::Result { execution_count, bundle }, display_id)
+            }
+            "clear_output" => Event::ClearOutput { wait: content.decode::<content::ClearOutput>()?.wait.0 },
+            "update_display_data" => return self.on_update(content),
+            _ => return Ok(()),
+        };
+        if let Some(request) = self.known.get_mut(message.parent.id.as_str()) {
+            if request.late_until.is_some_and(|until| now < until) {
+                self.order.late();
+            }
+            request.publish(event);
+        }
+        Ok(())
+    }
+
+    /// A display belongs to the execution that made it, whichever execution updates it.
+    fn on_update(&mut self, content: &Json) -> serde_json::Result<()> {
+        let (bundle, display_id, _) = content::display(content)?;
+        let Some(display_id) = display_id else { return Ok(()) };
+        for request in self.known.values_mut().filter(|request| request.displays.contains(&display_id)) {
+            request.publish(Event::UpdateDisplay { display_id: display_id.clone(), bundle: bundle.clone() });
+        }
+        Ok(())
+    }
+
+    fn on_reply(&mut self, message: &Message, now: Instant) {
+        let parent = message.parent.id.as_str();
+        let Some(request) = self.known.get_mut(parent) else { return };
+        if !request.is_finished() && request.reply.is_none() {
+            request.reply = Some(Reply::read(&message.content));
+            self.settle(parent, now);
+            if self.known.get(parent).is_some_and(Request::waits_for_idle) {
+                self.probe_at.get_or_insert(now + IDLE_TIMEOUT);
+            }
+        }
+    }
+
+    fn on_input_request(&mut self, message: &Message) -> serde_json::Result<()> {
+        let input: content::InputRequest = message.content.decode()?;
+        let parent = message.parent.id.as_str();
+        let is_running = |request: &&mut Request| !request.is_finished() && request.late_until.is_none();
+        if let Some(request) = self.known.get_mut(parent).filter(is_running) {
+            self.input_requests.insert(ExecutionId::new(parent), message.raw_header.detached());
+            request.emit(Event::InputWanted { prompt: input.prompt.0, password: input.password.0 });
+        }
+        Ok(())
+    }
+
+    /// Ends `parent` if both its reply and `idle` have come, in whatever order; after a grace where outputs may follow.
+    fn settle(&mut self, parent: &str, now: Instant) {
+        let Some((id, request)) = self.known.get_key_value(parent) else { return };
+        let id = id.clone();
+        let Some(reply) = request.reply.as_ref() else { return };
+        if reply.is_aborted() {
+            return self.finish(&id, Request::conclude);
+        }
+        if !request.is_idle || request.late_until.is_some() {
+            return;
+        }
+        let grace = self.order.grace(request.has_outputs);
+        let Some(request) = self.known.get_mut(&id) else { return };
+        request.late_until = Some(now + GRACE);
+        match grace {
+            Some(grace) => self.ending.push_back((now + grace, id)),
+            None => self.finish(&id, Request::conclude),
+        }
+    }
+
+    /// Ends what waited long enough for late outputs.
+    pub(super) fn end_after_grace(&mut self, now: Instant) {
+        while self.ending.front().is_some_and(|(at, _)| *at <= now) {
+            let Some((_, id)) = self.ending.pop_front() else { return };
+            self.finish(&id, Request::conclude);
+        }
+    }
+
+    /// The ids of unfinished executions, in the order of their requests.
+    pub(super) fn unfinished(&self, is_wanted: impl Fn(&Request) -> bool) -> Vec<ExecutionId> {
+        if self.running == 0 {
+            return Vec::new();
+        }
+        let unfinished = self.known.iter().filter(|(_, it)| !it.is_finished() && is_wanted(it));
+        let mut unfinished: Vec<_> = unfinished.map(|(id, it)| (it.number, id.clone())).collect();
+        unfinished.sort_unstable_by_key(|(number, _)| *number);
+        unfinished.into_iter().map(|(_, id)| id).collect()
+    }
+
+    pub(super) fn finish(
+        &mut self,
+        id: &ExecutionId,
+        conclude: impl FnOnce(&mut Request) -> (Vec<Event>, Outcome),
+    ) {
+        let Some(request) = self.known.get_mut(id).filter(|request| !request.is_finished()) else {
+            return;
+        };
+        self.input_requests.remove(id);
+        if self.publishes_input {
+            request.report_missing_outputs();
+        }
+        let (last, outcome) = conclude(request);
+        for event in last {
+            request.emit(event);
+        }
+        request.stage = Stage::Finished;
+        (request.sink)(Event::Finished(outcome));
+        self.running -= 1;
+        self.finished.push_back(id.clone());
+        if self.finished.len() > KEPT
+            && let Some(oldest) = self.finished.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+    }
+}

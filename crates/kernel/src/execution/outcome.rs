@@ -1,0 +1,58 @@
+use std::fmt;
+
+/// How an execution ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The code ran to its end.
+    Done {
+        /// The number in `In[n]`.
+        execution_count: Option<u64>,
+        /// The source that the kernel proposes for the next cell (`%load`, `%recall`).
+        next_input: Option<String>,
+    },
+    /// The code raised an error, which is among the outputs.
+    Error {
+        /// The number in `In[n]`.
+        execution_count: Option<u64>,
+        /// The exception's name; `KeyboardInterrupt` in Python after an interrupt.
+        name: String,
+        value: String,
+    },
+    /// It never ran because an earlier one failed.
+    Aborted,
+    /// The kernel went idle without replying: the request was interrupted before the code started.
+    Interrupted,
+    /// It is over, and how it ended cannot be known.
+    Lost {
+        /// The kernel had reported that it runs this.
+        is_started: bool,
+        cause: LossCause,
+    },
+    /// The kernel's process ended before the execution did.
+    KernelDied { how: String },
+    /// The kernel was restarted before the execution ended.
+    Restarted,
+}
+
+/// Why the end of an execution cannot be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LossCause {
+    /// The connection was cut, and the reply did not come over the next one.
+    Disconnected,
+    /// Another process took the kernel's place before the old one had reported that it runs this.
+    KernelReplaced,
+    /// Another client's connection to the kernel took over ours, so that requests and replies went astray.
+    Superseded,
+}
+
+impl fmt::Display for LossCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Disconnected => {
+                "the connection to the kernel was cut, and no reply came after it was restored"
+            }
+            Self::KernelReplaced => "a new process replaced the kernel before it reported that this started",
+            Self::Superseded => "another client connected to the kernel, and the server sent the reply there",
+        })
+    }
+}

@@ -1,0 +1,150 @@
+use std::collections::HashSet;
+use std::time::Instant;
+
+use notebook::Output;
+
+use crate::messages::Reply;
+use crate::{Event, LossCause, Outcome, Sink};
+
+/// One execution, from its request to its end.
+pub(super) struct Request {
+    pub(super) sink: Sink,
+    /// Its place among our requests on the shell channel.
+    pub(super) number: u64,
+    pub(super) stage: Stage,
+    /// The kernel published `idle` for it.
+    pub(super) is_idle: bool,
+    /// The kernel published outputs for it.
+    pub(super) has_outputs: bool,
+    /// It has its reply and its `idle`; outputs until then are late.
+    pub(super) late_until: Option<Instant>,
+    /// The error that the kernel published: name and value.
+    pub(super) error: Option<(String, String)>,
+    pub(super) reply: Option<Reply>,
+    /// The number in `In[n]` that the kernel reported as it started.
+    count: Option<u64>,
+    /// The ids of the displays that it made.
+    pub(super) displays: HashSet<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Queued,
+    Started,
+    Finished,
+}
+
+impl Request {
+    pub(super) fn new(number: u64, sink: Sink) -> Self {
+        Self {
+            sink,
+            number,
+            stage: Stage::Queued,
+            is_idle: false,
+            has_outputs: false,
+            late_until: None,
+            error: None,
+            reply: None,
+            count: None,
+            displays: HashSet::new(),
+        }
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.stage == Stage::Finished
+    }
+
+    pub(super) fn waits_for_idle(&self) -> bool {
+        !self.is_finished() && self.reply.is_some() && !self.is_idle
+    }
+
+    pub(super) fn waits_for_reply(&self) -> bool {
+        !self.is_finished() && self.is_idle && self.reply.is_none()
+    }
+
+    pub(super) fn start(&mut self, execution_count: Option<u64>) {
+        if self.stage == Stage::Queued {
+            self.stage = Stage::Started;
+            self.count = execution_count;
+            (self.sink)(Event::Started { execution_count });
+        }
+    }
+
+    /// Passes on what the kernel published.
+    pub(super) fn publish(&mut self, event: Event) {
+        self.has_outputs = true;
+        self.emit(event);
+    }
+
+    pub(super) fn emit(&mut self, event: Event) {
+        self.start(None);
+        if let Event::Output { output, display_id } = &event {
+            if let Output::Error { name, value, .. } = output {
+                self.error = Some((name.clone(), value.clone()));
+            }
+            self.displays.extend(display_id.clone());
+        }
+        (self.sink)(event);
+    }
+
+    /// Reports on stderr that the outputs are missing if the code ran and nothing that the kernel published about it
+    /// arrived. After a restart of the kernel the `IOPub` channel can be back later than the shell channel.
+    pub(super) fn report_missing_outputs(&mut self) {
+        let Some(reply) = self.reply.as_ref().filter(|reply| reply.is_done()) else { return };
+        if self.stage == Stage::Queued {
+            self.start(reply.execution_count());
+            self.emit(notice(
+                "The kernel ran this, and what it published did not arrive: outputs may be missing.",
+            ));
+        }
+    }
+
+    /// It ended as its reply says.
+    pub(super) fn conclude(&mut self) -> (Vec<Event>, Outcome) {
+        let reply = self.reply.take().unwrap_or_default();
+        if !reply.is_aborted() {
+            self.start(reply.execution_count());
+        }
+        let may_show_error = self.error.is_none();
+        let (outputs, outcome) = reply.into_end(may_show_error);
+        (outputs.into_iter().map(|shown| output(shown, None)).collect(), outcome)
+    }
+
+    /// It is over, everything that the kernel published about it is here, and its reply went to another client.
+    pub(super) fn conclude_without_reply(&mut self) -> (Vec<Event>, Outcome) {
+        if self.stage == Stage::Queued {
+            return (Vec::new(), Outcome::Interrupted);
+        }
+        let done = Outcome::Done { execution_count: self.count, next_input: None };
+        (Vec::new(), self.published_error().unwrap_or(done))
+    }
+
+    /// It is over, and messages about it may be lost.
+    pub(super) fn conclude_after_loss(&mut self, cause: LossCause) -> (Vec<Event>, Outcome) {
+        if self.reply.is_some() {
+            return self.conclude();
+        }
+        // After an error nothing of the code runs.
+        if let Some(error) = self.published_error() {
+            return (Vec::new(), error);
+        }
+        let is_started = self.stage == Stage::Started;
+        let shown = is_started
+            .then(|| notice(&format!("How this ended is not known: {cause}. Outputs may be missing.")));
+        (shown.into_iter().collect(), Outcome::Lost { is_started, cause })
+    }
+
+    fn published_error(&self) -> Option<Outcome> {
+        let (name, value) = self.error.clone()?;
+        Some(Outcome::Error { execution_count: self.count, name, value })
+    }
+}
+
+/// A line of ours on stderr.
+fn notice(text: &str) -> Event {
+    output(Output::Stream { name: "stderr".to_owned(), text: (&*format!("[{text}]\n")).into() }, None)
+}
+
+pub(super) fn output(output: Output, display_id: Option<String>) -> Event {
+    Event::Output { output, display_id }
+}

@@ -1,0 +1,3 @@
+mod interleavings;
+mod losses;
+mod transcripts;

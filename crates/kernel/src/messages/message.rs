@@ -1,0 +1,121 @@
+use bytes::Bytes;
+use jupyter_protocol::JupyterMessage;
+use notebook::Json;
+use serde::{Deserialize, Serialize};
+
+use super::content;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Channel {
+    /// Requests that run one after the other, and their replies.
+    Shell,
+    /// Requests that overtake those.
+    Control,
+    /// The kernel's requests for input.
+    Stdin,
+    /// What the kernel publishes to all clients.
+    Iopub,
+}
+
+/// A message to the kernel.
+pub(crate) type Outgoing = (Channel, JupyterMessage);
+
+/// A message of the kernel.
+#[derive(Debug, Clone)]
+pub(crate) struct Message {
+    pub(crate) channel: Channel,
+    pub(crate) header: Header,
+    /// The header of the request that it belongs to; empty fields if there is none.
+    pub(crate) parent: Header,
+    /// A view of what was received.
+    pub(crate) content: Json,
+    /// The header as it came, to be quoted in an answer.
+    pub(crate) raw_header: Json,
+    /// The length of its parts.
+    pub(crate) bytes: usize,
+}
+
+/// What we need of a header.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// `msg_id`.
+    pub(crate) id: String,
+    /// `msg_type`.
+    pub(crate) kind: String,
+    pub(crate) session: String,
+}
+
+impl Header {
+    fn read(json: &Json) -> serde_json::Result<Self> {
+        #[derive(Deserialize, Default)]
+        #[serde(default)]
+        struct Fields {
+            msg_id: Option<String>,
+            msg_type: Option<String>,
+            session: Option<String>,
+        }
+        let fields = json.decode::<Option<Fields>>()?.unwrap_or_default();
+        Ok(Self {
+            id: fields.msg_id.unwrap_or_default(),
+            kind: fields.msg_type.unwrap_or_default(),
+            session: fields.session.unwrap_or_default(),
+        })
+    }
+
+    /// The kernel's process and the number of the message, if the sender numbers them as `jupyter_client` does:
+    /// `<session>_<process>_<number>`; older versions leave the process out.
+    ///
+    /// `s_77_42` of session `s` is number 42 of process `s_77`.
+    pub(crate) fn sequence(&self) -> Option<(&str, u64)> {
+        let (process, number) = self.id.rsplit_once('_')?;
+        let is_numbered = !self.session.is_empty() && process.starts_with(&self.session);
+        if is_numbered { Some((process, number.parse().ok()?)) } else { None }
+    }
+}
+
+impl Message {
+    /// Reads the parts of a message. Fails if one is no JSON, or the message has no type.
+    pub(crate) fn read(
+        channel: Channel,
+        header: Bytes,
+        parent: Bytes,
+        content: Bytes,
+    ) -> serde_json::Result<Self> {
+        let bytes = header.len() + parent.len() + content.len();
+        let raw_header = Json::parse(header)?;
+        let header = Header::read(&raw_header)?;
+        if header.kind.is_empty() {
+            return Err(serde::de::Error::missing_field("msg_type"));
+        }
+        let parent = Header::read(&Json::parse(parent)?)?;
+        Ok(Self { channel, header, parent, content: parse_content(content)?, raw_header, bytes })
+    }
+
+    /// The `execution_state`, if this is a `status`.
+    pub(crate) fn status(&self) -> Option<String> {
+        if self.channel == Channel::Iopub && self.header.kind == "status" {
+            self.content.decode::<content::Status>().ok().map(|status| status.execution_state.0)
+        } else {
+            None
+        }
+    }
+}
+
+/// The parts of a message to the kernel: header, header of the parent, metadata, content.
+pub(crate) fn write(mut message: JupyterMessage, session: &str) -> serde_json::Result<[Bytes; 4]> {
+    session.clone_into(&mut message.header.session);
+    let parent = message.parent_header.as_ref().map_or_else(|| Ok(Bytes::from_static(b"{}")), json)?;
+    Ok([json(&message.header)?, parent, json(&message.metadata)?, json(&message.content)?])
+}
+
+fn json(part: &impl Serialize) -> serde_json::Result<Bytes> {
+    serde_json::to_vec(part).map(Bytes::from)
+}
+
+/// Python writes file names that are not UTF-8 as raw bytes. They must not cost the whole output.
+fn parse_content(content: Bytes) -> serde_json::Result<Json> {
+    match str::from_utf8(&content) {
+        Ok(_) => Json::parse(content),
+        Err(_) => Json::parse(Bytes::from(String::from_utf8_lossy(&content).into_owned())),
+    }
+}

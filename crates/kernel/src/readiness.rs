@@ -1,0 +1,147 @@
+//! Finds out when a kernel is ready: it replies, and what it publishes arrives here.
+//!
+//! A subscription takes effect some time after it was made, and what is published before is lost. So we ask until
+//! both the reply and a status have come.
+
+use std::time::{Duration, Instant};
+
+use jupyter_protocol::{JupyterMessage, KernelInfoRequest};
+use notebook::Json;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::messages::{Channel, Message, content};
+
+/// How long to wait for a reply before asking again. A kernel that is starting answers all questions in the end.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long to wait for a status after the reply.
+const STATUS_TIMEOUT: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Default)]
+pub(crate) struct Readiness {
+    language_info: Option<Json>,
+    has_status: bool,
+    ask_at: Option<Instant>,
+}
+
+impl Readiness {
+    /// When [`Readiness::tick`] is due.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.ask_at
+    }
+
+    /// Whether to ask now; always at the first call.
+    pub(crate) fn tick(&mut self, now: Instant) -> bool {
+        if self.ask_at.is_some_and(|at| now < at) {
+            return false;
+        }
+        self.ask_at = Some(now + if self.language_info.is_some() { STATUS_TIMEOUT } else { REPLY_TIMEOUT });
+        true
+    }
+
+    pub(crate) fn question() -> JupyterMessage {
+        JupyterMessage::new(KernelInfoRequest {}, None)
+    }
+
+    /// Handles a message of the kernel. Returns its `language_info` once it is ready.
+    pub(crate) fn handle(&mut self, message: &Message, now: Instant) -> Option<Json> {
+        match (message.channel, message.header.kind.as_str()) {
+            (Channel::Shell | Channel::Control, "kernel_info_reply") => match language_info(&message.content)
+            {
+                Ok(language_info) => {
+                    self.language_info = Some(language_info);
+                    self.ask_at = Some(now + STATUS_TIMEOUT);
+                }
+                Err(error) => tracing::warn!(%error, "ignored a malformed kernel_info_reply"),
+            },
+            (Channel::Iopub, "status") => {
+                let status: Option<content::Status> = message.content.decode().ok();
+                // `starting` is the first that a kernel publishes; later it would look like a restart.
+                self.has_status |= status.is_some_and(|it| matches!(&*it.execution_state.0, "busy" | "idle"));
+            }
+            _ => {}
+        }
+        if self.has_status { self.language_info.take() } else { None }
+    }
+
+    /// What is still missing, for people.
+    pub(crate) fn missing(&self) -> &'static str {
+        match self.language_info {
+            Some(_) => "it replies, but what it publishes does not arrive",
+            None => "it takes connections, but does not reply",
+        }
+    }
+}
+
+fn language_info(content: &Json) -> serde_json::Result<Json> {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Content<'a> {
+        #[serde(borrow)]
+        language_info: Option<&'a RawValue>,
+    }
+    let reply: Content<'_> = content.decode()?;
+    Ok(content::object(content, reply.language_info))
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    const REPLY: &str = r#"{"implementation": "k", "language_info": {"name": "python", "version": "3"}}"#;
+
+    fn message(channel: Channel, kind: &str, content: &'static str) -> Message {
+        let header = format!("{{\"msg_type\": \"{kind}\"}}");
+        Message::read(channel, header.into(), Bytes::from_static(b"{}"), content.into()).unwrap()
+    }
+
+    fn status(state: &'static str) -> Message {
+        message(Channel::Iopub, "status", state)
+    }
+
+    #[test]
+    fn a_kernel_is_ready_after_its_reply_and_a_status() {
+        let now = Instant::now();
+        let busy = r#"{"execution_state": "busy"}"#;
+        let mut readiness = Readiness::default();
+        assert!(readiness.handle(&status(busy), now).is_none());
+        let info = readiness.handle(&message(Channel::Shell, "kernel_info_reply", REPLY), now).unwrap();
+        assert_eq!(info.as_str(), r#"{"name": "python", "version": "3"}"#);
+
+        let mut readiness = Readiness::default();
+        assert!(readiness.handle(&message(Channel::Shell, "kernel_info_reply", REPLY), now).is_none());
+        assert!(readiness.handle(&status(r#"{"execution_state": "starting"}"#), now).is_none());
+        assert!(readiness.handle(&status("[]"), now).is_none());
+        assert!(readiness.handle(&status(r#"{"execution_state": "idle"}"#), now).is_some());
+    }
+
+    #[test]
+    fn it_asks_again_sooner_once_there_was_a_reply() {
+        let start = Instant::now();
+        let mut readiness = Readiness::default();
+        assert!(readiness.tick(start));
+        assert!(!readiness.tick(start + STATUS_TIMEOUT));
+        assert!(readiness.tick(start + REPLY_TIMEOUT));
+        let later = start + REPLY_TIMEOUT;
+        assert!(readiness.missing().contains("does not reply"));
+        assert!(readiness.handle(&message(Channel::Shell, "kernel_info_reply", REPLY), later).is_none());
+        assert!(readiness.missing().contains("does not arrive"));
+        assert!(!readiness.tick(later));
+        assert!(readiness.tick(later + STATUS_TIMEOUT));
+    }
+
+    #[test]
+    fn a_reply_may_lack_language_info() {
+        let now = Instant::now();
+        let mut readiness = Readiness::default();
+        readiness.handle(&status(r#"{"execution_state": "idle"}"#), now);
+        assert!(readiness.handle(&message(Channel::Shell, "kernel_info_reply", "[]"), now).is_some());
+        let mut readiness = Readiness::default();
+        readiness.handle(&status(r#"{"execution_state": "idle"}"#), now);
+        let info =
+            readiness.handle(&message(Channel::Shell, "kernel_info_reply", "{\"language_info\": 1}"), now);
+        assert_eq!(info.unwrap(), Json::empty_object());
+    }
+}

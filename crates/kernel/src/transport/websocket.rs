@@ -1,0 +1,162 @@
+//! Kernels reached over a Jupyter server's WebSocket.
+//!
+//! The server forwards messages between the socket and the kernel's `ZeroMQ` channels. It drops output beyond a rate, replays
+//! output after a reconnect, and numbers nothing: [`inbox`] turns that into each message once, with losses reported;
+//! [`channels`] keeps the connection open.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::{Sink, Stream};
+use tokio_tungstenite::tungstenite;
+use uuid::Uuid;
+
+use crate::connector::{self, Connector, OpenError};
+use crate::messages::Channel;
+use crate::{Client, KernelError};
+
+mod channels;
+mod connect;
+mod frame;
+mod inbox;
+mod rate_limit;
+mod replay;
+mod sequence;
+mod socket;
+
+use channels::Channels;
+use connect::Dialer;
+
+/// A WebSocket whose opening handshake is over; every `WebSocketStream` is one, whatever carries it.
+pub trait Socket:
+    Stream<Item = Result<tungstenite::Message, tungstenite::Error>>
+    + Sink<tungstenite::Message, Error = tungstenite::Error>
+    + Send
+    + Unpin
+{
+}
+
+impl<S> Socket for S where
+    S: Stream<Item = Result<tungstenite::Message, tungstenite::Error>>
+        + Sink<tungstenite::Message, Error = tungstenite::Error>
+        + Send
+        + Unpin
+{
+}
+
+/// A kernel's channels, open.
+pub struct Dialed {
+    /// The socket. It should take messages of 1 GB and send without delay.
+    pub socket: Box<dyn Socket>,
+    /// The WebSocket subprotocol that the server selected.
+    pub protocol: Option<String>,
+}
+
+impl Dialed {
+    pub fn new(socket: impl Socket + 'static, protocol: Option<String>) -> Self {
+        Self { socket: Box::new(socket), protocol }
+    }
+}
+
+impl fmt::Debug for Dialed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dialed").field("protocol", &self.protocol).finish_non_exhaustive()
+    }
+}
+
+/// Opens the WebSocket of one kernel.
+pub trait Dial: Send + Sync + 'static {
+    /// Opens the WebSocket at `…/api/kernels/<id>/channels?session_id=<session_id>`, offering `protocols`, if any.
+    ///
+    /// It is called on the connection's thread, again after each cut. The caller sets the timeout.
+    fn dial<'a>(
+        &'a self,
+        session_id: &'a str,
+        protocols: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Dialed, DialError>>;
+
+    /// Whether the server drops output beyond a rate, as jupyter-server does for each socket. If so, the kernel is asked
+    /// questions that reset the server's count.
+    fn is_rate_limited(&self) -> bool {
+        true
+    }
+
+    /// Whether another client's socket takes over this one though it stays open: replies go there, our requests nowhere.
+    fn can_be_superseded(&self) -> bool {
+        false
+    }
+}
+
+/// Why channels were not opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DialError {
+    /// There is no such kernel. Final.
+    #[error("{how}")]
+    Gone { how: String },
+    /// The server denies access. Final.
+    #[error("{cause}")]
+    Refused { cause: String },
+    /// The server supports none of the offered protocols. Retried without.
+    #[error("{cause}")]
+    NoProtocol { cause: String },
+    /// The server was not reached, or failed. Retried.
+    #[error("{cause}")]
+    Unreachable { cause: String },
+}
+
+/// Connects to a kernel of a Jupyter server and waits until it replies and its publications arrive.
+///
+/// `is_fresh`: the kernel has just been started, so that nothing keeps it from replying.
+///
+/// `kernel_end` completes with how the kernel ended; it may never complete. It is watched as long as there is a [`Client`].
+/// A connection that is cut is restored, for up to two minutes, under the same session, for which the server keeps what the
+/// kernel sends meanwhile.
+///
+/// If messages were lost, the execution gets an output on stderr that says so.
+pub async fn connect_websocket(
+    dial: Arc<dyn Dial>,
+    ready_timeout: Duration,
+    is_fresh: bool,
+    kernel_end: impl Future<Output = String> + Send + 'static,
+) -> Result<Client, KernelError> {
+    let session = Uuid::new_v4().to_string();
+    connector::connect(
+        WebSocketConnector { dialer: Dialer::new(dial, session), is_fresh },
+        ready_timeout,
+        kernel_end,
+    )
+    .await
+}
+
+struct WebSocketConnector {
+    dialer: Dialer,
+    is_fresh: bool,
+}
+
+impl Connector for WebSocketConnector {
+    type Transport = Channels;
+
+    const RETRY_PAUSE: Duration = Duration::from_millis(200);
+    /// jupyter-server-documents can lose a kernel that is restarted, until a new connection is made.
+    const READY_TIMEOUT: Duration = Duration::from_secs(8);
+    const UNREACHED: &'static str = "the server does not answer";
+
+    /// `ipykernel` replies on the control channel even while it runs code of another client. One that has just started runs
+    /// nothing, but its server's control channel may still lead to the process before.
+    fn info_channels(&self) -> &'static [Channel] {
+        if self.is_fresh { &[Channel::Shell] } else { &[Channel::Shell, Channel::Control] }
+    }
+
+    async fn open(&mut self) -> Result<Channels, OpenError> {
+        match self.dialer.dial().await {
+            Ok(socket) => Ok(Channels::new(self.dialer.clone(), socket)),
+            Err(DialError::Gone { how }) => Err(OpenError::Final(KernelError::Died { how })),
+            Err(DialError::Refused { cause }) => Err(OpenError::Final(KernelError::Unusable { cause })),
+            Err(DialError::NoProtocol { cause } | DialError::Unreachable { cause }) => {
+                Err(OpenError::Retry { cause })
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Notices that messages of a kernel are missing.
+//!
+//! Jupyter Server drops outputs beyond a rate, 1000 messages or 1 MB of text a second over three seconds, and says so in a
+//! message of its own (`ZMQChannelsWebsocketConnection._limit_rate`). `ZeroMQ` drops what a slow reader does not take, and a
+//! cut connection loses what was under way; nobody says so. But `jupyter_client`, and with it `ipykernel`, numbers the
+//! messages of a kernel, those of all channels together. So at the end of a run it is known whether any is missing.
+
+use std::collections::HashSet;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::messages::json_string::Short;
+use crate::messages::{Channel, Message};
+
+/// Why messages are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// Too many messages for the server.
+    MessageRate,
+    /// Too much text for the server.
+    DataRate,
+    /// The connection was cut.
+    Cut,
+    /// `ZeroMQ` dropped what waited too long for its reader.
+    SlowReader,
+}
+
+impl Cause {
+    /// Recognises the server's notice that it drops messages.
+    pub(super) fn of_notice(message: &Message) -> Option<Self> {
+        #[derive(Deserialize, Default)]
+        #[serde(default)]
+        struct Stream {
+            name: Short,
+            text: Short,
+        }
+        // The notice is some 400 bytes long; longer texts need not be read.
+        if message.channel != Channel::Iopub
+            || message.header.kind != "stream"
+            || message.content.bytes().len() > 2000
+        {
+            return None;
+        }
+        let stream: Stream = message.content.decode().ok()?;
+        match &*stream.name.0 {
+            "stderr" if stream.text.0.starts_with("IOPub message rate exceeded") => Some(Self::MessageRate),
+            "stderr" if stream.text.0.starts_with("IOPub data rate exceeded") => Some(Self::DataRate),
+            _ => None,
+        }
+    }
+
+    /// A message on stderr for the execution `parent` that says what is missing and why.
+    fn notice(self, parent: &str) -> Option<Message> {
+        let why = match self {
+            Self::MessageRate => {
+                "the Jupyter server dropped what came faster than its limit. Start it with a higher \
+                 --ZMQChannelsWebsocketConnection.iopub_msg_rate_limit, or print less often."
+            }
+            Self::DataRate => {
+                "the Jupyter server dropped what came faster than its limit. Start it with a higher \
+                 --ZMQChannelsWebsocketConnection.iopub_data_rate_limit, or print less."
+            }
+            Self::Cut => {
+                "the connection to the Jupyter server was cut for a while, and it did not keep them."
+            }
+            Self::SlowReader => "the kernel published faster than the Jupyter server read. Print less often.",
+        };
+        let content =
+            json!({ "name": "stderr", "text": format!("[Messages of the kernel are missing: {why}]\n") });
+        let parts = [json!({ "msg_type": "stream" }), json!({ "msg_id": parent }), content];
+        let [header, parent, content] = parts.map(|part| part.to_string().into());
+        Message::read(Channel::Iopub, header, parent, content).ok()
+    }
+}
+
+/// The numbers of a kernel's messages.
+#[derive(Default)]
+pub(super) struct Sequence {
+    /// The kernel's session, if it numbers its messages. Each of its processes has its own.
+    session: String,
+    /// With which the ids of its messages begin.
+    process: String,
+    run: Option<RunSpan>,
+    /// The execution for which the server's last notice was reported.
+    reported: Option<String>,
+}
+
+/// The messages from the `busy` of one execution to its `idle`.
+///
+/// Every number between the two belongs to a message that was published, to one on the stdin channel, or to a reply. Replies
+/// are not counted as they come: they travel over other channels, out of order, and those to other clients never come. Each
+/// request that the kernel handled accounts for one number instead. For example, while `a` ran, another client's `kernel_info`
+/// was answered:
+///
+/// | number | message | |
+/// |---|---|---|
+/// | 7 | `busy` of `a` | start |
+/// | 8 | stream of `a` | published: 1 |
+/// | 9, 11 | `busy`, `idle` of the other request | published by others: 2 |
+/// | 10 | the reply to it | a request: 1 |
+/// | 12 | stream of `a` | did not come |
+/// | 13 | the reply to `a` | a request: 1 |
+/// | 14 | `idle` of `a` | end |
+///
+/// Between 7 and 14 are 6 numbers, 1 + 2 + 2 are accounted for: a message is missing.
+struct RunSpan {
+    parent: String,
+    start: u64,
+    /// How many messages of this execution came.
+    published: u64,
+    /// The numbers of other messages. Other threads of the kernel may send them out of order.
+    by_others: Vec<u64>,
+    /// Other requests that were handled meanwhile.
+    requests: HashSet<String>,
+    cause: Cause,
+}
+
+impl RunSpan {
+    fn is_missing_before(&self, end: u64) -> bool {
+        let is_inside = |number: &&u64| (self.start + 1..end).contains(*number);
+        let by_others = self.by_others.iter().filter(is_inside).count() as u64;
+        let replies = 1 + self.requests.len() as u64;
+        end.saturating_sub(self.start + 1) > self.published + by_others + replies
+    }
+}
+
+/// What a message means for the sequence.
+#[derive(Debug, Default)]
+pub(super) struct Observed {
+    /// A report to be passed on before the message.
+    pub(super) notice: Option<Message>,
+    /// The kernel is a new process, which knows nothing of what the last was asked.
+    pub(super) is_new_process: bool,
+}
+
+impl Sequence {
+    pub(super) fn is_numbered(&self) -> bool {
+        !self.session.is_empty()
+    }
+
+    /// Observes a message of the kernel that did not come before. `last_request`: our last request on the shell channel.
+    pub(super) fn observe(&mut self, message: &Message, last_request: &str) -> Observed {
+        let mut observed = Observed::default();
+        let Some((process, number)) = message.header.sequence() else { return observed };
+        if self.session != message.header.session {
+            // The first message of a kernel that never sent one is no change.
+            observed.is_new_process = self.is_numbered();
+            self.session.clone_from(&message.header.session);
+            process.clone_into(&mut self.process);
+            self.run = None;
+        }
+        // A process that the code forked sends under the same session, with its own numbers.
+        if self.process != process {
+            return observed;
+        }
+        let parent = &message.parent;
+        let status = message.status();
+        if let Some(run) = &mut self.run {
+            let is_other = run.parent != parent.id;
+            let is_end = match status.as_deref() {
+                Some("idle") => !is_other,
+                // The kernel turned to our next request: the `idle` of this run is lost.
+                Some("busy") => is_other && parent.id == last_request,
+                _ => false,
+            };
+            if is_end {
+                observed.notice = self.end_run(number);
+            } else if is_other {
+                run.by_others.push(number);
+                if status.is_some() && parent.kind.ends_with("_request") {
+                    run.requests.insert(parent.id.clone());
+                }
+            } else if matches!(message.channel, Channel::Iopub | Channel::Stdin) {
+                run.published += 1;
+            }
+        }
+        if status.as_deref() == Some("busy") && parent.kind == "execute_request" && self.run.is_none() {
+            self.run = Some(RunSpan {
+                parent: parent.id.clone(),
+                start: number,
+                published: 0,
+                by_others: Vec::new(),
+                requests: HashSet::new(),
+                cause: Cause::SlowReader,
+            });
+        }
+        observed
+    }
+
+    /// The server says that it drops messages of the execution `parent`. Returns the report, once for each execution.
+    pub(super) fn server_dropped(&mut self, cause: Cause, parent: &str) -> Option<Message> {
+        if self.reported.as_deref() == Some(parent) {
+            return None;
+        }
+        self.reported = Some(parent.to_owned());
+        cause.notice(parent)
+    }
+
+    /// The connection was cut.
+    pub(super) fn cut(&mut self) {
+        if let Some(run) = &mut self.run {
+            run.cause = Cause::Cut;
+        }
+    }
+
+    /// Whether the message ends a run of which something is missing so far.
+    pub(super) fn is_incomplete_at(&self, message: &Message) -> bool {
+        let Some(run) = self.run.as_ref().filter(|run| run.parent == message.parent.id) else { return false };
+        let number = message.header.sequence().filter(|(process, _)| *process == self.process);
+        message.status().as_deref() == Some("idle")
+            && number.is_some_and(|(_, number)| run.is_missing_before(number))
+    }
+
+    fn end_run(&mut self, end: u64) -> Option<Message> {
+        let run = self.run.take()?;
+        let is_reported = self.reported.as_ref() == Some(&run.parent);
+        if !is_reported && run.is_missing_before(end) { run.cause.notice(&run.parent) } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests;

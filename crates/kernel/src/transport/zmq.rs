@@ -1,0 +1,79 @@
+//! Kernels reached directly over `ZeroMQ`, by their connection file.
+
+use std::io;
+use std::time::Duration;
+
+use jupyter_protocol::ConnectionInfo;
+use jupyter_protocol::connection_info::Transport as Kind;
+use tokio::net::TcpStream;
+use uuid::Uuid;
+
+use crate::connector::{self, Connector, OpenError};
+use crate::messages::Channel;
+use crate::{Client, KernelError};
+
+mod sockets;
+
+use sockets::Sockets;
+
+/// Connects to a kernel and waits until it replies and its publications arrive.
+///
+/// `is_fresh`: the kernel has just been started, so that nothing keeps it from replying. It need not listen yet.
+/// `process_end` completes with how the kernel's process ended; it may never complete. It is watched as long as there is a
+/// [`Client`].
+pub async fn connect(
+    info: &ConnectionInfo,
+    ready_timeout: Duration,
+    is_fresh: bool,
+    process_end: impl Future<Output = String> + Send + 'static,
+) -> Result<Client, KernelError> {
+    if !info.key.is_empty() && info.signature_scheme != "hmac-sha256" {
+        let cause = format!("it signs with {}, and only hmac-sha256 is known", info.signature_scheme);
+        return Err(KernelError::Unusable { cause });
+    }
+    let connector = ZmqConnector { info: info.clone(), session: Uuid::new_v4().to_string(), is_fresh };
+    connector::connect(connector, ready_timeout, process_end).await
+}
+
+struct ZmqConnector {
+    info: ConnectionInfo,
+    session: String,
+    is_fresh: bool,
+}
+
+impl Connector for ZmqConnector {
+    type Transport = Sockets;
+
+    const RETRY_PAUSE: Duration = Duration::from_millis(20);
+    const READY_TIMEOUT: Duration = Duration::MAX;
+    const UNREACHED: &'static str = "it does not listen";
+
+    /// A kernel that somebody else started may be busy; `ipykernel` replies on the control channel all the same.
+    fn info_channels(&self) -> &'static [Channel] {
+        if self.is_fresh { &[Channel::Shell] } else { &[Channel::Shell, Channel::Control] }
+    }
+
+    async fn open(&mut self) -> Result<Sockets, OpenError> {
+        if let Err(error) = probe_port(&self.info).await {
+            tracing::trace!(%error, "the kernel does not listen yet");
+            return Err(OpenError::Retry { cause: Self::UNREACHED.to_owned() });
+        }
+        let opened = Sockets::open(&self.info, &self.session).await;
+        opened.map_err(|error| OpenError::Retry { cause: error.to_string() })
+    }
+}
+
+/// Fails if the kernel does not listen yet. `zeromq` retries by itself, but with growing pauses.
+///
+/// The port of `IOPub` is tried because `ipykernel` binds it last.
+async fn probe_port(info: &ConnectionInfo) -> io::Result<()> {
+    match info.transport {
+        Kind::TCP => TcpStream::connect((info.ip.as_str(), info.iopub_port)).await.map(drop),
+        #[cfg(unix)]
+        Kind::IPC => {
+            tokio::net::UnixStream::connect(format!("{}-{}", info.ip, info.iopub_port)).await.map(drop)
+        }
+        #[cfg(not(unix))]
+        Kind::IPC => Err(io::ErrorKind::Unsupported.into()),
+    }
+}

@@ -1,0 +1,12 @@
+//! Runs: from the request of an agent over the kernel's queue to outputs in the notebook.
+
+mod journal;
+mod kernel_queue;
+mod run;
+mod runner;
+mod state;
+
+pub use journal::Journal;
+pub use run::Run;
+pub use runner::Runner;
+pub use state::{RunCell, RunState, RunView};

@@ -1,0 +1,134 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::run::Run;
+use super::state::RunCell;
+use crate::{Error, ErrorKind, NextStep, RunId};
+
+/// How many runs are remembered. Older ones that are over are forgotten.
+const MAX_RUNS: usize = 500;
+/// How many bytes of outputs are kept of runs that are over, besides those of the newest.
+const MAX_BYTES: usize = 32 * 1024 * 1024;
+
+/// All runs of this process, found by id whoever asked for them.
+#[derive(Default)]
+pub struct Journal {
+    entries: Mutex<Entries>,
+}
+
+#[derive(Default)]
+struct Entries {
+    count: u64,
+    runs: VecDeque<Arc<Run>>,
+}
+
+impl Journal {
+    /// Adds a new run.
+    pub(crate) fn begin(&self, cell: Option<RunCell>, source: String) -> Arc<Run> {
+        let mut entries = self.entries.lock();
+        entries.count += 1;
+        let run = Arc::new(Run::new(RunId::new(format!("r{}", entries.count)), cell, source));
+        entries.runs.push_back(run.clone());
+        entries.make_room();
+        run
+    }
+
+    pub fn run(&self, id: &RunId) -> Result<Arc<Run>, Error> {
+        let entries = self.entries.lock();
+        if let Some(run) = entries.runs.iter().find(|run| run.id() == id) {
+            return Ok(run.clone());
+        }
+        let latest = entries.runs.iter().rev().take(5).map(|run| run.id().clone()).collect();
+        Err(Error::new(ErrorKind::NotFound, format!("There is no run {id:?}."), NextStep::GetRun { latest }))
+    }
+
+    /// The runs that are remembered, the newest first.
+    pub fn runs(&self) -> Vec<Arc<Run>> {
+        self.entries.lock().runs.iter().rev().cloned().collect()
+    }
+
+    /// The newest run of a cell.
+    pub fn latest_of(&self, path: &str, id: &str) -> Option<Arc<Run>> {
+        let entries = self.entries.lock();
+        let is_of = |run: &&Arc<Run>| run.cell().is_some_and(|cell| cell.path == path && cell.id == id);
+        entries.runs.iter().rev().find(is_of).cloned()
+    }
+}
+
+impl Entries {
+    fn make_room(&mut self) {
+        while self.runs.len() > MAX_RUNS && self.runs.front().is_some_and(|run| run.state().is_over()) {
+            self.runs.pop_front();
+        }
+        let mut held = 0;
+        for run in self.runs.iter().rev().skip(1).filter(|run| run.is_closed()) {
+            let size = run.output_bytes();
+            held += size;
+            if held > MAX_BYTES && size > 0 {
+                run.drop_outputs();
+                held -= size;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::{Event, Outcome};
+    use notebook::Output;
+
+    use super::*;
+    use crate::RunState;
+
+    fn print(run: &Run, size: usize) {
+        let text = "x".repeat(size).as_str().into();
+        run.on_event(Event::Output {
+            output: Output::Stream { name: "stdout".into(), text },
+            display_id: None,
+        });
+    }
+
+    #[test]
+    fn runs_are_found_by_id_and_by_cell() {
+        let journal = Journal::default();
+        let cell = RunCell { path: "a.ipynb".into(), id: "c1".into() };
+        let first = journal.begin(Some(cell.clone()), "1".into());
+        let second = journal.begin(Some(cell), "2".into());
+        assert_eq!(journal.run(first.id()).unwrap().source(), "1");
+        assert_eq!(journal.latest_of("a.ipynb", "c1").unwrap().id(), second.id());
+        assert!(journal.latest_of("b.ipynb", "c1").is_none());
+        let error = journal.run(&"r99".into()).err().unwrap();
+        assert_eq!(error.next, NextStep::GetRun { latest: vec!["r2".into(), "r1".into()] });
+    }
+
+    #[test]
+    fn only_runs_that_are_over_are_forgotten() {
+        let journal = Journal::default();
+        let endless = journal.begin(None, String::new());
+        for _ in 0..MAX_RUNS * 2 {
+            journal.begin(None, String::new()).end(RunState::Done);
+        }
+        assert!(journal.run(endless.id()).is_ok());
+        endless.end(RunState::Done);
+        journal.begin(None, String::new());
+        assert_eq!(journal.runs().len(), MAX_RUNS);
+        assert!(journal.run(endless.id()).is_err());
+    }
+
+    #[test]
+    fn large_outputs_of_old_runs_are_dropped_with_a_note() {
+        let journal = Journal::default();
+        let runs: Vec<_> = (0..3).map(|_| journal.begin(None, String::new())).collect();
+        for run in &runs {
+            print(run, MAX_BYTES * 2 / 3);
+            run.on_event(Event::Finished(Outcome::Done { execution_count: None, next_input: None }));
+            run.close();
+        }
+        journal.begin(None, String::new());
+        assert_eq!(runs[2].view().outputs.len(), 1);
+        assert_eq!(runs[1].view().outputs.len(), 0);
+        assert!(runs[1].view().notes[0].contains("free memory"));
+    }
+}

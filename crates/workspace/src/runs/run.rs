@@ -1,0 +1,400 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kernel::{Client, Event, ExecutionId, Outcome, OutputArea};
+use notebook::Output;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tracing::Span;
+
+use super::state::{RunCell, RunState, RunView};
+use crate::RunId;
+use crate::place::{Kernel, SaveStatus};
+use crate::telemetry::{self, TRACED};
+
+/// How many bytes one run may print and show; streams beyond that are not kept. A loop that prints without end must not
+/// take the machine's memory.
+const MAX_OUTPUT_BYTES: usize = 256 * 1024 * 1024;
+const CUT: &str = "Its output exceeded 256 MiB; what it printed after that was not kept.";
+const LATE_OUTPUT: &str = "More output came after the run had ended; it is included.";
+const NO_REPLY: &str =
+    "The kernel went idle without replying: the request was interrupted before it started.";
+const REPLACED: &str = "it ended or was restarted, and a new process has taken its place";
+
+/// The names under which kernels report that an interrupt stopped the code: `ipykernel` and those built on it, `IJulia`, kernels
+/// on the JVM, `IRuby`, ark, and kernels that give no name, such as `IRkernel`. Python's `InterruptedError` is not among them:
+/// that is an error of a system call.
+const INTERRUPTED: [&str; 6] =
+    ["KeyboardInterrupt", "InterruptException", "InterruptedException", "Interrupt", "interrupt", ""];
+
+/// Whether somebody asked to end the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    NotRequested,
+    Interrupt,
+    /// The kernel is being restarted.
+    Restart,
+}
+
+/// One request to run code, from the call to its end. A task of the [`Runner`](super::runner::Runner) drives it; whoever asked
+/// may disconnect.
+pub struct Run {
+    id: RunId,
+    cell: Option<RunCell>,
+    source: String,
+    requested_at: Instant,
+    record: Mutex<Record>,
+    version: watch::Sender<u64>,
+}
+
+struct Record {
+    state: RunState,
+    area: OutputArea,
+    execution_count: Option<u64>,
+    notes: Vec<String>,
+    ended_at: Option<Instant>,
+    /// The end is stored where it belongs.
+    is_closed: bool,
+    stop: Stop,
+    /// How the last attempt to store the outputs ended.
+    saved: Option<SaveStatus>,
+    /// Output that came after the end is about to be stored.
+    is_late_write_pending: bool,
+    /// Its outputs no longer belong to the cell and must not be stored.
+    is_detached: bool,
+    /// What is being prepared while the run is queued.
+    stage: String,
+    execution: Option<(Client, ExecutionId)>,
+    kernel: Option<Arc<dyn Kernel>>,
+    /// None once the run has ended.
+    span: Span,
+}
+
+impl Record {
+    fn is_waiting(&self) -> bool {
+        matches!(self.state, RunState::WaitingForInput { .. })
+    }
+
+    fn is_settled(&self) -> bool {
+        self.is_closed || self.is_waiting()
+    }
+
+    fn note_once(&mut self, note: &str) {
+        if !self.notes.iter().any(|known| known == note) {
+            self.notes.push(note.to_owned());
+        }
+    }
+
+    fn on_outcome(&mut self, outcome: Outcome) {
+        let count = match &outcome {
+            Outcome::Done { execution_count, .. } | Outcome::Error { execution_count, .. } => {
+                *execution_count
+            }
+            _ => None,
+        };
+        self.execution_count = count.or(self.execution_count);
+        let is_stopped = self.stop != Stop::NotRequested;
+        self.state = match outcome {
+            Outcome::Done { next_input, .. } => {
+                let proposed = |code| format!("The kernel proposes this code for the next cell:\n{code}");
+                self.notes.extend(next_input.map(proposed));
+                RunState::Done
+            }
+            // Any other error after an interrupt is one of the code, for example of a `finally`.
+            Outcome::Error { name, .. } if is_stopped && INTERRUPTED.contains(&&*name) => {
+                RunState::Interrupted
+            }
+            Outcome::Error { name, value, .. } => RunState::Error { name, value },
+            Outcome::Interrupted => {
+                self.notes.push(NO_REPLY.to_owned());
+                RunState::Interrupted
+            }
+            Outcome::Aborted => RunState::Interrupted,
+            Outcome::Restarted | Outcome::KernelDied { .. } | Outcome::Lost { .. }
+                if self.stop == Stop::Restart =>
+            {
+                RunState::Interrupted
+            }
+            Outcome::Restarted => RunState::KernelDied { how: REPLACED.to_owned() },
+            Outcome::KernelDied { how } => RunState::KernelDied { how },
+            Outcome::Lost { is_started, cause } => RunState::Lost { is_started, cause },
+        };
+        self.ended_at = Some(Instant::now());
+        self.execution = None;
+    }
+}
+
+impl Run {
+    pub(crate) fn new(id: RunId, cell: Option<RunCell>, source: String) -> Self {
+        let record = Record {
+            state: RunState::Queued,
+            area: OutputArea::default(),
+            execution_count: None,
+            notes: Vec::new(),
+            ended_at: None,
+            is_closed: false,
+            stop: Stop::NotRequested,
+            saved: None,
+            is_late_write_pending: false,
+            is_detached: false,
+            stage: String::new(),
+            execution: None,
+            kernel: None,
+            span: telemetry::run(&id, cell.as_ref()),
+        };
+        Self {
+            id,
+            cell,
+            source,
+            requested_at: Instant::now(),
+            record: Mutex::new(record),
+            version: watch::Sender::new(0),
+        }
+    }
+
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// `None` for code that is in no notebook.
+    pub fn cell(&self) -> Option<&RunCell> {
+        self.cell.as_ref()
+    }
+
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// A counter that changes whenever [`Run::view`] may.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.version.subscribe()
+    }
+
+    pub fn state(&self) -> RunState {
+        self.record.lock().state.clone()
+    }
+
+    pub fn view(&self) -> RunView {
+        let record = self.record.lock();
+        RunView {
+            state: record.state.clone(),
+            outputs: record.area.outputs().into(),
+            execution_count: record.execution_count,
+            notes: record.notes.clone(),
+            elapsed: record.ended_at.unwrap_or_else(Instant::now) - self.requested_at,
+            saved: record.saved.clone(),
+        }
+    }
+
+    /// From the request to the end, or to now.
+    pub fn elapsed(&self) -> Duration {
+        self.record.lock().ended_at.unwrap_or_else(Instant::now) - self.requested_at
+    }
+
+    /// The kernel, once one has been chosen.
+    pub fn kernel(&self) -> Option<Arc<dyn Kernel>> {
+        self.record.lock().kernel.clone()
+    }
+
+    /// What it does now, for progress: the last line that it printed, or what is being prepared.
+    pub fn activity(&self) -> String {
+        let record = self.record.lock();
+        if record.state == RunState::Queued {
+            return record.stage.clone();
+        }
+        let last = record.area.outputs().iter().rev().find_map(|output| match output {
+            Output::Stream { text, .. } => Some(render::last_line(text)).filter(|line| !line.is_empty()),
+            _ => None,
+        });
+        last.unwrap_or_default()
+    }
+
+    /// Waits until it is over and its outputs are stored, or until it waits for input.
+    pub async fn settled(&self) {
+        self.until(Record::is_settled).await;
+    }
+
+    /// Waits until it is over and its outputs are stored.
+    pub async fn ended(&self) {
+        self.until(|record| record.is_closed).await;
+    }
+
+    /// Waits until it is over; its outputs may still have to be stored.
+    pub(crate) async fn over(&self) {
+        self.until(|record| record.state.is_over()).await;
+    }
+
+    /// Waits until it no longer waits for input.
+    pub async fn answered(&self) {
+        self.until(|record| !record.is_waiting()).await;
+    }
+
+    /// Whether it is over and stored, or waits for input.
+    pub fn is_settled(&self) -> bool {
+        self.record.lock().is_settled()
+    }
+
+    /// Sends the kernel the line that it waits for. `false` if it does not wait for one.
+    pub fn answer_input(&self, line: String) -> bool {
+        let mut record = self.record.lock();
+        if !record.is_waiting() {
+            return false;
+        }
+        record.state = RunState::Running;
+        let execution = record.execution.clone();
+        drop(record);
+        self.changed();
+        execution.is_some_and(|(client, id)| client.answer_input(&id, line))
+    }
+
+    pub(crate) fn set_kernel(&self, kernel: Arc<dyn Kernel>) {
+        let mut record = self.record.lock();
+        record.span.record("cellbridge.kernel.id", kernel.id().as_str());
+        record.kernel = Some(kernel);
+    }
+
+    /// An interrupt is about to be sent.
+    pub(crate) fn expect_interruption(&self) {
+        self.record.lock().stop = Stop::Interrupt;
+    }
+
+    /// The kernel is about to be restarted on request.
+    pub(crate) fn expect_restart(&self) {
+        self.record.lock().stop = Stop::Restart;
+    }
+
+    pub(crate) fn set_saved(&self, saved: SaveStatus) {
+        self.record.lock().saved = Some(saved);
+    }
+
+    pub(crate) fn note(&self, note: impl Into<String>) {
+        self.record.lock().notes.push(note.into());
+        self.changed();
+    }
+
+    /// Reports what is being prepared.
+    pub(crate) fn set_stage(&self, stage: impl Into<String>) {
+        self.record.lock().stage = stage.into();
+        self.changed();
+    }
+
+    /// The end is stored where it belongs.
+    pub(crate) fn close(&self) {
+        self.record.lock().is_closed = true;
+        self.end_span();
+        self.changed();
+    }
+
+    /// The parent of everything that is done for the run.
+    pub(crate) fn span(&self) -> Span {
+        self.record.lock().span.clone()
+    }
+
+    /// Ends its span, in whatever state it is.
+    pub(crate) fn end_span(&self) {
+        let mut record = self.record.lock();
+        let span = std::mem::replace(&mut record.span, Span::none());
+        telemetry::run_ended(&span, &record.state, record.execution_count);
+    }
+
+    /// Claims the write of late output. `false` if it is claimed already.
+    pub(crate) fn claim_late_write(&self) -> bool {
+        !std::mem::replace(&mut self.record.lock().is_late_write_pending, true)
+    }
+
+    /// Releases the claim, before the write.
+    pub(crate) fn release_late_write(&self) {
+        self.record.lock().is_late_write_pending = false;
+    }
+
+    pub(crate) fn executing(&self, client: Client, id: ExecutionId) {
+        let mut record = self.record.lock();
+        if record.state.is_over() {
+            return;
+        }
+        if record.state == RunState::Queued {
+            // The kernel has it: from here on only an interrupt stops it.
+            record.state = RunState::Running;
+        }
+        record.execution = Some((client, id));
+        tracing::info!(target: TRACED, parent: &record.span, "run.started");
+        drop(record);
+        self.changed();
+    }
+
+    /// Ends a run that did not reach its kernel.
+    pub(crate) fn end(&self, state: RunState) {
+        let mut record = self.record.lock();
+        if !record.state.is_over() {
+            record.state = state;
+            record.ended_at = Some(Instant::now());
+        }
+        drop(record);
+        self.close();
+    }
+
+    /// Events come in order. Output may follow the end.
+    pub(crate) fn on_event(&self, event: Event) {
+        let mut record = self.record.lock();
+        match event {
+            Event::Started { execution_count } => {
+                record.state = RunState::Running;
+                record.execution_count = execution_count.or(record.execution_count);
+            }
+            Event::InputWanted { prompt, password } => {
+                record.state = RunState::WaitingForInput { prompt, is_password: password };
+            }
+            Event::Finished(outcome) => record.on_outcome(outcome),
+            Event::Output { output: Output::Stream { .. }, .. }
+                if record.area.size_bytes() > MAX_OUTPUT_BYTES =>
+            {
+                record.note_once(CUT);
+            }
+            output => {
+                let is_late = record.state.is_over();
+                if record.area.apply(output) && is_late {
+                    record.note_once(LATE_OUTPUT);
+                }
+            }
+        }
+        drop(record);
+        self.changed();
+    }
+
+    /// From now on its outputs no longer belong to the cell: the cell was cleared.
+    pub fn detach_outputs(&self) {
+        self.record.lock().is_detached = true;
+    }
+
+    pub(crate) fn is_detached(&self) -> bool {
+        self.record.lock().is_detached
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.record.lock().is_closed
+    }
+
+    /// Drops the outputs of a run that is over, with a note. They are never stored again.
+    pub(crate) fn drop_outputs(&self) {
+        let mut record = self.record.lock();
+        record.is_detached = true;
+        record.area = OutputArea::default();
+        record.notes.push("Its outputs were dropped to free memory.".to_owned());
+    }
+
+    pub(crate) fn output_bytes(&self) -> usize {
+        self.record.lock().area.size_bytes()
+    }
+
+    async fn until(&self, is_so: impl Fn(&Record) -> bool) {
+        let mut changes = self.changes();
+        while !is_so(&self.record.lock()) {
+            // The sender lives in `self`.
+            let _ = changes.changed().await;
+        }
+    }
+
+    fn changed(&self) {
+        self.version.send_modify(|version| *version += 1);
+    }
+}

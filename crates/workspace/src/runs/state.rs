@@ -1,0 +1,76 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use kernel::LossCause;
+use notebook::Output;
+
+use crate::{Error, SaveStatus};
+
+/// How far a run is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunState {
+    /// It waits for its kernel to start, or for other runs of that kernel.
+    Queued,
+    Running,
+    /// The code waits for a line of input from a person.
+    WaitingForInput {
+        prompt: String,
+        /// The answer must not be shown.
+        is_password: bool,
+    },
+    Done,
+    /// The code raised an exception.
+    Error {
+        name: String,
+        value: String,
+    },
+    /// It was stopped on request, or never started because of one.
+    Interrupted,
+    /// It is over, and how it ended cannot be known.
+    Lost {
+        /// The kernel had reported that it runs this.
+        is_started: bool,
+        cause: LossCause,
+    },
+    /// The kernel's process ended before the run did.
+    KernelDied {
+        how: String,
+    },
+    /// It could not be started.
+    Failed(Error),
+}
+
+impl RunState {
+    /// Whether it has ended. Only late output of threads may follow.
+    pub fn is_over(&self) -> bool {
+        !matches!(self, Self::Queued | Self::Running | Self::WaitingForInput { .. })
+    }
+
+    pub fn is_failure(&self) -> bool {
+        self.is_over() && *self != Self::Done
+    }
+}
+
+/// The cell that a run belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunCell {
+    /// The notebook's path.
+    pub path: String,
+    pub id: String,
+}
+
+/// A run at one moment.
+#[derive(Debug, Clone)]
+pub struct RunView {
+    pub state: RunState,
+    /// Large contents are shared, not copied.
+    pub outputs: Arc<[Output]>,
+    /// The number in `In[n]`, once the kernel has reported it.
+    pub execution_count: Option<u64>,
+    /// What else an agent should know, a sentence each.
+    pub notes: Vec<String>,
+    /// From the request to the end, or to now.
+    pub elapsed: Duration,
+    /// Whether the outputs are stored in the cell, once that was tried.
+    pub saved: Option<SaveStatus>,
+}

@@ -1,0 +1,174 @@
+//! Spans and events of runs and kernels, for OpenTelemetry: names and numbers, never code or outputs.
+
+use std::sync::Arc;
+
+use kernel::{Client, LossCause, Status};
+use opentelemetry::trace::TraceContextExt as _;
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+use crate::place::{Kernel, KernelState};
+use crate::runs::{RunCell, RunState};
+use crate::{Error, RunId};
+
+/// The target of spans and of the events in them, which separates them from the log.
+pub const TRACED: &str = "otel";
+
+/// The span of a run that is requested now: a child of the requesting call, which it may outlive.
+pub(crate) fn run(id: &RunId, cell: Option<&RunCell>) -> Span {
+    let span = tracing::info_span!(
+        target: TRACED,
+        // Not a child for `tracing`: there, a parent does not end before its children.
+        parent: None,
+        "run",
+        "cellbridge.run.id" = id.as_str(),
+        "cellbridge.notebook.path" = cell.map(|cell| cell.path.as_str()),
+        "cellbridge.cell.id" = cell.map(|cell| cell.id.as_str()),
+        "cellbridge.kernel.id" = Empty,
+        "cellbridge.run.state" = Empty,
+        "cellbridge.run.execution_count" = Empty,
+        "error.type" = Empty,
+        "otel.status_code" = Empty,
+    );
+    if !span.is_disabled() {
+        // Fails if nothing is traced.
+        let _ = span.set_parent(Span::current().context());
+    }
+    span
+}
+
+/// Records how a run ended, or how far it is.
+pub(crate) fn run_ended(span: &Span, state: &RunState, execution_count: Option<u64>) {
+    if span.is_disabled() {
+        return;
+    }
+    let (name, error) = match state {
+        RunState::Queued => ("queued", None),
+        RunState::Running => ("running", None),
+        RunState::WaitingForInput { .. } => ("waiting_for_input", None),
+        RunState::Done => ("done", None),
+        RunState::Error { name, .. } => ("error", Some(class(name))),
+        RunState::Interrupted => ("interrupted", None),
+        RunState::Lost { cause, .. } => ("lost", Some(loss(*cause))),
+        RunState::KernelDied { .. } => ("kernel_died", Some("kernel_died")),
+        RunState::Failed(error) => ("failed", Some(error.kind.name())),
+    };
+    if let RunState::KernelDied { .. } = state {
+        tracing::info!(target: TRACED, parent: span, "kernel.died");
+    }
+    span.record("cellbridge.run.state", name);
+    if let Some(count) = execution_count.and_then(|count| i64::try_from(count).ok()) {
+        span.record("cellbridge.run.execution_count", count);
+    }
+    failed(span, error);
+    // The task that owns the run may hold the span for longer.
+    span.context().span().end();
+}
+
+/// Runs `work` on a kernel in its own span.
+pub(crate) async fn with_kernel<T>(
+    what: &'static str,
+    kernel: &dyn Kernel,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    let span = tracing::info_span!(
+        target: TRACED,
+        "kernel",
+        "otel.name" = what,
+        "cellbridge.kernel.id" = kernel.id().as_str(),
+        "cellbridge.kernel.name" = kernel.description().name,
+        "error.type" = Empty,
+        "otel.status_code" = Empty,
+    );
+    let done = work.instrument(span.clone()).await;
+    failed(&span, done.as_ref().err().map(|error| error.kind.name()));
+    done
+}
+
+/// The connection to a kernel; a start gets its own span.
+pub(crate) async fn client(kernel: &dyn Kernel) -> Result<Client, Error> {
+    match kernel.description().state {
+        KernelState::NotStarted | KernelState::Dead { .. } => {
+            with_kernel("kernel.start", kernel, kernel.client()).await
+        }
+        KernelState::Starting | KernelState::Idle | KernelState::Busy => kernel.client().await,
+    }
+}
+
+/// Records that a place has started a kernel for the current call or run.
+pub(crate) fn kernel_chosen(kernel: &dyn Kernel, is_new: bool) {
+    // A kernel that starts with its first use is traced there.
+    if is_new && kernel.description().state != KernelState::NotStarted {
+        let id = kernel.id().as_str();
+        tracing::info!(target: TRACED, { "cellbridge.kernel.id" = id }, "kernel.started");
+    }
+}
+
+/// Records a new connection for the current run. `is_expected` says, when the kernel dies, whether that was requested or is
+/// recorded by a run.
+pub(crate) fn connected(
+    kernel: &Arc<dyn Kernel>,
+    client: &Client,
+    is_expected: impl Fn() -> bool + Send + 'static,
+) {
+    if Span::current().is_disabled() {
+        return;
+    }
+    tracing::info!(target: TRACED, { "cellbridge.kernel.id" = kernel.id().as_str() }, "kernel.connected");
+    let (kernel, mut status) = (Arc::downgrade(kernel), client.status());
+    // Ends with the connection.
+    tokio::spawn(async move {
+        let died = status.wait_for(|status| matches!(status, Status::Dead { .. })).await.is_ok();
+        let Some(kernel) = kernel.upgrade().filter(|kernel| died && !kernel.is_gone()) else { return };
+        let is_dead = matches!(kernel.description().state, KernelState::Dead { .. });
+        if is_dead && !is_expected() {
+            tracing::info_span!(
+                target: TRACED,
+                parent: None,
+                "kernel.died",
+                "cellbridge.kernel.id" = kernel.id().as_str(),
+                "error.type" = "kernel_died",
+                "otel.status_code" = "ERROR",
+            );
+        }
+    });
+}
+
+fn failed(span: &Span, error: Option<&str>) {
+    if let Some(error) = error {
+        span.record("error.type", error);
+        span.record("otel.status_code", "ERROR");
+    }
+}
+
+/// Why the end of a run cannot be known.
+fn loss(cause: LossCause) -> &'static str {
+    match cause {
+        LossCause::Disconnected => "disconnected",
+        LossCause::KernelReplaced => "kernel_replaced",
+        LossCause::Superseded => "superseded",
+    }
+}
+
+/// The name of an exception, if it is one: some kernels put the whole message there.
+fn class(name: &str) -> &str {
+    let is_name = |name: &str| {
+        name.len() <= 100 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:".contains(&byte))
+    };
+    if !name.is_empty() && is_name(name) { name } else { "error" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_are_recorded() {
+        assert_eq!(class("ZeroDivisionError"), "ZeroDivisionError");
+        assert_eq!(class("numpy.linalg.LinAlgError"), "numpy.linalg.LinAlgError");
+        assert_eq!(class("object 'password' not found"), "error");
+        assert_eq!(class(&"x".repeat(101)), "error");
+        assert_eq!(class(""), "error");
+    }
+}
