@@ -1,5 +1,6 @@
 """A real JupyterHub on loopback, with its own proxy; every user's server is a process with jupyter-collaboration."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -53,7 +54,7 @@ class JupyterHub:
                     "E2E_HUB_URL": self.url,
                     "E2E_HUB_PORT": str(hub_port),
                     "E2E_HUB_PROXY_API": f"http://127.0.0.1:{proxy_port}",
-                    "E2E_HUB_PROXY": f"{node()} {proxy}",
+                    "E2E_HUB_PROXY": json.dumps([str(node()), str(proxy)]),
                     "E2E_HUB_HOMES": str(self.homes),
                     "E2E_HUB_KEPT": " ".join(kept),
                     "E2E_HUB_TOKEN": _TOKEN,

@@ -9,7 +9,10 @@ from pathlib import Path
 
 from e2e.support.waiting import LONG
 
-_SCRIPT = """#!{python}
+# A path with a space or of more than 127 bytes cannot stand in a script's first line.
+_SCRIPT = """#!/bin/sh
+'''exec' "{python}" "$0" "$@"
+' '''
 import socket, sys
 
 test = socket.socket(socket.AF_UNIX)

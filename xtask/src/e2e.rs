@@ -48,6 +48,8 @@ pub(crate) fn run_built(project: &Project, environments: Environments, arguments
         pytest
             .args(arguments)
             .env("PYTHONDONTWRITEBYTECODE", "1")
+            // Whatever the locale, the tests read and write UTF-8.
+            .env("PYTHONUTF8", "1")
             .env("PATH", command::path_with(&tests.programs)?)
             .env("CELLBRIDGE_BIN", program)
             .env("CELLBRIDGE_CHROMIUM", chromium)

@@ -1,5 +1,6 @@
 # The Hub of the tests: anybody may log in, servers are processes of the user who runs the tests.
 # What changes from run to run comes in environment variables.
+import json
 import os
 
 c = get_config()  # noqa: F821
@@ -10,7 +11,7 @@ c.JupyterHub.db_url = "sqlite://"
 c.JupyterHub.cookie_secret = os.urandom(32)
 c.ConfigurableHTTPProxy.api_url = os.environ["E2E_HUB_PROXY_API"]
 c.ConfigurableHTTPProxy.auth_token = os.urandom(16).hex()
-c.ConfigurableHTTPProxy.command = os.environ["E2E_HUB_PROXY"].split()
+c.ConfigurableHTTPProxy.command = json.loads(os.environ["E2E_HUB_PROXY"])
 c.JupyterHub.authenticator_class = "dummy"
 c.Authenticator.allow_all = True
 c.JupyterHub.allow_named_servers = True
