@@ -1,36 +1,35 @@
-//! Base64 straight out of JSON text, without a copy of the text.
+//! Decodes base64 directly from JSON text, without copying the text.
 
 use base64::Engine;
 use base64::engine::general_purpose::GeneralPurpose;
 use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};
 use notebook::Json;
 
-/// Kernels pad or do not, and nothing depends on it.
+/// Some kernels omit the padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
         .with_decode_allow_trailing_bits(true),
 );
-/// How many characters are decoded at once: a multiple of four.
+/// The characters that are decoded at once: a multiple of four.
 const CHUNK: usize = 64 * 1024;
 
-/// At most how many bytes `json` can hold in base64.
-pub(crate) fn longest(json: &Json) -> usize {
+/// The most bytes that `json` can contain as base64.
+pub(crate) fn max_size(json: &Json) -> usize {
     json.bytes().len() / 4 * 3
 }
 
-/// The first `limit` bytes, or a few more, that a string, or a list of strings, holds in base64. `None` if it is
-/// no base64 up to there.
+/// Decodes at least the first `limit` bytes of a string or a list of strings. `None` if that part is not base64.
 pub(crate) fn decode(json: &Json, limit: usize) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(longest(json).min(limit) + CHUNK);
+    let mut bytes = Vec::with_capacity(max_size(json).min(limit) + CHUNK);
     let mut chunk = Vec::with_capacity(CHUNK);
     let mut rest = &json.bytes()[..];
     while let Some((&byte, after)) = rest.split_first() {
         rest = after;
         match byte {
             b'"' | b'[' | b']' | b',' | b' ' | b'\n' | b'\r' | b'\t' | b'=' => continue,
-            // `\n` ends the lines of some kernels; `\/` is an escaped slash.
+            // Some kernels send lines that end with `\n`; `\/` is an escaped slash.
             b'\\' => {
                 let (&escaped, after) = rest.split_first()?;
                 rest = after;
@@ -76,14 +75,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_base64_is_refused() {
+    fn invalid_base64_is_refused() {
         for value in [json!("hel!o"), json!({ "a": "b" }), json!("\u{1}"), json!("a"), json!("ö")] {
             assert_eq!(decoded(&value), None, "{value}");
         }
     }
 
     #[test]
-    fn length_does_not_matter_and_can_be_limited() {
+    fn long_data_is_decoded_up_to_the_limit() {
         let data: Vec<u8> = (0..=255).cycle().take(300_001).collect();
         let value = json!(STANDARD.encode(&data));
         assert_eq!(decoded(&value).unwrap(), data);

@@ -1,11 +1,11 @@
-//! How much one reply may hold, and how its parts share that.
+//! The size limit of a reply, and how its parts share it.
 
-/// What one reply may hold.
+/// The size limit of one reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Characters of text, the words of the tool itself and notes on what was left out included.
+    /// Characters of text, including the tool's own text and notes on what was left out.
     pub characters: usize,
-    /// Images; what is beyond is described.
+    /// Further images are described in text.
     pub images: usize,
 }
 
@@ -15,20 +15,22 @@ impl Default for Budget {
     }
 }
 
-/// One that wants a share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Claim {
-    /// What it would take.
+    /// The most it can use.
     pub(crate) size: usize,
-    /// How much more it gets than one of weight 1, where not all get what they want.
+    /// Its share relative to others, if there is not enough for all.
     pub(crate) weight: usize,
 }
 
-/// Divides `total`: nobody gets more than their size, and whoever gets less gets as much, times their weight, as
-/// all others who get less (max-min fairness).
+/// Divides `total` by weighted max-min fairness: no claim gets more than its size, and those that get less than their size
+/// get equal shares per unit of weight.
+///
+/// Example: 100 for the sizes 1000, 10 and 900 of equal weight. The smallest comes first: 100 / 3 = 33 is more than 10,
+/// so it gets its 10. The next two share the remaining 90: 90 / 2 = 45, then 45 / 1 = 45.
 pub(crate) fn shares(total: usize, claims: &[Claim]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..claims.len()).collect();
-    // By size for each unit of weight, compared without division.
+    // By size per unit of weight, compared without division.
     order.sort_by(|&a, &b| {
         let (a, b) = (claims[a], claims[b]);
         (a.size.saturating_mul(b.weight)).cmp(&b.size.saturating_mul(a.weight))
@@ -57,26 +59,26 @@ mod tests {
     }
 
     #[test]
-    fn all_get_what_they_want_if_it_is_there() {
+    fn everything_fits_if_the_total_is_large_enough() {
         assert_eq!(equal(100, &[10, 50, 40]), [10, 50, 40]);
         assert_eq!(equal(100, &[]), Vec::<usize>::new());
     }
 
     #[test]
-    fn a_short_one_is_not_starved_by_a_long_one() {
+    fn a_small_claim_gets_its_whole_size() {
         assert_eq!(equal(100, &[1000, 10]), [90, 10]);
         assert_eq!(equal(100, &[1000, 10, 900]), [45, 10, 45]);
     }
 
     #[test]
-    fn weight_tells_among_long_ones() {
+    fn large_claims_share_by_weight() {
         let claims = [Claim { size: 1000, weight: 1 }, Claim { size: 1000, weight: 3 }];
         assert_eq!(shares(100, &claims), [25, 75]);
     }
 
     proptest! {
         #[test]
-        fn no_share_is_too_large_and_nothing_is_wasted(
+        fn shares_are_bounded_and_use_the_total(
             total in 0_usize..1000, claims in prop::collection::vec((0_usize..500, 1_usize..5), 0..9),
         ) {
             let claims: Vec<Claim> = claims.into_iter().map(|(size, weight)| Claim { size, weight }).collect();
@@ -85,7 +87,7 @@ mod tests {
             let wanted: usize = claims.iter().map(|claim| claim.size).sum();
             let sum: usize = shares.iter().sum();
             prop_assert!(sum <= total);
-            prop_assert!(sum + claims.len() >= total.min(wanted));
+            prop_assert!(sum + claims.len() >= total.min(wanted), "rounding loses at most one character per claim");
         }
     }
 }

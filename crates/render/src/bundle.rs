@@ -1,4 +1,4 @@
-//! Which of the forms of one content is shown, and how.
+//! Chooses among the MIME types of one content and renders the most informative one.
 
 mod rich;
 
@@ -6,31 +6,29 @@ use std::borrow::Cow;
 
 use notebook::{Json, MimeBundle};
 
-use crate::{chart, data_uri, html, json_text, size, svg, terminal};
+use crate::{chart, data_uri, html, size, svg, terminal};
 
-/// What is shown of a bundle.
 #[derive(Debug)]
-pub(crate) enum Shown {
+pub(crate) enum Rendered {
     /// The content itself.
     Text(String),
-    /// Words about a content that is no text; they say so themselves.
-    Told(String),
-    /// An image, and what is known of it.
-    Picture(Picture),
+    /// A description of content that is not text, in brackets.
+    Description(String),
+    Image(ImageSource),
 }
 
 #[derive(Debug)]
-pub(crate) struct Picture {
+pub(crate) struct ImageSource {
     pub(crate) mime: String,
     pub(crate) content: Json,
-    /// What the notebook's author says it is.
+    /// The alternative text that the notebook's author gave it.
     pub(crate) label: Option<String>,
-    /// The same in plain text, as of a typeset number; mostly the image is all there is.
+    /// The same content in plain text, if there is one, as for a typeset formula.
     pub(crate) plain: Option<String>,
 }
 
-impl Picture {
-    /// `note` on the image, with the plain text.
+impl ImageSource {
+    /// A note about the image, followed by its plain text.
     pub(crate) fn with_plain(&self, note: String) -> String {
         match &self.plain {
             Some(plain) => format!("{note}\n{plain}"),
@@ -39,24 +37,31 @@ impl Picture {
     }
 }
 
-/// Raster images that can be decoded, in order of preference.
-const PICTURES: [&str; 5] = ["image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"];
+/// Images that can be decoded, in order of preference.
+const IMAGE_TYPES: [&str; 5] = ["image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"];
 
-/// What to show: the form from which a model learns most.
-pub(crate) fn shown(bundle: &MimeBundle) -> Shown {
+/// Renders the MIME type from which a model learns most.
+pub(crate) fn render(bundle: &MimeBundle) -> Rendered {
     let forms = Forms(bundle.data.members().collect());
-    // A formula that is also typeset as an image is exact, and shorter, as LaTeX.
-    let picture = PICTURES.iter().find_map(|mime| Some((*mime, forms.get(mime)?)));
-    if let Some((mime, content)) = picture.filter(|_| forms.get("text/latex").is_none()) {
+    // A formula that is also an image is exact, and shorter, as LaTeX.
+    let image = IMAGE_TYPES.iter().find_map(|mime| Some((*mime, forms.get(mime)?)));
+    if let Some((mime, content)) = image.filter(|_| forms.get("text/latex").is_none()) {
         let about = bundle.metadata.member(mime);
         let label = about.and_then(|about| Some(about.member("alt")?.text()?.into_owned()));
-        let plain = forms.telling_plain();
-        return Shown::Picture(Picture { mime: mime.to_owned(), content: content.clone(), label, plain });
+        let plain = forms.informative_plain();
+        return Rendered::Image(ImageSource {
+            mime: mime.to_owned(),
+            content: content.clone(),
+            label,
+            plain,
+        });
     }
     match text(&forms) {
-        // Markdown and HTML may hold what was meant for a terminal, too.
-        Shown::Text(text) if text.contains(['\x1b', '\r', '\x08']) => Shown::Text(terminal::shown(&text)),
-        shown => shown,
+        // Markdown and HTML can contain terminal output, too.
+        Rendered::Text(text) if text.contains(['\x1b', '\r', '\x08']) => {
+            Rendered::Text(terminal::render(&text))
+        }
+        rendered => rendered,
     }
 }
 
@@ -74,56 +79,55 @@ impl Forms<'_> {
 
     /// `text/plain`, as a terminal would show it.
     fn plain(&self) -> Option<String> {
-        Some(data_uri::replaced(&terminal::shown(&self.text("text/plain")?)).into_owned())
+        Some(data_uri::replaced(&terminal::render(&self.text("text/plain")?)).into_owned())
     }
 
-    /// The same, if it is more than the name of an object.
-    fn telling_plain(&self) -> Option<String> {
-        self.plain().filter(|plain| !is_stub(plain))
+    /// `text/plain`, if it is more than the name of an object.
+    fn informative_plain(&self) -> Option<String> {
+        self.plain().filter(|plain| !is_object_name(plain))
     }
 }
 
-fn text(forms: &Forms<'_>) -> Shown {
+fn text(forms: &Forms<'_>) -> Rendered {
     if let Some(text) = rich::described(forms) {
-        return Shown::Told(text);
+        return Rendered::Description(text);
     }
     // Before LaTeX, in which R writes its tables and lists as well.
     if let Some(html) = forms.text("text/html") {
-        return html_or_plain(&html, forms.telling_plain());
+        return html_or_plain(&html, forms.informative_plain());
     }
     if let Some(latex) = forms.text("text/latex") {
-        return Shown::Text(latex.trim().to_owned());
+        return Rendered::Text(latex.trim().to_owned());
     }
     if let Some(markdown) = forms.text("text/markdown") {
-        return Shown::Text(data_uri::replaced(markdown.trim_end()).into_owned());
+        return Rendered::Text(data_uri::replaced(markdown.trim_end()).into_owned());
     }
     if let Some(drawing) = forms.text("image/svg+xml") {
-        return Shown::Told(svg::described(&drawing));
+        return Rendered::Description(svg::described(&drawing));
     }
     if let Some(json) = forms.get("application/json") {
-        return Shown::Text(json_text::compact(json));
+        return Rendered::Text(compact(json));
     }
-    if let Some(plain) = forms.telling_plain() {
-        return Shown::Text(plain);
+    if let Some(plain) = forms.informative_plain() {
+        return Rendered::Text(plain);
     }
     others(forms)
 }
 
-/// The form that says more.
+/// Chooses between HTML and plain text.
 ///
-/// The tables of pandas and polars under test take a third to three quarters of the characters as tab-separated
-/// cells of their HTML, where plain text is padded with blanks or drawn with lines, and a wide one stays in one
-/// piece. Where plain text is much shorter, the HTML holds what is for the eye (buttons of xarray, the folded
-/// parameters of scikit-learn). Without a table HTML is plain text with decoration, unless plain text is but the
-/// name of an object.
-fn html_or_plain(html: &str, plain: Option<String>) -> Shown {
+/// For the tables of pandas and polars in the tests, tab-separated cells from HTML take a third to three quarters of the
+/// characters of plain text, which is padded with blanks or drawn with lines, and wide tables are not split. If plain text
+/// is much shorter, the HTML contains decoration (buttons of xarray, the folded parameters of scikit-learn). HTML without a
+/// table is decorated plain text, unless the plain text is only the name of an object.
+fn html_or_plain(html: &str, plain: Option<String>) -> Rendered {
     let html::Readable { text, has_table, only_image } = html::readable(html);
-    if let Some(picture) = only_image.and_then(|address| framed(&address)) {
-        return Shown::Picture(picture);
+    if let Some(source) = only_image.and_then(|address| embedded_image(&address)) {
+        return Rendered::Image(source);
     }
     let is_drawn = html.contains("<script") && !has_table;
     if let Some(chart) = is_drawn.then(|| chart::in_html(html)).flatten() {
-        return Shown::Told(chart);
+        return Rendered::Description(chart);
     }
     let text = match data_uri::replaced(&text) {
         Cow::Owned(replaced) => replaced,
@@ -131,37 +135,46 @@ fn html_or_plain(html: &str, plain: Option<String>) -> Shown {
     };
     match plain {
         Some(plain) if !has_table || text.is_empty() || text.len() > plain.len() * 3 / 2 + 40 => {
-            Shown::Text(plain)
+            Rendered::Text(plain)
         }
         None if text.is_empty() && html.contains("<script") => {
             let size = size(html.len());
-            Shown::Told(format!("[text/html, {size}: scripts, which only a browser runs]"))
+            Rendered::Description(format!("[text/html, {size}: scripts, which only a browser can run]"))
         }
-        _ => Shown::Text(text),
+        _ => Rendered::Text(text),
     }
 }
 
-/// The image that HTML is nothing but a frame for.
-fn framed(address: &str) -> Option<Picture> {
+/// The image in a `data:` address.
+fn embedded_image(address: &str) -> Option<ImageSource> {
     let (mime, content) = address.strip_prefix("data:")?.split_once(";base64,")?;
     let content = Json::from_value(&serde_json::Value::from(content));
-    let picture = Picture { mime: mime.to_owned(), content, label: None, plain: None };
-    PICTURES.contains(&mime).then_some(picture)
+    let source = ImageSource { mime: mime.to_owned(), content, label: None, plain: None };
+    IMAGE_TYPES.contains(&mime).then_some(source)
 }
 
-/// `<Figure size 640x480 with 1 Axes>` and the like: the name of an object, which tells nothing of its content.
-fn is_stub(plain: &str) -> bool {
+/// Whether it is only the name of an object, such as `<Figure size 640x480 with 1 Axes>`.
+fn is_object_name(plain: &str) -> bool {
     let plain = plain.trim();
     plain.is_empty() || plain.starts_with('<') && plain.ends_with('>') && !plain.contains('\n')
 }
 
-/// Types that nobody knows here, and plain text that says little: the best there is.
-fn others(forms: &Forms<'_>) -> Shown {
+/// Unknown MIME types, and plain text that says little: all that is left.
+fn others(forms: &Forms<'_>) -> Rendered {
     let plain = forms.plain().filter(|plain| !plain.is_empty());
     let unknown = forms.0.iter().filter(|(mime, _)| mime != "text/plain");
     let lines: Vec<String> =
         unknown.map(|(mime, content)| rich::other(mime, content)).chain(plain.clone()).collect();
-    if lines.len() == plain.iter().len() { Shown::Text(lines.concat()) } else { Shown::Told(lines.join(" ")) }
+    if lines.len() == plain.iter().len() {
+        Rendered::Text(lines.concat())
+    } else {
+        Rendered::Description(lines.join(" "))
+    }
+}
+
+/// JSON without whitespace between its parts and without base64.
+fn compact(json: &Json) -> String {
+    data_uri::replaced(&json.compact()).into_owned()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Charts that a browser would draw, in words: what is drawn, of how many values, from where to where.
+//! Describes charts that a browser would draw: marks, fields, number of values and their range.
 
 mod in_html;
 mod plotly;
@@ -12,13 +12,13 @@ pub(crate) use vega::vega;
 
 use notebook::Json;
 
-/// How many traces, views or columns are told apart.
-const MOST: usize = 40;
+/// The most traces, views or columns that are described.
+const MAX_PARTS: usize = 40;
 
-/// Up to how many bytes a specification, without its data, is looked at.
-const LARGEST: usize = 4 * 1024 * 1024;
+/// The largest specification without data that is read, in bytes.
+const MAX_SPECIFICATION: usize = 4 * 1024 * 1024;
 
-/// The string that `json` is, or that stands in its member `text`: the two forms of a title.
+/// A title: a string, or an object with a member `text`.
 fn title(json: &Json) -> Option<String> {
     let member = json.member("text");
     let text = json.multiline_text().or_else(|| member.as_ref()?.multiline_text())?;

@@ -1,13 +1,13 @@
-//! `data:` addresses, whose content is nothing to read.
+//! Replaces `data:` URIs by descriptions.
 
 use std::borrow::Cow;
 
 use crate::size;
 
-/// Shorter ones may stay.
-const SHORTEST: usize = 100;
+/// Shorter URIs stay.
+const MIN_LENGTH: usize = 100;
 
-/// What a whole `data:` address holds. `None` if it is none.
+/// The type and size of a `data:` URI; `None` for any other text.
 pub(crate) fn described(address: &str) -> Option<String> {
     let (head, content) = address.strip_prefix("data:")?.split_once(',')?;
     let mime = head.split(';').next().filter(|mime| !mime.is_empty()).unwrap_or("text/plain");
@@ -15,7 +15,7 @@ pub(crate) fn described(address: &str) -> Option<String> {
     Some(format!("{mime}, {}", size(bytes)))
 }
 
-/// `text` with descriptions for the `data:` addresses in base64 that it holds.
+/// `text` with its base64 `data:` URIs replaced by descriptions.
 pub(crate) fn replaced(text: &str) -> Cow<'_, str> {
     if !text.contains(";base64,") {
         return Cow::Borrowed(text);
@@ -25,9 +25,9 @@ pub(crate) fn replaced(text: &str) -> Cow<'_, str> {
     while let Some(start) = rest.find("data:") {
         let (before, address) = rest.split_at(start);
         result.push_str(before);
-        let end = end_of(address);
+        let end = uri_length(address);
         let (address, after) = address.split_at(end);
-        match described(address).filter(|_| address.len() >= SHORTEST) {
+        match described(address).filter(|_| address.len() >= MIN_LENGTH) {
             Some(description) => result.push_str(&description),
             None => result.push_str(address),
         }
@@ -37,8 +37,8 @@ pub(crate) fn replaced(text: &str) -> Cow<'_, str> {
     Cow::Owned(result)
 }
 
-/// The length of the address at the beginning of `text`; that of `data:` if what follows is no base64.
-fn end_of(text: &str) -> usize {
+/// The length of the URI at the start of `text`; that of `data:` if what follows is not base64.
+fn uri_length(text: &str) -> usize {
     let scheme = "data:".len();
     let is_head = |byte: u8| byte.is_ascii_alphanumeric() || b"/+-.;=".contains(&byte);
     let head = text.bytes().skip(scheme).position(|byte| !is_head(byte)).map_or(text.len(), |at| scheme + at);
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_content_is_described_in_its_place() {
+    fn long_uris_are_replaced_by_descriptions() {
         let text = format!("![dot](data:image/png;base64,{}) and more", "A".repeat(400));
         assert_eq!(replaced(&text), "![dot](image/png, 300 B) and more");
         let two = format!("'{0}' '{0}'", format_args!("data:a/b;base64,{}", "A".repeat(200)));
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_or_no_base64_stays() {
+    fn short_uris_and_other_text_stay() {
         for text in
             ["data: 1;base64,", "no data:image/png;base64,iVBORw0KGgo= here", "data:,a;base64,", "data:"]
         {
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_says_its_type_and_size() {
+    fn a_uri_is_described_by_type_and_size() {
         assert_eq!(described("data:audio/wav;base64,AAAABBBB").as_deref(), Some("audio/wav, 6 B"));
         assert_eq!(described("data:,hello").as_deref(), Some("text/plain, 5 B"));
         assert_eq!(described("https://example.org/a,b"), None);

@@ -1,40 +1,46 @@
-//! A text that is too long: its ends, and between them a note on what was left out.
+//! Shortens a text that is too long: its ends, and a note on what was left out between them.
 
-use crate::extent::{Extent, first, line_breaks};
+use crate::chars::{byte_index, first_chars};
+use crate::text_ends::{TextEnds, line_breaks};
 
-/// Which ends of a text tell most.
+/// Which part of a text matters most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ends {
-    /// Both alike.
+pub(crate) enum Focus {
+    /// The start and the end alike.
     Both,
-    /// The end, after a little of the beginning.
-    Last,
+    /// The end: three quarters of the excerpt.
+    End,
 }
 
-/// The ends of `extent` with a note between them, at most `limit` characters; the whole text if it fits.
+/// The text in at most `limit` characters: whole if it fits, else its ends with a note between them.
 ///
-/// `more` gets the offset in characters at which the left-out part begins and words the way to see it.
-pub(crate) fn excerpt(extent: &Extent, ends: Ends, limit: usize, more: &dyn Fn(usize) -> String) -> String {
-    if let Some(whole) = extent.whole().filter(|_| extent.characters() <= limit) {
+/// `more` says how to see the part that was left out, which starts at the given character.
+///
+/// Example: the lines `line 0` to `line 999` in 120 characters. The longest note takes 53 of them, so 67 are available. The
+/// head gets half of these, 33, and is cut after its last whole line: 28 characters, 4 lines. The tail gets the other 39
+/// and is cut before its first whole line: 35 characters, 4 lines. The note says that 992 lines are left out, and `more`
+/// is asked for the way to character 28.
+pub(crate) fn excerpt(ends: &TextEnds, focus: Focus, limit: usize, more: &dyn Fn(usize) -> String) -> String {
+    if let Some(whole) = ends.whole().filter(|_| ends.characters() <= limit) {
         return whole.to_owned();
     }
-    // The note is longest when it leaves out most.
-    let longest = within_line(&note(extent.characters(), "characters", &more(extent.characters())));
-    let room = limit.saturating_sub(longest.chars().count());
-    let head = head(extent, ends, room);
-    let (tail, begins_line) = tail(extent, room - head.chars().count());
+    // The more is left out, the longer is the note.
+    let longest = within_line(&note(ends.characters(), "characters", &more(ends.characters())));
+    let available = limit.saturating_sub(longest.chars().count());
+    let head = head(ends, focus, available);
+    let (tail, starts_line) = tail(ends, available - head.chars().count());
     let way = more(head.chars().count());
-    let text = if (head.is_empty() || head.ends_with('\n')) && begins_line {
-        // Without a tail, the last line is left out too, which has no break.
-        let breaks = extent.line_breaks() - line_breaks(head) - line_breaks(tail);
+    let text = if (head.is_empty() || head.ends_with('\n')) && starts_line {
+        // Without a tail, the last line is left out too, which has no line break.
+        let breaks = ends.line_breaks() - line_breaks(head) - line_breaks(tail);
         let lines = breaks + usize::from(tail.is_empty());
         let what = if lines == 1 { "line" } else { "lines" };
         format!("{head}{}{}{tail}", note(lines, what, &way), if tail.is_empty() { "" } else { "\n" })
     } else {
-        let left_out = extent.characters() - head.chars().count() - tail.chars().count();
+        let left_out = ends.characters() - head.chars().count() - tail.chars().count();
         format!("{head}{}{tail}", within_line(&note(left_out, "characters", &way)))
     };
-    if text.chars().count() <= limit { text } else { first(&text, limit).to_owned() }
+    if text.chars().count() <= limit { text } else { first_chars(&text, limit).to_owned() }
 }
 
 fn note(count: usize, what: &str, more: &str) -> String {
@@ -47,17 +53,17 @@ fn within_line(note: &str) -> String {
     format!(" {note} … ")
 }
 
-fn head(extent: &Extent, ends: Ends, room: usize) -> &str {
-    whole_lines(extent.first(match ends {
-        Ends::Both => room / 2,
-        Ends::Last => room / 4,
+fn head(ends: &TextEnds, focus: Focus, available: usize) -> &str {
+    whole_lines(ends.first(match focus {
+        Focus::Both => available / 2,
+        Focus::End => available / 4,
     }))
 }
 
-/// The end in at most `room` characters, and whether it begins a line. It does if one begins in its first half.
-fn tail(extent: &Extent, room: usize) -> (&str, bool) {
-    let tail = extent.last(room);
-    let half = crate::page::byte_of(tail, tail.chars().count() / 2);
+/// The end in at most `available` characters, and whether it starts a line: it does if a line starts in its first half.
+fn tail(ends: &TextEnds, available: usize) -> (&str, bool) {
+    let tail = ends.last(available);
+    let half = byte_index(tail, tail.chars().count() / 2);
     match tail[..half].find('\n') {
         Some(end) => (&tail[end + 1..], true),
         None => (tail, tail.is_empty()),
@@ -66,7 +72,7 @@ fn tail(extent: &Extent, room: usize) -> (&str, bool) {
 
 /// `text` up to the last line break in its second half; all of it if there is none.
 fn whole_lines(text: &str) -> &str {
-    let half = crate::page::byte_of(text, text.chars().count() / 2);
+    let half = byte_index(text, text.chars().count() / 2);
     text[half..].rfind('\n').map_or(text, |end| &text[..=half + end])
 }
 
@@ -78,8 +84,8 @@ mod tests {
 
     use super::*;
 
-    fn cut(text: &str, ends: Ends, limit: usize) -> String {
-        excerpt(&Extent::of(text, limit), ends, limit, &|offset| format!("page({offset})"))
+    fn cut(text: &str, focus: Focus, limit: usize) -> String {
+        excerpt(&TextEnds::of(text, limit), focus, limit, &|offset| format!("page({offset})"))
     }
 
     fn numbered(lines: usize) -> String {
@@ -89,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_whole() {
-        assert_eq!(cut("abc", Ends::Both, 3), "abc");
-        assert_eq!(cut("", Ends::Last, 0), "");
+    fn a_text_that_fits_is_whole() {
+        assert_eq!(cut("abc", Focus::Both, 3), "abc");
+        assert_eq!(cut("", Focus::End, 0), "");
     }
 
     #[test]
-    fn lines_are_left_out_of_the_middle() {
-        let text = cut(numbered(1000).trim_end(), Ends::Both, 120);
+    fn lines_are_left_out_in_the_middle() {
+        let text = cut(numbered(1000).trim_end(), Focus::Both, 120);
         assert_eq!(
             text,
             "line 0\nline 1\nline 2\nline 3\n… 992 lines left out, page(28) shows them\nline 996\nline 997\n\
@@ -106,36 +112,36 @@ mod tests {
 
     #[test]
     fn characters_are_left_out_of_a_long_line() {
-        let text = cut(&"0123456789".repeat(100), Ends::Both, 80);
+        let text = cut(&"0123456789".repeat(100), Focus::Both, 80);
         assert_eq!(text, "0123456789012 … 973 characters left out, page(13) shows them … 67890123456789");
     }
 
     #[test]
-    fn of_a_text_that_matters_at_its_end_more_of_the_end_is_kept() {
-        let text = cut(numbered(1000).trim_end(), Ends::Last, 160);
+    fn an_excerpt_with_focus_on_the_end_keeps_more_of_it() {
+        let text = cut(numbered(1000).trim_end(), Focus::End, 160);
         assert_eq!(text.split_once("\n… ").unwrap().0, "line 0\nline 1\nline 2");
         assert_eq!(text.split_once("them\n").unwrap().1.lines().count(), 9, "{text}");
     }
 
     #[test]
-    fn without_a_way_to_see_more_none_is_named() {
-        let text = excerpt(&Extent::of(&"a".repeat(99), 60), Ends::Both, 60, &|_| String::new());
+    fn the_way_to_see_more_is_optional() {
+        let text = excerpt(&TextEnds::of(&"a".repeat(99), 60), Focus::Both, 60, &|_| String::new());
         assert_eq!(text, format!("{0} … 67 characters left out … {0}", "a".repeat(16)));
     }
 
     #[test]
-    fn a_limit_too_small_for_anything_is_kept() {
-        assert_eq!(cut(&"a".repeat(99), Ends::Both, 5), "… 1 l");
-        assert_eq!(cut("abc", Ends::Last, 0), "");
+    fn a_tiny_limit_is_not_exceeded() {
+        assert_eq!(cut(&"a".repeat(99), Focus::Both, 5), "… 1 l");
+        assert_eq!(cut("abc", Focus::End, 0), "");
     }
 
     proptest! {
         #[test]
-        fn the_ends_are_true_and_the_offset_is_right(
+        fn both_ends_and_the_offset_are_correct(
             text in "([a-zä€]{0,20}\n?){0,60}", limit in 0_usize..400, last in any::<bool>(),
         ) {
-            let ends = if last { Ends::Last } else { Ends::Both };
-            let excerpt = cut(&text, ends, limit);
+            let focus = if last { Focus::End } else { Focus::Both };
+            let excerpt = cut(&text, focus, limit);
             prop_assert!(excerpt.chars().count() <= limit);
             if excerpt == text {
                 return Ok(());
@@ -143,7 +149,7 @@ mod tests {
             let Some((_, after)) = excerpt.split_once("page(") else { return Ok(()) };
             let Some((offset, after)) = after.split_once(") shows ") else { return Ok(()) };
             let offset: usize = offset.parse().unwrap();
-            prop_assert!(excerpt.starts_with(first(&text, offset)));
+            prop_assert!(excerpt.starts_with(first_chars(&text, offset)));
             let Some(after) = after.strip_prefix("them").or(after.strip_prefix("it")) else { return Ok(()) };
             let tail = after.strip_prefix(" … ").or(after.strip_prefix('\n')).unwrap_or(after);
             prop_assert!(text.ends_with(tail));

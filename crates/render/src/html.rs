@@ -1,4 +1,4 @@
-//! HTML as text: tables as tab-separated rows, the rest as it would be read aloud, scripts and styles left out.
+//! Renders HTML as text: tables as tab-separated rows, other text as it is displayed, without scripts and styles.
 
 mod flow;
 mod table;
@@ -13,34 +13,30 @@ use crate::{data_uri, markup, size};
 use flow::Flow;
 use table::Table;
 
-/// What is beyond this many bytes of HTML is not looked at.
-const LONGEST: usize = 32 * 1024 * 1024;
-/// Longer addresses of links are left out: nobody wrote them.
-const LONGEST_LINK: usize = 300;
+/// The bytes of HTML that are read.
+const MAX_READ: usize = 32 * 1024 * 1024;
+/// Longer URLs are left out, because they were generated.
+const MAX_LINK: usize = 300;
 
-/// What HTML says.
 #[derive(Debug)]
 pub(crate) struct Readable {
-    /// Its text.
     pub(crate) text: String,
-    /// Whether there is a table in it.
     pub(crate) has_table: bool,
-    /// The image that it is nothing but a frame for, as a `data:` address.
+    /// The `data:` URI of an image, if the HTML contains nothing else.
     pub(crate) only_image: Option<String>,
 }
 
-/// What `html` says.
 pub(crate) fn readable(html: &str) -> Readable {
-    readable_up_to(html, LONGEST)
+    readable_up_to(html, MAX_READ)
 }
 
-fn readable_up_to(html: &str, longest: usize) -> Readable {
-    let (sink, unread) = markup::read(Sink(RefCell::default()), html, longest);
+fn readable_up_to(html: &str, limit: usize) -> Readable {
+    let (sink, unread) = markup::read(Sink(RefCell::default()), html, limit);
     let mut page = sink.0.into_inner();
     page.end_table();
     let mut text = page.flow.finish();
     if unread > 0 {
-        text.push_str(&format!("\n… {} of HTML not looked at", size(unread)));
+        text.push_str(&format!("\n… {} of HTML not read", size(unread)));
     }
     let only_image = page.image.take().filter(|(note, _)| *note == text).map(|(_, address)| address);
     Readable { text, has_table: page.has_table, only_image }
@@ -56,7 +52,7 @@ impl TokenSink for Sink {
         match token {
             Token::CharacterTokens(text) => page.text(&text),
             Token::TagToken(tag) => {
-                // The tokenizer has to be told where markup ends; a tree builder would do that.
+                // The tokenizer has to know which elements contain no markup; usually a tree builder tells it.
                 let raw = match (tag.kind, &*tag.name) {
                     (TagKind::StartTag, "script") => Some(RawKind::ScriptData),
                     (TagKind::StartTag, "style" | "iframe" | "noframes" | "xmp") => Some(RawKind::Rawtext),
@@ -74,24 +70,23 @@ impl TokenSink for Sink {
     }
 }
 
-/// What was read so far.
 #[derive(Debug, Default)]
 struct Page {
     flow: Flow,
-    /// The outermost table that is open; those within are text of its cells.
+    /// The outermost open table; inner tables become text of its cells.
     table: Option<Table>,
-    /// How many tables are open.
+    /// The number of open tables.
     tables: usize,
     has_table: bool,
-    /// The element whose text is not to be read.
+    /// The element whose content is skipped.
     skipped: Option<String>,
-    /// The link that is open, and where its text begins.
+    /// The URL of the open link, and the start of its text.
     link: Option<(String, usize)>,
-    /// Where the text of an open SVG begins.
+    /// The start of the text of the open SVG.
     drawing: Option<usize>,
-    /// The last image whose content stands in its address, and what is written for it.
+    /// The description and the URI of the last image that is embedded in its URI.
     image: Option<(String, String)>,
-    /// In `<audio>` or `<video>`, whose text is for browsers that cannot play it.
+    /// Whether we are in `<audio>` or `<video>`, whose text is for browsers that cannot play it.
     is_playing: bool,
 }
 
@@ -102,7 +97,7 @@ impl Page {
         }
     }
 
-    /// Where text goes now: into the cell that is open, or the page.
+    /// The open cell, or else the page.
     fn current(&mut self) -> &mut Flow {
         match &mut self.table {
             Some(table) => table.cell().unwrap_or(&mut self.flow),
@@ -166,7 +161,7 @@ impl Page {
                 self.tables = self.tables.saturating_sub(1);
                 if self.tables == 0 { self.end_table() } else { self.words(" ") }
             }
-            // A table within a cell is read row by row into it.
+            // A table within a cell becomes text of the cell, row by row.
             _ if self.tables > 1 => match (name, is_start) {
                 ("tr", false) => self.words("; "),
                 (_, true) if !self.current().text().ends_with("; ") => self.words(" "),
@@ -193,13 +188,13 @@ impl Page {
         self.tables = 0;
     }
 
-    /// A link is its text, with its address where that says more.
+    /// A link becomes its text, with its URL unless the text contains it.
     fn link_tag(&mut self, tag: &Tag, is_start: bool) {
         if is_start {
             let start = self.current().text().len();
             self.link = attribute(tag, "href").map(|address| (address, start));
         } else if let Some((address, start)) = self.link.take() {
-            let is_useful = address.starts_with("http") && address.len() <= LONGEST_LINK;
+            let is_useful = address.starts_with("http") && address.len() <= MAX_LINK;
             let is_shown = self.current().text().get(start..).is_none_or(|text| text.contains(&address));
             if is_useful && !is_shown {
                 self.words(&format!(" ({address})"));
@@ -207,7 +202,7 @@ impl Page {
         }
     }
 
-    /// A drawing is its texts.
+    /// A drawing becomes its texts.
     fn drawing_tag(&mut self, is_start: bool) {
         if is_start {
             self.words(" ");
@@ -221,7 +216,7 @@ impl Page {
         }
     }
 
-    /// Something that is no text is named.
+    /// Media become a description.
     fn medium(&mut self, tag: &Tag, name: &str) {
         let kind = if name == "img" { "image" } else { name };
         let source = attribute(tag, "src").or_else(|| attribute(tag, "data"));
@@ -229,10 +224,10 @@ impl Page {
         let label = attribute(tag, "alt").filter(|alt| !alt.is_empty()).or_else(|| attribute(tag, "title"));
         let source = source.map(|source| match data_uri::described(&source) {
             Some(description) => description,
-            None if source.len() <= LONGEST_LINK => source,
-            None => "an address of ".to_owned() + &source.len().to_string() + " characters",
+            None if source.len() <= MAX_LINK => source,
+            None => format!("a URL of {} characters", source.len()),
         });
-        // `<audio>` names its address itself or in a `<source>` within.
+        // `<audio>` has its own URL, or those of the `<source>` elements within it.
         if source.is_none() && matches!(name, "audio" | "video") {
             return;
         }

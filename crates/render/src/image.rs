@@ -1,91 +1,90 @@
-//! Images in a size that a model takes.
+//! Prepares images in a size that models accept.
 //!
-//! An image is decoded even where it could be passed on as it is: services refuse a whole conversation for one
-//! image that they cannot read.
+//! An image is decoded even if it could be passed on unchanged: services refuse a whole conversation because of one image
+//! that they cannot read.
 
 use std::io::Cursor;
 
-use crate::bundle::Picture;
+use crate::bundle::ImageSource;
 use crate::{base64_json, size};
 use ::image::codecs::jpeg::JpegEncoder;
 use ::image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use ::image::{DynamicImage, GenericImageView, ImageDecoder, ImageFormat, ImageReader, ImageResult, Limits};
 
-/// The longest side that models look at.
+/// The longest side that models use, in pixels.
 const LONGEST_SIDE: u32 = 1568;
-/// The largest encoded image that is sent.
-const LARGEST_SENT: usize = 1024 * 1024;
-/// The largest encoded image that is decoded.
-const LARGEST_ENCODED: usize = 24_000_000;
-/// The most pixels that are decoded.
-const MOST_PIXELS: u64 = 25_000_000;
-/// The most memory that decoding may take: [`MOST_PIXELS`] with four channels of a byte.
-const MEMORY: u64 = 4 * MOST_PIXELS + 1_000_000;
-/// How much of an image is read to learn its size; what stands before that is a preview or a colour profile.
-const START: usize = 512 * 1024;
+/// The largest encoded image that is sent, in bytes.
+const MAX_SENT: usize = 1024 * 1024;
+/// The largest encoded image that is decoded, in bytes.
+const MAX_ENCODED: usize = 24_000_000;
+const MAX_PIXELS: u64 = 25_000_000;
+/// The memory that decoding may take, in bytes: [`MAX_PIXELS`] with four channels of a byte.
+const MAX_MEMORY: u64 = 4 * MAX_PIXELS + 1_000_000;
+/// The bytes that are read to find the sides of an image; a preview or a color profile can come before them.
+const HEADER_BYTES: usize = 512 * 1024;
 
 /// An image for a model.
 #[derive(Debug)]
-pub(crate) struct Ready {
-    /// What it is, in one line.
+pub(crate) struct Fitted {
+    /// A description in one line.
     pub(crate) note: String,
-    /// Its type and its encoded bytes; `None` if it cannot be shown, and the note says why.
+    /// Its MIME type and its encoded bytes. `None` if it cannot be sent; the note says why.
     pub(crate) encoded: Option<(&'static str, Vec<u8>)>,
 }
 
-/// What is known of an image without decoding it.
+/// The properties of an image that are known without decoding it.
 struct Header {
     format: ImageFormat,
     sides: (u32, u32),
     bytes: usize,
 }
 
-/// The line that describes an image without decoding it.
-pub(crate) fn description(picture: &Picture) -> String {
-    bracketed(&described(picture).0, picture)
+/// Describes an image without decoding it.
+pub(crate) fn description(source: &ImageSource) -> String {
+    bracketed(&described(source).0, source)
 }
 
-/// The same for an image that is not sent, though it could be.
-pub(crate) fn left_out(picture: &Picture, more: &str) -> String {
-    bracketed(&format!("{}, left out, {more} shows it", described(picture).0), picture)
+/// Describes an image that is not sent, and how to see it.
+pub(crate) fn left_out(source: &ImageSource, more: &str) -> String {
+    bracketed(&format!("{}, left out, {more} shows it", described(source).0), source)
 }
 
-/// The image, scaled if it has to be.
-pub(crate) fn ready(picture: &Picture) -> Ready {
-    let (description, header) = described(picture);
+/// The image, scaled down if necessary.
+pub(crate) fn fit(source: &ImageSource) -> Fitted {
+    let (description, header) = described(source);
     let left_out =
-        |why: &str| Ready { note: bracketed(&format!("{description}, {why}"), picture), encoded: None };
+        |why: &str| Fitted { note: bracketed(&format!("{description}, {why}"), source), encoded: None };
     let Some(header) = header else { return left_out("cannot be decoded") };
-    if header.bytes > LARGEST_ENCODED {
+    if header.bytes > MAX_ENCODED {
         return left_out("left out: larger than 24 MB");
     }
-    if u64::from(header.sides.0) * u64::from(header.sides.1) > MOST_PIXELS {
+    if u64::from(header.sides.0) * u64::from(header.sides.1) > MAX_PIXELS {
         return left_out("left out: more than 25 megapixels");
     }
-    let bytes = base64_json::decode(&picture.content, usize::MAX / 2);
-    let shown = bytes.and_then(|bytes| fitted(bytes, header.format).ok());
-    let Some(shown) = shown else { return left_out("cannot be decoded") };
+    let bytes = base64_json::decode(&source.content, usize::MAX / 2);
+    let encoded = bytes.and_then(|bytes| fit_bytes(bytes, header.format).ok());
+    let Some(encoded) = encoded else { return left_out("cannot be decoded") };
     let mut note = description;
-    if shown.sides != header.sides {
-        note.push_str(&format!(", scaled to {}×{}", shown.sides.0, shown.sides.1));
+    if encoded.sides != header.sides {
+        note.push_str(&format!(", scaled to {}×{}", encoded.sides.0, encoded.sides.1));
     }
-    Ready { note: bracketed(&note, picture), encoded: Some((shown.mime, shown.bytes)) }
+    Fitted { note: bracketed(&note, source), encoded: Some((encoded.mime, encoded.bytes)) }
 }
 
-fn bracketed(description: &str, picture: &Picture) -> String {
-    match &picture.label {
+fn bracketed(description: &str, source: &ImageSource) -> String {
+    match &source.label {
         Some(label) => format!("[{description}: {label}]"),
         None => format!("[{description}]"),
     }
 }
 
-/// The type, sides and size of the image; without a header if it is none.
-fn described(picture: &Picture) -> (String, Option<Header>) {
-    let (mime, json) = (&picture.mime, &picture.content);
-    let Some(start) = base64_json::decode(json, START) else {
-        return (format!("{mime}, {}", size(base64_json::longest(json))), None);
+/// The type, sides and size of the image; no header if the bytes are not an image.
+fn described(source: &ImageSource) -> (String, Option<Header>) {
+    let (mime, json) = (&source.mime, &source.content);
+    let Some(start) = base64_json::decode(json, HEADER_BYTES) else {
+        return (format!("{mime}, {}", size(base64_json::max_size(json))), None);
     };
-    let bytes = if start.len() < START { start.len() } else { base64_json::longest(json) };
+    let bytes = if start.len() < HEADER_BYTES { start.len() } else { base64_json::max_size(json) };
     let header = ImageReader::new(Cursor::new(&start)).with_guessed_format().ok().and_then(|reader| {
         let format = reader.format()?;
         Some(Header { format, sides: reader.into_dimensions().ok()?, bytes })
@@ -99,16 +98,16 @@ fn described(picture: &Picture) -> (String, Option<Header>) {
     }
 }
 
-struct Fitted {
+struct Encoded {
     mime: &'static str,
     bytes: Vec<u8>,
     sides: (u32, u32),
 }
 
-fn fitted(bytes: Vec<u8>, format: ImageFormat) -> ImageResult<Fitted> {
+fn fit_bytes(bytes: Vec<u8>, format: ImageFormat) -> ImageResult<Encoded> {
     let mut reader = ImageReader::with_format(Cursor::new(&bytes), format);
     let mut limits = Limits::default();
-    limits.max_alloc = Some(MEMORY);
+    limits.max_alloc = Some(MAX_MEMORY);
     reader.limits(limits);
     let mut decoder = reader.into_decoder()?;
     let orientation = decoder.orientation()?;
@@ -119,8 +118,8 @@ fn fitted(bytes: Vec<u8>, format: ImageFormat) -> ImageResult<Fitted> {
         ImageFormat::Jpeg => Some("image/jpeg"),
         _ => None,
     };
-    if let Some(mime) = same.filter(|_| longest <= LONGEST_SIDE && bytes.len() <= LARGEST_SENT) {
-        return Ok(Fitted { mime, bytes, sides: image.dimensions() });
+    if let Some(mime) = same.filter(|_| longest <= LONGEST_SIDE && bytes.len() <= MAX_SENT) {
+        return Ok(Encoded { mime, bytes, sides: image.dimensions() });
     }
     let (size, pixels) = (bytes.len() as u64, u64::from(image.width()) * u64::from(image.height()));
     drop(bytes);
@@ -128,12 +127,12 @@ fn fitted(bytes: Vec<u8>, format: ImageFormat) -> ImageResult<Fitted> {
         image = scaled(&image, LONGEST_SIDE);
     }
     image.apply_orientation(orientation);
-    // Scaling makes no image easier to compress, so that one too large by far need not be tried.
+    // Scaling does not make an image easier to compress, so one that is far too large is not tried as PNG.
     let scaled_pixels = u64::from(image.width()) * u64::from(image.height());
     let as_png = size.saturating_mul(scaled_pixels) / pixels.max(1);
     let is_photograph =
-        format == ImageFormat::Jpeg || (format == ImageFormat::Png && as_png > LARGEST_SENT as u64 * 3 / 2);
-    encoded(image, is_photograph)
+        format == ImageFormat::Jpeg || (format == ImageFormat::Png && as_png > MAX_SENT as u64 * 3 / 2);
+    encode(image, is_photograph)
 }
 
 /// The image with `side` as its longest side.
@@ -143,19 +142,19 @@ fn scaled(image: &DynamicImage, side: u32) -> DynamicImage {
         let scaled = (u64::from(length) * u64::from(side) + longest / 2) / longest;
         u32::try_from(scaled).unwrap_or(side).max(1)
     };
-    // Averages all pixels that fall into one, which keeps thin lines and small letters readable.
+    // Averages all pixels that become one, which keeps thin lines and small letters readable.
     image.thumbnail_exact(scale(image.width()), scale(image.height()))
 }
 
-/// PNG keeps lines and letters sharp; where it is too large the image is a photograph, and JPEG does.
-fn encoded(mut image: DynamicImage, is_photograph: bool) -> ImageResult<Fitted> {
+/// PNG keeps lines and letters sharp. If it is too large, the image is a photograph, for which JPEG is good enough.
+fn encode(mut image: DynamicImage, is_photograph: bool) -> ImageResult<Encoded> {
     if !is_photograph {
         let mut bytes = Vec::new();
         let encoder =
             PngEncoder::new_with_quality(&mut bytes, CompressionType::Default, FilterType::Adaptive);
         eight_bits(&image).write_with_encoder(encoder)?;
-        if bytes.len() <= LARGEST_SENT {
-            return Ok(Fitted { mime: "image/png", bytes, sides: image.dimensions() });
+        if bytes.len() <= MAX_SENT {
+            return Ok(Encoded { mime: "image/png", bytes, sides: image.dimensions() });
         }
     }
     loop {
@@ -163,8 +162,8 @@ fn encoded(mut image: DynamicImage, is_photograph: bool) -> ImageResult<Fitted> 
         for quality in [85, 65] {
             let mut bytes = Vec::new();
             flat.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, quality))?;
-            if bytes.len() <= LARGEST_SENT {
-                return Ok(Fitted { mime: "image/jpeg", bytes, sides: image.dimensions() });
+            if bytes.len() <= MAX_SENT {
+                return Ok(Encoded { mime: "image/jpeg", bytes, sides: image.dimensions() });
             }
         }
         let side = image.width().max(image.height()) * 3 / 4;
@@ -172,7 +171,7 @@ fn encoded(mut image: DynamicImage, is_photograph: bool) -> ImageResult<Fitted> 
     }
 }
 
-/// PNG has no floating point, and sixteen bits a channel tell a model nothing.
+/// PNG has no floating point, and models do not use sixteen bits per channel.
 fn eight_bits(image: &DynamicImage) -> DynamicImage {
     match (image.color().has_alpha(), image.color().has_color()) {
         (true, true) => image.to_rgba8().into(),
@@ -182,7 +181,7 @@ fn eight_bits(image: &DynamicImage) -> DynamicImage {
     }
 }
 
-/// The image on white, where something shines through.
+/// The image on a white background.
 fn flattened(image: &DynamicImage) -> DynamicImage {
     if !image.color().has_alpha() {
         return eight_bits(image);

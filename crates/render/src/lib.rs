@@ -1,17 +1,16 @@
-//! Outputs of a kernel as a language model can read them.
+//! Renders outputs of a kernel for a language model.
 //!
 //! Everything here is pure: outputs in, text and images out, under one [`Budget`] for a whole reply.
 
 mod base64_json;
 mod budget;
 mod bundle;
+mod chars;
 mod chart;
 mod data_uri;
 mod excerpt;
-mod extent;
 mod html;
 mod image;
-mod json_text;
 mod markup;
 mod merge;
 mod output;
@@ -19,6 +18,7 @@ mod page;
 mod reply;
 mod svg;
 mod terminal;
+mod text_ends;
 mod traceback;
 
 pub use budget::Budget;
@@ -27,7 +27,6 @@ pub use output::{full_text, last_line};
 pub use page::page;
 pub use reply::{Part, Reply, Section};
 
-/// A number of bytes for reading.
 fn size(bytes: usize) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),

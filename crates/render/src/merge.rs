@@ -1,13 +1,13 @@
-//! Streams that a kernel flushed piece by piece, as one.
+//! Joins streams that a kernel flushed piece by piece.
 
 use std::borrow::Cow;
 
 use notebook::Output;
 
-/// `outputs` with each run of streams of one name joined, as Jupyter's own front ends store them.
+/// `outputs` with adjacent streams of the same name joined, as Jupyter's own frontends store them.
 ///
-/// Some servers and older files hold an output for every flush; a progress bar is then hundreds of outputs, none
-/// of which can be read alone. Whoever shows outputs and pages through them must do both on the merged ones.
+/// Some servers and older files store an output for every flush; a progress bar is then hundreds of outputs, none of which
+/// can be read alone. Code that shows outputs and pages through them must do both on the merged ones.
 pub fn merged(outputs: &[Output]) -> Cow<'_, [Output]> {
     let continues = |pair: &[Output]| match pair {
         [Output::Stream { name, .. }, Output::Stream { name: next, .. }] => name == next,
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_of_one_name_are_joined() {
+    fn adjacent_streams_of_one_name_are_joined() {
         let outputs =
             [stream("a", "1"), stream("a", "2"), stream("b", "3"), stream("a", "4"), stream("a", "5")];
         assert_eq!(*merged(&outputs), [stream("a", "12"), stream("b", "3"), stream("a", "45")]);

@@ -1,68 +1,67 @@
 //! One output as text.
 
-use notebook::{Json, Output, Text};
+use notebook::{Json, Output, Text, truncate};
 
-use crate::bundle::{self, Shown};
-use crate::extent::first;
+use crate::bundle::{self, Rendered};
 use crate::terminal::{self, Terminal};
 use crate::{image, size, traceback};
 
-/// How much of the end of a stream is looked at for its last line, in bytes.
-const END: usize = 16 * 1024;
-/// The longest last line, in characters.
-const LINE: usize = 200;
+/// The end of a stream in which its last line is searched, in bytes.
+const STREAM_END: usize = 16 * 1024;
+/// In characters.
+const MAX_LAST_LINE: usize = 200;
 
-/// The whole readable text of one output, without line breaks at its end.
+/// The whole readable text of one output, without trailing line breaks.
 ///
-/// Streams, plain text and tracebacks are cleaned of escapes, with progress bars at their last state and repeated
-/// lines counted; of other contents the form that tells a model most is taken; images are described in a line.
+/// Streams, plain text and tracebacks appear as on a terminal: without escape sequences, with progress bars in their last
+/// state, and with repeated lines counted. Of other contents the most informative MIME type is taken. Images are described
+/// in one line.
 pub fn full_text(output: &Output) -> String {
     match output {
-        Output::Stream { text, .. } => terminal::shown_pieces(text.pieces()),
-        Output::Display(bundle) | Output::Result { bundle, .. } => match bundle::shown(bundle) {
-            Shown::Text(text) | Shown::Told(text) => text,
-            Shown::Picture(picture) => picture.with_plain(image::description(&picture)),
+        Output::Stream { text, .. } => terminal::render_pieces(text.pieces()),
+        Output::Display(bundle) | Output::Result { bundle, .. } => match bundle::render(bundle) {
+            Rendered::Text(text) | Rendered::Description(text) => text,
+            Rendered::Image(source) => source.with_plain(image::description(&source)),
         },
         Output::Error { name, value, traceback } => traceback::traceback(name, value, traceback),
-        Output::Other(json) => other(json),
+        Output::Other(json) => unknown(json),
     }
 }
 
-/// The same for a stream, handed on piece by piece.
+/// Passes the readable text of a stream to `sink` piece by piece.
 pub(crate) fn stream_text(text: &Text, sink: impl FnMut(&str)) {
     let mut terminal = Terminal::new(sink);
     text.pieces().for_each(|piece| terminal.write(piece));
     terminal.finish();
 }
 
-/// An output of a type that nbformat does not know.
-pub(crate) fn other(json: &Json) -> String {
+fn unknown(json: &Json) -> String {
     let kind =
         json.member("output_type").and_then(|kind| Some(kind.text()?.into_owned())).unwrap_or_default();
     format!("[output of the unknown type {kind:?}, {}]", size(json.as_str().len()))
 }
 
-/// The last line of a stream that is not empty, cleaned, at most 200 characters: for progress messages.
+/// The last line of a stream that is not empty, in at most 200 characters: for progress messages.
 ///
-/// Looks at the end of the stream only, however long it is.
+/// It reads only the end of the stream.
 pub fn last_line(text: &Text) -> String {
     let mut end: Vec<&str> = Vec::new();
     let mut length = 0;
     for piece in text.pieces().rev() {
-        let mut start = piece.len().saturating_sub(END - length);
+        let mut start = piece.len().saturating_sub(STREAM_END - length);
         while !piece.is_char_boundary(start) {
             start += 1;
         }
         length += piece.len() - start;
         end.push(&piece[start..]);
-        if length >= END {
+        if length >= STREAM_END {
             break;
         }
     }
     end.reverse();
-    let shown = terminal::shown_pieces(end);
-    let line = shown.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    if line.chars().count() <= LINE { line.to_owned() } else { format!("{}…", first(line, LINE - 1)) }
+    let end = terminal::render_pieces(end);
+    let line = end.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    truncate(line, MAX_LAST_LINE).into_owned()
 }
 
 #[cfg(test)]
@@ -72,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_line_is_the_state_of_a_progress_bar() {
+    fn the_last_line_shows_the_state_of_a_progress_bar() {
         assert_eq!(last_line(&Text::from("start\n 10%\r 20%\r 30%")), "30%");
         assert_eq!(last_line(&Text::from("epoch 1\n\x1b[32mepoch 2\x1b[0m\n\n  \n")), "epoch 2");
         assert_eq!(last_line(&Text::default()), "");
@@ -90,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_output_is_named() {
+    fn an_unknown_output_is_described() {
         let output = Output::Other(Json::from_value(&json!({ "output_type": "hologram" })));
         assert_eq!(full_text(&output), "[output of the unknown type \"hologram\", 26 B]");
     }

@@ -1,25 +1,22 @@
 //! A long text page by page.
 
-/// The page of `text` that begins at the character `offset` and has at most `limit` characters (at least one),
-/// and the offset of the next page. An offset beyond the end gives an empty last page.
+use crate::chars::byte_index;
+
+/// The page of `text` that starts at the character `offset` and has at most `limit` characters (at least one), and the
+/// offset of the next page. Beyond the end of the text, it is an empty last page.
 ///
-/// A page ends behind a line break if there is one in its second half. All pages in a row are the text.
+/// A page ends after a line break if there is one in its second half. All pages together are the text.
 pub fn page(text: &str, offset: usize, limit: usize) -> (&str, Option<usize>) {
     let limit = limit.max(1);
-    let rest = &text[byte_of(text, offset)..];
-    let end = byte_of(rest, limit);
+    let rest = &text[byte_index(text, offset)..];
+    let end = byte_index(rest, limit);
     if end == rest.len() {
         return (rest, None);
     }
-    let half = byte_of(rest, limit / 2);
+    let half = byte_index(rest, limit / 2);
     let end = rest[half..end].rfind('\n').map_or(end, |found| half + found + 1);
     let page = &rest[..end];
     (page, Some(offset + page.chars().count()))
-}
-
-/// Where the character number `offset` begins; the end if there are fewer.
-pub(crate) fn byte_of(text: &str, offset: usize) -> usize {
-    text.char_indices().nth(offset).map_or(text.len(), |(byte, _)| byte)
 }
 
 #[cfg(test)]
@@ -29,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_prefers_to_end_with_a_line() {
+    fn a_page_ends_with_a_line_if_possible() {
         assert_eq!(page("one\ntwo\nthree\n", 0, 9), ("one\ntwo\n", Some(8)));
         assert_eq!(page("one\ntwo\nthree\n", 8, 9), ("three\n", None));
         assert_eq!(page("one\nabcdefghijk", 0, 10), ("one\nabcdef", Some(10)));
@@ -42,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_arguments_have_an_answer() {
+    fn arguments_out_of_range_are_accepted() {
         assert_eq!(page("", 0, 10), ("", None));
         assert_eq!(page("abc", 7, 10), ("", None));
         assert_eq!(page("abc", usize::MAX, usize::MAX), ("", None));
@@ -51,7 +48,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pages_in_a_row_are_the_text(text in "(?s).{0,200}", limit in 0_usize..40) {
+        fn all_pages_together_are_the_text(text in "(?s).{0,200}", limit in 0_usize..40) {
             let (mut all, mut offset) = (String::new(), Some(0));
             while let Some(at) = offset {
                 let (part, next) = page(&text, at, limit);

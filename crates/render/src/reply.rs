@@ -1,20 +1,19 @@
-//! One reply under one budget.
+//! Builds one reply within one budget.
 
 mod item;
 
 use notebook::Output;
 
 use crate::budget::{Budget, Claim, shares};
-use crate::extent::first;
+use crate::chars::first_chars;
 use item::Item;
 
-/// How much of a reply an output takes at least; where that is not there for all, those in the middle are left out.
-const LEAST: usize = 60;
+/// The fewest characters for an output; if they do not suffice for all, outputs in the middle are left out.
+const MIN_OUTPUT: usize = 60;
 
 /// A part of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// Text.
     Text(String),
     /// An image of at most 1 MiB whose longest side has at most 1568 pixels.
     Image {
@@ -25,85 +24,84 @@ pub enum Part {
     },
 }
 
-/// Text of the tool and outputs that belong together, for example those of one cell of many.
+/// Text of the tool and the outputs that belong to it, for example those of one cell of several.
 #[derive(Debug, Clone, Copy)]
 pub struct Section<'a> {
-    /// What the tool says first.
-    pub said: &'a str,
-    /// The outputs.
+    /// The tool's text, which comes first.
+    pub text: &'a str,
     pub outputs: &'a [Output],
 }
 
-/// Builds one reply under one budget, which its texts together never exceed.
+/// A reply whose texts together never exceed one budget.
 #[derive(Debug)]
 pub struct Reply {
-    left: Budget,
+    remaining: Budget,
     parts: Vec<Part>,
 }
 
 impl Reply {
     /// An empty reply.
     pub fn new(budget: Budget) -> Self {
-        Self { left: budget, parts: Vec::new() }
+        Self { remaining: budget, parts: Vec::new() }
     }
 
-    /// Adds text of the tool itself, on lines of its own; cut in its middle if it is longer than what is left.
+    /// Adds text of the tool on lines of its own, shortened in the middle if it is longer than the budget allows.
     pub fn say(&mut self, text: &str) {
-        let room = self.room();
-        self.add(&Item::said(text, room).text(room, &|_| String::new()));
+        let available = self.available();
+        self.add(&Item::from_tool(text, available).render(available, &|_| String::new()));
     }
 
-    /// Fits outputs into what is left: short ones whole, long ones with their ends, errors and results with more
-    /// than streams.
+    /// Fits outputs into the remaining budget: short ones whole, long ones with their ends, and more of errors and results
+    /// than of streams.
     ///
-    /// `more` words the way to see what was left out of the output with that index, from that character of its
-    /// [`full_text`](crate::full_text) on, so that "shows them" can follow.
+    /// `more` says how to see what was left out of an output, given its index and the first missing character of its
+    /// [`full_text`](crate::full_text). The words "shows them" follow it.
     pub fn outputs(&mut self, outputs: &[Output], more: &dyn Fn(usize, usize) -> String) {
-        let room = self.room();
-        let items = self.items(outputs, room, more);
-        self.fit(items, room, more);
+        let available = self.available();
+        let items = self.items(outputs, available, more);
+        self.fit(items, available, more);
     }
 
-    /// The same for several sections, so that one with little text is shown whole however much the others have.
+    /// Like [`Reply::outputs`] for several sections: a short section is shown whole, however long the others are.
     ///
     /// `more` gets the index of the section first.
     pub fn sections(&mut self, sections: &[Section<'_>], more: &dyn Fn(usize, usize, usize) -> String) {
-        let room = self.room();
+        let available = self.available();
         let mut all = Vec::new();
         for (place, section) in sections.iter().enumerate() {
-            let mut items = vec![(0, Item::said(section.said, room))];
-            let most = room / sections.len();
-            items.extend(self.items(section.outputs, most, &|index, offset| more(place, index, offset)));
+            let mut items = vec![(0, Item::from_tool(section.text, available))];
+            let share = available / sections.len();
+            items.extend(self.items(section.outputs, share, &|index, offset| more(place, index, offset)));
             all.push(items);
         }
         let size = |items: &Vec<(usize, Item)>| items.iter().map(|(_, item)| item.size()).sum();
         let claims: Vec<Claim> = all.iter().map(|items| Claim { size: size(items), weight: 1 }).collect();
-        for (place, (items, share)) in all.into_iter().zip(shares(room, &claims)).enumerate() {
+        for (place, (items, share)) in all.into_iter().zip(shares(available, &claims)).enumerate() {
             self.fit(items, share, &|index, offset| more(place, index, offset));
         }
     }
 
-    /// The characters that are left.
+    /// The characters that remain.
     pub fn left(&self) -> usize {
-        self.left.characters
+        self.remaining.characters
     }
 
-    /// The reply; adjacent texts are one.
+    /// The parts of the reply; adjacent texts are joined.
     pub fn into_parts(self) -> Vec<Part> {
         self.parts
     }
 
-    /// Reads the outputs, each with its index; if they are too many for `room`, those at both ends: a run that
-    /// ends with an error ends with what matters.
+    /// Reads the outputs, each with its index. If they are too many for `available` characters, only those at both ends are
+    /// read: if a run ended with an error, its last output matters most.
     fn items(
         &mut self,
         outputs: &[Output],
-        room: usize,
+        available: usize,
         more: &dyn Fn(usize, usize) -> String,
     ) -> Vec<(usize, Item)> {
-        let is_only = outputs.len() == 1;
-        let keep = self.room();
-        let most = (room / LEAST).max(2);
+        let is_single = outputs.len() == 1;
+        let kept = self.available();
+        let most = (available / MIN_OUTPUT).max(2);
         let (head, tail) = if outputs.len() <= most {
             (outputs.len(), outputs.len())
         } else {
@@ -114,46 +112,46 @@ impl Reply {
             if index == head {
                 let note =
                     format!("… {} outputs left out, {} shows the first of them", tail - head, more(head, 0));
-                items.push((index, Item::said(&note, keep)));
+                items.push((index, Item::from_tool(&note, kept)));
             }
             if index < head || index >= tail {
-                let item = Item::new(output, is_only, keep, self.left.images, &|| more(index, 0));
-                self.left.images -= usize::from(item.image.is_some());
+                let item = Item::new(output, is_single, kept, self.remaining.images, &|| more(index, 0));
+                self.remaining.images -= usize::from(item.image.is_some());
                 items.push((index, item));
             }
         }
         items
     }
 
-    /// Adds items, which share `room`.
-    fn fit(&mut self, items: Vec<(usize, Item)>, room: usize, more: &dyn Fn(usize, usize) -> String) {
+    /// Adds items, which share `available` characters.
+    fn fit(&mut self, items: Vec<(usize, Item)>, available: usize, more: &dyn Fn(usize, usize) -> String) {
         let claims: Vec<Claim> =
             items.iter().map(|(_, item)| Claim { size: item.size(), weight: item.weight }).collect();
-        for ((index, item), share) in items.into_iter().zip(shares(room, &claims)) {
-            self.add(&item.text(share.saturating_sub(1), &|offset| more(index, offset)));
+        for ((index, item), share) in items.into_iter().zip(shares(available, &claims)) {
+            self.add(&item.render(share.saturating_sub(1), &|offset| more(index, offset)));
             if let Some((mime, data)) = item.image {
                 self.parts.push(Part::Image { mime, data });
             }
         }
     }
 
-    /// What a text may have if it is added now.
-    fn room(&self) -> usize {
-        self.left.characters.saturating_sub(usize::from(self.needs_break()))
+    /// The characters that a text added now may have.
+    fn available(&self) -> usize {
+        self.remaining.characters.saturating_sub(usize::from(self.needs_break()))
     }
 
     fn needs_break(&self) -> bool {
         matches!(self.parts.last(), Some(Part::Text(text)) if !text.ends_with('\n'))
     }
 
-    /// Adds a text on a line of its own. Whatever it is, it does not exceed the budget.
+    /// Adds text on a line of its own, cut to the budget.
     fn add(&mut self, text: &str) {
-        let text = first(text, self.room());
+        let text = first_chars(text, self.available());
         if text.is_empty() {
             return;
         }
         let needs_break = self.needs_break();
-        self.left.characters -= text.chars().count() + usize::from(needs_break);
+        self.remaining.characters -= text.chars().count() + usize::from(needs_break);
         if let Some(Part::Text(last)) = self.parts.last_mut() {
             if needs_break {
                 last.push('\n');

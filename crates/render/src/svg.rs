@@ -1,21 +1,21 @@
-//! SVG in words: its size and the texts in it.
+//! Describes SVG by its size and its texts.
 
 use std::cell::RefCell;
 
 use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
+use notebook::truncate;
 
-use crate::extent::first;
 use crate::markup::attribute;
 use crate::{html, markup, size};
 
-/// How much of a drawing is looked at.
-const LONGEST: usize = 8 * 1024 * 1024;
-/// How much of its texts is told, in characters.
-const TOLD: usize = 1500;
+/// The bytes of a drawing that are read.
+const MAX_READ: usize = 8 * 1024 * 1024;
+/// The longest list of texts, in characters.
+const MAX_TEXTS: usize = 1501;
 
-/// A drawing in one line.
+/// Describes a drawing in one line.
 pub(crate) fn described(svg: &str) -> String {
-    let (sink, _) = markup::read(Sink(RefCell::default()), svg, LONGEST);
+    let (sink, _) = markup::read(Sink(RefCell::default()), svg, MAX_READ);
     let drawing = sink.0.into_inner();
     let mut text = "[image/svg+xml".to_owned();
     if let Some((width, height)) = drawing.sides {
@@ -24,8 +24,7 @@ pub(crate) fn described(svg: &str) -> String {
     text.push_str(&format!(", {}", size(svg.len())));
     let texts = drawing.texts.join(", ");
     if !texts.is_empty() {
-        let cut = if texts.chars().count() > TOLD { "…" } else { "" };
-        text.push_str(&format!("; its texts: {}{cut}", first(&texts, TOLD)));
+        text.push_str(&format!("; its texts: {}", truncate(&texts, MAX_TEXTS)));
     }
     text.push(']');
     text
@@ -36,11 +35,11 @@ struct Drawing {
     sides: Option<(u64, u64)>,
     texts: Vec<String>,
     length: usize,
-    /// The text that is open.
+    /// The text element that is open.
     open: Option<String>,
-    /// In a group of matplotlib that holds a text as outlines; a comment in it says what they read.
+    /// Whether we are in a group in which matplotlib draws text as outlines; a comment in it contains the text.
     outlines: bool,
-    /// In the metadata, which tell who drew it.
+    /// Whether we are in the metadata, which name the author and not the content.
     metadata: bool,
 }
 
@@ -58,7 +57,7 @@ impl TokenSink for Sink {
                     open.push_str(&text);
                 }
             }
-            // Characters of a comment stay escaped.
+            // The tokenizer does not decode character references in comments.
             Token::CommentToken(text) if drawing.outlines => drawing.text(&html::readable(&text).text),
             _ => {}
         }
@@ -92,15 +91,14 @@ impl Drawing {
 
     fn text(&mut self, text: &str) {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        // Long texts are told in part, and what follows them not at all.
-        if !text.is_empty() && self.length <= TOLD {
+        if !text.is_empty() && self.length <= MAX_TEXTS {
             self.length += text.len() + 2;
             self.texts.push(text);
         }
     }
 }
 
-/// A length in whole units, whatever the unit; shares of a page are none.
+/// A length in whole units of any kind; a percentage is not a length.
 fn length(text: &str) -> Option<u64> {
     let end = text.find(|byte: char| !byte.is_ascii_digit() && byte != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -118,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drawing_is_its_size_and_its_texts() {
+    fn a_drawing_is_described_by_its_size_and_texts() {
         let svg = "<?xml version='1.0'?><svg width='460.8pt' height='345pt'><title>Fruit &amp; veg</title>\
                    <metadata><title>no</title></metadata><style>text{}</style><text>a<tspan>b</tspan>\n c</text></svg>";
         assert_eq!(
@@ -133,15 +131,15 @@ mod tests {
     }
 
     #[test]
-    fn outlines_of_matplotlib_are_read_by_their_comments() {
+    fn texts_drawn_as_outlines_are_read_from_comments() {
         let svg = "<svg><!-- no --><g id='text_1'><!-- apples &amp; pears --><g><path/></g></g><g id='axis_2'><!-- no --></g></svg>";
         assert!(described(svg).ends_with("; its texts: apples & pears]"));
     }
 
     #[test]
-    fn long_texts_are_cut() {
+    fn long_texts_are_truncated() {
         let svg = format!("<svg>{}</svg>", "<text>word word</text>".repeat(10_000));
-        assert!(described(&svg).chars().count() < TOLD + 100);
+        assert!(described(&svg).chars().count() < MAX_TEXTS + 100);
         assert!(described("<svg><text>").starts_with("[image/svg+xml"));
         assert_eq!(described(""), "[image/svg+xml, 0 B]");
     }

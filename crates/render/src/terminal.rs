@@ -1,8 +1,12 @@
-//! Text as a terminal would show it in the end: escapes gone, progress bars at their last state.
+//! Renders text as a terminal would show it at the end: without escape sequences, progress bars in their last state.
 //!
-//! Works in one pass over pieces of any size and gives its result in pieces too, so that a stream of any
-//! length costs no copy of it. `strip-ansi-escapes` is no help here: it drops `\r`, `\b` and tabs as well, and
-//! with them what makes ten thousand lines of a progress bar one.
+//! It works in one pass over pieces of any size and produces pieces too, so that a stream of any length is never copied.
+//!
+//! Example: `10%\r 50%\r100%\ndone` becomes `100%\ndone`. `\r` moves the cursor to column 0, and what follows overwrites
+//! the line; a program that draws two bars goes up a line with `ESC [ A` and overwrites there.
+//!
+//! The parser is not `vte`: a string sequence that is never terminated (a cut link or title) ends at the line break here,
+//! where `vte` would swallow the rest of the output, and plain text is passed on in whole pieces, not by characters.
 
 mod repeats;
 mod screen;
@@ -11,10 +15,10 @@ use screen::Screen;
 
 use self::repeats::Repeats;
 
-/// How long the parameters of an escape sequence may be; longer ones are none that matter.
-const PARAMETERS: usize = 32;
+/// The longest parameters of an escape sequence that are kept; no longer ones matter here.
+const MAX_PARAMETERS: usize = 32;
 
-/// Takes text of a terminal and gives the lines that remain, without trailing blanks, to a function.
+/// Takes the text that a program writes to a terminal, and passes on the lines that remain, without trailing blanks.
 #[derive(Debug)]
 pub(crate) struct Terminal<S: FnMut(&str)> {
     state: State,
@@ -23,22 +27,22 @@ pub(crate) struct Terminal<S: FnMut(&str)> {
     lines: Repeats<S>,
 }
 
-/// Where in an escape sequence the text is (ECMA-48, as far as programs use it).
+/// The position in an escape sequence (ECMA-48, as far as programs use it).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Text,
     /// After ESC.
     Escape,
-    /// After ESC and an intermediate character: one more character.
+    /// After ESC and an intermediate character: one more character follows.
     Charset,
     /// After ESC `[`.
     Control,
-    /// In a string (a title, a link, an image of some terminals): up to BEL, ESC `\` or the end of the line.
+    /// In a string (a title, a link, an image): up to BEL, ESC `\` or the end of the line.
     String,
 }
 
 impl<S: FnMut(&str)> Terminal<S> {
-    /// `sink` gets the text piece by piece.
+    /// `sink` receives the text piece by piece.
     pub(crate) fn new(sink: S) -> Self {
         Self {
             state: State::Text,
@@ -48,7 +52,6 @@ impl<S: FnMut(&str)> Terminal<S> {
         }
     }
 
-    /// Takes the next piece.
     pub(crate) fn write(&mut self, mut text: &str) {
         while !text.is_empty() {
             if self.state == State::Text {
@@ -61,18 +64,18 @@ impl<S: FnMut(&str)> Terminal<S> {
             }
             let mut rest = text.chars();
             if let Some(character) = rest.next() {
-                self.take(character);
+                self.handle(character);
             }
             text = rest.as_str();
         }
     }
 
-    /// Gives what is still on the screen.
+    /// Passes on what is still on the screen.
     pub(crate) fn finish(mut self) {
         self.screen.finish(&mut self.lines);
     }
 
-    fn take(&mut self, character: char) {
+    fn handle(&mut self, character: char) {
         match (self.state, character) {
             (State::String, '\x07') => self.state = State::Text,
             (_, '\x1b') => self.state = State::Escape,
@@ -81,7 +84,7 @@ impl<S: FnMut(&str)> Terminal<S> {
                 self.text(character);
             }
             (State::String, _) => {}
-            // A control character inside a sequence acts as if it stood before it.
+            // A control character within a sequence takes effect at once; the sequence goes on.
             (State::Text, _) | (_, '\0'..' ') => self.text(character),
             (State::Escape, '[') => {
                 self.parameters.clear();
@@ -91,7 +94,7 @@ impl<S: FnMut(&str)> Terminal<S> {
             (State::Escape, ' '..='/') => self.state = State::Charset,
             (State::Escape | State::Charset, _) => self.state = State::Text,
             (State::Control, ' '..='?') => {
-                if self.parameters.len() < PARAMETERS {
+                if self.parameters.len() < MAX_PARAMETERS {
                     self.parameters.push(character);
                 }
             }
@@ -145,18 +148,18 @@ fn is_control(byte: u8) -> bool {
     (byte < b' ' && byte != b'\t') || byte == 0x7f
 }
 
-/// The whole of `text` as a terminal would show it.
-pub(crate) fn shown(text: &str) -> String {
-    shown_pieces([text])
+/// `text` as a terminal would show it.
+pub(crate) fn render(text: &str) -> String {
+    render_pieces([text])
 }
 
-/// The same for text in pieces.
-pub(crate) fn shown_pieces<'a>(pieces: impl IntoIterator<Item = &'a str>) -> String {
-    let mut shown = String::new();
-    let mut terminal = Terminal::new(|text: &str| shown.push_str(text));
+/// Text in pieces as a terminal would show it.
+pub(crate) fn render_pieces<'a>(pieces: impl IntoIterator<Item = &'a str>) -> String {
+    let mut rendered = String::new();
+    let mut terminal = Terminal::new(|text: &str| rendered.push_str(text));
     pieces.into_iter().for_each(|piece| terminal.write(piece));
     terminal.finish();
-    shown
+    rendered
 }
 
 #[cfg(test)]

@@ -1,45 +1,45 @@
-//! The text of an error.
+//! Renders an error.
 
-use crate::terminal::shown;
+use crate::terminal::render;
 
-/// A message that is not longer may stand in a text by accident.
-const NAME: usize = 8;
+/// A message that is not longer can occur in a traceback by accident.
+const MIN_DISTINCT_MESSAGE: usize = 8;
 
-/// The traceback as a terminal would show it, without what decorates it; it always names the error.
+/// The traceback as a terminal would show it, without decoration. It always names the error.
 pub(crate) fn traceback(name: &str, value: &str, entries: &[String]) -> String {
     let mut lines: Vec<String> = Vec::new();
     let (mut last, mut repeated) = (String::new(), 0_usize);
     for entry in entries {
-        let entry = shown(entry);
+        let entry = render(entry);
         if entry == last && !entry.is_empty() {
             repeated += 1;
             continue;
         }
         lines.extend(repeats(&last, std::mem::take(&mut repeated)));
         if !is_rule(&entry) {
-            lines.push(tightened(&entry));
+            lines.push(without_padding(&entry));
         }
         last = entry;
     }
     lines.extend(repeats(&last, repeated));
     let mut text = lines.join("\n");
     text.truncate(text.trim_end().len());
-    if !says(&text, name, value) {
+    if !names_error(&text, name, value) {
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&shown(&headline(name, value)));
+        text.push_str(&render(&headline(name, value)));
     }
     text
 }
 
-/// Whether `text` names the error; kernels of other languages tell only what it says.
-fn says(text: &str, name: &str, value: &str) -> bool {
+/// Whether `text` contains the name or the message of the error; kernels of some languages print only the message.
+fn names_error(text: &str, name: &str, value: &str) -> bool {
     let value = value.trim();
-    !name.is_empty() && text.contains(name) || value.len() > NAME && text.contains(value)
+    !name.is_empty() && text.contains(name) || value.len() > MIN_DISTINCT_MESSAGE && text.contains(value)
 }
 
-/// `ValueError: what it says`.
+/// `ValueError: message`.
 pub(crate) fn headline(name: &str, value: &str) -> String {
     match (name, value) {
         ("", value) => value.to_owned(),
@@ -48,7 +48,7 @@ pub(crate) fn headline(name: &str, value: &str) -> String {
     }
 }
 
-/// Frames of a recursion are all alike.
+/// Equal frames of a recursion, counted.
 fn repeats(frame: &str, repeated: usize) -> Option<String> {
     match repeated {
         0 => None,
@@ -61,8 +61,8 @@ fn is_rule(entry: &str) -> bool {
     entry.len() > 20 && entry.bytes().all(|byte| byte == b'-')
 }
 
-/// `IPython` sets the words of its first line as far apart as they will go.
-fn tightened(entry: &str) -> String {
+/// `IPython` fills the first line with blanks; this shortens them.
+fn without_padding(entry: &str) -> String {
     let Some((name, rest)) = entry.split_once("   ") else { return entry.to_owned() };
     let rest = rest.trim_start();
     if rest.starts_with("Traceback (") && !name.contains('\n') {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn decoration_goes() {
+    fn decoration_is_removed() {
         let entries = [
             &"-".repeat(75),
             "\x1b[31mKeyError\x1b[39m           Traceback (most recent call last)",
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_is_named_even_if_the_traceback_does_not() {
+    fn the_error_is_named_if_the_traceback_does_not() {
         assert_eq!(text("Error", "no", &[]), "Error: no");
         assert_eq!(text("Error", "", &["somewhere"]), "somewhere\nError");
         assert_eq!(text("", "died", &[]), "died");

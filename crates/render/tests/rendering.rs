@@ -82,7 +82,7 @@ fn files() -> Vec<(String, Vec<Output>)> {
 }
 
 #[test]
-fn outputs_of_real_kernels_are_read_as_in_the_snapshots() {
+fn outputs_of_real_kernels_match_the_snapshots() {
     let files = files();
     assert!(files.len() > 70);
     let mut settings = insta::Settings::clone_current();
@@ -96,7 +96,7 @@ fn outputs_of_real_kernels_are_read_as_in_the_snapshots() {
 }
 
 #[test]
-fn every_output_fits_any_budget_and_can_be_paged() {
+fn every_output_fits_any_budget_and_has_pages() {
     for (name, outputs) in files() {
         for characters in [0, 10, 100, 333, 1000, 20_000] {
             seen(&outputs, Budget { characters, images: 0 });
@@ -116,7 +116,7 @@ fn every_output_fits_any_budget_and_can_be_paged() {
 }
 
 #[test]
-fn a_reply_is_the_same_whether_the_json_is_in_lines_or_not() {
+fn lines_and_whole_strings_render_the_same() {
     // A kernel sends one string where a file holds a list of lines.
     let lines = Json::parse(Bytes::from_static(b"{\"text/html\": [\"<b>a\\n\", \"</b>b\"]}")).unwrap();
     let whole = Json::parse(Bytes::from_static(b"{\"text/html\": \"<b>a\\n</b>b\"}")).unwrap();

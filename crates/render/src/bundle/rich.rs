@@ -1,19 +1,18 @@
-//! Content that a front end draws: told in words.
+//! Describes content that a frontend would draw.
 
 use std::collections::BTreeMap;
 
 use notebook::Json;
 
-use super::Forms;
-use crate::json_text::compact;
+use super::{Forms, compact};
 use crate::{chart, size};
 
-/// Unknown content in JSON is shown up to so many characters.
-const SHORT: usize = 400;
-/// Geometries are counted up to so many bytes.
-const LARGEST: usize = 16 * 1024 * 1024;
+/// The longest JSON of an unknown type that is included, in bytes.
+const MAX_UNKNOWN_JSON: usize = 400;
+/// The largest `GeoJSON` that is read, in bytes.
+const MAX_GEOJSON: usize = 16 * 1024 * 1024;
 
-/// The content in words, if it has a form that is told better than shown.
+/// A description, if one of the MIME types is better described than included.
 pub(super) fn described(forms: &Forms<'_>) -> Option<String> {
     forms.0.iter().find_map(|(mime, content)| {
         let mime = mime.strip_prefix("application/")?;
@@ -26,24 +25,24 @@ pub(super) fn described(forms: &Forms<'_>) -> Option<String> {
         }
         if mime.starts_with("vnd.jupyter.widget-view") {
             return Some(match forms.plain() {
-                Some(plain) if !plain.is_empty() => format!("[widget, as it was at first: {plain}]"),
+                Some(plain) if !plain.is_empty() => format!("[widget, initial state: {plain}]"),
                 _ => "[widget]".to_owned(),
             });
         }
         if mime.starts_with("vnd.bokehjs_exec") {
-            return Some("[chart of Bokeh, which only a browser draws]".to_owned());
+            return Some("[Bokeh chart, which only a browser can draw]".to_owned());
         }
         if mime.starts_with("vnd.bokehjs_load") || mime.starts_with("vnd.holoviews_load") {
             return Some(String::new());
         }
         if mime == "geo+json" {
-            return Some(geography(content));
+            return Some(geojson(content));
         }
         if mime == "javascript" {
             let length = content.multiline_text().map_or(0, |text| text.len());
             return Some(format!("[application/javascript, {}, not run]", size(length)));
         }
-        // Beside it stands the same table in HTML, if pandas wrote it.
+        // pandas writes the same table as HTML, too.
         if mime.starts_with("vnd.dataresource") && forms.get("text/html").is_none() {
             return Some(format!("[table] {}", chart::columns(&content.member("data")?)));
         }
@@ -51,7 +50,7 @@ pub(super) fn described(forms: &Forms<'_>) -> Option<String> {
     })
 }
 
-/// Content of a type that is not known.
+/// Content of an unknown MIME type.
 pub(super) fn other(mime: &str, content: &Json) -> String {
     let is_text = mime.starts_with("text/");
     match content.multiline_text() {
@@ -59,19 +58,19 @@ pub(super) fn other(mime: &str, content: &Json) -> String {
         Some(text) => {
             format!("[{mime}, {}]", size(if is_base64(&text) { text.len() / 4 * 3 } else { text.len() }))
         }
-        None if content.as_str().len() <= SHORT => format!("[{mime}] {}", compact(content)),
+        None if content.as_str().len() <= MAX_UNKNOWN_JSON => format!("[{mime}] {}", compact(content)),
         None => format!("[{mime}, {}]", size(content.as_str().len())),
     }
 }
 
-/// Kernels send binary content in base64.
+/// Kernels send binary content as base64.
 fn is_base64(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=\n".contains(&byte))
 }
 
-/// `GeoJSON` by its geometries and their properties.
-fn geography(content: &Json) -> String {
-    if content.as_str().len() > LARGEST {
+/// Counts the geometries of `GeoJSON` and describes their properties.
+fn geojson(content: &Json) -> String {
+    if content.as_str().len() > MAX_GEOJSON {
         return format!("[GeoJSON, {}]", size(content.as_str().len()));
     }
     let mut shapes: BTreeMap<String, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Charts whose specification stands only in a script: what Altair, and Plotly in Colab, put out.
+//! Finds charts whose specification is only in a script, as Altair, and Plotly in Colab, write them.
 
 use bytes::Bytes;
 use notebook::Json;
@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::{plotly, vega};
 
-/// The chart that a script in `html` draws, in words.
+/// Describes the chart that a script in `html` draws.
 pub(crate) fn in_html(html: &str) -> Option<String> {
     if let Some((_, call)) = html.split_once("Plotly.newPlot(") {
         let arguments = arguments(call);
@@ -23,7 +23,7 @@ pub(crate) fn in_html(html: &str) -> Option<String> {
     None
 }
 
-/// The first arguments of a call that are JSON, up to three.
+/// The first arguments of a call that are JSON: three at most.
 fn arguments(call: &str) -> Vec<Json> {
     let mut arguments = Vec::new();
     let mut rest = call;
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_is_something_else_is_left() {
+    fn other_scripts_are_ignored() {
         for html in
             ["", "Plotly.newPlot(id, data)", "Plotly.newPlot(\"id\", [", "vegaEmbed(a, b)", "<p>})({}</p>"]
         {

@@ -1,11 +1,11 @@
-//! Figures of Plotly (`application/vnd.plotly.v1+json`).
+//! Describes figures of Plotly (`application/vnd.plotly.v1+json`).
 
 use notebook::Json;
 
 use super::series::series;
-use super::{MOST, title};
+use super::{MAX_PARTS, title};
 
-/// Members of a trace that hold its data, in the order in which they are told.
+/// The members of a trace that contain its data, in the order in which they are described.
 const DATA: [&str; 22] = [
     "labels",
     "values",
@@ -31,7 +31,6 @@ const DATA: [&str; 22] = [
     "v",
 ];
 
-/// A figure in words.
 pub(crate) fn plotly(traces: &Json, layout: Option<&Json>) -> String {
     let traces: Vec<_> = traces.elements().collect();
     let mut head = vec![format!("[plotly chart{}", layout.and_then(titled).unwrap_or_default())];
@@ -44,12 +43,12 @@ pub(crate) fn plotly(traces: &Json, layout: Option<&Json>) -> String {
     }
     let mut text = head.join(", ");
     text.push(']');
-    for trace in traces.iter().take(MOST) {
+    for trace in traces.iter().take(MAX_PARTS) {
         text.push('\n');
-        text.push_str(&told(trace));
+        text.push_str(&describe_trace(trace));
     }
-    if traces.len() > MOST {
-        text.push_str(&format!("\n… {} more traces", traces.len() - MOST));
+    if traces.len() > MAX_PARTS {
+        text.push_str(&format!("\n… {} more traces", traces.len() - MAX_PARTS));
     }
     text
 }
@@ -58,16 +57,16 @@ fn titled(layout: &Json) -> Option<String> {
     Some(format!(" {:?}", title(&layout.member("title")?)?))
 }
 
-fn told(trace: &Json) -> String {
+fn describe_trace(trace: &Json) -> String {
     let parts: Vec<_> = trace.members().collect();
     let part = |name: &str| parts.iter().find(|(found, _)| found == name).map(|(_, value)| value);
     let text = |name: &str| part(name).and_then(Json::text).filter(|text| !text.is_empty());
-    let mut told = text("type").unwrap_or("scatter".into()).into_owned();
+    let mut description = text("type").unwrap_or("scatter".into()).into_owned();
     if let Some(name) = text("name") {
-        told.push_str(&format!(" {name:?}"));
+        description.push_str(&format!(" {name:?}"));
     }
     if let Some(mode) = text("mode") {
-        told.push_str(&format!(" ({mode})"));
+        description.push_str(&format!(" ({mode})"));
     }
     let data: Vec<String> = DATA
         .iter()
@@ -78,7 +77,7 @@ fn told(trace: &Json) -> String {
             Some(format!("{name} {value}"))
         })
         .collect();
-    if data.is_empty() { told } else { format!("{told}: {}", data.join("; ")) }
+    if data.is_empty() { description } else { format!("{description}: {}", data.join("; ")) }
 }
 
 #[cfg(test)]
@@ -88,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_is_told_trace_by_trace() {
+    fn a_figure_is_described_by_its_traces() {
         let traces = json!([
             { "type": "bar", "name": "counts", "x": ["a", "b"], "y": { "dtype": "i1", "bdata": "AQI=" } },
             { "mode": "lines", "y": [1, 2, 3] },
@@ -97,16 +96,16 @@ mod tests {
         ]);
         let layout = json!({ "title": { "text": "Sales<br><b>2024</b>" }, "xaxis": { "title": { "text": "letter" } },
                              "yaxis2": { "title": "right" }, "yaxis": {} });
-        let told = plotly(&Json::from_value(&traces), Some(&Json::from_value(&layout)));
+        let described = plotly(&Json::from_value(&traces), Some(&Json::from_value(&layout)));
         assert_eq!(
-            told,
+            described,
             "[plotly chart \"Sales\\n2024\", x \"letter\", y2 \"right\"]\nbar \"counts\": x [\"a\", \"b\"]; y [1, 2]\n\
              scatter (lines): y [1, 2, 3]\nindicator: value 42\nsurface"
         );
     }
 
     #[test]
-    fn odd_figures_have_an_answer() {
+    fn malformed_figures_are_described() {
         assert_eq!(plotly(&Json::from_value(&json!(7)), None), "[plotly chart]");
         let many = plotly(&Json::from_value(&json!(vec![json!({}); 50])), None);
         assert!(many.ends_with("scatter\n… 10 more traces"), "{many}");

@@ -1,19 +1,21 @@
-//! A series of values in a few words.
+//! Describes a series of values briefly.
 
 use std::borrow::Cow;
 
-use notebook::Json;
+use notebook::{Json, truncate};
 
-use super::MOST;
+use super::MAX_PARTS;
 use crate::base64_json;
 
-/// A series with at most so many values, in at most so many characters, is written out.
-const FEW: usize = 12;
-const SHORT: usize = 120;
-/// A table with more rows is only counted.
-const MOST_ROWS: usize = 100_000;
+/// A series with at most this many values, in at most `MAX_LISTED_CHARACTERS`, is listed.
+const MAX_LISTED: usize = 12;
+const MAX_LISTED_CHARACTERS: usize = 120;
+/// The longest first or last value in a summary, in characters.
+const MAX_END: usize = 41;
+/// Of a table with more rows only the number of rows is given.
+const MAX_ROWS: usize = 100_000;
 
-/// What is known of a series: all of it, or how many values from where to where. `None` if it is no series.
+/// All values of a short series, else their number and range. `None` if it is not a series.
 pub(super) fn series(json: &Json) -> Option<String> {
     if let Some(numbers) = typed(json) {
         let shape = json.member("shape");
@@ -26,12 +28,11 @@ pub(super) fn series(json: &Json) -> Option<String> {
     Some(summary(&json.elements().collect::<Vec<_>>()))
 }
 
-/// The same for values that are in hand.
 fn summary(values: &[Json]) -> String {
-    if values.len() <= FEW {
+    if values.len() <= MAX_LISTED {
         let all: Vec<String> = values.iter().map(written).collect();
         let all = format!("[{}]", all.join(", "));
-        if all.chars().count() <= SHORT {
+        if all.chars().count() <= MAX_LISTED_CHARACTERS {
             return all;
         }
     }
@@ -53,13 +54,13 @@ fn summary(values: &[Json]) -> String {
     }
     let end = |value: Option<&&Json>| {
         let text = value.map(|value| written(value)).unwrap_or_default();
-        if text.chars().count() > 40 { format!("{}…", crate::extent::first(&text, 40)) } else { text }
+        truncate(&text, MAX_END).into_owned()
     };
     format!("{} values {}…{}", values.len(), end(shown.first()), end(shown.last()))
 }
 
 fn numeric(numbers: &[f64], shape: Option<String>) -> String {
-    if numbers.len() <= FEW && shape.is_none() {
+    if numbers.len() <= MAX_LISTED && shape.is_none() {
         let all: Vec<String> = numbers.iter().map(|value| number(*value)).collect();
         return format!("[{}]", all.join(", "));
     }
@@ -101,7 +102,7 @@ fn typed(json: &Json) -> Option<Vec<f64>> {
     })
 }
 
-/// Numbers that are only shown, rounded.
+/// Numbers that are only displayed, rounded.
 trait Number {
     fn into_double(self) -> f64;
 }
@@ -131,7 +132,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// A value as JSON, without the escapes that it can do without.
+/// A value as JSON without unnecessary escapes.
 fn written(value: &Json) -> String {
     let text = value.as_str();
     if let Ok(value) = text.parse::<f64>() {
@@ -140,24 +141,24 @@ fn written(value: &Json) -> String {
     if text.contains("\\u") { value.to_value().to_string() } else { text.to_owned() }
 }
 
-/// What is known of a table of records, an array of objects: its rows, and each column in a few words.
+/// Describes a list of objects as a table: the number of rows, and each column.
 pub(crate) fn columns(records: &Json) -> String {
     let records: Vec<_> = records.elements().collect();
     let rows = if records.len() == 1 { "1 row".to_owned() } else { format!("{} rows", records.len()) };
-    if records.is_empty() || records.len() > MOST_ROWS {
+    if records.is_empty() || records.len() > MAX_ROWS {
         return rows;
     }
     let mut columns: Vec<(Cow<'_, str>, Vec<Json>)> = Vec::new();
     for record in &records {
         for (place, (name, value)) in record.members().enumerate() {
-            // Records nearly always have the same members in the same order.
+            // Nearly all records have the same members in the same order.
             let place = match columns.get(place) {
                 Some((found, _)) if *found == name => Some(place),
                 _ => columns.iter().position(|(found, _)| *found == name),
             };
             match place {
                 Some(place) => columns[place].1.push(value),
-                None if columns.len() < MOST => columns.push((name, vec![value])),
+                None if columns.len() < MAX_PARTS => columns.push((name, vec![value])),
                 None => {}
             }
         }
@@ -173,48 +174,48 @@ mod tests {
 
     use super::*;
 
-    fn told(value: &serde_json::Value) -> String {
+    fn described(value: &serde_json::Value) -> String {
         series(&Json::from_value(value)).unwrap_or_default()
     }
 
     #[test]
-    fn a_short_series_is_written_out() {
-        assert_eq!(told(&json!([1, 2.5, null, "a"])), "[1, 2.5, null, \"a\"]");
-        assert_eq!(told(&json!([0.1 + 0.2, 1e-9, 1e30])), "[0.3, 1e-9, 1e30]");
-        assert_eq!(told(&json!([])), "[]");
+    fn a_short_series_is_listed() {
+        assert_eq!(described(&json!([1, 2.5, null, "a"])), "[1, 2.5, null, \"a\"]");
+        assert_eq!(described(&json!([0.1 + 0.2, 1e-9, 1e30])), "[0.3, 1e-9, 1e30]");
+        assert_eq!(described(&json!([])), "[]");
         let escaped = Json::parse(bytes::Bytes::from_static(br#"["K\u00f6ln", "\n"]"#)).unwrap();
         assert_eq!(series(&escaped).unwrap(), "[\"Köln\", \"\\n\"]");
     }
 
     #[test]
-    fn a_long_series_is_measured() {
+    fn a_long_series_is_summarized() {
         let numbers: Vec<f64> = (0..100).map(|n| f64::from(n) / 3.0).collect();
-        assert_eq!(told(&json!(numbers)), "100 values 0…33");
+        assert_eq!(described(&json!(numbers)), "100 values 0…33");
         let names: Vec<String> = (0..100).map(|n| format!("n{n}")).collect();
-        assert_eq!(told(&json!(names)), "100 values \"n0\"…\"n99\"");
+        assert_eq!(described(&json!(names)), "100 values \"n0\"…\"n99\"");
         let mut gaps = vec![json!(null); 20];
         gaps[3] = json!(7);
-        assert_eq!(told(&json!(gaps)), "20 values 7…7 (19 missing)");
-        assert_eq!(told(&json!(vec![json!([1, 2, null]); 30])), "30×3 values 1…2 (30 missing)");
-        assert_eq!(told(&json!(vec![json!(null); 30])), "30 values");
+        assert_eq!(described(&json!(gaps)), "20 values 7…7 (19 missing)");
+        assert_eq!(described(&json!(vec![json!([1, 2, null]); 30])), "30×3 values 1…2 (30 missing)");
+        assert_eq!(described(&json!(vec![json!(null); 30])), "30 values");
     }
 
     #[test]
-    fn typed_arrays_are_read() {
-        assert_eq!(told(&json!({ "dtype": "i1", "bdata": "AQL/" })), "[1, 2, -1]");
+    fn typed_arrays_are_decoded() {
+        assert_eq!(described(&json!({ "dtype": "i1", "bdata": "AQL/" })), "[1, 2, -1]");
         assert_eq!(
-            told(&json!({ "dtype": "u2", "bdata": "AQACAAMABAA=", "shape": "2, 2" })),
+            described(&json!({ "dtype": "u2", "bdata": "AQACAAMABAA=", "shape": "2, 2" })),
             "2×2 values 1…4"
         );
-        assert_eq!(told(&json!({ "dtype": "c16", "bdata": "AQL/" })), "");
-        assert_eq!(told(&json!(7)), "");
+        assert_eq!(described(&json!({ "dtype": "c16", "bdata": "AQL/" })), "");
+        assert_eq!(described(&json!(7)), "");
     }
 
     #[test]
-    fn a_table_is_told_by_column() {
+    fn a_table_is_described_by_column() {
         let records = json!([{ "a": 1, "b": "x" }, { "a": 2 }, { "b": "y", "c": null }]);
-        let told = columns(&Json::from_value(&records));
-        assert_eq!(told, "3 rows: a [1, 2]; b [\"x\", \"y\"]; c [null]");
+        let text = columns(&Json::from_value(&records));
+        assert_eq!(text, "3 rows: a [1, 2]; b [\"x\", \"y\"]; c [null]");
         assert_eq!(columns(&Json::from_value(&json!([]))), "0 rows");
         assert_eq!(columns(&Json::from_value(&json!([1]))), "1 row");
     }

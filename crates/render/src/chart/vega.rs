@@ -1,14 +1,13 @@
-//! Charts of Vega-Lite and Vega (`application/vnd.vegalite.v5+json` and the like; Altair).
+//! Describes charts of Vega-Lite and Vega (`application/vnd.vegalite.v5+json` and the like; Altair).
 
 use notebook::Json;
 use serde_json::Value;
 
-use super::{LARGEST, MOST, columns, title};
+use super::{MAX_PARTS, MAX_SPECIFICATION, columns, title};
 
-/// How deep views within views are looked at.
-const DEPTH: usize = 8;
+/// The deepest nesting of views that is described.
+const MAX_DEPTH: usize = 8;
 
-/// A chart in words.
 pub(crate) fn vega(specification: &Json) -> String {
     let parts: Vec<_> = specification.members().collect();
     let part = |name: &str| parts.iter().find(|(found, _)| found == name).map(|(_, value)| value);
@@ -21,28 +20,28 @@ pub(crate) fn vega(specification: &Json) -> String {
     text.push(']');
     let mut views = Vec::new();
     let view = parts.iter().filter(|(name, _)| !matches!(&**name, "datasets" | "data" | "config"));
-    for (name, value) in view.filter(|(_, value)| value.as_str().len() <= LARGEST) {
+    for (name, value) in view.filter(|(_, value)| value.as_str().len() <= MAX_SPECIFICATION) {
         if name == "mark" && kind == "vega-lite" {
             let encoding = part("encoding").map(Json::to_value).unwrap_or_default();
-            views.push(told(&value.to_value(), &encoding));
+            views.push(describe_mark(&value.to_value(), &encoding));
         } else {
-            walk(name, &value.to_value(), DEPTH, &mut views);
+            describe_views(name, &value.to_value(), MAX_DEPTH, &mut views);
         }
     }
     let sets = part("datasets").into_iter().flat_map(Json::members);
     let inline = part("data").and_then(|data| data.member("values"));
     let data = sets.map(|(_, set)| set).chain(inline).map(|set| format!("data: {}", columns(&set)));
-    views.truncate(MOST);
-    for line in views.into_iter().chain(data.take(MOST)) {
+    views.truncate(MAX_PARTS);
+    for line in views.into_iter().chain(data.take(MAX_PARTS)) {
         text.push('\n');
         text.push_str(&line);
     }
     text
 }
 
-/// Finds the views within views.
-fn walk(name: &str, value: &Value, depth: usize, views: &mut Vec<String>) {
-    let Some(depth) = depth.checked_sub(1).filter(|_| views.len() < MOST) else { return };
+/// Describes the views within a view.
+fn describe_views(name: &str, value: &Value, depth: usize, views: &mut Vec<String>) {
+    let Some(depth) = depth.checked_sub(1).filter(|_| views.len() < MAX_PARTS) else { return };
     let parts = match name {
         "layer" | "hconcat" | "vconcat" | "concat" | "marks" => {
             value.as_array().map_or(&[][..], Vec::as_slice)
@@ -52,20 +51,20 @@ fn walk(name: &str, value: &Value, depth: usize, views: &mut Vec<String>) {
     };
     for part in parts {
         if let Some(mark) = part.get("mark") {
-            views.push(told(mark, part.get("encoding").unwrap_or(&Value::Null)));
+            views.push(describe_mark(mark, part.get("encoding").unwrap_or(&Value::Null)));
         } else if let Some(mark) = part.get("type").filter(|_| name == "marks") {
-            views.push(told(mark, &Value::Null));
+            views.push(describe_mark(mark, &Value::Null));
         }
         for (name, value) in part.as_object().into_iter().flatten() {
-            walk(name, value, depth, views);
+            describe_views(name, value, depth, views);
         }
     }
 }
 
 /// One mark: `bar: x city (nominal), y mean(population) (quantitative) "People"`.
-fn told(mark: &Value, encoding: &Value) -> String {
+fn describe_mark(mark: &Value, encoding: &Value) -> String {
     let name = |value: &Value| value.as_str().unwrap_or("?").to_owned();
-    let mut told = name(mark.get("type").unwrap_or(mark));
+    let mut text = name(mark.get("type").unwrap_or(mark));
     let channels: Vec<String> = encoding
         .as_object()
         .into_iter()
@@ -83,10 +82,10 @@ fn told(mark: &Value, encoding: &Value) -> String {
         })
         .collect();
     if !channels.is_empty() {
-        told.push_str(": ");
-        told.push_str(&channels.join(", "));
+        text.push_str(": ");
+        text.push_str(&channels.join(", "));
     }
-    told
+    text
 }
 
 #[cfg(test)]
@@ -95,12 +94,12 @@ mod tests {
 
     use super::*;
 
-    fn told(specification: &Value) -> String {
+    fn described(specification: &Value) -> String {
         vega(&Json::from_value(specification))
     }
 
     #[test]
-    fn a_chart_is_its_mark_its_channels_and_its_data() {
+    fn a_chart_is_described_by_mark_channels_and_data() {
         let chart = json!({
             "$schema": "https://vega.github.io/schema/vega-lite/v6.1.0.json", "title": "Cities",
             "mark": { "type": "bar" }, "data": { "name": "d" }, "datasets": { "d": [{ "c": "K", "p": 1 }] },
@@ -108,31 +107,31 @@ mod tests {
                           "y": { "aggregate": "mean", "field": "p", "type": "quantitative", "title": "People" } },
         });
         assert_eq!(
-            told(&chart),
+            described(&chart),
             "[vega-lite chart \"Cities\"]\nbar: x c (nominal), color \"red\", y mean(p) (quantitative) \"People\"\n\
              data: 1 row: c [\"K\"]; p [1]"
         );
     }
 
     #[test]
-    fn views_within_views_are_found() {
+    fn nested_views_are_described() {
         let chart = json!({ "hconcat": [
             { "layer": [{ "mark": "line", "encoding": { "x": { "field": "t" } } }, { "mark": "point" }] },
             { "spec": { "mark": "area" } },
         ], "data": { "values": [{ "t": 1 }] } });
-        assert_eq!(told(&chart), "[vega-lite chart]\nline: x t\npoint\narea\ndata: 1 row: t [1]");
+        assert_eq!(described(&chart), "[vega-lite chart]\nline: x t\npoint\narea\ndata: 1 row: t [1]");
         let vega =
             json!({ "$schema": "https://vega.github.io/schema/vega/v5.json", "marks": [{ "type": "rect" }] });
-        assert_eq!(told(&vega), "[vega chart]\nrect");
+        assert_eq!(described(&vega), "[vega chart]\nrect");
     }
 
     #[test]
-    fn odd_charts_have_an_answer() {
+    fn malformed_charts_are_described() {
         for odd in [json!(7), json!({ "mark": 7, "encoding": [] }), json!({ "layer": { "layer": 1 } })] {
-            assert!(told(&odd).starts_with("[vega-lite chart]"));
+            assert!(described(&odd).starts_with("[vega-lite chart]"));
         }
         let mut deep = json!({ "mark": "bar" });
         (0..100).for_each(|_| deep = json!({ "layer": [deep.clone()] }));
-        assert_eq!(told(&deep), "[vega-lite chart]");
+        assert_eq!(described(&deep), "[vega-lite chart]");
     }
 }

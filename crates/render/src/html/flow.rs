@@ -1,19 +1,18 @@
-//! Running text: white space as HTML collapses it, blocks on lines of their own.
+//! Running text, with whitespace collapsed and blocks on lines of their own.
 
-/// How deep lists are indented at most.
-const DEPTH: usize = 8;
+/// The deepest indentation of lists.
+const MAX_DEPTH: usize = 8;
 
-/// Text that grows.
 #[derive(Debug, Default)]
 pub(super) struct Flow {
     text: String,
-    /// White space was read that counts only if text follows.
+    /// Whether whitespace was read, which counts only if text follows.
     space: bool,
-    /// How many `<pre>` are open.
+    /// The number of open `<pre>` elements.
     preformatted: usize,
-    /// The lists that are open; a number if their items have one.
+    /// The open lists, with the next number if the items are numbered.
     lists: Vec<Option<usize>>,
-    /// A cell of a table: one line.
+    /// Whether it is a table cell, which is one line.
     is_cell: bool,
 }
 
@@ -26,13 +25,12 @@ impl Flow {
         &self.text
     }
 
-    /// The text without white space at its end.
+    /// The text without trailing whitespace.
     pub(super) fn finish(mut self) -> String {
         self.text.truncate(self.text.trim_end().len());
         self.text
     }
 
-    /// Adds text of the document.
     pub(super) fn push(&mut self, text: &str) {
         if self.preformatted > 0 && !self.is_cell {
             self.text.push_str(text);
@@ -52,7 +50,7 @@ impl Flow {
         }
     }
 
-    /// What follows begins a line.
+    /// Starts a new line.
     pub(super) fn line(&mut self) {
         self.space = self.is_cell;
         if !self.is_cell && !self.text.is_empty() && !self.text.ends_with('\n') {
@@ -60,14 +58,14 @@ impl Flow {
         }
     }
 
-    /// A line as it is, with the white space in it.
+    /// Adds a line without collapsing its whitespace.
     pub(super) fn whole_line(&mut self, line: &str) {
         self.line();
         self.text.push_str(line);
         self.line();
     }
 
-    /// The effect of a tag that is neither of a table nor of a medium.
+    /// Handles a tag that belongs neither to a table nor to media.
     pub(super) fn tag(&mut self, name: &str, is_start: bool) {
         match name {
             "br" | "p" | "div" | "section" | "article" | "header" | "footer" | "main" | "aside" | "nav"
@@ -107,7 +105,7 @@ impl Flow {
         if self.is_cell {
             return;
         }
-        let depth = self.lists.len().saturating_sub(1).min(DEPTH);
+        let depth = self.lists.len().saturating_sub(1).min(MAX_DEPTH);
         self.text.extend(std::iter::repeat_n("  ", depth));
         match self.lists.last_mut() {
             Some(Some(number)) => {

@@ -1,41 +1,39 @@
-//! A table, row by row.
+//! Renders a table row by row.
 
 use super::flow::Flow;
 
-/// How many columns a cell can span; a page that says more means to fill its width.
-const SPAN: usize = 64;
-/// How many rows a cell can span.
-const ROWS: usize = 4096;
-/// In how many columns, from the left, cells can span rows. Those are labels of rows; with more, a short page could
-/// make a very long text.
-const LABELS: usize = 32;
+/// The most columns that a cell spans; a larger number means the whole width.
+const MAX_COLUMN_SPAN: usize = 64;
+/// The most rows that a cell spans.
+const MAX_ROW_SPAN: usize = 4096;
+/// The columns, from the left, in which cells can span rows. Such cells are row labels; without a bound, short HTML could
+/// produce a very long text.
+const LABEL_COLUMNS: usize = 32;
 
-/// A table that is open. Rows are given away when they end.
+/// An open table. Rows are passed on when they end.
 ///
-/// Cells are separated by tabs. HTML has none of its own in a cell, so that nothing needs to be escaped, and no
-/// other separator costs a model less.
+/// Cells are separated by tabs: a cell cannot contain one, so nothing needs escaping, and a tab costs a model the least.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// Whether a row is open; one without cells is a row, too.
+    /// Whether a row is open, even without cells.
     is_in_row: bool,
     /// The row up to its last cell that is not empty.
     row: String,
-    /// How many tabs stand before the next cell.
+    /// The tabs before the next cell.
     tabs: usize,
     /// The column of the next cell.
     column: usize,
-    /// The cell that is open.
+    /// The open cell.
     cell: Option<Flow>,
-    /// The columns that it takes.
+    /// The columns that the open cell spans.
     columns: usize,
-    /// The rows that it takes.
+    /// The rows that the open cell spans.
     rows: usize,
-    /// For each column, how many of the next rows a cell above reaches into.
-    covered: [usize; LABELS],
+    /// For each column, the number of following rows that a cell above covers.
+    covered: [usize; LABEL_COLUMNS],
 }
 
 impl Table {
-    /// The cell that is open.
     pub(super) fn cell(&mut self) -> Option<&mut Flow> {
         self.cell.as_mut()
     }
@@ -48,8 +46,8 @@ impl Table {
     pub(super) fn start_cell(&mut self, columns: usize, rows: usize) {
         self.end_cell();
         self.is_in_row = true;
-        self.columns = columns.clamp(1, SPAN);
-        self.rows = rows.clamp(1, ROWS);
+        self.columns = columns.clamp(1, MAX_COLUMN_SPAN);
+        self.rows = rows.clamp(1, MAX_ROW_SPAN);
         self.cell = Some(Flow::cell());
     }
 
@@ -65,13 +63,13 @@ impl Table {
             self.row.extend(std::iter::repeat_n('\t', std::mem::take(&mut self.tabs)));
             self.row.push_str(&text);
         }
-        // A cell that spans stands in its first place; the others are empty.
+        // The text of a spanning cell goes to its first position; the others are empty.
         self.covered.iter_mut().skip(self.column).take(self.columns).for_each(|left| *left = self.rows - 1);
         self.column += self.columns;
         self.tabs += self.columns;
     }
 
-    /// Writes the row, if there is one. Nothing stands for empty cells at its end.
+    /// Writes the open row without its trailing empty cells.
     pub(super) fn end_row(&mut self, flow: &mut Flow) {
         self.end_cell();
         if !std::mem::take(&mut self.is_in_row) {

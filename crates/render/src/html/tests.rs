@@ -7,7 +7,7 @@ fn text(html: &str) -> String {
 }
 
 #[test]
-fn text_is_collapsed_and_blocks_are_lines() {
+fn whitespace_is_collapsed_and_blocks_start_lines() {
     assert_eq!(
         text("<p>One\n  two <b>th</b>ree</p><div>four<br>five</div>six"),
         "One two three\nfour\nfive\nsix"
@@ -18,7 +18,7 @@ fn text_is_collapsed_and_blocks_are_lines() {
 }
 
 #[test]
-fn scripts_and_styles_are_left_out() {
+fn scripts_and_styles_are_removed() {
     let html = "<style>p{}</style>a<script>if (a < b) '<p>no</p>'</script>b<template><p>c</p></template>";
     assert_eq!(text(html), "ab");
     assert_eq!(text("<script>if (a<b) c = \"'\"; d = '<!--'</script>b<style>a<b \"</style>c"), "bc");
@@ -27,25 +27,25 @@ fn scripts_and_styles_are_left_out() {
 }
 
 #[test]
-fn lists_and_headings_read_like_markdown() {
+fn lists_and_headings_look_like_markdown() {
     let html = "<h2>Steps</h2><ol><li>One<li>Two<ul><li>Deep</ul><li>Three</ol><hr>end";
     assert_eq!(text(html), "## Steps\n1. One\n2. Two\n  - Deep\n3. Three\n---\nend");
 }
 
 #[test]
-fn preformatted_text_keeps_its_white_space() {
+fn preformatted_text_keeps_its_whitespace() {
     assert_eq!(text("<pre>  a\n    b</pre>c  d"), "  a\n    b\nc d");
 }
 
 #[test]
-fn a_link_is_its_text_and_its_address() {
+fn a_link_becomes_its_text_and_url() {
     assert_eq!(text("see <a href='https://example.org/x'>docs</a>."), "see docs (https://example.org/x).");
     assert_eq!(text("<a href='https://example.org'>https://example.org</a>"), "https://example.org");
     assert_eq!(text("<a href='#top'>up</a> <a href='javascript:x()'>run</a>"), "up run");
 }
 
 #[test]
-fn media_are_named() {
+fn media_are_described() {
     assert_eq!(text("<img src='data:image/png;base64,AAAA' alt='a dot'>"), "[image: a dot, image/png, 3 B]");
     assert_eq!(text("<img src='plot.png'>"), "[image: plot.png]");
     assert_eq!(
@@ -60,7 +60,7 @@ fn media_are_named() {
 }
 
 #[test]
-fn a_drawing_is_its_texts() {
+fn a_drawing_becomes_its_texts() {
     let html = "<svg><style>a{}</style><path d='M0'/><text>left</text><text>right</text></svg>after";
     assert_eq!(text(html), "left right [drawing] after");
     assert_eq!(text("a<svg><path d='M0'/></svg>b"), "a b");
@@ -68,7 +68,7 @@ fn a_drawing_is_its_texts() {
 }
 
 #[test]
-fn a_table_is_rows_of_cells_with_tabs_between() {
+fn table_cells_are_separated_by_tabs() {
     let html = "before<table><thead><tr><th></th><th>a</th><th>b \n c</th></tr></thead>\
                 <tr><th>0</th><td>1</td><td></td></tr><tr><td colspan=3></td></tr></table><p>2 rows</p>";
     let readable = readable(html);
@@ -77,7 +77,7 @@ fn a_table_is_rows_of_cells_with_tabs_between() {
 }
 
 #[test]
-fn tags_that_html_lets_be_left_out_may_be() {
+fn optional_tags_can_be_omitted() {
     assert_eq!(text("<table><tr><td>a<td>b<tr><td>c<td>d</table>"), "a\tb\nc\td");
     assert_eq!(text("<td>a</td><td>b</td>"), "a b");
     assert_eq!(text("<table><td>a</table></table></table>b"), "a\nb");
@@ -85,7 +85,7 @@ fn tags_that_html_lets_be_left_out_may_be() {
 }
 
 #[test]
-fn cells_that_span_keep_the_others_in_their_columns() {
+fn spanning_cells_keep_the_columns_aligned() {
     let html = "<table><tr><th rowspan=2>r</th><th colspan=2>c</th><th>x</th></tr>\
                 <tr><td>1</td><td>2</td><td>3</td></tr><tr><td>4</td><td>5</td></tr></table>";
     assert_eq!(text(html), "r\tc\t\tx\n\t1\t2\t3\n4\t5");
@@ -95,20 +95,20 @@ fn cells_that_span_keep_the_others_in_their_columns() {
 }
 
 #[test]
-fn mad_spans_are_bounded() {
+fn huge_spans_are_bounded() {
     let html = "<table>".to_owned() + &"<tr><td colspan=1000 rowspan=65534>a<td>b</tr>".repeat(300);
     assert!(text(&html).len() < 100 * html.len());
 }
 
 #[test]
-fn a_table_in_a_cell_is_read_into_it() {
+fn a_table_within_a_cell_becomes_its_text() {
     let html = "<table><caption>Outer</caption><tr><td>k</td><td>in: <table><tr><td>1</td><td>2</td></tr>\
                 <tr><td>3</td><td>4</td></tr></table></td><td>l</td></tr></table>";
     assert_eq!(text(html), "Outer\nk\tin: 1 2; 3 4;\tl");
 }
 
 #[test]
-fn depth_costs_nothing() {
+fn deep_nesting_is_fast() {
     let html = "<div><table><tr><td>".repeat(100_000) + "deep";
     assert!(text(&html).ends_with("deep"));
     let lists = "<ul><li>".repeat(10_000);
@@ -116,10 +116,10 @@ fn depth_costs_nothing() {
 }
 
 #[test]
-fn what_is_too_long_is_said() {
+fn html_that_is_too_long_is_noted() {
     let html = "<p>ö</p>".repeat(2000);
     let text = readable_up_to(&html, 23).text;
-    assert_eq!(text, "ö\nö\nö\n… 18 kB of HTML not looked at");
+    assert_eq!(text, "ö\nö\nö\n… 18 kB of HTML not read");
 }
 
 proptest! {

@@ -27,7 +27,7 @@ fn error(name: &str, value: &str, traceback: &str) -> Output {
     Output::Error { name: name.to_owned(), value: value.to_owned(), traceback: vec![traceback.to_owned()] }
 }
 
-fn picture() -> Output {
+fn image() -> Output {
     let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
     Output::Display(bundle(&json!({ "image/png": png })))
 }
@@ -60,7 +60,7 @@ fn rendered(characters: usize, outputs: &[Output]) -> String {
 }
 
 #[test]
-fn an_only_output_stands_for_itself() {
+fn a_single_output_has_no_label() {
     assert_eq!(rendered(1000, &[stream("stdout", "a\nb\n")]), "a\nb");
     assert_eq!(rendered(1000, &[result("42")]), "42");
     assert_eq!(rendered(1000, &[stream("stderr", "oh\n")]), "[stderr]\noh");
@@ -68,7 +68,7 @@ fn an_only_output_stands_for_itself() {
 }
 
 #[test]
-fn several_outputs_say_what_they_are() {
+fn several_outputs_have_labels() {
     let outputs = [
         stream("stdout", "a\n"),
         stream("stderr", "b\n"),
@@ -80,13 +80,13 @@ fn several_outputs_say_what_they_are() {
 }
 
 #[test]
-fn outputs_without_text_are_not_mentioned() {
+fn outputs_without_text_are_omitted() {
     assert_eq!(rendered(1000, &[stream("stdout", "\n\n"), display(""), result("1")]), "[result]\n1");
 }
 
 #[test]
-fn images_stand_between_the_texts_with_a_line_each() {
-    let outputs = [stream("stdout", "a"), picture(), picture(), picture()];
+fn images_are_placed_between_texts() {
+    let outputs = [stream("stdout", "a"), image(), image(), image()];
     assert_eq!(
         rendered(1000, &outputs),
         "[stdout]\na\n[image/png 1×1, 68 B]<image/png>[image/png 1×1, 68 B]<image/png>\
@@ -95,7 +95,7 @@ fn images_stand_between_the_texts_with_a_line_each() {
 }
 
 #[test]
-fn what_the_tool_says_counts() {
+fn text_of_the_tool_counts() {
     let mut reply = Reply::new(Budget { characters: 100, images: 0 });
     reply.say("Done.");
     assert_eq!(reply.left(), 95);
@@ -107,16 +107,17 @@ fn what_the_tool_says_counts() {
 }
 
 #[test]
-fn too_much_of_the_tool_is_cut_in_its_middle() {
+fn long_text_of_the_tool_is_shortened_in_the_middle() {
     let mut reply = Reply::new(Budget { characters: 60, images: 0 });
     reply.say(&"word ".repeat(100));
     let text = text_of(reply);
-    assert!(text.starts_with("word word") && text.contains(" characters left out … "), "{text}");
+    assert!(text.starts_with("word word"), "{text}");
+    assert!(text.contains(" characters left out … "), "{text}");
     assert!(text.chars().count() <= 60);
 }
 
 #[test]
-fn a_short_last_output_is_not_starved_by_a_long_first_one() {
+fn a_long_output_leaves_room_for_a_short_one() {
     let long = "line of text\n".repeat(5).replace("line", "other line") + &"x\ny\n".repeat(10_000);
     let text =
         rendered(1000, &[stream("stdout", &long), error("ValueError", "no", "somewhere\nValueError: no")]);
@@ -126,16 +127,17 @@ fn a_short_last_output_is_not_starved_by_a_long_first_one() {
 }
 
 #[test]
-fn an_error_gets_more_room_than_a_stream() {
+fn an_error_gets_more_characters_than_a_stream() {
     let long = numbered("line", 2000);
     let text = rendered(2000, &[stream("stderr", &long), error("E", "no", &format!("{long}E: no"))]);
     let (streamed, failed) = text.split_once("line 1999\n").unwrap();
-    assert!(streamed.starts_with("[stderr]\nline 0\n") && failed.ends_with("line 1999\nE: no"), "{text}");
+    assert!(streamed.starts_with("[stderr]\nline 0\n"), "{text}");
+    assert!(failed.ends_with("line 1999\nE: no"), "{text}");
     assert!(failed.len() > 3 * streamed.len(), "{text}");
 }
 
 #[test]
-fn the_error_is_visible_however_long_it_is() {
+fn the_headline_of_a_long_error_is_visible() {
     let frames = numbered("frame", 2000);
     let message = numbered("bad row", 2000);
     let traceback = format!("BadError  Traceback (most recent call last)\n{frames}BadError: rows\n{message}");
@@ -149,7 +151,7 @@ fn the_error_is_visible_however_long_it_is() {
 }
 
 #[test]
-fn many_outputs_leave_out_those_in_the_middle() {
+fn of_many_outputs_the_middle_is_left_out() {
     let mut outputs: Vec<Output> = (0..1000).map(|n| display(&format!("number {n}"))).collect();
     outputs.push(error("E", "f", "E: f"));
     let text = rendered(1200, &outputs);
@@ -162,7 +164,7 @@ fn many_outputs_leave_out_those_in_the_middle() {
 }
 
 #[test]
-fn what_was_left_out_begins_at_the_offset() {
+fn the_offset_is_where_the_left_out_part_starts() {
     let long = numbered("line", 5000);
     let output = stream("stdout", &long);
     let text = rendered(800, std::slice::from_ref(&output));
@@ -183,7 +185,7 @@ fn sections_share_the_budget() {
     let sections: Vec<Section<'_>> = outputs
         .iter()
         .zip(["One", "Two", "Three"])
-        .map(|(outputs, said)| Section { said, outputs })
+        .map(|(outputs, text)| Section { text, outputs })
         .collect();
     let mut reply = Reply::new(Budget { characters: 600, images: 0 });
     reply.sections(&sections, &|section, index, offset| format!("see({section}, {index}, {offset})"));
@@ -198,7 +200,7 @@ fn sections_share_the_budget() {
 }
 
 #[test]
-fn no_sections_are_no_reply() {
+fn no_sections_make_an_empty_reply() {
     let mut reply = Reply::new(Budget::default());
     reply.sections(&[], &|_, _, _| String::new());
     assert_eq!(reply.into_parts(), []);
@@ -207,10 +209,10 @@ fn no_sections_are_no_reply() {
 proptest! {
     #[test]
     fn no_reply_exceeds_its_budget(
-        characters in 0_usize..600, said in ".{0,80}", outputs in prop::collection::vec(any_output(), 0..12),
+        characters in 0_usize..600, text in ".{0,80}", outputs in prop::collection::vec(any_output(), 0..12),
     ) {
         let mut reply = Reply::new(Budget { characters, images: 1 });
-        reply.say(&said);
+        reply.say(&text);
         reply.outputs(&outputs, &more);
         let left = reply.left();
         let parts = reply.into_parts();
@@ -226,7 +228,7 @@ proptest! {
     }
 
     #[test]
-    fn what_fits_is_whole(outputs in prop::collection::vec(any_output(), 0..12)) {
+    fn outputs_that_fit_are_whole(outputs in prop::collection::vec(any_output(), 0..12)) {
         let text = rendered(1_000_000, &outputs);
         for output in &outputs {
             let full = full_text(output);
@@ -243,6 +245,6 @@ fn any_output() -> impl Strategy<Value = Output> {
         text.prop_map(|text| display(&text)),
         text.prop_map(|text| result(&text)),
         ("[A-Z]{0,3}", text).prop_map(|(name, text)| error(&name, &text, &text)),
-        Just(picture()),
+        Just(image()),
     ]
 }

@@ -1,12 +1,11 @@
-//! Lines that repeat their predecessor are counted, not shown.
+//! Counts lines that repeat the previous line instead of passing them on.
 
-/// Gives lines on, in pieces of text with line breaks between them.
+/// Passes lines on as pieces of text with line breaks between them.
 pub(super) struct Repeats<S> {
     sink: S,
     last: String,
-    /// How often `last` was repeated.
     repeated: usize,
-    /// Lines without text that are to follow, if any text does.
+    /// Blank lines, passed on only if text follows.
     blank: usize,
     state: State,
 }
@@ -14,9 +13,9 @@ pub(super) struct Repeats<S> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Nothing,
-    /// The next text begins a line.
+    /// The next text starts a line.
     Line,
-    /// The next text continues a line that was too long to be held.
+    /// The next text continues a line that is too long to hold.
     Part,
 }
 
@@ -31,7 +30,7 @@ impl<S: FnMut(&str)> Repeats<S> {
         Self { sink, last: String::new(), repeated: 0, blank: 0, state: State::Nothing }
     }
 
-    /// A line, which ends here.
+    /// Takes a line, or the rest of one.
     pub(super) fn line(&mut self, line: &str) {
         let line = line.trim_end_matches([' ', '\t']);
         if self.state == State::Part {
@@ -52,7 +51,7 @@ impl<S: FnMut(&str)> Repeats<S> {
         }
     }
 
-    /// A part of a line, which goes on.
+    /// Takes a part of a line that goes on.
     pub(super) fn part(&mut self, part: &str) {
         if self.state != State::Part {
             self.begin_line();
@@ -79,7 +78,7 @@ impl<S: FnMut(&str)> Repeats<S> {
         }
     }
 
-    /// Says how often, where that is shorter than the lines themselves.
+    /// Passes on the number of repeats, or the lines if they are shorter.
     fn count_repeats(&mut self) {
         let repeated = std::mem::take(&mut self.repeated);
         if repeated == 0 {

@@ -1,32 +1,36 @@
-//! The last lines of a terminal, which can still change.
+//! The last lines of a terminal, which the program can still change.
+//!
+//! Example: after `a\nbcd`, the rows are `a` and `bcd`, the cursor is in row 1, and `column` is `None`: the end of the line.
+//! `\r` sets it to 0; `X` then turns `bcd` into the characters `X`, `c`, `d`, and the column is 1. `ESC [ A` goes up to row 0
+//! and keeps column 1, which is the end of `a`; `Y` makes it `aY`. A line feed in the last row adds a row, and when there
+//! are 64, the first row is final and passed on.
 
 use std::collections::VecDeque;
 
 use super::repeats::Repeats;
 
-/// How many lines can still be reached by going up.
-const ROWS: usize = 64;
-/// How far a cursor can be moved beyond the end of a line.
-const COLUMNS: usize = 1000;
-/// How many blanks moves of the cursor may insert into one text, which bounds what a few bytes can grow to.
-const PADDING: usize = 1024 * 1024;
-/// From this size in bytes on, the beginning of the last line is final, so that a line of any length is bounded.
-const LINE: usize = 64 * 1024;
+/// The lines that the cursor can still reach by going up.
+const MAX_ROWS: usize = 64;
+/// The last column to which the cursor can move beyond the end of a line.
+const MAX_COLUMN: usize = 1000;
+/// The blanks that cursor movements can insert into one text: they bound what a few bytes can grow to.
+const MAX_PADDING: usize = 1024 * 1024;
+/// When the last line exceeds this size in bytes, its start becomes final, so that memory is bounded.
+const MAX_LINE: usize = 64 * 1024;
 
-/// The lines that can still change, and the cursor.
 #[derive(Debug)]
 pub(super) struct Screen {
     rows: VecDeque<Line>,
     row: usize,
-    /// `None`: at the end of its line, where nearly all text is written.
+    /// `None` is the end of the line, where nearly all text is written.
     column: Option<usize>,
-    /// Blanks inserted so far.
+    /// The blanks inserted so far.
     padding: usize,
-    /// Room of lines that are gone, to be used again.
+    /// The buffer of a line that was passed on, to be used again.
     spare: String,
 }
 
-/// A line; it is taken apart into characters only when something inside it changes.
+/// A line. It is split into characters only when something within it changes.
 #[derive(Debug)]
 enum Line {
     Text(String),
@@ -43,9 +47,9 @@ impl Default for Screen {
 impl Screen {
     /// Writes text without control characters at the cursor.
     pub(super) fn print<S: FnMut(&str)>(&mut self, text: &str, lines: &mut Repeats<S>) {
-        if self.row + 1 == self.rows.len() && self.rows[self.row].len() + text.len() > LINE {
+        if self.row + 1 == self.rows.len() && self.rows[self.row].len() + text.len() > MAX_LINE {
             self.release(lines);
-            if text.len() > LINE {
+            if text.len() > MAX_LINE {
                 lines.part(text);
                 return;
             }
@@ -55,7 +59,7 @@ impl Screen {
             (None, Line::Cells(cells)) => cells.extend(text.chars()),
             (Some(column), line) => {
                 let cells = line.cells();
-                let missing = column.saturating_sub(cells.len()).min(PADDING - self.padding);
+                let missing = column.saturating_sub(cells.len()).min(MAX_PADDING - self.padding);
                 self.padding += missing;
                 cells.extend(std::iter::repeat_n(' ', missing));
                 let mut column = column.min(cells.len());
@@ -71,7 +75,7 @@ impl Screen {
         }
     }
 
-    /// Gives away what is above the last line and the line as it is; what follows continues it.
+    /// Passes on all rows; what follows continues the last one.
     fn release<S: FnMut(&str)>(&mut self, lines: &mut Repeats<S>) {
         while self.rows.len() > 1 {
             self.release_first(lines);
@@ -92,12 +96,12 @@ impl Screen {
         self.row = self.row.saturating_sub(1);
     }
 
-    /// To the beginning of the next line.
+    /// Moves to the start of the next line.
     pub(super) fn line_feed<S: FnMut(&str)>(&mut self, lines: &mut Repeats<S>) {
         self.row += 1;
         self.column = Some(0);
         if self.row == self.rows.len() {
-            if self.rows.len() == ROWS {
+            if self.rows.len() == MAX_ROWS {
                 self.release_first(lines);
             }
             self.rows.push_back(Line::Text(std::mem::take(&mut self.spare)));
@@ -120,7 +124,7 @@ impl Screen {
         self.move_to_column(column.saturating_add(count));
     }
 
-    /// The column stays, which real terminals do and nested progress bars rely on.
+    /// Keeps the column, as terminals do; nested progress bars rely on it.
     pub(super) fn up(&mut self, count: usize) {
         self.keep_column();
         self.row = self.row.saturating_sub(count);
@@ -135,15 +139,15 @@ impl Screen {
         if self.column.is_none() {
             self.column = Some(self.rows[self.row].cells().len());
         }
-        self.column = self.column.map(|column| column.min(COLUMNS));
+        self.column = self.column.map(|column| column.min(MAX_COLUMN));
     }
 
-    /// 0: from the cursor to the end; 1: up to the cursor; anything else: all of it.
+    /// Part 0 is from the cursor to the end, 1 is up to the cursor, and any other is the whole line.
     pub(super) fn erase_line(&mut self, part: usize) {
         let Some(column) = self.column else {
             if part > 0 {
                 // Erased text leaves the cursor where it was.
-                let column = self.rows[self.row].cells().len().min(COLUMNS);
+                let column = self.rows[self.row].cells().len().min(MAX_COLUMN);
                 self.rows[self.row].cells().clear();
                 self.column = (column > 0).then_some(column);
             }
@@ -152,13 +156,13 @@ impl Screen {
         let cells = self.rows[self.row].cells();
         match part {
             0 => cells.truncate(column),
-            1 => cells.iter_mut().take((column + 1).min(COLUMNS)).for_each(|cell| *cell = ' '),
+            1 => cells.iter_mut().take((column + 1).min(MAX_COLUMN)).for_each(|cell| *cell = ' '),
             _ => cells.clear(),
         }
-        self.column = Some(column.min(cells.len().max(COLUMNS)));
+        self.column = Some(column.min(cells.len().max(MAX_COLUMN)));
     }
 
-    /// From the cursor to the end of the screen.
+    /// Erases from the cursor to the end of the screen.
     pub(super) fn erase_below(&mut self) {
         self.erase_line(0);
         self.rows.truncate(self.row + 1);
@@ -172,12 +176,12 @@ impl Screen {
     }
 
     fn limit(&self) -> usize {
-        self.rows[self.row].len().max(COLUMNS)
+        self.rows[self.row].len().max(MAX_COLUMN)
     }
 }
 
 impl Line {
-    /// In bytes or characters, whichever it is made of: both bound it.
+    /// In bytes or in characters, whichever are stored: both bound its size.
     fn len(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
