@@ -43,7 +43,7 @@ class User:
     def ask(self, method: str, path: str, **given: object) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         headers["Accept"] = "application/json, text/event-stream"
-        return httpx.request(method, f"{self.hub.url}user/{OWNER}/{path}", headers=headers, timeout=60, **given)
+        return httpx.request(method, f"{self.hub.url}user/{OWNER}/{path}", headers=headers, timeout=LONG, **given)
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from e2e.support.jupyter_program import jupyter_notebook
 from e2e.support.jupyter_server import JupyterServer
 from e2e.support.notebook_client import gate
 from e2e.support.notebook_files import Json
-from e2e.support.waiting import until
+from e2e.support.waiting import LONG, until
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ async def test_cancelled_calls_are_counted_separately(
         begun, _ = gate(client, "begun")
         opened, wait = gate(client)
         code = f"import pathlib\npathlib.Path({begun.name!r}).touch()\n{wait}"
-        running = asyncio.create_task(client.run(code, timeout=100))
+        running = asyncio.create_task(client.run(code, timeout=LONG))
         await until(begun.exists, "the run has begun")
         running.cancel()
         tool = "insert_execute_code_cell"

@@ -13,6 +13,7 @@ from e2e.support.jupyter_server import JupyterServer, SharedServers, interpreter
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.listener import listening
 from e2e.support.program import program
+from e2e.support.waiting import LONG
 
 PASSWORD = "the person's own password"
 
@@ -189,7 +190,7 @@ def test_a_cloud_option_is_refused_in_one_line(options: tuple[str, ...], tmp_pat
         env={**os.environ, **launched.environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=10,
+        timeout=LONG,
         check=False,
     )
     said = ended.stderr.decode()

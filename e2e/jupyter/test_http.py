@@ -103,7 +103,7 @@ def test_without_a_token_it_starts_only_with_the_option(jupyter: JupyterServer, 
             env={**os.environ, **launched.environment},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=5,
+            timeout=LONG,
             check=False,
         )
         said = ended.stderr.decode()

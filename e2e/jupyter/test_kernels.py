@@ -16,7 +16,7 @@ from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import NotebookClient, gate, id_in, run_in
 from e2e.support.notebook_files import printed
 from e2e.support.notebook_server import NotebookServer
-from e2e.support.waiting import until
+from e2e.support.waiting import LONG, until
 
 
 @pytest.fixture(scope="module", params=[*BESIDE, INSIDE], ids="-".join)
@@ -87,16 +87,16 @@ async def test_runs_end_while_others_listen_to_the_kernel(
             # A request before the program knows of the listener is lost, and reported as lost.
             await client.do("list_kernels")
             for _ in range(2):
-                message = (await client.do("execute_code", code="print('out'); mine + 1", timeout=20)).text
+                message = (await client.do("execute_code", code="print('out'); mine + 1", timeout=LONG)).text
                 assert "out" in message and "2" in message and "[COMPLETED in" in message
-                assert "ZeroDivisionError" in await client.fails("execute_code", code="1 / 0", timeout=20)
+                assert "ZeroDivisionError" in await client.fails("execute_code", code="1 / 0", timeout=LONG)
             go_on, wait = gate(client)
             run = await client.begin(f"print('begun', flush=True)\n{wait}\nprint('ended')")
             async with listener(jupyter, kernel, "control"):
                 go_on.touch()
-                message = (await client.call("get_run", run_id=run, wait_seconds=20)).text
+                message = (await client.ended(run)).text
                 assert "ended" in message and "[COMPLETED in" in message
-        assert "2" in (await client.do("execute_code", code="mine + 1", timeout=20)).text
+        assert "2" in (await client.do("execute_code", code="mine + 1", timeout=LONG)).text
 
 
 async def test_new_and_chosen_kernels(mcp_server: NotebookServer, jupyter: JupyterServer, path: str) -> None:
@@ -154,7 +154,7 @@ async def test_a_kernel_deleted_by_a_person_is_reported_and_replaced(
         run = await client.begin(gate(client)[1])
         gone = jupyter.session_of(path)["kernel"]["id"]
         assert jupyter.ask("DELETE", f"api/kernels/{gone}").status_code == 204
-        assert "[KERNEL DIED" in (await client.call("get_run", run_id=run, wait_seconds=20)).text
+        assert "[KERNEL DIED" in (await client.ended(run)).text
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
         assert jupyter.session_of(path)["kernel"]["id"] != gone
 
@@ -168,7 +168,7 @@ async def test_a_kernel_deleted_without_a_status_message_is_reported(
         kernel = jupyter.session_of(path)["kernel"]["id"]
         deleted = await asyncio.to_thread(jupyter.ask, "DELETE", f"api/kernels/{kernel}")
         assert deleted.status_code == 204
-        assert "[KERNEL DIED" in (await client.call("get_run", run_id=run, wait_seconds=20)).text
+        assert "[KERNEL DIED" in (await client.ended(run)).text
 
 
 async def test_a_kernel_shut_down_between_runs_is_replaced_and_the_next_run_says_so(
@@ -178,7 +178,7 @@ async def test_a_kernel_shut_down_between_runs_is_replaced_and_the_next_run_says
         await client.do("execute_code", code="mine = 1")
         session = jupyter.session_of(path)
         assert jupyter.ask("DELETE", f"api/sessions/{session['id']}").status_code == 204
-        lost = await client.fails("execute_code", code="mine", timeout=20)
+        lost = await client.fails("execute_code", code="mine", timeout=LONG)
         # Not run at all, with the reason, or run on a new kernel.
         assert "Its variables are lost" in lost or "Its variables are gone" in lost or "NameError" in lost
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
@@ -193,7 +193,7 @@ async def test_a_person_restarts_the_kernel_mid_run(
         run = await client.begin(gate(client)[1])
         kernel = jupyter.session_of(path)["kernel"]["id"]
         assert jupyter.ask("POST", f"api/kernels/{kernel}/restart").is_success
-        message = (await client.call("get_run", run_id=run, wait_seconds=20)).text
+        message = (await client.ended(run)).text
         # The server interrupts it first.
         assert "[KERNEL DIED" in message or "KeyboardInterrupt" in message
         assert "It goes on" not in message
@@ -210,7 +210,7 @@ async def test_restart_and_interrupt(mcp_server: NotebookServer, jupyter: Jupyte
         assert jupyter.session_of(path)["kernel"]["id"] == kernel, "a restart keeps the kernel that others are at"
         run = await client.begin(f"print('begun', flush=True)\n{gate(client)[1]}")
         await client.do("interrupt_kernel")
-        ended = (await client.call("get_run", run_id=run, wait_seconds=20)).text
+        ended = (await client.ended(run)).text
         assert "KeyboardInterrupt" in ended or "[INTERRUPTED" in ended
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
 
@@ -253,7 +253,7 @@ async def test_output_dropped_by_a_rate_limit_is_reported(
         async with jupyter_notebook(program, path) as client:
             # A line is one message of the kernel: written in one piece, and flushed.
             line = "sys.stdout.write(f'line {number}\\n'); sys.stdout.flush()"
-            await client.run(f"import sys\nfor number in range(2000): {line}", timeout=50)
+            await client.run(f"import sys\nfor number in range(2000): {line}", timeout=LONG)
             cell = client.cell(0)
             arrived = printed(cell).count("line ")
             missing = re.findall(r"(\d+) (?:\w+ )*(?:messages?|outputs?|lines?)", printed(cell, "stderr"))

@@ -116,7 +116,7 @@ async def test_output_is_capped_and_can_be_read_in_full(mcp_server: NotebookServ
 async def test_five_thousand_flushed_prints_arrive_whole(mcp_server: NotebookServer, path: str) -> None:
     """The server drops what comes faster than a thousand messages a second."""
     async with jupyter_notebook(mcp_server, path) as client:
-        ran = await client.run(f"for number in range({PRINTS}): print('line', number, flush=True)", timeout=100)
+        ran = await client.run(f"for number in range({PRINTS}): print('line', number, flush=True)", timeout=LONG)
         assert "[COMPLETED in" in ran.text
         assert printed(client.cell(0), "stderr") == ""
         assert printed(client.cell(0)) == "".join(f"line {number}\n" for number in range(PRINTS))

@@ -108,7 +108,7 @@ async def test_an_invalid_address_is_reported(wrong: str, tmp_path: Path) -> Non
         input=b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n',
         env={**os.environ, **launched.environment},
         capture_output=True,
-        timeout=10,
+        timeout=LONG,
         check=False,
     )
     if ended.returncode != 0:

@@ -149,7 +149,7 @@ async def test_many_lines_are_stored_in_full_and_shown_truncated(
     async with notebook_client(server, path) as client:
         await _kernel(client)
         memory = Memory(server.process.pid)
-        ran = await client.run(f"for number in range({count}): print('line', number, flush={flush})", timeout=100)
+        ran = await client.run(f"for number in range({count}): print('line', number, flush={flush})", timeout=LONG)
         assert "[COMPLETED in" in ran.text and "left out" in ran.text
         assert "line 0\n" in ran.text and f"line {count - 1}" in ran.text
         expected = "".join(f"line {number}\n" for number in range(count))
@@ -163,7 +163,7 @@ async def test_fifty_megabytes_are_stored_in_full_and_shown_truncated(server: No
         await _kernel(client)
         memory = Memory(server.process.pid)
         lines = "''.join(f'{line:099}\\n' for line in range(part, part + 10_000))"
-        ran = await client.run(f"for part in range(0, 500_000, 10_000): print({lines}, end='')", timeout=100)
+        ran = await client.run(f"for part in range(0, 500_000, 10_000): print({lines}, end='')", timeout=LONG)
         peak = memory.peak
         assert "[COMPLETED in" in ran.text and "left out" in ran.text
         expected = "".join(f"{line:099}\n" for line in range(500_000))
@@ -181,7 +181,7 @@ async def test_an_image_of_a_hundred_megabytes_is_stored_in_full_and_described(
     async with notebook_client(server, path) as client:
         await _kernel(client)
         memory = Memory(server.process.pid)
-        ran = await client.run("display({'image/png': 'A' * 100_000_000}, raw=True)", timeout=100)
+        ran = await client.run("display({'image/png': 'A' * 100_000_000}, raw=True)", timeout=LONG)
         assert "[COMPLETED in" in ran.text and "image/png" in ran.text
         assert ran.images == []
         assert memory.peak <= MOST_MEMORY

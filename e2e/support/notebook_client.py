@@ -86,8 +86,18 @@ class NotebookClient:
         return run
 
     async def wait(self, run: str, **given: Any) -> Answer:
-        """Waits for the end of a run."""
-        return await self.do("get_run", run_id=run, wait_seconds=50, **given)
+        """Waits for the end of a run, which is no failure."""
+        answer = await self.ended(run, **given)
+        assert not answer.is_error, answer.text
+        return answer
+
+    async def ended(self, run: str, **given: Any) -> Answer:
+        """Waits for the end of a run, or until it waits for input."""
+        async with asyncio.timeout(LONG):
+            while True:
+                answer = await self.call("get_run", run_id=run, wait_seconds=50, **given)
+                if not re.search(r"\[(QUEUED|STILL RUNNING) after", answer.text):
+                    return answer
 
     def notebook(self) -> Json:
         """What is on disk now."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 # More than anything takes that works, however busy the machine is. What must be prompt has a bound of its own, and the
 # test is marked `alone`.
-LONG = 120.0
+LONG = 200.0
 
 
 async def until(condition: Callable[[], object], what: str, within: float = LONG) -> None:
