@@ -1,4 +1,4 @@
-//! The least change from one text to another, so that what others type elsewhere in it survives.
+//! Minimal changes from one text to another, so that simultaneous edits elsewhere in it survive.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -7,23 +7,25 @@ use similar::DiffOp;
 use similar::algorithms::{Capture, myers};
 use yrs::{Text, TextRef, TransactionMut};
 
-/// What differs is compared no closer if it is longer than this, in bytes of both texts.
-const LONGEST: usize = 256 * 1024;
-/// Changed lines are compared by characters up to this many bytes of both texts.
-const LONGEST_LINES: usize = 8 * 1024;
-/// After this long the comparison may be coarser.
-const PATIENCE: Duration = Duration::from_millis(50);
-/// What is equal between two changes of a line is not worth keeping up to this many bytes.
-const SHORTEST: usize = 2;
+/// A longer difference is replaced as a whole, in bytes of both texts.
+const MAX_DIFF: usize = 256 * 1024;
+/// Longer changed lines are not compared by characters, in bytes of both texts.
+const MAX_LINE_DIFF: usize = 8 * 1024;
+/// When it is exceeded, the comparison is coarser.
+const DIFF_TIMEOUT: Duration = Duration::from_millis(50);
+/// Changes with no more equal bytes between them are joined.
+const MAX_JOINED_GAP: usize = 2;
 
-/// Bytes of the old text that bytes of the new one replace. Both ranges are of whole characters.
+/// A range of the old text and the range of the new text that replaces it, in bytes; both hold whole characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) old: Range<usize>,
     pub(crate) new: Range<usize>,
 }
 
-/// One change: everything between what both texts begin with and what both end with.
+/// At most one change: all that is between the common prefix and the common suffix.
+///
+/// Example: from `print(a)` to `print(ab)` the prefix is `print(a` and the suffix `)`, so the change is 7..7 → 7..8.
 pub(crate) fn around(old: &str, new: &str) -> Vec<Change> {
     let mut prefix = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
     while !old.is_char_boundary(prefix) || !new.is_char_boundary(prefix) {
@@ -38,23 +40,23 @@ pub(crate) fn around(old: &str, new: &str) -> Vec<Change> {
     if change.old.is_empty() && change.new.is_empty() { Vec::new() } else { vec![change] }
 }
 
-/// The changes in order: lines first, then characters within the lines that changed.
+/// The changes in order, by lines first and then by characters within changed lines.
 pub(crate) fn between(old: &str, new: &str) -> Vec<Change> {
     let around = around(old, new);
     let Some(Change { old: old_range, new: new_range }) = around.first() else { return around };
-    // Whole lines, so that a line that was inserted is seen as one.
+    // Whole lines, so that an inserted line is one change.
     let start = old[..old_range.start].rfind('\n').map_or(0, |at| at + 1);
     let end = old[old_range.end..].find('\n').map_or(old.len(), |at| old_range.end + at + 1);
     let (old_part, new_part) = (&old[start..end], &new[start..new_range.end + (end - old_range.end)]);
-    if old_range.is_empty() || new_range.is_empty() || old_part.len() + new_part.len() > LONGEST {
+    if old_range.is_empty() || new_range.is_empty() || old_part.len() + new_part.len() > MAX_DIFF {
         return around;
     }
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + DIFF_TIMEOUT;
     let (old_lines, new_lines) = (lines(old_part), lines(new_part));
     let mut changes = Vec::new();
     for replaced in compare(&old_lines, &new_lines, deadline) {
         let (old_text, new_text) = (&old_part[replaced.old.clone()], &new_part[replaced.new.clone()]);
-        let is_close = old_text.len() + new_text.len() <= LONGEST_LINES;
+        let is_close = old_text.len() + new_text.len() <= MAX_LINE_DIFF;
         let within = if is_close && !old_text.is_empty() && !new_text.is_empty() {
             let (old, new) = (characters(old_text), characters(new_text));
             join(compare(&old, &new, deadline))
@@ -82,22 +84,22 @@ fn characters(text: &str) -> Vec<&str> {
     starts.map(|(start, end)| &text[start..end]).collect()
 }
 
-/// What differs between two lists of adjacent pieces, in bytes from the first.
+/// The differences between two texts, each given as its adjacent pieces.
 fn compare(old: &[&str], new: &[&str], deadline: Instant) -> Vec<Change> {
-    let (old_ends, new_ends) = (ends(old), ends(new));
+    let (old_bounds, new_bounds) = (boundaries(old), boundaries(new));
     let mut equal = Capture::new();
-    // A capture does not fail.
+    // Capturing cannot fail.
     let _ = myers::diff_deadline(&mut equal, old, 0..old.len(), new, 0..new.len(), Some(deadline));
     let mut changes = Vec::new();
     let (mut old_at, mut new_at) = (0, 0);
-    // What is equal is all that counts: the places that the other steps give need not be in order.
+    // Only equal ranges are used: the positions in other steps are not always in order.
     let equal = equal.into_ops().into_iter().filter(|step| matches!(step, DiffOp::Equal { .. }));
     let equal = equal.map(|step| (step.old_range(), step.new_range()));
     for (old_equal, new_equal) in equal.chain([(old.len()..old.len(), new.len()..new.len())]) {
         if old_at < old_equal.start || new_at < new_equal.start {
             changes.push(Change {
-                old: old_ends[old_at]..old_ends[old_equal.start],
-                new: new_ends[new_at]..new_ends[new_equal.start],
+                old: old_bounds[old_at]..old_bounds[old_equal.start],
+                new: new_bounds[new_at]..new_bounds[new_equal.start],
             });
         }
         (old_at, new_at) = (old_equal.end, new_equal.end);
@@ -105,8 +107,8 @@ fn compare(old: &[&str], new: &[&str], deadline: Instant) -> Vec<Change> {
     changes
 }
 
-/// Where each piece begins, and where the last ends.
-fn ends(pieces: &[&str]) -> Vec<usize> {
+/// The start of each piece, and the end of the last.
+fn boundaries(pieces: &[&str]) -> Vec<usize> {
     let mut end = 0;
     let ends = pieces.iter().map(|piece| {
         end += piece.len();
@@ -115,12 +117,12 @@ fn ends(pieces: &[&str]) -> Vec<usize> {
     std::iter::once(0).chain(ends).collect()
 }
 
-/// Joins changes with next to nothing between them: letters that two words have in common by accident.
+/// Joins changes with hardly anything between them, such as letters that two words share by accident.
 fn join(changes: Vec<Change>) -> Vec<Change> {
     let mut joined: Vec<Change> = Vec::with_capacity(changes.len());
     for change in changes {
         match joined.last_mut() {
-            Some(last) if change.old.start - last.old.end <= SHORTEST => {
+            Some(last) if change.old.start - last.old.end <= MAX_JOINED_GAP => {
                 last.old.end = change.old.end;
                 last.new.end = change.new.end;
             }
@@ -130,8 +132,11 @@ fn join(changes: Vec<Change>) -> Vec<Change> {
     joined
 }
 
-/// Makes the changes from `old` to `new`. A text that is not `old` after all is replaced as a whole.
-pub(crate) fn make(text: &TextRef, old: &str, new: &str, changes: &[Change], txn: &mut TransactionMut<'_>) {
+/// Applies the changes from `old` to `new`. If the shared text is not as long as `old`, it is replaced as a whole.
+///
+/// Changes are in bytes, the shared text counts UTF-16 code units. Example: in `é😀x = 1`, `x` starts at byte 6 (`é` has two
+/// bytes, `😀` four) and at unit 3 (one and two units).
+pub(crate) fn apply(text: &TextRef, old: &str, new: &str, changes: &[Change], txn: &mut TransactionMut<'_>) {
     if !is_length(text, std::iter::once(old), txn) {
         let length = text.len(txn);
         text.remove_range(txn, 0, length);
@@ -148,7 +153,7 @@ pub(crate) fn make(text: &TextRef, old: &str, new: &str, changes: &[Change], txn
         units += removed;
         counted = change.old.end;
     }
-    // From the end, so that the offsets before stay as they are.
+    // From the end, so that earlier offsets stay valid.
     for (change, (at, removed)) in changes.iter().zip(offsets).rev() {
         if removed > 0 {
             text.remove_range(txn, at, removed);
@@ -159,7 +164,7 @@ pub(crate) fn make(text: &TextRef, old: &str, new: &str, changes: &[Change], txn
     }
 }
 
-/// Whether the shared text is as long as `pieces`; one with embedded objects is not.
+/// Whether the shared text is as long as `pieces`; a text with embedded objects is longer.
 pub(crate) fn is_length<'a>(
     text: &TextRef,
     pieces: impl Iterator<Item = &'a str>,
@@ -168,7 +173,7 @@ pub(crate) fn is_length<'a>(
     text.len(txn) == pieces.map(utf16).sum::<u32>()
 }
 
-/// The length as JavaScript counts it.
+/// The length in UTF-16 code units.
 fn utf16(text: &str) -> u32 {
     let units = if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() };
     u32::try_from(units).unwrap_or(u32::MAX)

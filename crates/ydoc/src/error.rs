@@ -1,30 +1,27 @@
-//! What can go wrong with a document.
+//! Errors of a shared document.
 
 use notebook::EditError;
 
-/// Why a document could not take or give something.
+/// Why an update or a state vector was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum YError {
-    /// The bytes are no update or state vector.
+    /// The bytes are not a valid update or state vector.
     #[error("not a Y update: {0}")]
     Malformed(String),
-    /// Values in the update are nested deeper than any notebook needs.
     #[error("the update nests values more than {0} deep")]
     TooDeep(usize),
-    /// An update left the document in a state that cannot be trusted. Only a new one helps.
+    /// An update left the document in an undefined state. It has to be replaced by a new one.
     #[error("the shared document is broken and has to be opened again")]
     Broken,
 }
 
-/// Why edits were not made; nothing was changed.
+/// Why edits were refused. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApplyError {
-    /// An edit does not fit the notebook.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// The document cannot take edits.
     #[error(transparent)]
     Document(#[from] YError),
 }

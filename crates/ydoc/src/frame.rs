@@ -1,36 +1,35 @@
-//! The frames of a room: lib0's variable-length numbers and the messages of y-protocols
+//! The frames of a room: the variable-length numbers of lib0 and the messages of y-protocols
 //! (<https://github.com/yjs/y-protocols/blob/master/PROTOCOL.md>), with the raw messages of `jupyter-collaboration`.
 
-/// One message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Message<'a> {
-    /// Somebody's state vector, to be answered.
+    /// A state vector, to be answered with step 2.
     Step1(&'a [u8]),
-    /// The answer to ours.
+    /// The changes that we requested in step 1.
     Step2(&'a [u8]),
-    /// A change.
     Update(&'a [u8]),
-    /// States of clients.
     Awareness(&'a [u8]),
-    /// The request for all states of clients.
+    /// A request for all awareness states.
     AwarenessQuery,
-    /// A message of the server, outside of the protocol.
+    /// A message of the server that is not part of the protocol.
     Raw(&'a str),
-    /// Anything that a newer server may send.
+    /// A message type that a newer server can send.
     Unknown(u64),
 }
 
 const SYNC: u64 = 0;
 const AWARENESS: u64 = 1;
-/// y-protocols has `auth` here. <https://github.com/jupyterlab/jupyter-collaboration>, `MessageType.RAW`.
+/// y-protocols defines this type as `auth`; see <https://github.com/jupyterlab/jupyter-collaboration>, `MessageType.RAW`.
 const RAW: u64 = 2;
 const AWARENESS_QUERY: u64 = 3;
 
-/// Reads bytes from the front.
+/// Reads values from the front of a frame.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// A number of 64 bits at most.
+    /// A number of at most 64 bits: seven bits per byte, the lowest first; the high bit says that another byte follows.
+    ///
+    /// Example: 300 is `1_0010_1100` in binary, so its bytes are `1010_1100` (0xAC) and `0000_0010` (0x02).
     pub(crate) fn number(&mut self) -> Option<u64> {
         let mut number = 0u64;
         for shift in (0..64).step_by(7) {
@@ -48,7 +47,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// Bytes with their length before them.
+    /// Bytes, preceded by their length.
     pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.number()?).ok()?;
         let (bytes, rest) = self.0.split_at_checked(length)?;
@@ -56,12 +55,12 @@ impl<'a> Reader<'a> {
         Some(bytes)
     }
 
-    /// Text with its length before it.
+    /// Text, preceded by its length.
     pub(crate) fn text(&mut self) -> Option<&'a str> {
         str::from_utf8(self.bytes()?).ok()
     }
 
-    /// The next message. `None` if the bytes are none.
+    /// The next message; `None` if the bytes are malformed.
     pub(crate) fn message(&mut self) -> Option<Message<'a>> {
         Some(match self.number()? {
             SYNC => match (self.number()?, self.bytes()?) {
@@ -74,7 +73,7 @@ impl<'a> Reader<'a> {
             AWARENESS_QUERY => Message::AwarenessQuery,
             RAW => {
                 let text = self.text()?;
-                // What else a server may add to it belongs to it.
+                // Whatever follows in the frame belongs to this message.
                 self.0 = &[];
                 Message::Raw(text)
             }
@@ -124,7 +123,7 @@ pub(crate) fn awareness(states: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The request to save, which the server answers under `id`.
+/// A request to save, which the server answers with this `id`.
 pub(crate) fn save(id: u64) -> Vec<u8> {
     let mut out = vec![2];
     write_bytes(b"save", &mut out);
@@ -139,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_read_as_they_were_written() {
+    fn messages_are_read_and_written() {
         let read = |frame: &'static [u8]| Reader(frame).message();
         assert_eq!(read(b"\x00\x00\x01\x00"), Some(Message::Step1(b"\x00")));
         assert_eq!(read(b"\x00\x01\x02ab"), Some(Message::Step2(b"ab")));
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_is_no_message() {
+    fn truncated_frames_are_refused() {
         for frame in [
             &b""[..],
             b"\x00",
@@ -170,7 +169,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_come_back(number: u64) {
+        fn numbers_survive_a_round_trip(number: u64) {
             let mut out = Vec::new();
             write_number(number, &mut out);
             prop_assert_eq!(Reader(&out).number(), Some(number));

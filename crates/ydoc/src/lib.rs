@@ -1,6 +1,6 @@
-//! A notebook as the Y document that people edit together, and the protocol of its room.
+//! A notebook as the Y document that several people edit at the same time, and the protocol of its room.
 //!
-//! No I/O and no clock: bytes come in, bytes and events go out, and time is passed in.
+//! No I/O and no clock: bytes come in, bytes and events go out, and time is passed in as an argument.
 //!
 //! The document has the shape that `jupyter_ydoc` and `@jupyter/ydoc` give it
 //! (<https://jupyter-ydoc.readthedocs.io/en/latest/schema.html>).

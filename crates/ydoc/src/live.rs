@@ -12,7 +12,7 @@ use yrs::{ArrayRef, Doc, MapRef, OffsetKind, Options, ReadTxn, StateVector, Tran
 use crate::snapshot::{Cache, Changes};
 use crate::{YError, validate};
 
-/// A notebook that others edit at the same time. It knows no connection: updates go in and out as bytes.
+/// A notebook that others can edit at the same time. It has no connection: updates go in and out as bytes.
 pub struct LiveNotebook {
     pub(crate) doc: Doc,
     pub(crate) cells: ArrayRef,
@@ -20,9 +20,9 @@ pub struct LiveNotebook {
     pub(crate) state: MapRef,
     changes: Arc<Changes>,
     cache: Cache,
-    /// Cells that we moved, by id; see `repair`.
+    /// Ids of cells that we moved; see `repair`.
     pub(crate) moved: HashSet<String>,
-    /// Whether an update made the library fail.
+    /// Whether an update made the library panic.
     is_broken: bool,
 }
 
@@ -33,9 +33,9 @@ impl Default for LiveNotebook {
 }
 
 impl LiveNotebook {
-    /// A document without content, under a new client id.
+    /// An empty document with a new client id.
     pub fn new() -> Self {
-        // Offsets in text are those of JavaScript's strings, whatever the library's default.
+        // Offsets in text are UTF-16 code units, as in JavaScript.
         let options = Options { offset_kind: OffsetKind::Utf16, ..Options::default() };
         let doc = Doc::with_options(options);
         let (cells, meta) = (doc.get_or_insert_array("cells"), doc.get_or_insert_map("meta"));
@@ -45,12 +45,16 @@ impl LiveNotebook {
         Self { doc, cells, meta, state, changes, cache, moved, is_broken: false }
     }
 
-    /// What this document knows: the content of a sync step 1.
+    /// The changes that this document has, as the payload of sync step 1: for each client, how many.
+    ///
+    /// Example: if client 7 has inserted `abc` and client 9 has deleted the `b`, the state vector is {7: 3}: each inserted
+    /// character advances the clock of its client by one, and deletions do not count. A peer with {7: 1} is sent client 7's
+    /// changes from clock 1 on, and the set of all deletions.
     pub fn state_vector(&self) -> Vec<u8> {
         self.doc.transact().state_vector().encode_v1()
     }
 
-    /// What somebody with that state vector does not know: the content of a sync step 2.
+    /// The changes that a peer with this state vector does not have: the payload of sync step 2.
     pub fn update_since(&self, state_vector: &[u8]) -> Result<Vec<u8>, YError> {
         self.check()?;
         validate::check_state_vector(state_vector)?;
@@ -58,15 +62,15 @@ impl LiveNotebook {
         Ok(self.doc.transact().encode_state_as_update_v1(&known))
     }
 
-    /// Takes the changes of others. Tells whether the notebook, not only the document's state, changed.
+    /// Applies an update from others. Returns whether the notebook changed, and not only the document's state.
     ///
-    /// An update that nothing can be made of changes nothing.
+    /// A malformed update changes nothing.
     pub fn integrate(&mut self, update: &[u8]) -> Result<bool, YError> {
         self.check()?;
         validate::check_update(update)?;
-        // The library asserts what a peer could violate.
+        // The library panics on some updates that a peer can send.
         let update = catch_unwind(|| Update::decode_v1(update))
-            .map_err(|_| validate::malformed("the update contradicts itself"))?
+            .map_err(|_| validate::malformed("the update is inconsistent"))?
             .map_err(|error| malformed(&error))?;
         self.cache.observe_new(&self.cells, &self.changes, &self.doc.transact());
         let before = self.changes.take();
@@ -83,12 +87,12 @@ impl LiveNotebook {
         applied.map(|()| is_changed)
     }
 
-    /// Whether changes of others wait for earlier ones that did not arrive.
+    /// Whether changes of others are pending because earlier ones have not arrived.
     pub fn is_incomplete(&self) -> bool {
         !self.is_broken && self.doc.transact().has_missing_updates()
     }
 
-    /// The notebook as it is now. Reads again what changed since the last call, by whole cells.
+    /// The current notebook. Only cells that changed since the last call are read again.
     pub fn snapshot(&mut self) -> Result<Notebook, YError> {
         self.check()?;
         let txn = self.doc.transact();

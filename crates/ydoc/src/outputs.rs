@@ -1,11 +1,11 @@
-//! Replaces the outputs of a cell by as little as possible: others see them while they grow.
+//! Replaces the outputs of a cell with minimal changes, because others see them while they grow.
 
 use notebook::{Output, Text as OutputText};
 use yrs::{Array, ArrayPrelim, ArrayRef, Map, MapRef, Out, Text, TransactionMut};
 
 use crate::{change, shape};
 
-/// Sets the outputs of `cell`, which are `old` as the notebook shows them.
+/// Sets the outputs of `cell`, which are `old` in the notebook.
 pub(crate) fn set(cell: &MapRef, old: &[Output], new: &[Output], txn: &mut TransactionMut<'_>) {
     let Some(Out::YArray(outputs)) = cell.get(txn, "outputs") else {
         let new: Vec<_> = new.iter().map(shape::output).collect();
@@ -13,20 +13,20 @@ pub(crate) fn set(cell: &MapRef, old: &[Output], new: &[Output], txn: &mut Trans
         return;
     };
     let length = outputs.len(txn);
-    // Something stands there that is no output: then nothing is where it seems to be.
+    // If the list contains anything else than outputs, positions do not match, and all of it is replaced.
     let old = if usize::try_from(length) == Ok(old.len()) { old } else { &[] };
     if old.is_empty() && length > 0 {
         outputs.remove_range(txn, 0, length);
     }
-    for (place, (index, wanted)) in (0..).zip(new.iter().enumerate()) {
+    for (position, (index, wanted)) in (0..).zip(new.iter().enumerate()) {
         match old.get(index) {
-            Some(there) if there.is_equivalent(wanted) || set_stream(&outputs, place, there, wanted, txn) => {
-            }
-            there => {
-                if there.is_some() {
-                    outputs.remove(txn, place);
+            Some(current)
+                if current.is_equivalent(wanted) || set_stream(&outputs, position, current, wanted, txn) => {}
+            current => {
+                if current.is_some() {
+                    outputs.remove(txn, position);
                 }
-                outputs.insert(txn, place, shape::output(wanted));
+                outputs.insert(txn, position, shape::output(wanted));
             }
         }
     }
@@ -37,10 +37,10 @@ pub(crate) fn set(cell: &MapRef, old: &[Output], new: &[Output], txn: &mut Trans
     }
 }
 
-/// Changes the text of a stream where it stands. Refuses anything but a stream with shared text.
+/// Changes the text of a stream in place. Returns false for anything but a stream with shared text.
 fn set_stream(
     outputs: &ArrayRef,
-    place: u32,
+    position: u32,
     old: &Output,
     new: &Output,
     txn: &mut TransactionMut<'_>,
@@ -49,7 +49,9 @@ fn set_stream(
     else {
         return false;
     };
-    let Some(Out::YMap(stream)) = outputs.get(txn, place).filter(|_| name == new_name) else { return false };
+    let Some(Out::YMap(stream)) = outputs.get(txn, position).filter(|_| name == new_name) else {
+        return false;
+    };
     let Some(Out::YText(text)) = stream.get(txn, "text") else { return false };
     if is_prefix(old, new) && change::is_length(&text, old.pieces(), txn) {
         let mut skipped = old.len();
@@ -62,12 +64,12 @@ fn set_stream(
         }
     } else {
         let (old, new) = (old.as_str(), new.as_str());
-        change::make(&text, &old, &new, &change::around(&old, &new), txn);
+        change::apply(&text, &old, &new, &change::around(&old, &new), txn);
     }
     true
 }
 
-/// Whether `new` goes on where `old` ends. Compares piece by piece, for long outputs that grow.
+/// Whether `new` starts with `old`. Compares piece by piece, because growing outputs can be long.
 fn is_prefix(old: &OutputText, new: &OutputText) -> bool {
     if old.len() > new.len() {
         return false;

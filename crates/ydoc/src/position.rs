@@ -1,4 +1,4 @@
-//! Where in the notebook somebody is, as it is told in the awareness state.
+//! The position of a cursor in the notebook, as awareness states contain it.
 
 use serde_json::{Value, json};
 use yrs::block::ClientID;
@@ -7,32 +7,36 @@ use yrs::{
 };
 
 use crate::elements::elements;
-use crate::validate::LARGEST_CLIENT;
+use crate::validate::MAX_CLIENT;
 use crate::{LiveNotebook, read_cell};
 
-/// A place in a shared text that stays where it is while the text changes
+/// A position in a shared text that stays at its character while the text changes
 /// (<https://docs.yjs.dev/api/relative-positions>).
+///
+/// Example: client 7 has typed `ab` into a cell's source that it inserted at its clock 3, so `a` is (7, 4) and `b` is (7, 5).
+/// A cursor before `b` is `At((7, 5))`. Others insert `xyz` in front, and it is still before `b`, now at offset 4. A cursor
+/// behind `b` is at no character and is stored as `EndOf((7, 3))`, the identity of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Position {
-    /// At this character.
+    /// Before this character.
     At(ID),
-    /// At an end of this text.
+    /// At the end of this text.
     EndOf(ID),
 }
 
 impl Position {
-    /// Reads a position as `JSON.stringify` or `Y.relativePositionToJSON` writes it. `None` for one that is in no text
-    /// below the roots: sources of cells are.
+    /// Reads a position as `JSON.stringify` or `Y.relativePositionToJSON` writes it. `None` for a position in a root type,
+    /// which the source of a cell never is.
     pub(crate) fn read(position: &Value) -> Option<Self> {
         let id = |name| {
             let id = position.get(name)?;
-            let client = id.get("client")?.as_u64().filter(|client| *client <= LARGEST_CLIENT)?;
+            let client = id.get("client")?.as_u64().filter(|client| *client <= MAX_CLIENT)?;
             Some(ID::new(ClientID::new(client), id.get("clock")?.as_u64()?.try_into().ok()?))
         };
         id("item").map(Self::At).or_else(|| id("type").map(Self::EndOf))
     }
 
-    /// Where the main one of a state's cursors stands.
+    /// The position of the primary cursor in a state.
     pub(crate) fn of_cursors(state: &Value) -> Option<Self> {
         let cursors = state.get("cursors")?.as_array()?;
         let is_primary = |cursor: &&Value| cursor.get("primary").and_then(Value::as_bool) == Some(true);
@@ -42,7 +46,7 @@ impl Position {
 }
 
 impl LiveNotebook {
-    /// The start of a cell's source as an entry of `cursors` in the awareness state, where `JupyterLab` looks for it.
+    /// The start of a cell's source as an entry of `cursors` in the awareness state, as `JupyterLab` reads it.
     pub fn cursor(&self, cell_id: &str) -> Option<Value> {
         self.check().ok()?;
         let txn = self.doc.try_transact().ok()?;
@@ -58,13 +62,13 @@ impl LiveNotebook {
         Some(json!({ "anchor": position, "head": position, "primary": true, "empty": true }))
     }
 
-    /// The cell in whose source the position lies, if it is there: the inverse of [`LiveNotebook::cursor`].
+    /// The cell whose source contains the position: the inverse of [`LiveNotebook::cursor`].
     pub(crate) fn cell_with(&self, position: Position) -> Option<String> {
         self.check().ok()?;
         let txn = self.doc.try_transact().ok()?;
         let text = match position {
             Position::EndOf(text) => text,
-            // The character may have been deleted; it still knows the text that it was in.
+            // Even a deleted character still refers to its text.
             Position::At(character) => {
                 let found = StickyIndex::from_id(character, Assoc::After).get_offset(&txn)?;
                 match found.branch.id() {
@@ -83,7 +87,7 @@ impl LiveNotebook {
         })
     }
 
-    /// The first cell that shows this id, and its place in the document.
+    /// The first cell with this id, and its position in the document's list.
     pub(crate) fn find<T: ReadTxn>(&self, cell_id: &str, txn: &T) -> Option<(u32, MapRef)> {
         let cells = (0..).zip(elements(&self.cells, txn));
         cells

@@ -1,4 +1,4 @@
-//! Who is in the room: the states of awareness, ours and those of others
+//! The awareness states of a room: ours and those of others
 //! (<https://docs.yjs.dev/api/about-awareness>).
 
 use std::cmp::Reverse;
@@ -11,25 +11,24 @@ use yrs::block::ClientID;
 use crate::frame::{self, Reader, write_bytes, write_number};
 use crate::position::Position;
 
-/// How often a state is told again; others forget it after twice as long.
-pub(crate) const RENEWAL: Duration = Duration::from_secs(15);
-/// How long the state of somebody who is silent is believed.
-const BELIEVED: Duration = Duration::from_secs(30);
-/// Of so many others is known that they are there.
-const MOST: usize = 1_000;
-/// How many colours `JupyterLab` has for collaborators.
+/// The interval in which our states are sent again; others forget them after twice as long.
+pub(crate) const RENEWAL_INTERVAL: Duration = Duration::from_secs(15);
+/// The time after which others are forgotten if they send nothing.
+const EXPIRY: Duration = Duration::from_secs(30);
+/// The most others whose states are kept.
+const MAX_OTHERS: usize = 1_000;
+/// The number of colors that `JupyterLab` has for collaborators.
 const COLORS: u64 = 7;
-/// What tells the states of agents, of this program and of others like it, from those of people.
+/// The member that marks the states of agents, of this program and of others like it.
 const AGENT: &str = "agent";
 
-/// One of our agents, as it is shown to people.
+/// One of our agents as others see it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Presence {
-    /// Which agent; the same number is the same person in `JupyterLab`.
+    /// Identifies the agent: `JupyterLab` shows states with the same number as one user.
     pub agent: u64,
-    /// Its name.
     pub name: String,
-    /// Where it is: what [`LiveNotebook::cursor`](crate::LiveNotebook::cursor) gives. `None` for nowhere.
+    /// The result of [`LiveNotebook::cursor`](crate::LiveNotebook::cursor); `None` if it is in no cell.
     pub cursor: Option<Value>,
 }
 
@@ -38,8 +37,8 @@ pub struct Presence {
 pub(crate) struct Awareness {
     agents: BTreeMap<u64, Own>,
     others: BTreeMap<u64, Other>,
-    /// When our states were told last.
-    told: Option<Instant>,
+    /// When our states were last sent.
+    announced: Option<Instant>,
 }
 
 struct Own {
@@ -51,9 +50,9 @@ struct Own {
 struct Other {
     clock: u64,
     seen: Instant,
-    /// Where it is, if it is a person.
+    /// The cursor, if it is a person.
     position: Option<Position>,
-    /// When it came there; `None` if it was there when it was first seen.
+    /// When the cursor moved there; `None` if it was there when first seen.
     moved: Option<Instant>,
 }
 
@@ -72,17 +71,17 @@ impl Other {
 }
 
 impl Awareness {
-    /// Sets what is shown of an agent; the frame that tells it.
+    /// Sets the state of an agent. Returns the frame to send.
     pub(crate) fn set(&mut self, who: &Presence, now: Instant) -> Vec<u8> {
         let client = || Own { client: ClientID::random().get() >> 21, clock: 0, state: Value::Null };
         let own = self.agents.entry(who.agent).or_insert_with(client);
         own.state = state(own.client, who);
         own.clock += 1;
-        self.told.get_or_insert(now);
+        self.announced.get_or_insert(now);
         frame::awareness(&states([&*own]))
     }
 
-    /// The frame that tells that an agent is gone.
+    /// Removes an agent. Returns the frame to send.
     pub(crate) fn leave(&mut self, agent: u64) -> Option<Vec<u8>> {
         let mut own = self.agents.remove(&agent)?;
         own.clock += 1;
@@ -90,7 +89,7 @@ impl Awareness {
         Some(frame::awareness(&states([&own])))
     }
 
-    /// The frame that tells that all agents are gone.
+    /// Removes all agents. Returns the frame to send.
     pub(crate) fn leave_all(&mut self) -> Option<Vec<u8>> {
         for own in self.agents.values_mut() {
             own.clock += 1;
@@ -100,40 +99,44 @@ impl Awareness {
         (!agents.is_empty()).then(|| frame::awareness(&states(agents.values())))
     }
 
-    /// When [`Awareness::renew`] has something to tell.
+    /// When [`Awareness::renew`] is due.
     pub(crate) fn due(&self) -> Option<Instant> {
-        self.told.filter(|_| !self.agents.is_empty()).map(|told| told + RENEWAL)
+        self.announced.filter(|_| !self.agents.is_empty()).map(|announced| announced + RENEWAL_INTERVAL)
     }
 
-    /// All our states again, if it is time.
+    /// The frame with all our states, if it is due.
     pub(crate) fn renew(&mut self, now: Instant) -> Option<Vec<u8>> {
-        self.others.retain(|_, other| now.saturating_duration_since(other.seen) < BELIEVED);
+        self.others.retain(|_, other| now.saturating_duration_since(other.seen) < EXPIRY);
         if self.due().is_none_or(|due| now < due) {
             return None;
         }
-        self.tell(now)
+        self.announce(now)
     }
 
-    /// All our states under new clocks: on a new connection, or when somebody asks.
-    pub(crate) fn tell(&mut self, now: Instant) -> Option<Vec<u8>> {
+    /// The frame with all our states under new clocks, for a new connection or a query.
+    pub(crate) fn announce(&mut self, now: Instant) -> Option<Vec<u8>> {
         for own in self.agents.values_mut() {
             own.clock += 1;
         }
-        self.told = Some(now);
+        self.announced = Some(now);
         (!self.agents.is_empty()).then(|| frame::awareness(&states(self.agents.values())))
     }
 
-    /// Takes the states that somebody tells. `None` if the bytes are none; whether one of ours was called gone.
+    /// Handles states from others. Returns whether one of ours was declared gone; `None` if the bytes are malformed.
+    ///
+    /// Each state has a clock, and only a newer one replaces it. Example: our agent is at clock 4, and somebody whose timeout
+    /// has expired announces it as gone with clock 4. We take over that clock, and the next announcement with clock 5 brings
+    /// the agent back.
     pub(crate) fn receive(&mut self, states: &[u8], now: Instant) -> Option<bool> {
         let mut reader = Reader(states);
-        let mut is_denied = false;
+        let mut was_removed = false;
         for _ in 0..reader.number()? {
             let (client, clock, state) = (reader.number()?, reader.number()?, reader.text()?);
             if let Some(own) = self.agents.values_mut().find(|own| own.client == client) {
-                // Whoever says so takes us for dead. Only a newer clock tells otherwise.
+                // Somebody considers our agent gone. Only a newer clock brings it back.
                 if clock >= own.clock && state == "null" {
                     own.clock = clock;
-                    is_denied = true;
+                    was_removed = true;
                 }
                 continue;
             }
@@ -141,15 +144,15 @@ impl Awareness {
             if known.is_some_and(|known| clock < known.clock || (clock == known.clock && state != "null")) {
                 continue;
             }
-            if known.is_some() || self.others.len() < MOST {
+            if known.is_some() || self.others.len() < MAX_OTHERS {
                 let other = Other::new(clock, state, now, known);
                 self.others.insert(client, other);
             }
         }
-        Some(is_denied)
+        Some(was_removed)
     }
 
-    /// Where people are, the one who moved last first.
+    /// The cursors of people, the last moved first.
     pub(crate) fn positions(&self) -> Vec<Position> {
         let mut others: Vec<&Other> = self.others.values().collect();
         others.sort_by_key(|other| Reverse((other.moved, other.seen)));
@@ -157,8 +160,8 @@ impl Awareness {
     }
 }
 
-/// The state of an agent with what `JupyterLab` reads of it: `user` is an identity of Jupyter Server, and `cursors`
-/// belongs to its editor's extension.
+/// The state of an agent with the members that `JupyterLab` reads: `user` is an identity of Jupyter Server, and `cursors`
+/// is for its editor extension.
 fn state(client: u64, who: &Presence) -> Value {
     let words = who.name.split_whitespace().filter_map(|word| word.chars().next());
     let initials: String = words.take(2).flat_map(char::to_uppercase).collect();

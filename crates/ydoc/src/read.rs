@@ -1,4 +1,4 @@
-//! Y values as JSON text, the way Jupyter would write them into a file.
+//! Writes Y values as JSON text, as Jupyter would write them into a file.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,18 @@ use yrs::{Any, GetString, Map, Number, Out, ReadTxn};
 
 use crate::elements::elements;
 
-/// Values nested deeper than this are left out: serde reads no deeper ones either.
-pub(crate) const DEEPEST: usize = 100;
+/// Values nested deeper than this are left out; serde does not read them either.
+pub(crate) const MAX_DEPTH: usize = 100;
 
-/// The largest whole number that every reader of JSON takes exactly.
-const SAFE: f64 = 9_007_199_254_740_991.0;
+/// The largest whole number that every JSON reader represents exactly.
+const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// Appends a value. What JSON does not know is `null`.
+/// Appends a value; `null` if JSON cannot represent it.
 pub(crate) fn value<T: ReadTxn>(value: &Out, txn: &T, depth: usize, out: &mut Vec<u8>) {
     match value {
         Out::Any(value) => any(value, depth, out),
         Out::YText(text) => string(&text.get_string(txn), out),
-        Out::YArray(array) if depth < DEEPEST => {
+        Out::YArray(array) if depth < MAX_DEPTH => {
             out.push(b'[');
             for (index, element) in elements(array, txn).iter().enumerate() {
                 comma(index, out);
@@ -25,23 +25,19 @@ pub(crate) fn value<T: ReadTxn>(value: &Out, txn: &T, depth: usize, out: &mut Ve
             }
             out.push(b']');
         }
-        Out::YMap(map) if depth < DEEPEST => {
+        Out::YMap(map) if depth < MAX_DEPTH => {
             let members: BTreeMap<_, _> = map.iter(txn).collect();
             let members = members.into_iter().filter(|(_, value)| !is_undefined(value));
             out.push(b'{');
             for (index, (name, member)) in members.enumerate() {
                 comma(index, out);
                 key(name, out);
-                value_of_member(&member, txn, depth, out);
+                self::value(&member, txn, depth + 1, out);
             }
             out.push(b'}');
         }
         _ => out.extend_from_slice(b"null"),
     }
-}
-
-fn value_of_member<T: ReadTxn>(member: &Out, txn: &T, depth: usize, out: &mut Vec<u8>) {
-    value(member, txn, depth + 1, out);
 }
 
 pub(crate) fn is_undefined(value: &Out) -> bool {
@@ -54,7 +50,7 @@ pub(crate) fn any(value: &Any, depth: usize, out: &mut Vec<u8>) {
         Any::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
         Any::Number(value) => number(*value, out),
         Any::String(text) => string(text, out),
-        Any::Array(elements) if depth < DEEPEST => {
+        Any::Array(elements) if depth < MAX_DEPTH => {
             out.push(b'[');
             for (index, element) in elements.iter().enumerate() {
                 comma(index, out);
@@ -62,7 +58,7 @@ pub(crate) fn any(value: &Any, depth: usize, out: &mut Vec<u8>) {
             }
             out.push(b']');
         }
-        Any::Map(members) if depth < DEEPEST => {
+        Any::Map(members) if depth < MAX_DEPTH => {
             let members: BTreeMap<_, _> =
                 members.iter().filter(|(_, value)| !matches!(value, Any::Undefined)).collect();
             out.push(b'{');
@@ -93,7 +89,7 @@ pub(crate) fn string(text: &str, out: &mut Vec<u8>) {
     let _ = serde_json::to_writer(out, text);
 }
 
-/// A number; whole ones arrive as floats from JavaScript.
+/// Appends a number. Whole numbers from JavaScript arrive as floats.
 fn number(number: Number, out: &mut Vec<u8>) {
     let text = match whole(number) {
         Some(whole) => whole.to_string(),
@@ -105,17 +101,19 @@ fn number(number: Number, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// A number without a fraction.
+/// The number, if it has no fraction.
 #[expect(clippy::cast_possible_truncation, reason = "it is whole and within the range")]
 pub(crate) fn whole(number: Number) -> Option<i64> {
     match number {
         Number::Int(number) => Some(number),
-        Number::Float(number) if number.fract() == 0.0 && number.abs() <= SAFE => Some(number as i64),
+        Number::Float(number) if number.fract() == 0.0 && number.abs() <= MAX_SAFE_INTEGER => {
+            Some(number as i64)
+        }
         Number::Float(_) => None,
     }
 }
 
-/// The text of a string, shared or plain.
+/// The text of a shared or a plain string.
 pub(crate) fn text<T: ReadTxn>(value: &Out, txn: &T) -> Option<String> {
     match value {
         Out::Any(Any::String(text)) => Some(text.to_string()),

@@ -1,4 +1,4 @@
-//! A cell of the document as a cell object of nbformat 4.5.
+//! Reads a cell of the document as a cell object of nbformat 4.5.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use yrs::{Any, BranchID, ID, Map, MapRef, Out, ReadTxn};
 use crate::elements::elements;
 use crate::read::{self, comma, key, string};
 
-/// The identity of a shared type below the roots: where and when it was inserted.
+/// The identity of a shared type that is not a root: the client that inserted it and its clock.
 pub(crate) fn identity(branch: &Branch) -> Option<ID> {
     match branch.id() {
         BranchID::Nested(id) => Some(id),
@@ -17,32 +17,32 @@ pub(crate) fn identity(branch: &Branch) -> Option<ID> {
     }
 }
 
-/// The id that a cell shows itself under: its own, or one that depends on its identity alone, the same for everybody.
+/// The id of a cell: its own if it is valid, else one derived from its identity, which is the same for all clients.
 pub(crate) fn cell_id<T: ReadTxn>(cell: &MapRef, txn: &T) -> String {
     let own = cell.get(txn, "id").and_then(|id| read::text(&id, txn)).filter(|id| is_valid(id));
-    own.unwrap_or_else(|| made_up_id(cell))
+    own.unwrap_or_else(|| derived_id(cell))
 }
 
-/// What an id is made up from does not change while the cell exists.
-pub(crate) fn made_up_id(cell: &MapRef) -> String {
+/// It does not change while the cell exists.
+pub(crate) fn derived_id(cell: &MapRef) -> String {
     identity(cell.as_ref())
         .map_or_else(|| "cell".to_owned(), |id| format!("y{:x}-{:x}", id.client.get(), id.clock))
 }
 
-/// What nbformat allows.
+/// Whether nbformat allows this as a cell id.
 fn is_valid(id: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     (1..=64).contains(&id.len()) && id.bytes().all(is_allowed)
 }
 
-/// The text of a cell; whatever is not as it should be is mended or left out.
+/// The JSON of a cell. Invalid members are repaired or left out.
 pub(crate) fn cell<T: ReadTxn>(cell: &MapRef, txn: &T) -> Option<Json> {
     let mut members: BTreeMap<&str, Out> = cell.iter(txn).collect();
     members.retain(|_, value| !read::is_undefined(value));
-    // It tells who runs what now, and is no part of the notebook.
+    // It says what runs now, and is not part of the notebook.
     members.remove("execution_state");
     let kind = members.get("cell_type").and_then(|kind| read::text(kind, txn)).unwrap_or_else(|| {
-        // Text that nobody runs by accident, unless it has been run.
+        // `raw`, so that nobody runs it by accident, unless it has outputs already.
         if members.contains_key("outputs") { "code" } else { "raw" }.to_owned()
     });
     let is_code = kind == "code";
@@ -84,7 +84,7 @@ fn is_empty_map<T: ReadTxn>(value: &Out, txn: &T) -> bool {
     }
 }
 
-/// An object without `trusted`, which the server puts there for its own use.
+/// Metadata without `trusted`, which the server adds for its own use.
 fn metadata<T: ReadTxn>(value: Option<&Out>, txn: &T, out: &mut Vec<u8>) {
     let members: BTreeMap<String, Out> = match value {
         Some(Out::YMap(map)) => map.iter(txn).map(|(name, value)| (name.to_owned(), value)).collect(),
@@ -103,7 +103,6 @@ fn metadata<T: ReadTxn>(value: Option<&Out>, txn: &T, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// A string, or a list of strings.
 fn source<T: ReadTxn>(value: Option<Out>, txn: &T, out: &mut Vec<u8>) {
     let value = value.unwrap_or_default();
     match read::text(&value, txn) {
@@ -132,7 +131,7 @@ fn count(value: &Out, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// The outputs that are objects.
+/// The outputs, without elements that are not objects.
 fn outputs<T: ReadTxn>(value: &Out, txn: &T, out: &mut Vec<u8>) {
     let outputs: Vec<Out> = match value {
         Out::YArray(outputs) => elements(outputs, txn),

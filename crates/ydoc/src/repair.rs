@@ -1,4 +1,8 @@
-//! Undoes what moving by taking out and putting in again can do when two move the same cell at once: two of it.
+//! Removes the second copy of a cell that two clients moved at the same time.
+//!
+//! A move is a removal and an insertion. Example: A and B both move cell x. Each removes the old x, which merges into one
+//! removal, and inserts a copy, so afterwards there are two: A's copy with the identity (client 5, clock 40) and B's with
+//! (client 9, clock 12). Everybody who moved x keeps the copy with the smallest identity, here A's, and removes the other.
 
 use std::collections::HashMap;
 
@@ -7,21 +11,21 @@ use yrs::{Array, ID, Map, MapRef, Out, ReadTxn, Transact};
 use crate::elements::elements;
 use crate::{LiveNotebook, read, read_cell};
 
-/// So many moves are remembered.
-const REMEMBERED: usize = 1_000;
+/// When more moves are remembered, all are forgotten.
+const MAX_REMEMBERED: usize = 1_000;
 
 impl LiveNotebook {
-    /// To be called before a cell is moved.
+    /// Call it before a cell is moved.
     pub(crate) fn remember_move(&mut self, id: &str) {
         let txn = self.doc.transact();
         let has_id = |cell: &Out| match cell {
             Out::YMap(cell) => raw_id(cell, &txn).as_deref() == Some(id),
             _ => false,
         };
-        // Where several have the id already, that is not for us to mend.
+        // If several cells have the id already, they are not copies of one move.
         let is_only = elements(&self.cells, &txn).into_iter().filter(has_id).count() <= 1;
         drop(txn);
-        if self.moved.len() >= REMEMBERED {
+        if self.moved.len() >= MAX_REMEMBERED {
             self.moved.clear();
         }
         if is_only {
@@ -31,10 +35,8 @@ impl LiveNotebook {
         }
     }
 
-    /// Removes what was put in twice because somebody else moved a cell at the same time as we did. The update to
-    /// send, if there was such a cell. To be called after [`LiveNotebook::integrate`]; costs nothing without moves.
-    ///
-    /// Everybody who moved the cell keeps the same one, so that all end with one.
+    /// Removes second copies of cells that we and somebody else moved at the same time. Returns the update to send, if there
+    /// were any. Call it after [`LiveNotebook::integrate`]; without moves it costs nothing.
     pub fn repair(&mut self) -> Option<Vec<u8>> {
         self.check().ok()?;
         if self.moved.is_empty() {
@@ -42,22 +44,22 @@ impl LiveNotebook {
         }
         let mut txn = self.doc.transact_mut();
         let mut copies: HashMap<String, Vec<(ID, u32)>> = HashMap::new();
-        for (place, cell) in (0..).zip(elements(&self.cells, &txn)) {
+        for (position, cell) in (0..).zip(elements(&self.cells, &txn)) {
             let Out::YMap(cell) = cell else { continue };
             if let Some((id, identity)) =
                 raw_id(&cell, &txn).filter(|id| self.moved.contains(id)).zip(identity(&cell))
             {
-                copies.entry(id).or_default().push((identity, place));
+                copies.entry(id).or_default().push((identity, position));
             }
         }
         let mut surplus = Vec::new();
         for mut copies in copies.into_values() {
             copies.sort_unstable_by_key(|(identity, _)| (identity.client.get(), identity.clock));
-            surplus.extend(copies.into_iter().skip(1).map(|(_, place)| place));
+            surplus.extend(copies.into_iter().skip(1).map(|(_, position)| position));
         }
         surplus.sort_unstable();
-        for place in surplus.iter().rev() {
-            self.cells.remove(&mut txn, *place);
+        for position in surplus.iter().rev() {
+            self.cells.remove(&mut txn, *position);
         }
         if surplus.is_empty() { None } else { Some(txn.encode_update_v1()) }
     }

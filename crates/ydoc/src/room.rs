@@ -1,4 +1,4 @@
-//! The protocol of one notebook's room, through all its connections.
+//! The protocol of one notebook's room, over all its connections.
 
 use std::time::Instant;
 
@@ -8,36 +8,31 @@ use crate::frame::{self, Message, Reader};
 use crate::presence::Awareness;
 use crate::{LiveNotebook, Presence, YError};
 
-/// Which server keeps the room.
+/// The server extension that provides a room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// `jupyter-collaboration`: it saves when asked to.
+    /// `jupyter-collaboration`, which saves on request.
     Collaboration,
-    /// `jupyter-server-documents`: it saves by itself, soon.
+    /// `jupyter-server-documents`, which saves by itself after a short time.
     ServerDocuments,
 }
 
-/// What came of a frame.
+/// What a frame from the server caused.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RoomEvent {
-    /// A frame to be sent, at once: one server closes the connection after five seconds without an answer.
+    /// Send this frame at once: one server closes the connection after five seconds without an answer.
     Send(Vec<u8>),
-    /// The document is what the server has. Told once for each connection.
+    /// The document is the same as the server's. Once per connection.
     Synced,
     /// Others have changed the notebook.
     Changed,
-    /// A request to save came to its end.
-    Saved {
-        /// Which.
-        request: u64,
-        /// How.
-        outcome: SaveOutcome,
-    },
-    /// The file is called otherwise now.
+    /// The server answered a [`SaveRequest`].
+    Saved { request: u64, outcome: SaveOutcome },
+    /// The file was renamed.
     PathChanged(String),
-    /// Something arrived that makes no sense; the room goes on.
+    /// The frame was malformed. The room stays usable.
     Malformed(String),
-    /// The document cannot be trusted any more: a new one has to be opened.
+    /// The document is in an undefined state and has to be replaced by a new one.
     Broken,
 }
 
@@ -46,9 +41,9 @@ pub enum RoomEvent {
 pub enum SaveOutcome {
     /// The document is in the file.
     Saved,
-    /// The server saw nothing to save.
+    /// There was nothing to save.
     Skipped,
-    /// It is not in the file.
+    /// The document is not in the file.
     Failed,
 }
 
@@ -61,11 +56,11 @@ pub struct SaveRequest {
     pub frame: Vec<u8>,
 }
 
-/// One room: what is said in it, without the connection that carries it.
+/// The state of one room, without its connection.
 pub struct Room {
     awareness: Awareness,
     is_synced: bool,
-    /// Whether changes are missing for which we have asked.
+    /// Whether we have requested missing changes.
     is_asking: bool,
     last_request: u64,
     path: Option<String>,
@@ -82,7 +77,7 @@ struct Reply {
 }
 
 impl Room {
-    /// A new connection to a room. The frames have to be sent at once, whoever speaks first: one of the dialects
+    /// Opens a connection to a room. Returns the frames to send at once, without waiting for the server: one of the dialects
     /// waits for them.
     pub fn open(live: &LiveNotebook) -> (Self, Vec<Vec<u8>>) {
         let room = Self {
@@ -95,26 +90,26 @@ impl Room {
         (room, vec![frame::step1(&live.state_vector())])
     }
 
-    /// Another connection to the same room, with the same document and agents. The frames have to be sent at once.
-    /// Saves that were not confirmed never will be.
+    /// Opens another connection to the same room, with the same document and agents. Returns the frames to send at once.
+    /// Pending saves will not be answered.
     pub fn reopen(&mut self, live: &LiveNotebook, now: Instant) -> Vec<Vec<u8>> {
         self.is_synced = false;
         self.is_asking = false;
         let step1 = frame::step1(&live.state_vector());
-        std::iter::once(step1).chain(self.awareness.tell(now)).collect()
+        std::iter::once(step1).chain(self.awareness.announce(now)).collect()
     }
 
-    /// Takes one frame of the server.
+    /// Handles one frame from the server.
     pub fn receive(&mut self, frame: &[u8], now: Instant, live: &mut LiveNotebook) -> Vec<RoomEvent> {
         let mut events = Vec::new();
         let mut reader = Reader(frame);
         while !reader.0.is_empty() || frame.is_empty() {
             let Some(message) = reader.message() else {
-                let problem = format!("{} bytes that are no message", reader.0.len());
+                let problem = format!("{} bytes that are not a message", reader.0.len());
                 events.push(RoomEvent::Malformed(problem));
                 break;
             };
-            if let Err(error) = self.take(message, now, live, &mut events) {
+            if let Err(error) = self.handle(message, now, live, &mut events) {
                 events.push(match error {
                     YError::Broken => RoomEvent::Broken,
                     error => RoomEvent::Malformed(error.to_string()),
@@ -125,7 +120,7 @@ impl Room {
         events
     }
 
-    fn take(
+    fn handle(
         &mut self,
         message: Message<'_>,
         now: Instant,
@@ -146,17 +141,17 @@ impl Room {
             }
             Message::Update(update) => self.integrate(update, live, events)?,
             Message::Awareness(states) => match self.awareness.receive(states, now) {
-                None => return Err(YError::Malformed("the states of clients".to_owned())),
-                Some(is_denied) => {
-                    let again = is_denied.then(|| self.awareness.tell(now)).flatten();
-                    events.extend(again.map(RoomEvent::Send));
+                None => return Err(YError::Malformed("the awareness states are malformed".to_owned())),
+                Some(was_removed) => {
+                    let states = was_removed.then(|| self.awareness.announce(now)).flatten();
+                    events.extend(states.map(RoomEvent::Send));
                 }
             },
             Message::AwarenessQuery => {
-                events.extend(self.awareness.tell(now).map(RoomEvent::Send));
+                events.extend(self.awareness.announce(now).map(RoomEvent::Send));
             }
             Message::Raw(text) => {
-                // The server says other things too, which need no answer.
+                // Other messages of the server need no answer.
                 if let Ok(reply) = serde_json::from_str::<Reply>(text)
                     && reply.kind == "save"
                 {
@@ -191,7 +186,7 @@ impl Room {
         Ok(())
     }
 
-    /// The frame of a local change; `update` is what [`LiveNotebook::apply`] gave.
+    /// The frame for a local change, given the update that [`LiveNotebook::apply`] returned.
     pub fn update(&self, update: &[u8]) -> Vec<u8> {
         frame::update(update)
     }
@@ -202,17 +197,17 @@ impl Room {
         SaveRequest { id: self.last_request, frame: frame::save(self.last_request) }
     }
 
-    /// Shows an agent, or where it is now; the frame to send.
+    /// Shows an agent or its new position. Returns the frame to send.
     pub fn presence(&mut self, who: &Presence, now: Instant) -> Vec<u8> {
         self.awareness.set(who, now)
     }
 
-    /// An agent has left; the frame to send, if it was shown.
+    /// Removes an agent. Returns the frame to send, if the agent was shown.
     pub fn leave(&mut self, agent: u64) -> Option<Vec<u8>> {
         self.awareness.leave(agent)
     }
 
-    /// All agents have left, before the connection is closed.
+    /// Removes all agents before the connection is closed.
     pub fn leave_all(&mut self) -> Option<Vec<u8>> {
         self.awareness.leave_all()
     }
@@ -222,12 +217,12 @@ impl Room {
         self.awareness.due()
     }
 
-    /// What keeps our agents from being forgotten, once it is due.
+    /// The frame that keeps others from forgetting our agents, if it is due.
     pub fn renew(&mut self, now: Instant) -> Option<Vec<u8>> {
         self.awareness.renew(now)
     }
 
-    /// The cell with the cursor of the person who moved last, of those who are in a cell.
+    /// The cell that contains the cursor of the person who moved last.
     pub fn selected(&self, live: &LiveNotebook) -> Option<String> {
         self.awareness.positions().into_iter().find_map(|position| live.cell_with(position))
     }

@@ -1,4 +1,4 @@
-//! What is put into the document, in the shapes that `JupyterLab` can go on with.
+//! Converts cells, outputs and metadata to the shared types that `JupyterLab` expects.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,7 +7,6 @@ use notebook::{CellType, Json, Kernelspec, MimeBundle, NewCell, Output};
 use serde_json::Value;
 use yrs::{Any, ArrayPrelim, In, MapPrelim, Number, TextPrelim};
 
-/// A new cell.
 pub(crate) fn cell(cell: &NewCell) -> MapPrelim {
     let metadata = cell.metadata.as_ref().map(members).unwrap_or_default();
     let mut members: Vec<(&str, In)> = vec![
@@ -24,7 +23,7 @@ pub(crate) fn cell(cell: &NewCell) -> MapPrelim {
     members.into_iter().collect()
 }
 
-/// An output. Streams hold their text as shared text, so that whoever prints more can append.
+/// An output. The text of a stream is shared text, so that more output can be appended.
 pub(crate) fn output(output: &Output) -> MapPrelim {
     let of = |output_type: &str| ("output_type", In::from(output_type));
     let bundle = |bundle: &MimeBundle| {
@@ -50,7 +49,7 @@ pub(crate) fn output(output: &Output) -> MapPrelim {
         }
         Output::Other(json) => match json.to_value() {
             Value::Object(_) => members(json),
-            // Nobody could show it as an output; as text it is at least not lost.
+            // It cannot be shown as an output; as text it is not lost.
             _ => stream("stdout", json.as_str()),
         },
     }
@@ -62,7 +61,7 @@ fn stream(name: &str, text: &str) -> MapPrelim {
     members.into_iter().collect()
 }
 
-/// A kernelspec as it stands in a notebook's metadata. The display name is demanded by nbformat.
+/// The `kernelspec` of a notebook's metadata. nbformat requires the display name.
 pub(crate) fn kernelspec(spec: &Kernelspec) -> Any {
     let mut members = HashMap::new();
     let mut insert = |name: &str, value: &str| members.insert(name.to_owned(), Any::from(value));
@@ -74,17 +73,16 @@ pub(crate) fn kernelspec(spec: &Kernelspec) -> Any {
     Any::Map(Arc::new(members))
 }
 
-/// An execution count.
 pub(crate) fn count(count: Option<u64>) -> Any {
     count.and_then(|count| i64::try_from(count).ok()).map_or(Any::Null, int)
 }
 
-/// The members of an object, each a plain value.
+/// The members of an object as plain values.
 pub(crate) fn members(object: &Json) -> MapPrelim {
     object.members().map(|(name, value)| (name, In::Any(any(&value)))).collect()
 }
 
-/// JSON as a plain value. What is nested too deep for a reader becomes its own text.
+/// JSON as a plain value. JSON that is nested too deep to read becomes a string.
 pub(crate) fn any(json: &Json) -> Any {
     match json.decode() {
         Ok(value) => of_value(value),
@@ -109,7 +107,7 @@ fn of_value(value: Value) -> Any {
     }
 }
 
-/// A whole number. One that JavaScript cannot hold must not arrive there as a `BigInt`, which no JSON takes.
+/// A whole number. If JavaScript cannot represent it, it must not arrive as a `BigInt`, which JSON does not support.
 #[expect(clippy::cast_precision_loss, reason = "JavaScript loses it too")]
 fn int(number: i64) -> Any {
     let is_safe = (Number::I64_MIN_SAFE_INTEGER..=Number::I64_MAX_SAFE_INTEGER).contains(&number);

@@ -1,4 +1,4 @@
-//! The document as a notebook, read again only where it changed.
+//! Reads the document as a notebook, and after a change only what changed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use yrs::{Any, ArrayRef, DeepObservable, ID, Map, MapRef, Observable, Out, ReadT
 use crate::elements::elements;
 use crate::{read, read_cell};
 
-/// The key of our observers: each shared type has at most one.
+/// The key under which we observe shared types, once each.
 const OBSERVER: &str = "snapshot";
 
-/// What changed since somebody looked. The observers of the document set it, within a transaction.
+/// What changed since the last snapshot. The observers of the document set it within a transaction.
 pub(crate) struct Changes {
-    /// Cells were inserted or removed.
+    /// Whether cells were inserted or removed.
     order: AtomicBool,
-    /// The notebook's metadata or version.
+    /// Whether the notebook's metadata or version changed.
     meta: AtomicBool,
-    /// The content of any cell.
+    /// Whether the content of any cell changed.
     cells: AtomicBool,
 }
 
 impl Changes {
-    /// Observes the roots of a new document, of which nothing is known.
+    /// Observes the roots of a new document; everything counts as changed.
     pub(crate) fn observe(cells: &ArrayRef, meta: &MapRef) -> Arc<Self> {
         let set = || AtomicBool::new(true);
         let changes = Arc::new(Self { order: set(), meta: set(), cells: set() });
@@ -35,14 +35,14 @@ impl Changes {
         changes
     }
 
-    /// What is set; none of it is afterwards.
-    pub(crate) fn take(&self) -> Seen {
+    /// Returns what is set and clears it.
+    pub(crate) fn take(&self) -> TakenChanges {
         let take = |flag: &AtomicBool| flag.swap(false, Ordering::Relaxed);
-        Seen { order: take(&self.order), meta: take(&self.meta), cells: take(&self.cells) }
+        TakenChanges { order: take(&self.order), meta: take(&self.meta), cells: take(&self.cells) }
     }
 
-    /// Sets what was taken before, besides what is set now.
-    pub(crate) fn add(&self, seen: &Seen) {
+    /// Sets again what was taken.
+    pub(crate) fn add(&self, seen: &TakenChanges) {
         self.order.fetch_or(seen.order, Ordering::Relaxed);
         self.meta.fetch_or(seen.meta, Ordering::Relaxed);
         self.cells.fetch_or(seen.cells, Ordering::Relaxed);
@@ -53,20 +53,20 @@ impl Changes {
     }
 }
 
-/// What [`Changes`] held.
-pub(crate) struct Seen {
+/// The content of [`Changes`].
+pub(crate) struct TakenChanges {
     order: bool,
     meta: bool,
     cells: bool,
 }
 
-impl Seen {
+impl TakenChanges {
     fn is_any(&self) -> bool {
         self.order || self.meta || self.cells
     }
 }
 
-/// What was read last.
+/// What was read for the last snapshot.
 #[derive(Default)]
 pub(crate) struct Cache {
     cells: HashMap<ID, Cached>,
@@ -77,13 +77,11 @@ pub(crate) struct Cache {
 
 struct Cached {
     map: MapRef,
-    /// Set by the observer of the cell.
     is_stale: Arc<AtomicBool>,
     cell: Option<Cell>,
 }
 
 impl Cache {
-    /// The notebook as it is now.
     pub(crate) fn notebook<T: ReadTxn>(
         &mut self,
         cells: &ArrayRef,
@@ -111,7 +109,7 @@ impl Cache {
         notebook
     }
 
-    /// Observes cells that came since the last look, so that changes in them are noticed.
+    /// Observes cells that were inserted since the last call, so that changes in them are noticed.
     pub(crate) fn observe_new<T: ReadTxn>(&mut self, cells: &ArrayRef, changes: &Arc<Changes>, txn: &T) {
         if changes.order.swap(false, Ordering::Relaxed) {
             self.read_order(cells, changes, txn);
@@ -119,7 +117,7 @@ impl Cache {
         }
     }
 
-    /// Finds the cells; those that were known keep what was read of them.
+    /// Reads the list of cells; known cells keep their cached content.
     fn read_order<T: ReadTxn>(&mut self, cells: &ArrayRef, changes: &Arc<Changes>, txn: &T) {
         let mut known = std::mem::take(&mut self.cells);
         self.order.clear();

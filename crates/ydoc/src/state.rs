@@ -1,26 +1,26 @@
-//! What the document knows besides the notebook.
+//! The document's state besides the notebook.
 
 use yrs::{Map, Out, Transact};
 
 use crate::{LiveNotebook, read};
 
 impl LiveNotebook {
-    /// The path of the file, as the server keeps it up to date when it is renamed.
+    /// The path of the file, which the server updates when the file is renamed.
     pub fn path(&self) -> Option<String> {
-        self.text_of_state("path")
+        self.state_text("path")
     }
 
-    /// The hash of the file that was last written, if the server tells.
+    /// The hash of the file that was last written, if the server reports it.
     pub fn hash(&self) -> Option<String> {
-        self.text_of_state("hash")
+        self.state_text("hash")
     }
 
-    fn text_of_state(&self, name: &str) -> Option<String> {
+    fn state_text(&self, name: &str) -> Option<String> {
         let txn = self.doc.try_transact().ok()?;
         self.state.get(&txn, name).and_then(|value| read::text(&value, &txn))
     }
 
-    /// Shows to others whether a code cell runs. The update to send; `None` if there is nothing to change.
+    /// Shows others whether a code cell is running. Returns the update to send; `None` if nothing changed.
     pub fn set_running(&mut self, cell_id: &str, is_running: bool) -> Option<Vec<u8>> {
         self.check().ok()?;
         let state = if is_running { "running" } else { "idle" };

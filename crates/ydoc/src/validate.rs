@@ -1,19 +1,19 @@
-//! Looks over bytes of others before the library reads them: it reads nested values by recursion and makes room for as
-//! many as it is told, so that a few bytes could end the program.
+//! Checks bytes from others before the library decodes them: it decodes nested values by recursion and allocates memory for
+//! as many values as the bytes announce, so a few bytes could end the program.
 //!
 //! The format is version 1 of Yjs' updates, <https://github.com/yjs/yjs/blob/main/src/utils/UpdateEncoder.js>.
 
 use crate::YError;
 use crate::frame::Reader;
 
-/// Deeper values are in no notebook: JSON readers refuse them too.
-const DEEPEST: usize = 256;
+/// The deepest nesting of values; JSON readers refuse deeper ones, too.
+const MAX_DEPTH: usize = 256;
 
-/// The largest id that a client can have: a whole number that JavaScript holds exactly. The library asserts it, or
-/// mistakes a larger one for another client.
-pub(crate) const LARGEST_CLIENT: u64 = (1 << 53) - 1;
+/// The largest client id, which is the largest integer that JavaScript represents exactly. The library panics on larger
+/// ids or confuses them with others.
+pub(crate) const MAX_CLIENT: u64 = (1 << 53) - 1;
 
-/// Checks an update. It may still be refused by the library.
+/// Checks an update. The library can still refuse it.
 pub(crate) fn check_update(update: &[u8]) -> Result<(), YError> {
     let mut walk = Walk(Reader(update));
     for _ in 0..walk.count()? {
@@ -24,14 +24,14 @@ pub(crate) fn check_update(update: &[u8]) -> Result<(), YError> {
             clock = clock.saturating_add(walk.block()?);
         }
         if clock > u64::from(u32::MAX) {
-            return Err(malformed("more changes than there can be"));
+            return Err(malformed("too many changes"));
         }
     }
     for _ in 0..walk.count()? {
         walk.client()?;
         for _ in 0..walk.count()? {
             if walk.number()?.saturating_add(walk.number()?) > u64::from(u32::MAX) {
-                return Err(malformed("more deletions than there can be"));
+                return Err(malformed("too many deletions"));
             }
         }
     }
@@ -56,38 +56,38 @@ struct Walk<'a>(Reader<'a>);
 
 impl Walk<'_> {
     fn number(&mut self) -> Result<u64, YError> {
-        self.0.number().ok_or_else(|| malformed("a number is cut short"))
+        self.0.number().ok_or_else(|| malformed("a number is truncated"))
     }
 
     fn client(&mut self) -> Result<(), YError> {
         match self.number()? {
-            0..=LARGEST_CLIENT => Ok(()),
-            _ => Err(malformed("an id that no client can have")),
+            0..=MAX_CLIENT => Ok(()),
+            _ => Err(malformed("an invalid client id")),
         }
     }
 
-    /// How many things follow; each takes a byte at least.
+    /// The number of items that follow; each takes at least one byte.
     fn count(&mut self) -> Result<u64, YError> {
         let count = self.number()?;
         if count > self.0.0.len() as u64 {
-            return Err(malformed("it announces more than it holds"));
+            return Err(malformed("it announces more items than it contains"));
         }
         Ok(count)
     }
 
     fn bytes(&mut self) -> Result<u64, YError> {
-        let bytes = self.0.bytes().ok_or_else(|| malformed("a text is cut short"))?;
+        let bytes = self.0.bytes().ok_or_else(|| malformed("a text is truncated"))?;
         Ok(bytes.len() as u64)
     }
 
     fn skip(&mut self, length: usize) -> Result<(), YError> {
-        let rest = self.0.0.get(length..).ok_or_else(|| malformed("a value is cut short"))?;
+        let rest = self.0.0.get(length..).ok_or_else(|| malformed("a value is truncated"))?;
         self.0.0 = rest;
         Ok(())
     }
 
     fn byte(&mut self) -> Result<u8, YError> {
-        let byte = self.0.0.first().copied().ok_or_else(|| malformed("it is cut short"))?;
+        let byte = self.0.0.first().copied().ok_or_else(|| malformed("it is truncated"))?;
         self.skip(1)?;
         Ok(byte)
     }
@@ -98,7 +98,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// One change; by how much it moves the clock at most.
+    /// Checks one change. Returns by how much it advances the clock at most.
     fn block(&mut self) -> Result<u64, YError> {
         let info = self.byte()?;
         if info == 0 || info == 10 {
@@ -126,7 +126,7 @@ impl Walk<'_> {
         match kind {
             // Deleted.
             1 => self.number(),
-            // Text of JSON, which the library reads with a limit of its own. It takes one more than it is told.
+            // JSON text, whose depth the library limits itself. It reads one item more than announced.
             2 => {
                 let count = self.count()?;
                 for _ in 0..=count {
@@ -134,11 +134,11 @@ impl Walk<'_> {
                 }
                 Ok(count + 1)
             }
-            // Binary, and an embedded object as text of JSON.
+            // Binary, or an embedded object as JSON text.
             3 | 5 => self.bytes().map(|_| 1),
             // Text.
             4 => self.bytes(),
-            // A format: its name and text of JSON.
+            // Formatting: its name and JSON text.
             6 => self.bytes().and_then(|_| self.bytes()).map(|_| 1),
             7 => self.shared_type(),
             8 => {
@@ -150,7 +150,7 @@ impl Walk<'_> {
             }
             // Another document.
             9 => self.bytes().and_then(|_| self.any()).map(|()| 1),
-            _ => Err(malformed("a change of an unknown kind")),
+            _ => Err(malformed("a change of an unknown type")),
         }
     }
 
@@ -159,13 +159,13 @@ impl Walk<'_> {
             // An XML element has a name.
             3 => self.bytes().map(|_| 1),
             0..=6 | 9 | 15 => Ok(1),
-            _ => Err(malformed("a shared type of an unknown kind")),
+            _ => Err(malformed("an unknown shared type")),
         }
     }
 
     /// A plain value, in the encoding of <https://github.com/dmonad/lib0/blob/main/encoding.js>.
     fn any(&mut self) -> Result<(), YError> {
-        // For each list or object that is open: how many values follow in it, and whether they have names.
+        // For each open list or object: the number of values that follow, and whether they have names.
         let mut open: Vec<(u64, bool)> = vec![(1, false)];
         while let Some((left, has_names)) = open.last_mut() {
             if *left == 0 {
@@ -180,18 +180,18 @@ impl Walk<'_> {
                 120 | 121 | 126 | 127 => {}
                 122 | 123 => self.skip(8)?,
                 124 => self.skip(4)?,
-                // A signed number is as long as an unsigned one.
+                // A signed number is encoded in the same bytes as an unsigned one.
                 125 => while self.byte()? & 0x80 != 0 {},
                 116 | 119 => {
                     self.bytes()?;
                 }
                 kind @ (117 | 118) => {
-                    if open.len() > DEEPEST {
-                        return Err(YError::TooDeep(DEEPEST));
+                    if open.len() > MAX_DEPTH {
+                        return Err(YError::TooDeep(MAX_DEPTH));
                     }
                     open.push((self.count()?, kind == 118));
                 }
-                _ => return Err(malformed("a value of an unknown kind")),
+                _ => return Err(malformed("a value of an unknown type")),
             }
         }
         Ok(())

@@ -14,11 +14,14 @@ fn live(sources: &[&str]) -> (LiveNotebook, Vec<String>) {
 }
 
 #[test]
-fn all_edits_are_made_or_none() {
+fn all_edits_are_applied_or_none() {
     let (mut live, ids) = live(&["a", "b"]);
     let before = (live.state_vector(), live.snapshot().unwrap().to_bytes());
     let edits = [
         Edit::SetSource { id: ids[0].clone(), source: "x".to_owned() },
+        Edit::Insert { index: 1, cell: NewCell::new(CellType::Raw, "new") },
+        Edit::Move { id: ids[0].clone(), index: 2 },
+        Edit::SetLanguageInfo(Json::from_value(&json!({ "name": "python" }))),
         Edit::Delete { ids: vec!["gone".to_owned()] },
     ];
     let error = EditError::UnknownCell { id: "gone".to_owned() };
@@ -44,7 +47,7 @@ fn later_edits_see_earlier_ones() {
 }
 
 #[test]
-fn what_is_so_already_is_no_change() {
+fn edits_without_effect_make_no_update() {
     let (mut live, ids) = live(&["a", "b"]);
     let spec = Kernelspec { name: "python3".to_owned(), display_name: None, language: None };
     let info = Json::from_value(&json!({ "name": "python", "n": 1 }));
@@ -62,7 +65,7 @@ fn what_is_so_already_is_no_change() {
 }
 
 #[test]
-fn a_cell_moves_with_all_that_it_holds() {
+fn a_cell_moves_with_its_whole_content() {
     let (mut live, ids) = live(&["a \u{1f600}", "b"]);
     let text = notebook::Text::from("out \u{1d518}");
     let outputs = [Output::Stream { name: "stdout".to_owned(), text }].into();
@@ -85,7 +88,7 @@ fn a_cell_moves_with_all_that_it_holds() {
 
 /// Numbers that JavaScript has no number for would arrive as what it cannot write.
 #[test]
-fn large_whole_numbers_are_no_big_integers() {
+fn large_whole_numbers_do_not_become_big_integers() {
     let (mut live, _) = live(&[]);
     let mut cell = NewCell::new(CellType::Code, "");
     cell.metadata = Some(Json::from_value(&json!({ "a": u64::MAX, "b": i64::MAX, "c": 1_i64 << 40 })));

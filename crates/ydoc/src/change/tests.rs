@@ -27,12 +27,12 @@ fn only_what_differs_is_replaced() {
 }
 
 #[test]
-fn words_are_not_knit_together_from_letters_in_common() {
+fn unrelated_words_are_replaced_as_a_whole() {
     assert_eq!(replaced("abcabc", "xbxxbx").len(), 1);
 }
 
 #[test]
-fn characters_stay_whole() {
+fn characters_are_never_split() {
     // They share the first bytes of their encoding.
     assert_eq!(replaced("\u{1f600}", "\u{1f601}"), [("\u{1f600}", "\u{1f601}")]);
     assert_eq!(replaced("xé", "xè"), [("é", "è")]);
@@ -52,7 +52,7 @@ fn a_long_text_is_compared_in_bounded_time() {
 
 proptest! {
     #[test]
-    fn the_changes_lead_from_one_text_to_the_other(
+    fn the_changes_turn_one_text_into_the_other(
         old in "[ab\\néè\u{1f600}\u{1f601}]{0,40}",
         new in "[ab\\néè\u{1f600}\u{1f601}]{0,40}",
     ) {

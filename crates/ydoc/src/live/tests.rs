@@ -18,7 +18,7 @@ fn two() -> (LiveNotebook, LiveNotebook, String) {
 }
 
 #[test]
-fn it_can_be_given_to_another_thread() {
+fn a_live_notebook_is_send() {
     fn is_send<T: Send>(_: &T) {}
     is_send(&LiveNotebook::new());
 }
@@ -26,27 +26,27 @@ fn it_can_be_given_to_another_thread() {
 #[test]
 fn only_the_notebook_counts_as_changed() {
     let (mut one, mut two, id) = two();
-    let mut tell = |one: &mut LiveNotebook| {
+    let mut sync = |one: &mut LiveNotebook| {
         let update = one.update_since(&two.state_vector()).unwrap();
         two.integrate(&update).unwrap()
     };
-    assert!(!tell(&mut one));
+    assert!(!sync(&mut one));
     // Nobody has read the cell so far.
     one.apply(&[Edit::SetSource { id: id.clone(), source: "2".to_owned() }]).unwrap();
-    assert!(tell(&mut one));
+    assert!(sync(&mut one));
     two.snapshot().unwrap();
-    let mut tell = |one: &mut LiveNotebook| {
+    let mut sync = |one: &mut LiveNotebook| {
         let update = one.update_since(&two.state_vector()).unwrap();
         two.integrate(&update).unwrap()
     };
     one.apply(&[Edit::SetSource { id, source: "3".to_owned() }]).unwrap();
-    assert!(tell(&mut one));
+    assert!(sync(&mut one));
     one.state.insert(&mut one.doc.transact_mut(), "path", "a.ipynb");
-    assert!(!tell(&mut one));
+    assert!(!sync(&mut one));
     one.apply(&[Edit::SetLanguageInfo(notebook::Json::empty_object())]).unwrap();
-    assert!(tell(&mut one));
+    assert!(sync(&mut one));
     insert(&mut one, 0, "0");
-    assert!(tell(&mut one));
+    assert!(sync(&mut one));
 }
 
 /// What did not change is the same cell, not one that looks like it.
@@ -69,7 +69,7 @@ fn cells_that_did_not_change_are_not_read_again() {
 }
 
 #[test]
-fn an_update_that_is_none_changes_nothing() {
+fn a_malformed_update_changes_nothing() {
     let (mut one, _, _) = two();
     let before = one.state_vector();
     for update in [&b""[..], b"\x01", b"\xff", &[0; 50], b"\x00\x00trailing"] {

@@ -41,7 +41,7 @@ impl Cell {
 }
 
 #[test]
-fn what_is_there_already_is_not_sent_again() {
+fn equal_outputs_are_not_sent_again() {
     let mut cell = Cell::new();
     assert!(cell.set([image("a"), stream("stdout", "b")]) > 10_000);
     assert_eq!(cell.set([image("a"), stream("stdout", "b")]), 0);
@@ -51,7 +51,7 @@ fn what_is_there_already_is_not_sent_again() {
 }
 
 #[test]
-fn a_stream_that_grows_is_appended_to() {
+fn a_growing_stream_is_appended_to() {
     let mut cell = Cell::new();
     let long = "\u{1f600}é\n".repeat(50_000);
     cell.set([image("a"), stream("stdout", &long)]);
@@ -67,7 +67,7 @@ fn a_stream_that_grows_is_appended_to() {
 }
 
 #[test]
-fn an_output_in_the_middle_is_replaced_alone() {
+fn only_the_changed_output_is_replaced() {
     let mut cell = Cell::new();
     cell.set([image("a"), stream("stdout", "b"), image("c")]);
     assert!(cell.set([image("a"), stream("stderr", "b"), image("c")]) < 300);
@@ -76,7 +76,7 @@ fn an_output_in_the_middle_is_replaced_alone() {
 
 /// Somebody who prints while we set something else is not overwritten.
 #[test]
-fn what_others_append_stays() {
+fn text_appended_by_others_survives() {
     let mut cell = Cell::new();
     cell.set([stream("stdout", "a\n")]);
     let mut other = LiveNotebook::new();
@@ -94,7 +94,7 @@ fn what_others_append_stays() {
 }
 
 #[test]
-fn pieces_of_text_are_compared_as_one() {
+fn text_is_compared_across_pieces() {
     let text = |pieces: &[usize]| {
         let mut text = Text::default();
         for (index, length) in pieces.iter().enumerate() {

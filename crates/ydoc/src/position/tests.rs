@@ -17,8 +17,8 @@ fn set(live: &mut LiveNotebook, id: &str, source: &str) {
     live.apply(&[Edit::SetSource { id: id.to_owned(), source: source.to_owned() }]).unwrap();
 }
 
-/// The position of a cursor as it is told, and which cell it means.
-fn told(live: &LiveNotebook, id: &str) -> (Position, Option<String>) {
+/// The position of a cursor in an awareness state, and its cell.
+fn read_back(live: &LiveNotebook, id: &str) -> (Position, Option<String>) {
     let state = json!({ "cursors": [live.cursor(id).unwrap()] });
     let position = Position::of_cursors(&state).unwrap();
     (position, live.cell_with(position))
@@ -47,20 +47,20 @@ fn a_cursor_is_a_relative_position() {
 }
 
 #[test]
-fn a_cursor_leads_back_to_its_cell() {
+fn a_cursor_is_found_in_its_cell() {
     let live = live(&[("a", "1"), ("b", "\u{1f600}2"), ("c", "")]);
     for id in ["a", "b", "c"] {
-        assert_eq!(told(&live, id).1.as_deref(), Some(id));
+        assert_eq!(read_back(&live, id).1.as_deref(), Some(id));
     }
 }
 
 #[test]
 fn a_position_stays_in_its_cell_while_the_notebook_changes() {
     let mut live = live(&[("a", "one"), ("b", "two")]);
-    let (in_b, _) = told(&live, "b");
+    let (in_b, _) = read_back(&live, "b");
     let cell = NewCell::new(CellType::Code, "before");
     live.apply(&[Edit::Insert { index: 0, cell }]).unwrap();
-    // Also when the character that it stands at is gone.
+    // Even if the character at the position was deleted.
     set(&mut live, "b", "");
     assert_eq!(live.cell_with(in_b).as_deref(), Some("b"));
     set(&mut live, "b", "three");
@@ -71,7 +71,7 @@ fn a_position_stays_in_its_cell_while_the_notebook_changes() {
 
 /// What `@jupyter/ydoc` 4 and yjs 13 write: at a character, at the end of a text, and without what is null.
 #[test]
-fn positions_are_read_as_others_write_them() {
+fn positions_written_by_others_are_read() {
     let id = |client, clock| ID::new(ClientID::new(client), clock);
     let (text, item) =
         (json!({ "client": 7, "clock": 3 }), json!({ "client": 9_007_199_254_740_991u64, "clock": 0 }));
@@ -98,7 +98,7 @@ fn positions_are_read_as_others_write_them() {
 }
 
 #[test]
-fn the_main_cursor_counts() {
+fn the_primary_cursor_counts() {
     let cursor = |clock, is_primary| json!({ "head": { "item": { "client": 1, "clock": clock } }, "primary": is_primary });
     let at = |clock| Some(Position::At(ID::new(ClientID::new(1), clock)));
     let state = |cursors: Value| Position::of_cursors(&json!({ "cursors": cursors }));

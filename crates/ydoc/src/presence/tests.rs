@@ -15,7 +15,7 @@ fn read(frame: &[u8]) -> Vec<(u64, u64, Value)> {
     states.collect()
 }
 
-fn told(states: &[(u64, u64, &str)]) -> Vec<u8> {
+fn encode(states: &[(u64, u64, &str)]) -> Vec<u8> {
     let mut out = Vec::new();
     write_number(states.len() as u64, &mut out);
     for (client, clock, state) in states {
@@ -31,7 +31,7 @@ fn agent(agent: u64, name: &str) -> Presence {
 }
 
 #[test]
-fn each_agent_is_a_client_with_a_rising_clock() {
+fn each_agent_is_a_client_with_an_increasing_clock() {
     let mut awareness = Awareness::default();
     let now = Instant::now();
     let first = read(&awareness.set(&agent(1, "Ada Lovelace King"), now));
@@ -45,7 +45,7 @@ fn each_agent_is_a_client_with_a_rising_clock() {
     assert_eq!(state["cursors"], json!([{ "anchor": 1 }]));
     let again = read(&awareness.set(&agent(1, "Ada"), now));
     assert_eq!((again[0].0, again[0].1), (*client, clock + 1));
-    assert_eq!(read(&awareness.tell(now).unwrap()).len(), 2);
+    assert_eq!(read(&awareness.announce(now).unwrap()).len(), 2);
     let left = read(&awareness.leave(1).unwrap());
     assert_eq!(left, [(*client, clock + 3, Value::Null)]);
     assert_eq!(read(&awareness.leave_all().unwrap()).len(), 1);
@@ -53,36 +53,36 @@ fn each_agent_is_a_client_with_a_rising_clock() {
 }
 
 #[test]
-fn an_agent_that_is_called_gone_says_otherwise() {
+fn an_agent_declared_gone_is_announced_again() {
     let mut awareness = Awareness::default();
     let now = Instant::now();
     let shown = read(&awareness.set(&agent(1, "a"), now));
     let (client, clock) = (shown[0].0, shown[0].1);
-    assert_eq!(awareness.receive(&told(&[(client, clock, "{}")]), now), Some(false));
-    assert_eq!(awareness.receive(&told(&[(client, clock + 5, "null")]), now), Some(true));
-    assert!(read(&awareness.tell(now).unwrap())[0].1 > clock + 5);
+    assert_eq!(awareness.receive(&encode(&[(client, clock, "{}")]), now), Some(false));
+    assert_eq!(awareness.receive(&encode(&[(client, clock + 5, "null")]), now), Some(true));
+    assert!(read(&awareness.announce(now).unwrap())[0].1 > clock + 5);
 }
 
 #[test]
-fn what_is_no_state_is_refused() {
+fn malformed_states_are_refused() {
     let mut awareness = Awareness::default();
     for states in [&b""[..], b"\x02\x01\x01\x02{}", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01"] {
         assert_eq!(awareness.receive(states, Instant::now()), None, "{states:?}");
     }
     let state = r#"{"user": {"name": "x"}}"#;
     for client in 0..3_000 {
-        awareness.receive(&told(&[(client, 1, state)]), Instant::now());
+        awareness.receive(&encode(&[(client, 1, state)]), Instant::now());
     }
-    assert_eq!(awareness.others.len(), MOST);
+    assert_eq!(awareness.others.len(), MAX_OTHERS);
 }
 
 #[test]
-fn whoever_moved_last_comes_first() {
+fn the_last_moved_cursor_comes_first() {
     let mut awareness = Awareness::default();
     let now = Instant::now();
     let mut receive = |client: u64, clock: u64, state: Value, seconds| {
         let now = now + Duration::from_secs(seconds);
-        awareness.receive(&told(&[(client, clock, &state.to_string())]), now).unwrap();
+        awareness.receive(&encode(&[(client, clock, &state.to_string())]), now).unwrap();
         awareness.renew(now);
         let characters = awareness.positions().into_iter().map(|position| match position {
             Position::At(id) => id.clock,
@@ -98,11 +98,11 @@ fn whoever_moved_last_comes_first() {
     // Nobody knows when they came to where they are.
     assert_eq!(receive(2, 1, at(20), 1), [20, 10]);
     assert_eq!(receive(1, 2, at(11), 2), [11, 20]);
-    // What is only told again is no move.
+    // Announcing the same position again is not a move.
     assert_eq!(receive(2, 2, at(20), 3), [11, 20]);
     assert_eq!(receive(3, 1, json!({ "user": { "name": "y" } }), 4), [11, 20]);
     assert_eq!(receive(3, 2, at(30), 5), [30, 11, 20]);
-    // A program is nobody, whatever it moves.
+    // Agents do not count.
     let mut agent = at(40);
     agent[AGENT] = true.into();
     assert_eq!(receive(4, 1, agent, 6), [30, 11, 20]);

@@ -20,7 +20,7 @@ fn numbers_without_a_fraction_are_whole() {
 }
 
 #[test]
-fn names_are_in_order_and_undefined_ones_left_out() {
+fn members_are_sorted_and_undefined_ones_left_out() {
     let map: HashMap<String, Any> = [
         ("b".to_owned(), Any::Null),
         ("a\"".to_owned(), Any::from(vec![Any::Undefined, Any::Bool(true)])),

@@ -6,7 +6,7 @@ use yrs::{Map, Transact};
 
 use super::*;
 use crate::frame;
-use crate::presence::RENEWAL;
+use crate::presence::RENEWAL_INTERVAL;
 
 /// What a server does, as far as the tests need it.
 struct Server {
@@ -54,7 +54,7 @@ fn synced() -> (Server, Room, LiveNotebook) {
 }
 
 #[test]
-fn whoever_speaks_first_both_know_the_same_in_the_end() {
+fn both_sides_synchronize_in_any_order() {
     for speaks_first in [true, false] {
         let (mut server, mut live) = (Server::new(), LiveNotebook::new());
         let (mut room, frames) = Room::open(&live);
@@ -78,7 +78,7 @@ fn whoever_speaks_first_both_know_the_same_in_the_end() {
 }
 
 #[test]
-fn a_new_connection_brings_what_was_done_without_one() {
+fn a_new_connection_sends_offline_changes() {
     let (mut server, mut room, mut live) = synced();
     let now = Instant::now();
     room.presence(&Presence { agent: 1, name: "Agent".to_owned(), cursor: None }, now);
@@ -94,7 +94,7 @@ fn a_new_connection_brings_what_was_done_without_one() {
 }
 
 #[test]
-fn what_came_too_early_is_asked_for() {
+fn missing_changes_are_requested() {
     let (mut server, mut room, mut live) = synced();
     let insert = |index| Edit::Insert { index, cell: NewCell::new(CellType::Code, "x") };
     server.live.apply(&[insert(0)]).unwrap();
@@ -107,7 +107,7 @@ fn what_came_too_early_is_asked_for() {
 }
 
 #[test]
-fn a_save_is_asked_for_and_answered() {
+fn a_save_is_requested_and_answered() {
     let (_, mut room, mut live) = synced();
     let SaveRequest { id: request, frame } = room.save();
     assert_eq!(frame, [&b"\x02\x04save"[..], &[u8::try_from(request).unwrap()]].concat());
@@ -127,7 +127,7 @@ fn a_save_is_asked_for_and_answered() {
 }
 
 #[test]
-fn a_rename_is_told() {
+fn a_rename_is_reported() {
     let (server, mut room, mut live) = synced();
     let mut path = |path: &str| {
         let frame = server.set_state("path", path.into());
@@ -139,16 +139,16 @@ fn a_rename_is_told() {
 }
 
 #[test]
-fn agents_are_kept_alive() {
+fn agents_are_announced_periodically() {
     let (_, mut room, mut live) = synced();
     let now = Instant::now();
     assert_eq!(room.renewal(), None);
     let shown = room.presence(&Presence { agent: 1, name: "Agent".to_owned(), cursor: None }, now);
     let due = room.renewal().unwrap();
-    assert_eq!(due, now + RENEWAL);
-    assert_eq!(room.renew(now + RENEWAL.saturating_sub(Duration::from_millis(1))), None);
+    assert_eq!(due, now + RENEWAL_INTERVAL);
+    assert_eq!(room.renew(now + RENEWAL_INTERVAL.saturating_sub(Duration::from_millis(1))), None);
     assert!(room.renew(due).is_some_and(|frame| frame != shown));
-    assert_eq!(room.renewal(), Some(due + RENEWAL));
+    assert_eq!(room.renewal(), Some(due + RENEWAL_INTERVAL));
     let events = room.receive(b"\x03", due, &mut live);
     assert!(matches!(&*events, [RoomEvent::Send(_)]));
     assert!(room.leave(1).is_some());
@@ -157,7 +157,7 @@ fn agents_are_kept_alive() {
 }
 
 #[test]
-fn the_room_goes_on_after_what_makes_no_sense() {
+fn malformed_frames_do_not_end_the_room() {
     let (server, mut room, mut live) = synced();
     for frame in [&b""[..], b"\x00\x02\x01\xff", b"\x00", b"\x01\x01\x05", b"\x00\x00\x01\xff"] {
         let events = room.receive(frame, Instant::now(), &mut live);
@@ -169,7 +169,7 @@ fn the_room_goes_on_after_what_makes_no_sense() {
 }
 
 /// The states of two clients, as their server passes them on.
-fn told(states: &[(u64, u64, Value)]) -> Vec<u8> {
+fn states_of(states: &[(u64, u64, Value)]) -> Vec<u8> {
     let mut out = Vec::new();
     frame::write_number(states.len() as u64, &mut out);
     for (client, clock, state) in states {
@@ -181,7 +181,7 @@ fn told(states: &[(u64, u64, Value)]) -> Vec<u8> {
 }
 
 #[test]
-fn the_selected_cell_is_that_of_the_person_who_moved_last() {
+fn the_selected_cell_has_the_last_moved_cursor() {
     let (server, mut room, mut live) = synced();
     let mut second = NewCell::new(CellType::Code, "2");
     second.id = "second".to_owned();
@@ -189,24 +189,24 @@ fn the_selected_cell_is_that_of_the_person_who_moved_last() {
     let first = live.snapshot().unwrap().cells()[0].id().to_owned();
     let now = Instant::now();
     assert_eq!(room.selected(&live), None);
-    // An agent of ours is nobody.
+    // Our own agents do not count.
     let who = Presence { agent: 1, name: "a".to_owned(), cursor: live.cursor(&first) };
     room.presence(&who, now);
     assert_eq!(room.selected(&live), None);
     let at = |live: &LiveNotebook, cell: &str| json!({ "cursors": [live.cursor(cell).unwrap()] });
-    let there = told(&[(1, 1, at(&server.live, &first)), (2, 1, json!({ "cursors": [] }))]);
+    let there = states_of(&[(1, 1, at(&server.live, &first)), (2, 1, json!({ "cursors": [] }))]);
     room.receive(&there, now, &mut live);
     assert_eq!(room.selected(&live).as_ref(), Some(&first));
-    let moved = told(&[(2, 2, at(&live, "second"))]);
+    let moved = states_of(&[(2, 2, at(&live, "second"))]);
     room.receive(&moved, now, &mut live);
     assert_eq!(room.selected(&live).as_deref(), Some("second"));
-    // Whose cell is gone is nowhere.
+    // A cursor in a deleted cell does not count.
     live.apply(&[Edit::Delete { ids: vec!["second".to_owned()] }]).unwrap();
     assert_eq!(room.selected(&live).as_ref(), Some(&first));
     // Another program like this one.
     let (mut other, _) = Room::open(&live);
     let agent = other.presence(&Presence { cursor: None, ..who }, now);
     room.receive(&agent, now, &mut live);
-    room.receive(&told(&[(1, 2, Value::Null)]), now, &mut live);
+    room.receive(&states_of(&[(1, 2, Value::Null)]), now, &mut live);
     assert_eq!(room.selected(&live), None);
 }

@@ -12,7 +12,7 @@ fn live() -> (LiveNotebook, String) {
 }
 
 #[test]
-fn the_state_is_what_the_server_tells() {
+fn path_and_hash_are_read_from_the_state() {
     let (live, _) = live();
     assert_eq!((live.path(), live.hash()), (None, None));
     let mut txn = live.doc.transact_mut();
@@ -23,7 +23,7 @@ fn the_state_is_what_the_server_tells() {
 }
 
 #[test]
-fn running_is_told_once_and_is_no_part_of_the_notebook() {
+fn running_is_sent_once_and_is_not_in_the_notebook() {
     let (mut live, id) = live();
     let before = live.snapshot().unwrap().to_bytes();
     let update = live.set_running(&id, true).unwrap();

@@ -24,7 +24,7 @@ impl Writers {
         Self { waiting: vec![Vec::new(); count], live }
     }
 
-    fn tell(&mut self, who: usize, update: &[u8]) {
+    fn broadcast(&mut self, who: usize, update: &[u8]) {
         for (other, waiting) in self.waiting.iter_mut().enumerate() {
             if other != who && !update.is_empty() {
                 waiting.push(update.to_vec());
@@ -34,7 +34,7 @@ impl Writers {
 
     fn edit(&mut self, who: usize, edits: &[Edit]) {
         let update = self.live[who].apply(edits).unwrap();
-        self.tell(who, &update);
+        self.broadcast(who, &update);
     }
 
     /// One hears one of the updates that wait for it, not the oldest necessarily.
@@ -45,8 +45,8 @@ impl Writers {
         }
         let update = self.waiting[who].swap_remove(which % length);
         self.live[who].integrate(&update).unwrap();
-        if let Some(mended) = self.live[who].repair() {
-            self.tell(who, &mended);
+        if let Some(repaired) = self.live[who].repair() {
+            self.broadcast(who, &repaired);
         }
     }
 
@@ -139,7 +139,7 @@ fn three_writers_end_with_one_document() {
 
 /// Not only the end counts: after every step, what was read piece by piece is what is there.
 #[test]
-fn the_snapshot_never_lags() {
+fn the_snapshot_is_always_current() {
     let mut runner = TestRunner::new(Config { cases: 20, failure_persistence: None, ..Config::default() });
     runner
         .run(&proptest::collection::vec(any::<u32>(), 400), |numbers| {
@@ -171,7 +171,7 @@ fn source(writers: &mut Writers, id: &str) -> String {
 
 /// What a person types elsewhere in the cell stays when an agent overwrites the cell.
 #[test]
-fn typing_survives_where_it_does_not_overlap() {
+fn typing_elsewhere_survives() {
     let mut writers = Writers::new(2);
     let id = writers.live[0].snapshot().unwrap().cells()[0].id().to_owned();
     let set = |source: &str| [Edit::SetSource { id: id.clone(), source: source.to_owned() }];
@@ -188,7 +188,7 @@ fn typing_survives_where_it_does_not_overlap() {
 }
 
 #[test]
-fn two_insert_at_one_place() {
+fn two_inserts_at_the_same_position() {
     let mut writers = Writers::new(2);
     let cells = [NewCell::new(CellType::Code, "a"), NewCell::new(CellType::Code, "b")];
     for (who, cell) in cells.iter().enumerate() {
@@ -204,7 +204,7 @@ fn two_insert_at_one_place() {
 
 /// Moving is taking out and putting in again, and two may do it at once.
 #[test]
-fn a_cell_that_two_move_is_there_once() {
+fn a_cell_moved_by_two_exists_once() {
     let mut writers = Writers::new(3);
     for index in 0..4 {
         writers.edit(0, &[Edit::Insert { index, cell: NewCell::new(CellType::Code, format!("{index}")) }]);
@@ -223,7 +223,7 @@ fn a_cell_that_two_move_is_there_once() {
 
 /// An update that is heard twice changes nothing; one that is heard too early waits.
 #[test]
-fn updates_may_come_twice_or_too_early() {
+fn updates_can_arrive_twice_or_too_early() {
     let mut writers = Writers::new(2);
     let id = writers.live[0].snapshot().unwrap().cells()[0].id().to_owned();
     let mut set = |source: &str| {

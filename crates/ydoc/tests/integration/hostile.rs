@@ -1,4 +1,4 @@
-//! Documents and frames that nobody should send.
+//! Malformed documents and frames.
 
 use std::time::Instant;
 
@@ -53,7 +53,7 @@ fn check(live: &mut LiveNotebook, count: usize) -> Notebook {
 }
 
 #[test]
-fn what_is_no_cell_is_left_out() {
+fn elements_that_are_not_cells_are_left_out() {
     let cells = vec![
         In::Any(Any::Null),
         In::Any(Any::from("text")),
@@ -77,7 +77,7 @@ fn what_is_no_cell_is_left_out() {
 }
 
 #[test]
-fn odd_members_are_mended() {
+fn invalid_members_are_repaired() {
     let cells = vec![
         map([]),
         map([("id", 1.into()), ("cell_type", 2.into()), ("source", 3.into()), ("metadata", "x".into())]),
@@ -95,7 +95,7 @@ fn odd_members_are_mended() {
 }
 
 #[test]
-fn an_id_that_is_made_up_stays() {
+fn a_derived_id_is_stable() {
     let cell = || map([("cell_type", "code".into()), ("source", TextPrelim::new("same").into())]);
     let mut live = live(vec![cell(), cell()]);
     let ids = |live: &mut LiveNotebook| -> Vec<_> {
@@ -110,7 +110,7 @@ fn an_id_that_is_made_up_stays() {
 }
 
 #[test]
-fn of_cells_with_one_id_the_first_is_meant() {
+fn the_first_of_cells_with_one_id_is_edited() {
     let cell = |source: &str| {
         map([("cell_type", "code".into()), ("id", "a".into()), ("source", TextPrelim::new(source).into())])
     };
@@ -142,7 +142,7 @@ fn a_source_with_embedded_objects_is_replaced() {
 }
 
 #[test]
-fn values_that_are_nested_too_deep_are_refused() {
+fn values_nested_too_deep_are_refused() {
     let mut value = Any::Null;
     for _ in 0..300 {
         value = Any::Array([value].into());
@@ -162,7 +162,7 @@ fn values_that_are_nested_too_deep_are_refused() {
 }
 
 #[test]
-fn shared_types_may_be_nested_deep() {
+fn shared_types_can_be_nested_deep() {
     let doc = Doc::new();
     let cells = doc.get_or_insert_array("cells");
     let mut txn = doc.transact_mut();
@@ -180,7 +180,7 @@ fn shared_types_may_be_nested_deep() {
 
 /// A few bytes that announce billions of things.
 #[test]
-fn announcements_make_no_room() {
+fn announced_counts_allocate_nothing() {
     let huge = [0xff, 0xff, 0xff, 0xff, 0x0f];
     let mut live = LiveNotebook::new();
     for prefix in [&[][..], &[1], &[1, 1, 1, 0, 0x28, 1, 1, b'm', 1, b'k'], &[1, 1, 1, 0, 8, 1, 1, b'm']] {
@@ -198,7 +198,7 @@ fn number(number: u64) -> Vec<u8> {
 
 /// Clients have ids of 53 bits; the library would panic, or take a larger one for another's.
 #[test]
-fn a_client_that_cannot_be_is_refused() {
+fn invalid_client_ids_are_refused() {
     for (client, is_right) in [((1 << 53) - 1, true), (1 << 53, false), (u64::MAX, false)] {
         let client = number(client);
         let state_vector = [&[1][..], &client, &[0]].concat();
@@ -215,7 +215,7 @@ fn a_client_that_cannot_be_is_refused() {
 
 /// Somebody knows one half of a character that JavaScript counts as two.
 #[test]
-fn half_a_character_may_be_known() {
+fn a_state_vector_can_end_within_a_character() {
     let doc = Doc::with_client_id(1);
     doc.get_or_insert_text("source").push(&mut doc.transact_mut(), "\u{1d518}\u{1d518}");
     let mut live = LiveNotebook::new();
@@ -253,7 +253,7 @@ proptest! {
 
     /// Nothing that arrives ends the program, and what can be read afterwards can be written.
     #[test]
-    fn no_frame_does_harm(frames in proptest::collection::vec(frames(), 1..4)) {
+    fn no_frame_causes_a_panic(frames in proptest::collection::vec(frames(), 1..4)) {
         let mut live = LiveNotebook::new();
         let (mut room, _) = Room::open(&live);
         for frame in frames {
@@ -272,7 +272,7 @@ proptest! {
 
 /// Text that stands in a list itself, where the library would look for its end for ever.
 #[test]
-fn text_in_a_list_is_passed_over() {
+fn text_in_a_list_is_ignored() {
     let doc = Doc::new();
     let cells = doc.get_or_insert_array("cells");
     let mut txn = doc.transact_mut();

@@ -27,7 +27,7 @@ fn written(notebook: &Notebook) -> String {
 
 /// What we would write into the file is what the server writes.
 #[test]
-fn documents_are_read_as_jupyter_saves_them() {
+fn documents_are_read_like_jupyter() {
     for name in DOCUMENTS {
         let saved = std::fs::read_to_string(folder().join(name).with_extension("ipynb")).unwrap();
         let notebook = read(name).snapshot().unwrap();
@@ -38,7 +38,7 @@ fn documents_are_read_as_jupyter_saves_them() {
 
 /// However an output is stored, it reads the same.
 #[test]
-fn outputs_of_all_shapes_are_alike() {
+fn outputs_of_all_shapes_are_read_the_same() {
     let outputs = |name| read(name).snapshot().unwrap().cells()[1].outputs();
     assert_eq!(outputs("standard"), outputs("plain_outputs"));
 }
@@ -47,7 +47,7 @@ fn outputs_of_all_shapes_are_alike() {
 ///
 /// With `YDOC_EXPORT` set to a folder, the documents are left there for `generate.py check`.
 #[test]
-fn edited_documents_are_what_was_planned() {
+fn edited_documents_match_edited_notebooks() {
     let export = std::env::var_os("YDOC_EXPORT").map(PathBuf::from);
     for name in DOCUMENTS {
         let mut live = read(name);
