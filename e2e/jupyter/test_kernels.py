@@ -142,7 +142,9 @@ async def test_a_kernel_killed_mid_run_is_reported_and_the_next_run_works(
 async def test_a_kernel_that_exits_is_reported_before_the_timeout(mcp_server: NotebookServer, path: str) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         # Longer than the test's own timeout.
-        assert "[KERNEL DIED" in await client.fails("execute_code", code="import os; os._exit(7)", timeout=3600)
+        message = await client.fails("execute_code", code="import os; os._exit(7)", timeout=3600)
+        # It can exit before its server has forwarded that the code started.
+        assert "[KERNEL DIED" in message or "[LOST: a new process replaced the kernel" in message, message
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
 
 

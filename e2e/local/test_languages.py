@@ -1,9 +1,13 @@
 """The choice of a notebook's kernel: by language, by name, by the notebook's metadata, by the project."""
 
+import platform
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from e2e.support.agents.node_sdk import node_modules
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home
 from e2e.support.notebook_client import NotebookClient, id_in, notebook_client
@@ -45,6 +49,25 @@ async def test_notebooks_of_two_languages_run_side_by_side(server: NotebookServe
         assert {"bash", "python3"} <= {line.split("\t")[1] for line in running.splitlines()}
         assert {"bash", "python3", "failing"} <= {line.split("\t")[0] for line in specs.splitlines()}
         assert sys.prefix in specs, "the environment that is activated"
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the Deno kernel is installed for x86_64 alone")
+async def test_a_result_that_the_kernel_publishes_after_idle_is_in_the_answer(
+    server: NotebookServer, home: Home, path: str
+) -> None:
+    """Deno publishes a result and `idle` from two tasks, in either order."""
+    deno = str(node_modules() / "@deno/linux-x64-glibc/deno")
+    command = [deno, "jupyter", "--kernel", "--conn", "{connection_file}"]
+    home.install("deno", command, language="typescript", interrupt_mode="message")
+    async with python_agent(server.url) as agent:
+        client = NotebookClient(agent, server.root, path)
+        await client.create(kernel_name="deno")
+        for _ in range(5):
+            ran = await client.do("execute_code", code="1 + 1")
+            assert "2" in ran.text.splitlines()[0] and "[COMPLETED in" in ran.text, ran.text
+            printed_too = await client.do("execute_code", code="console.log('a line')")
+            assert "a line" in printed_too.text, printed_too.text
+            await client.do("restart_notebook")
 
 
 async def test_a_notebook_that_names_its_kernel_gets_it(server: NotebookServer, path: str) -> None:
