@@ -80,7 +80,7 @@ async fn serve<C: Connector>(
     match ready {
         Ok(Ok((transport, language_info))) => {
             let (client, driver) = driver::connection(transport, language_info);
-            // If nobody takes the client, the driver ends at once.
+            // If the caller has gone, the client is dropped here and the driver ends at once.
             let _ = answer.send(Ok(client));
             driver.run(process_end).await;
         }

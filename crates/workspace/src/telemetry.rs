@@ -164,6 +164,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_cause_of_a_loss_has_its_own_error_type() {
+        let causes = [LossCause::Disconnected, LossCause::KernelReplaced, LossCause::Superseded];
+        assert_eq!(causes.map(loss), ["disconnected", "kernel_replaced", "superseded"]);
+    }
+
+    #[test]
     fn only_names_are_recorded() {
         assert_eq!(class("ZeroDivisionError"), "ZeroDivisionError");
         assert_eq!(class("numpy.linalg.LinAlgError"), "numpy.linalg.LinAlgError");

@@ -118,7 +118,7 @@ impl Executions {
         Some(Action::Send(Box::new(self.liveness.ask(now))))
     }
 
-    /// The kernel turned to our request `parent`: whatever it replied to before is over, `idle` or not.
+    /// The kernel started our request `parent`: whatever it replied to before is over, `idle` or not.
     pub(super) fn end_before(&mut self, parent: &str) {
         let number = match (&self.probe, self.known.get(parent)) {
             (_, Some(request)) => request.number,

@@ -54,7 +54,7 @@ impl OutputArea {
 
     fn append(&mut self, output: Output, display_id: Option<String>) {
         self.size_bytes += size(&output);
-        // Text of the same stream joins its last output, so that each `print` is not an output of its own.
+        // Text of the same stream joins the last output, so that not each `print` becomes an output.
         if let Output::Stream { name, text } = &output
             && let Some(Output::Stream { name: last_name, text: last_text }) = self.outputs.last_mut()
             && last_name == name

@@ -15,8 +15,8 @@ fn died(how: &str) -> Outcome {
 #[tokio::test]
 async fn the_last_output_of_a_dying_kernel_arrives() {
     let mut kernel = FakeKernel::tcp().await;
-    let (death, gone) = oneshot::channel();
-    let client = kernel.client_with(async { gone.await.unwrap_or_default() }).await;
+    let (death, process_end) = oneshot::channel();
+    let client = kernel.client_with(async { process_end.await.unwrap_or_default() }).await;
     let (request, mut events, _) = execute(&mut kernel, &client).await;
     let (mut queued, sink) = Events::new();
     client.execute("never", sink);

@@ -1,4 +1,4 @@
-//! What an execution on the fake kernel is told.
+//! The events of an execution on the fake kernel.
 
 use kernel::{Client, Event, ExecutionId, Outcome, OutputArea, Sink};
 use notebook::Output;
@@ -33,7 +33,7 @@ impl Events {
     }
 }
 
-/// Asks for an execution, and gives the request as the kernel got it.
+/// Requests an execution, and returns the request as the kernel got it.
 pub(crate) async fn execute(kernel: &mut FakeKernel, client: &Client) -> (Request, Events, ExecutionId) {
     let (events, sink) = Events::new();
     let id = client.execute("code", sink);

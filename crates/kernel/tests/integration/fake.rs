@@ -1,4 +1,4 @@
-//! A kernel on real sockets that does nothing by itself but say who it is.
+//! A kernel on real sockets that only answers `kernel_info_request` by itself.
 
 use std::fmt::Write;
 use std::future::pending;
@@ -22,7 +22,7 @@ pub(crate) struct FakeKernel {
     pub(crate) control: RouterSocket,
     pub(crate) stdin: RouterSocket,
     pub(crate) iopub: PubSocket,
-    /// Signs with it; not always what the client was told.
+    /// Signs with it; not always the key of the client.
     pub(crate) key: String,
     _folder: Option<TempDir>,
 }
@@ -85,20 +85,20 @@ impl FakeKernel {
         self.client_with(pending()).await
     }
 
-    /// Connects a client that learns of the end by `gone`.
+    /// Connects a client that watches `process_end`.
     pub(crate) async fn client_with(
         &mut self,
-        gone: impl Future<Output = String> + Send + 'static,
+        process_end: impl Future<Output = String> + Send + 'static,
     ) -> Client {
         let info = self.info.clone();
-        let connect = kernel::connect(&info, TIMEOUT, true, gone);
+        let connect = kernel::connect(&info, TIMEOUT, true, process_end);
         tokio::select! {
             client = connect => client.unwrap(),
             request = self.request() => panic!("unexpected: {request:?}"),
         }
     }
 
-    /// The next request on the shell channel. Meanwhile it says who it is, as often as it is asked.
+    /// The next request on the shell channel. Meanwhile `kernel_info_request` is answered.
     pub(crate) async fn request(&mut self) -> Request {
         loop {
             let request = Request::read(self.shell.recv().await.unwrap());

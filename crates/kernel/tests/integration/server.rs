@@ -1,4 +1,4 @@
-//! A Jupyter server's kernel WebSocket that does nothing by itself but say who the kernel is.
+//! A Jupyter server's kernel WebSocket that only answers `kernel_info_request` by itself.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -73,7 +73,7 @@ impl Server {
         Self { listener, dial: Arc::new(dial), is_v1, number: 0 }
     }
 
-    /// Connects a client, and gives the socket that it uses.
+    /// Connects a client, and returns the socket that it uses.
     pub(crate) async fn client(&mut self) -> (Client, Socket) {
         let mut connecting =
             Box::pin(kernel::connect_websocket(self.dial.clone(), TIMEOUT, false, pending::<String>()));
@@ -109,7 +109,7 @@ impl Server {
         Socket { stream, session, is_v1: self.is_v1, pongs: 0 }
     }
 
-    /// The next message that is no question who the kernel is; those are answered.
+    /// The next message other than `kernel_info_request`, which is answered.
     pub(crate) async fn asked(&mut self, socket: &mut Socket) -> Asked {
         loop {
             let asked = socket.asked().await.expect("the client is there");
@@ -120,7 +120,7 @@ impl Server {
         }
     }
 
-    /// Answers a question who the kernel is.
+    /// Answers `kernel_info_request`.
     pub(crate) async fn introduce(&mut self, socket: &mut Socket, asked: &Asked) {
         self.publish(socket, asked, "status", json!({ "execution_state": "busy" })).await;
         let content =
@@ -129,7 +129,7 @@ impl Server {
         self.publish(socket, asked, "status", json!({ "execution_state": "idle" })).await;
     }
 
-    /// Asks for an execution, and gives the request as the server got it.
+    /// Requests an execution, and returns the request as the server got it.
     pub(crate) async fn execute(
         &mut self,
         socket: &mut Socket,

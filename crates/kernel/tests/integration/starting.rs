@@ -36,8 +36,8 @@ async fn a_kernel_that_never_answers_is_given_up() {
 #[tokio::test]
 async fn a_kernel_that_dies_while_it_starts_is_not_waited_for() {
     let kernel = FakeKernel::tcp().await;
-    let gone = ready("exit status 1".to_owned());
-    let error = kernel::connect(&kernel.info, TIMEOUT, true, gone).await.unwrap_err();
+    let process_end = ready("exit status 1".to_owned());
+    let error = kernel::connect(&kernel.info, TIMEOUT, true, process_end).await.unwrap_err();
     assert_eq!(error, KernelError::Died { how: "exit status 1".to_owned() });
 }
 

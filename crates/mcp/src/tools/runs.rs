@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use render::{Budget, Part, Reply};
 use tokio::time::{sleep, sleep_until, timeout};
-use workspace::{Error, ErrorKind, Run, RunState, Settings};
+use workspace::{Error, ErrorKind, LossCause, Run, RunState, Settings};
 
 use super::arguments::Arguments;
 use super::context::{Answer, Context, FAILED};
@@ -207,13 +207,15 @@ fn end_line(id: &str, state: &RunState, elapsed: Duration, count: Option<u64>, p
         }
         RunState::Interrupted => format!("[INTERRUPTED after {seconds:.2}s] {label}"),
         RunState::Lost { is_started, cause } => {
-            let known = if *is_started {
-                "It started; how it ended is not known, and outputs may be missing"
-            } else {
-                "It is not known whether it ran"
+            let known = match (is_started, cause) {
+                (true, _) => "It started; how it ended is not known, and outputs may be missing",
+                (false, LossCause::KernelReplaced) => {
+                    "It is not known whether it ran; the variables are gone"
+                }
+                (false, _) => "It is not known whether it ran",
             };
             format!(
-                "[LOST: {cause}] after {seconds:.2}s · {label}. {known}: check its effects before you run it again."
+                "[LOST: {cause}] after {seconds:.2}s · {label}. {known}. Check its effects before you run it again."
             )
         }
         RunState::KernelDied { how } => format!(
@@ -230,4 +232,32 @@ pub(crate) fn not_code(label: &str, kind: &str) -> Error {
         format!("{label} is a {kind} cell; only code cells run."),
         "read_notebook shows the types of the cells; insert_execute_code_cell adds code.",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cause_of_a_loss_reads_differently() {
+        let line = |cause| {
+            let state = RunState::Lost { is_started: false, cause };
+            end_line("r1", &state, Duration::from_secs(2), None, "")
+        };
+        assert_eq!(
+            line(LossCause::Disconnected),
+            "[LOST: the connection to the kernel was cut, and no reply came after it was restored] after 2.00s · run r1. \
+             It is not known whether it ran. Check its effects before you run it again."
+        );
+        assert_eq!(
+            line(LossCause::KernelReplaced),
+            "[LOST: a new process replaced the kernel before it reported that this started] after 2.00s · run r1. It is \
+             not known whether it ran; the variables are gone. Check its effects before you run it again."
+        );
+        assert_eq!(
+            line(LossCause::Superseded),
+            "[LOST: another client connected to the kernel, and the server sent the reply there] after 2.00s · run r1. It \
+             is not known whether it ran. Check its effects before you run it again."
+        );
+    }
 }

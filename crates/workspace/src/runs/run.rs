@@ -398,3 +398,6 @@ impl Run {
         self.version.send_modify(|version| *version += 1);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -126,7 +126,7 @@ fn a_silent_supersedable_connection_is_checked_for_losses() {
         run replyless
         iopub replyless execute_input {"execution_count": 1}
         iopub replyless error {"ename": "NameError", "evalue": "x", "traceback": ["x"]}
-        run unheard
+        run lost
         wait 5
         iopub probe status {"execution_state": "busy"}
         shell probe kernel_info_reply {}
@@ -158,7 +158,7 @@ fn a_request_on_a_superseded_connection_is_lost() {
     assert_transcript!(
         r#"
         supersedable
-        run unheard
+        run lost
         wait 5
         wait 5
         wait 5
@@ -174,7 +174,7 @@ fn a_request_just_before_superseding_is_noticed_is_lost() {
     assert_transcript!(
         r#"
         supersedable
-        run unheard
+        run lost
         superseded
         wait 5
         wait 5

@@ -55,7 +55,7 @@ impl Dialect {
     pub(super) fn read(self, frame: Bytes, is_text: bool) -> Result<Message, Malformed> {
         match (self, is_text) {
             (Self::V1, false) => read_v1(&frame),
-            // A server that selected no protocol, and one that fell back to text for a message of its own.
+            // From a server that selected no protocol, or one that uses text for its own messages.
             (_, true) => read_object(frame),
             (Self::Legacy, false) => read_object(first_buffer(&frame)?),
         }

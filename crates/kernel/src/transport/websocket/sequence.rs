@@ -2,7 +2,7 @@
 //!
 //! Jupyter Server drops outputs beyond a rate, 1000 messages or 1 MB of text a second over three seconds, and says so in a
 //! message of its own (`ZMQChannelsWebsocketConnection._limit_rate`). `ZeroMQ` drops what a slow reader does not take, and a
-//! cut connection loses what was under way; nobody says so. But `jupyter_client`, and with it `ipykernel`, numbers the
+//! cut connection loses what was under way, both silently. But `jupyter_client`, and with it `ipykernel`, numbers the
 //! messages of a kernel, those of all channels together. So at the end of a run it is known whether any is missing.
 
 use std::collections::HashSet;
@@ -160,7 +160,7 @@ impl Sequence {
             let is_other = run.parent != parent.id;
             let is_end = match status.as_deref() {
                 Some("idle") => !is_other,
-                // The kernel turned to our next request: the `idle` of this run is lost.
+                // The kernel started our next request: the `idle` of this run is lost.
                 Some("busy") => is_other && parent.id == last_request,
                 _ => false,
             };

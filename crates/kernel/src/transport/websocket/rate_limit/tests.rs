@@ -24,7 +24,7 @@ fn idle(question: &Outgoing) -> Message {
     Message::read(Channel::Iopub, header, parent, content).unwrap()
 }
 
-/// Counts messages that come evenly, and tells after how many the kernel is asked.
+/// Counts messages that come evenly; returns after how many the kernel is asked.
 fn asked_after(message: &Message, each: Duration, most: usize) -> Option<usize> {
     let (mut rate_limit, mut now) = (RateLimitReset::new("ours"), Instant::now());
     (1..=most).find(|_| {

@@ -38,7 +38,7 @@ async fn a_silent_server_is_disconnected() {
     let (mut socket, server) = socket().await;
     let start = Instant::now();
     let mut outbox = VecDeque::new();
-    // Nobody reads, so that no ping is answered.
+    // Nothing is read, so that no ping is answered.
     assert!(socket.receive(&mut outbox).await.is_none());
     assert_eq!(start.elapsed().as_secs(), SILENCE_TIMEOUT.as_secs());
     drop(server);
