@@ -64,15 +64,17 @@ struct PartialList {
 /// How far the opening exchange is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// `initialize` has been sent, with our protocol version or, the second time, with one of the page's.
-    Initializing { is_second_try: bool },
+    /// `initialize` has been sent.
+    Initializing,
     /// `notifications/initialized` and the first `tools/list` have been sent.
     Listing,
     /// The page accepts calls.
     Ready,
 }
 
-/// Example of a session with a page that does not answer `initialize`: at 0 s `initialize` is sent. At 10 s
+/// The session with one page.
+///
+/// Example of a page that does not answer `initialize`: at 0 s `initialize` is sent. At 10 s
 /// [`PageSession::handle_timeout`] goes on with `notifications/initialized` and `tools/list`. At 13 s the list is
 /// overdue as well, and calls are accepted without one. If the page answers `initialize` at 11 s after all, the last two
 /// messages are sent again, because the page may have ignored them before, and calls are accepted at 13 s at the latest.
@@ -80,6 +82,8 @@ pub(crate) struct PageSession {
     next_id: u64,
     pending: HashMap<u64, PendingRequest>,
     phase: Phase,
+    /// `initialize` has been sent again, with a protocol version that the page supports.
+    has_tried_other_version: bool,
     /// When calls are accepted at the latest, whatever the page does.
     ready_by: Instant,
     tools: Option<Arc<[Tool]>>,
@@ -93,7 +97,8 @@ impl PageSession {
         let mut session = Self {
             next_id: 1,
             pending: HashMap::new(),
-            phase: Phase::Initializing { is_second_try: false },
+            phase: Phase::Initializing,
+            has_tried_other_version: false,
             ready_by: now + INITIALIZE_TIMEOUT + LIST_TIMEOUT,
             tools: None,
             deadline: Some(now + INITIALIZE_TIMEOUT),
@@ -204,7 +209,7 @@ impl PageSession {
         match method {
             "notifications/tools/list_changed" => match self.phase {
                 // The list is requested anyway as soon as the page may be asked.
-                Phase::Initializing { .. } => Vec::new(),
+                Phase::Initializing => Vec::new(),
                 Phase::Listing | Phase::Ready => vec![self.request_list(now)],
             },
             "notifications/progress" => match params.and_then(read_progress) {
@@ -227,9 +232,9 @@ impl PageSession {
         match request {
             PendingRequest::CallTool => vec![Event::Answer { id, answer }],
             PendingRequest::Initialize => match answer {
-                Answer::Error(error) => match (newest_supported(&error), self.phase) {
-                    (Some(version), Phase::Initializing { is_second_try: false }) => {
-                        self.phase = Phase::Initializing { is_second_try: true };
+                Answer::Error(error) => match newest_supported(&error) {
+                    Some(version) if !self.has_tried_other_version => {
+                        self.has_tried_other_version = true;
                         vec![self.initialize(&version)]
                     }
                     // Some pages do not know the method and work without it.

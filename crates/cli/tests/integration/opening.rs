@@ -40,7 +40,7 @@ async fn the_state_of_the_browser_is_told_in_words() -> Result<()> {
     told_in_the_end(agent, "was refused").await?;
     bridge.tab().await?.close(1000).await?;
     bridge.agent.wait_notification(LIST_CHANGED).await?;
-    told_in_the_end(&mut bridge.agent, "was connected and has left").await
+    told_in_the_end(&mut bridge.agent, "has disconnected").await
 }
 
 #[tokio::test]
