@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ::jupyter::{Dialer, Jupyter, Settings, Source};
+use ::jupyter::{Jupyter, JupyterConnector, Settings, Source};
 use anyhow::{Context as _, bail};
 use mcp::Server;
 use rest::{Address, Credentials, Options, Proxies, Secret, discover};
@@ -44,10 +44,10 @@ pub(crate) async fn serve(options: jupyter_args::Jupyter) -> anyhow::Result<()> 
         prefix: String::new(),
         notebook: given(options.document_id.as_deref()).map(str::to_owned),
         kernel: either(options.code_sandbox_id.as_deref(), "RUNTIME_ID"),
-        direct: None,
-        lacks: jupyter::Lacks::default(),
+        in_process: None,
+        capabilities: jupyter::Capabilities::default(),
     });
-    let dialer: Arc<dyn Connector> = Dialer::new(reach, Some(place.clone()));
+    let connector: Arc<dyn Connector> = JupyterConnector::new(reach, Some(place.clone()));
     let images = if options.allow_img_output { options.max_images as usize } else { 0 };
     let settings = workspace::Settings {
         budget: render::Budget { characters: options.max_characters as usize, images },
@@ -55,7 +55,7 @@ pub(crate) async fn serve(options: jupyter_args::Jupyter) -> anyhow::Result<()> 
         max_timeout: options.max_execution_timeout,
         ..workspace::Settings::default()
     };
-    let workspace = Workspace::with_connector(place, settings, Some(dialer));
+    let workspace = Workspace::with_connector(place, settings, Some(connector));
     let shutdown = CancellationToken::new();
     let server = Server::with_workspace(workspace.clone(), None);
     let served = until_the_end(server, door, "jupyter -- cellbridge jupyter", &shutdown).await;

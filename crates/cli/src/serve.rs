@@ -5,7 +5,7 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::jupyter::Dialer;
+use ::jupyter::JupyterConnector;
 use anyhow::{Context as _, bail};
 use colab::{Browser, Listener, Settings};
 use local::ProcessEnv;
@@ -47,7 +47,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         ..workspace::Settings::default()
     };
     let workspace =
-        Workspace::with_connector(folder, settings, Some(Dialer::new(jupyter::reach(None), None)));
+        Workspace::with_connector(folder, settings, Some(JupyterConnector::new(jupyter::reach(None), None)));
 
     let shutdown = CancellationToken::new();
     let tab_port = serving.port.filter(|_| serving.transport == Transport::Stdio).unwrap_or(0);

@@ -1,7 +1,11 @@
 //! The notebooks of a server that are open: one document for each, however often and under whatever path it is opened.
 
+mod contents_api;
+mod document;
+mod live;
+
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -10,13 +14,14 @@ use rest::{EntryKind, Kind, Want};
 use tokio::sync::OnceCell;
 use workspace::{Error, ErrorKind, Mode};
 
-use crate::document::ServerDocument;
 use crate::failure;
-use crate::link::Link;
 use crate::paths::Prefix;
+use crate::server_handle::ServerHandle;
+use document::ServerDocument;
+use parking_lot::{Mutex, MutexGuard};
 
 pub(crate) struct Documents {
-    link: Arc<Link>,
+    handle: Arc<ServerHandle>,
     prefix: Prefix,
     opened: Mutex<HashMap<String, Slot>>,
 }
@@ -25,8 +30,8 @@ pub(crate) struct Documents {
 type Slot = Arc<OnceCell<Arc<ServerDocument>>>;
 
 impl Documents {
-    pub(crate) fn new(link: Arc<Link>, prefix: Prefix) -> Self {
-        Self { link, prefix, opened: Mutex::default() }
+    pub(crate) fn new(handle: Arc<ServerHandle>, prefix: Prefix) -> Self {
+        Self { handle, prefix, opened: Mutex::default() }
     }
 
     /// Opens a notebook. One that is open costs no request, unless its file may be elsewhere: where another has taken the
@@ -49,7 +54,7 @@ impl Documents {
         let opened = slot.get_or_try_init(|| async {
             self.check(&path).await?;
             let shown = self.prefix.shown(&path);
-            let document = ServerDocument::new(self.link.clone(), path.clone(), shown);
+            let document = ServerDocument::new(self.handle.clone(), path.clone(), shown);
             document.open().await?;
             Ok::<_, Error>(document)
         });
@@ -76,7 +81,7 @@ impl Documents {
     /// What is there must be a notebook.
     async fn check(&self, path: &str) -> Result<(), Error> {
         let shown = self.prefix.shown(path);
-        let asked = self.link.attempt(None, |server| {
+        let asked = self.handle.attempt(None, |server| {
             let path = path.to_owned();
             async move { server.contents(&path, Want::Glance).await }
         });
@@ -86,7 +91,7 @@ impl Documents {
             }
             Ok(_) => Ok(()),
             Err(error) if error.kind == Kind::NotFound => {
-                Err(failure::no_notebook(&shown, &self.link.title()))
+                Err(failure::no_notebook(&shown, &self.handle.title()))
             }
             Err(error) => Err(failure::of(error)),
         }
@@ -96,7 +101,7 @@ impl Documents {
         let mut text = Vec::new();
         Notebook::new().write(&mut text).map_err(|error| failure::ours(&error))?;
         let text = Bytes::from(text);
-        let made = self.link.attempt(None, |server| {
+        let made = self.handle.attempt(None, |server| {
             let (path, text) = (path.to_owned(), text.clone());
             async move { server.create_notebook(&path, vec![text]).await }
         });
@@ -123,7 +128,7 @@ impl Documents {
     }
 
     fn opened(&self) -> MutexGuard<'_, HashMap<String, Slot>> {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+        self.opened.lock()
     }
 }
 

@@ -1,42 +1,49 @@
 //! The kernels of a server, and which of them a notebook gets.
 
+mod channels;
+mod kernel;
+mod kernelspec_cache;
+mod kernelspec_choice;
+mod monitor;
+
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::future::{join, join_all};
+use parking_lot::{Mutex, MutexGuard};
 use rest::{KernelModel, Kernelspecs, NewSession, SessionChange, SessionKernel, SessionModel};
 use workspace::{Error, ErrorKind, Kernel as _, KernelChoice, KernelRequest};
 
-use crate::kernel::ServerKernel;
-use crate::kernelspecs::Wish;
-use crate::link::{Link, tell};
 use crate::paths::Prefix;
-use crate::specs::Specs;
+use crate::server_handle::{ServerHandle, report};
+use kernel::ServerKernel;
+use kernelspec_cache::KernelspecCache;
+use kernelspec_choice::KernelspecQuery;
 
 /// The kernels of one server; for one id there is one kernel.
 pub(crate) struct Kernels {
-    link: Arc<Link>,
+    handle: Arc<ServerHandle>,
     prefix: Prefix,
     /// The kernel that the operator has named.
-    standing: Mutex<Option<Standing>>,
+    pinned: Mutex<Option<PinnedKernel>>,
     known: Mutex<BTreeMap<String, Arc<ServerKernel>>>,
-    specs: Specs,
+    specs: KernelspecCache,
 }
 
 /// A kernel for code of no notebook, and for the first notebook that has none.
 #[derive(Clone)]
-struct Standing {
+struct PinnedKernel {
     id: String,
     /// The notebook that has got it.
     notebook: Option<String>,
 }
 
 impl Kernels {
-    pub(crate) fn new(link: Arc<Link>, prefix: Prefix, standing: Option<String>) -> Self {
-        let specs = Specs::new(link.clone());
-        let standing = Mutex::new(standing.map(|id| Standing { id, notebook: None }));
-        Self { link, prefix, standing, known: Mutex::default(), specs }
+    pub(crate) fn new(handle: Arc<ServerHandle>, prefix: Prefix, pinned: Option<String>) -> Self {
+        let specs = KernelspecCache::new(handle.clone());
+        let pinned = Mutex::new(pinned.map(|id| PinnedKernel { id, notebook: None }));
+        Self { handle, prefix, pinned, known: Mutex::default(), specs }
     }
 
     /// What the server could start.
@@ -47,7 +54,7 @@ impl Kernels {
     /// The kernels that run.
     pub(crate) async fn list(&self) -> Result<Vec<Arc<ServerKernel>>, Error> {
         let start = Instant::now();
-        let (models, ()) = join(self.link.kernels(), self.specs.learn()).await;
+        let (models, ()) = join(self.handle.kernels(), self.specs.learn()).await;
         let models = models?;
         self.specs.learn_of(&models, start).await;
         let listed: HashSet<&str> = models.iter().map(|model| model.id.as_str()).collect();
@@ -58,7 +65,7 @@ impl Kernels {
             lost.iter().filter_map(|id| known.remove(id)).collect()
         };
         for kernel in lost {
-            kernel.vanish("the server has shut it down");
+            kernel.set_gone("the server has shut it down");
         }
         Ok(models.into_iter().map(|model| self.adopt(model)).collect())
     }
@@ -72,7 +79,7 @@ impl Kernels {
         }
         if request.name.is_none()
             && !request.is_new
-            && let Some(choice) = self.standing(notebook.as_deref(), &request).await?
+            && let Some(choice) = self.pinned(notebook.as_deref(), &request).await?
         {
             return Ok(choice);
         }
@@ -83,16 +90,16 @@ impl Kernels {
     }
 
     /// The operator's kernel, if it is there and for this.
-    async fn standing(
+    async fn pinned(
         &self,
         notebook: Option<&str>,
         request: &KernelRequest,
     ) -> Result<Option<KernelChoice>, Error> {
-        let is_for = |standing: &Standing| match (notebook, &standing.notebook) {
+        let is_for = |pinned: &PinnedKernel| match (notebook, &pinned.notebook) {
             (Some(notebook), Some(other)) => notebook == other,
             _ => true,
         };
-        let Some(Standing { id, .. }) = self.named().clone().filter(is_for) else { return Ok(None) };
+        let Some(PinnedKernel { id, .. }) = self.named().clone().filter(is_for) else { return Ok(None) };
         if let Some(notebook) = notebook
             && let Some(session) = self.session(notebook, request.progress.as_ref()).await?
             && session.kernel.is_some()
@@ -100,18 +107,18 @@ impl Kernels {
             return Ok(None);
         }
         let joined = self.join(notebook.map(str::to_owned), &id, request).await?;
-        let mut standing = self.named();
+        let mut pinned = self.named();
         if joined.is_none() {
             tracing::warn!(id, "there is no such kernel any more; the one that was set is forgotten");
-            *standing = None;
-        } else if let (Some(standing), Some(notebook)) = (&mut *standing, notebook) {
-            standing.notebook = Some(notebook.to_owned());
+            *pinned = None;
+        } else if let (Some(pinned), Some(notebook)) = (&mut *pinned, notebook) {
+            pinned.notebook = Some(notebook.to_owned());
         }
         Ok(joined)
     }
 
-    fn named(&self) -> MutexGuard<'_, Option<Standing>> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn named(&self) -> MutexGuard<'_, Option<PinnedKernel>> {
+        self.pinned.lock()
     }
 
     /// A kernel that is there; `None` if it is not.
@@ -122,14 +129,14 @@ impl Kernels {
         request: &KernelRequest,
     ) -> Result<Option<KernelChoice>, Error> {
         let found =
-            self.link.call(request.progress.as_ref(), |server| async move { server.kernel(id).await });
+            self.handle.call(request.progress.as_ref(), |server| async move { server.kernel(id).await });
         let Some(model) = found.await? else { return Ok(None) };
         self.specs.learn_of(std::slice::from_ref(&model), Instant::now()).await;
         let kernel = self.adopt(model);
         if let Some(notebook) = notebook {
             match self.register(&notebook, id).await {
                 // Others find it there from now on, so it does not end with us.
-                Ok(true) => kernel.keep(),
+                Ok(true) => kernel.attach(),
                 Ok(false) => {}
                 // It works all the same if the server does not note it.
                 Err(error) => tracing::warn!(%error, "the kernel could not be registered as the notebook's"),
@@ -171,12 +178,12 @@ impl Kernels {
             self.specs.learn_of(std::slice::from_ref(&model), Instant::now()).await;
             return Ok(KernelChoice::Kernel { kernel: self.adopt(model), is_new: false });
         }
-        let wish = Wish { name: request.name.as_deref(), preferred: request.preferred.as_ref() };
-        let spec = self.specs.choose(&wish).await?;
+        let query = KernelspecQuery { name: request.name.as_deref(), preferred: request.preferred.as_ref() };
+        let spec = self.specs.choose(&query).await?;
         if !request.is_needed && !request.is_new {
             return Ok(KernelChoice::OnFirstRun(format!("{} ({})", spec.name, spec.display_name)));
         }
-        tell(progress, format!("starting the kernel {} ({})", spec.name, spec.display_name));
+        report(progress, format!("starting the kernel {} ({})", spec.name, spec.display_name));
         let model = match (session, present) {
             // What it runs was ours, or died: the notebook's session gets the new one, and the server ends the old.
             (Some(session), present)
@@ -194,25 +201,25 @@ impl Kernels {
             // again, so it ends with us.
             (Some(_), _) => {
                 let kernel = self.adopt(self.start(&spec.name, Some(folder(&notebook)), progress).await?);
-                kernel.make_scratch();
+                kernel.set_unattached();
                 return Ok(KernelChoice::Kernel { kernel, is_new: true });
             }
         };
         let kernel = self.adopt(model);
-        kernel.make_ours();
+        kernel.set_started_for_notebook();
         Ok(KernelChoice::Kernel { kernel, is_new: true })
     }
 
     /// A kernel for code of no notebook. It ends with us.
     async fn scratch(&self, request: &KernelRequest) -> Result<KernelChoice, Error> {
-        let wish = Wish { name: request.name.as_deref(), preferred: request.preferred.as_ref() };
-        let spec = self.specs.choose(&wish).await?;
+        let query = KernelspecQuery { name: request.name.as_deref(), preferred: request.preferred.as_ref() };
+        let spec = self.specs.choose(&query).await?;
         if !request.is_needed {
             return Ok(KernelChoice::OnFirstRun(format!("{} ({})", spec.name, spec.display_name)));
         }
         let model = self.start(&spec.name, None, request.progress.as_ref()).await?;
         let kernel = self.adopt(model);
-        kernel.make_scratch();
+        kernel.set_unattached();
         Ok(KernelChoice::Kernel { kernel, is_new: true })
     }
 
@@ -220,23 +227,23 @@ impl Kernels {
     async fn session(
         &self,
         notebook: &str,
-        progress: Option<&crate::Lines>,
+        progress: Option<&crate::ProgressSender>,
     ) -> Result<Option<SessionModel>, Error> {
         Ok(self.sessions(progress).await?.into_iter().find(|session| is_of(session, notebook)))
     }
 
-    async fn sessions(&self, progress: Option<&crate::Lines>) -> Result<Vec<SessionModel>, Error> {
-        self.link.call(progress, |server| async move { server.sessions().await }).await
+    async fn sessions(&self, progress: Option<&crate::ProgressSender>) -> Result<Vec<SessionModel>, Error> {
+        self.handle.call(progress, |server| async move { server.sessions().await }).await
     }
 
     async fn create(
         &self,
         notebook: &str,
         kernel: SessionKernel,
-        progress: Option<&crate::Lines>,
+        progress: Option<&crate::ProgressSender>,
     ) -> Result<SessionModel, Error> {
         let new = NewSession { path: notebook.to_owned(), kernel };
-        let made = self.link.call(progress, |server| {
+        let made = self.handle.call(progress, |server| {
             let new = new.clone();
             async move { server.create_session(new).await }
         });
@@ -249,7 +256,7 @@ impl Kernels {
         &self,
         notebook: &str,
         spec: &str,
-        progress: Option<&crate::Lines>,
+        progress: Option<&crate::ProgressSender>,
     ) -> Result<Begun, Error> {
         let ours = self.create(notebook, SessionKernel::Named(spec.to_owned()), progress).await?;
         let id = ours.id.clone();
@@ -271,7 +278,7 @@ impl Kernels {
         };
         if of_it.any(|session| is_ours_listed(&session)) {
             let id = id.as_str();
-            let ended = self.link.call(None, |server| async move { server.delete_session(id).await }).await;
+            let ended = self.handle.call(None, |server| async move { server.delete_session(id).await }).await;
             if let Err(error) = ended {
                 tracing::warn!(%error, "a second session of the notebook could not be ended");
             }
@@ -281,7 +288,7 @@ impl Kernels {
 
     async fn change(&self, session: &str, kernel: SessionKernel) -> Result<KernelModel, Error> {
         let change = SessionChange { path: None, kernel: Some(kernel) };
-        let changed = self.link.call(None, |server| {
+        let changed = self.handle.call(None, |server| {
             let change = change.clone();
             async move { server.change_session(session, change).await }
         });
@@ -292,16 +299,16 @@ impl Kernels {
         &self,
         spec: &str,
         folder: Option<&str>,
-        progress: Option<&crate::Lines>,
+        progress: Option<&crate::ProgressSender>,
     ) -> Result<KernelModel, Error> {
         let started =
-            self.link.call(progress, |server| async move { server.start_kernel(Some(spec), folder).await });
+            self.handle.call(progress, |server| async move { server.start_kernel(Some(spec), folder).await });
         started.await
     }
 
     /// Whether nobody but us can miss the kernel of a session.
     fn is_free(&self, model: &KernelModel, sessions: &[SessionModel]) -> bool {
-        if sessions.iter().filter(|session| has(session, &model.id)).count() > 1 {
+        if sessions.iter().filter(|session| has_kernel(session, &model.id)).count() > 1 {
             return false;
         }
         if model.execution_state.as_deref() == Some("dead") {
@@ -309,18 +316,18 @@ impl Kernels {
         }
         let Some(kernel) = self.known().get(&model.id).cloned() else { return false };
         kernel.update(model.clone(), None);
-        kernel.is_scratch() || kernel.is_only_ours()
+        kernel.is_unattached() || kernel.is_only_ours()
     }
 
     /// Ends the kernels of no notebook that we started, and lets the others go on without us.
     pub(crate) async fn leave(&self) {
         let known: Vec<_> = self.known().values().cloned().collect();
-        let ending = known.iter().filter(|kernel| kernel.is_scratch()).map(|kernel| kernel.shutdown());
+        let ending = known.iter().filter(|kernel| kernel.is_unattached()).map(|kernel| kernel.shutdown());
         for error in join_all(ending).await.into_iter().filter_map(Result::err) {
             tracing::warn!(%error, "a kernel goes on that we started");
         }
         for kernel in known {
-            kernel.let_go();
+            kernel.disconnect();
         }
     }
 
@@ -333,13 +340,13 @@ impl Kernels {
             return kernel.clone();
         }
         let id = model.id.clone();
-        let kernel = ServerKernel::new(self.link.clone(), model, spec);
+        let kernel = ServerKernel::new(self.handle.clone(), model, spec);
         known.insert(id, kernel.clone());
         kernel
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Arc<ServerKernel>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }
 
@@ -356,7 +363,7 @@ fn is_of(session: &SessionModel, notebook: &str) -> bool {
 }
 
 /// Whether a session has this kernel.
-pub(crate) fn has(session: &SessionModel, kernel: &str) -> bool {
+pub(crate) fn has_kernel(session: &SessionModel, kernel: &str) -> bool {
     session.kernel.as_ref().is_some_and(|model| model.id == kernel)
 }
 

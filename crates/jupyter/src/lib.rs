@@ -1,30 +1,22 @@
-//! Jupyter servers as places: live documents, files, kernels, over HTTP and WebSocket.
+//! Jupyter servers as places: live documents, files and kernels, over HTTP and WebSocket.
 
-mod channels;
-mod commands;
-mod connect;
-mod document;
+mod connector;
 mod documents;
 mod failure;
-mod kernel;
+mod jupyterlab;
 mod kernels;
-mod kernelspecs;
-mod link;
 mod listing;
 mod paths;
-mod room;
-mod server;
+mod place;
+mod server_handle;
 mod settings;
-mod specs;
-mod stored;
 #[cfg(test)]
 mod testing;
-mod time;
 
 pub use ::kernel::ConnectionInfo;
-pub use connect::Dialer;
-pub use server::Jupyter;
-pub use settings::{Direct, Lacks, Settings, Source};
+pub use connector::JupyterConnector;
+pub use place::Jupyter;
+pub use settings::{Capabilities, InProcessServer, Settings, Source};
 
-/// Lines for people while something is prepared.
-type Lines = tokio::sync::mpsc::Sender<String>;
+/// Takes progress lines for people while something is prepared.
+type ProgressSender = tokio::sync::mpsc::Sender<String>;

@@ -3,13 +3,15 @@
 mod notebook_search;
 mod walk;
 
+use std::time::SystemTime;
+
+use chrono::DateTime;
 use rest::{Entry, EntryKind, Kind, RestError};
 use workspace::{Error, ErrorKind, FileEntry, FileKind};
 
 use crate::failure;
-use crate::link::Link;
 use crate::paths::{Prefix, is_notebook};
-use crate::time;
+use crate::server_handle::ServerHandle;
 use walk::{Listed, Walk, folder, is_foreign, is_hidden, is_of_tools};
 
 pub(crate) use notebook_search::NotebookSearch;
@@ -18,16 +20,16 @@ const MAX_ROWS: usize = 20_000;
 
 /// The rows below the folder `path`, sorted. Folders of one level are listed side by side.
 pub(crate) async fn list(
-    link: &Link,
+    handle: &ServerHandle,
     prefix: &Prefix,
     path: &str,
     max_depth: usize,
 ) -> Result<Vec<FileEntry>, Error> {
     let root = prefix.strip(path)?;
-    let first = link.attempt(None, |server| folder(server, root.clone())).await;
-    let first = first.map_err(|error| not_listed(path, link, error))?;
+    let first = handle.attempt(None, |server| folder(server, root.clone())).await;
+    let first = first.map_err(|error| not_listed(path, handle, error))?;
     let mut rows = Vec::new();
-    let mut walk = Walk::new(link);
+    let mut walk = Walk::new(handle);
     take(prefix, first, 0, max_depth, &mut rows, &mut walk);
     while let Some(Listed { path, depth, entries }) = walk.next().await {
         match entries {
@@ -50,7 +52,7 @@ pub(crate) async fn list(
     Ok(rows)
 }
 
-fn not_listed(path: &str, link: &Link, error: RestError) -> Error {
+fn not_listed(path: &str, handle: &ServerHandle, error: RestError) -> Error {
     let what = match error.kind {
         Kind::NotFound => "There is no folder",
         Kind::Refused => "There is a file, not a folder,",
@@ -58,7 +60,7 @@ fn not_listed(path: &str, link: &Link, error: RestError) -> Error {
     };
     Error::new(
         ErrorKind::NotFound,
-        format!("{what} {path:?} on {}.", link.title()),
+        format!("{what} {path:?} on {}.", handle.title()),
         "Call list_files with path \"\" to see what there is from the root folder on.",
     )
 }
@@ -91,8 +93,8 @@ fn row(prefix: &Prefix, entry: &Entry) -> FileEntry {
         EntryKind::File => FileKind::File,
     };
     let size = entry.size.filter(|_| kind != FileKind::Directory);
-    let modified = entry.last_modified.as_deref().and_then(time::parse);
-    FileEntry { path: prefix.shown(&entry.path), kind, size, modified }
+    let modified = entry.last_modified.as_deref().and_then(|time| DateTime::parse_from_rfc3339(time).ok());
+    FileEntry { path: prefix.shown(&entry.path), kind, size, modified: modified.map(SystemTime::from) }
 }
 
 fn plain(path: String, kind: FileKind) -> FileEntry {

@@ -1,4 +1,4 @@
-//! What the operator of the program has set about servers.
+//! What the operator has configured for servers.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,14 +12,13 @@ use rest::{Credentials, Options};
 /// Where a server is.
 #[derive(Clone)]
 pub enum Source {
-    /// It was named.
+    /// The server at this address.
     Given {
-        /// Its address, as people paste it.
+        /// As people paste it.
         url: String,
-        /// What to show it.
         credentials: Credentials,
     },
-    /// The newest that leaves its file in Jupyter's runtime folder is taken.
+    /// The newest running server that has a file in this folder, Jupyter's runtime folder.
     Discover(PathBuf),
 }
 
@@ -28,42 +27,48 @@ pub enum Source {
 pub struct Settings {
     /// The server that holds the notebooks.
     pub documents: Source,
-    /// The server that runs the kernels, if that is another. What one is shown is never shown to the other.
+    /// The server that runs the kernels, if that is another one. Credentials of one are never sent to the other.
     pub kernels: Option<Source>,
-    /// The pause before a room whose connection was lost is entered again; without one it grows with each attempt.
+    /// The pause before a lost connection to a room is made again. Without one, the pause grows with each attempt.
     pub reconnect: Option<Duration>,
     /// Certificates, proxies, the `User-Agent`.
     pub options: Options,
-    /// What the paths of the place begin with where they are shown; empty for the first place of a program.
+    /// The prefix of the place's paths where they are shown; empty for the first place of a program.
     pub prefix: String,
-    /// The notebook that agents mean if they name none.
+    /// The notebook that is used if an agent names none.
     pub notebook: Option<String>,
-    /// The kernel to use for whatever names no other.
+    /// The kernel that is used if an agent names no other.
     pub kernel: Option<String>,
-    /// What can be reached without the server between; of the servers to whose users' identities are forwarded.
-    pub direct: Option<Arc<dyn Direct>>,
-    /// What the server of the notebooks is known not to have, and is not asked for.
-    pub lacks: Lacks,
+    /// Access to the server in whose process we live. Used for servers to which users' identities are forwarded.
+    pub in_process: Option<Arc<dyn InProcessServer>>,
+    /// What the server of the notebooks may have.
+    pub capabilities: Capabilities,
 }
 
-/// What servers need not have.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Lacks {
+/// Extensions that a server may have. One that it is known to lack is never asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
     /// Rooms in which notebooks are edited together.
     pub rooms: bool,
     /// jupyterlab-commands-toolkit.
     pub commands: bool,
 }
 
-/// Knows where a server's kernels listen and its files lie, because it lives in it.
-pub trait Direct: fmt::Debug + Send + Sync {
-    /// The kernels, as `GET /api/kernels` would list them; `None` if only the server may or can tell.
+impl Default for Capabilities {
+    fn default() -> Self {
+        Self { rooms: true, commands: true }
+    }
+}
+
+/// Access to the Jupyter server in whose process we live: where its kernels listen, and where its files are.
+pub trait InProcessServer: fmt::Debug + Send + Sync {
+    /// The kernels as JSON, as `GET /api/kernels` lists them. `None` if the server has to be asked.
     fn kernels(&self) -> BoxFuture<'_, Option<String>>;
 
-    /// The sockets of a kernel; `None` if only the server reaches them.
+    /// The sockets of a kernel. `None` if they can be reached only through the server.
     fn connection<'a>(&'a self, kernel: &'a str) -> BoxFuture<'a, Option<ConnectionInfo>>;
 
-    /// The file of a notebook, by its path from the server's root; `None` if only the server can read it.
+    /// The file of a notebook, by its path from the server's root. `None` if only the server can read it.
     fn file<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Option<PathBuf>>;
 }
 

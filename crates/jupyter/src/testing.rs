@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 use ydoc::{Dialect, LiveNotebook, Room, RoomEvent};
 
-use crate::link::Link;
+use crate::server_handle::ServerHandle;
 use crate::settings::Source;
 
 /// What a room does when it is asked to save.
@@ -157,9 +157,9 @@ impl Fake {
         self.inside.lock().unwrap()
     }
 
-    pub(crate) fn link(&self) -> Arc<Link> {
+    pub(crate) fn handle(&self) -> Arc<ServerHandle> {
         let source = Source::Given { url: self.base.clone(), credentials: rest::Credentials::None };
-        Arc::new(Link::new(source, rest::Options::default()))
+        Arc::new(ServerHandle::new(source, rest::Options::default()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jupyter::Lacks;
+use jupyter::Capabilities;
 use rest::{Credentials, Secret};
 use serde::{Deserialize, Deserializer};
 
@@ -83,10 +83,10 @@ impl Config {
         (&self.document_url, login(self.document_token.as_deref()))
     }
 
-    /// What the server of the notebooks is known not to have.
-    pub(crate) fn lacks(&self) -> Lacks {
+    /// The extensions that the server of the notebooks may have.
+    pub(crate) fn capabilities(&self) -> Capabilities {
         let is_here = self.document_url == Whereabouts::Here;
-        Lacks { rooms: is_here && !self.has_rooms, commands: is_here && !self.has_commands }
+        Capabilities { rooms: !is_here || self.has_rooms, commands: !is_here || self.has_commands }
     }
 
     /// The server of the kernels, if that is another.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jupyter::{Direct, Jupyter, Settings, Source};
+use jupyter::{InProcessServer, Jupyter, Settings, Source};
 use mcp::{Embedded, Metrics, Policy, Server};
 use render::Budget;
 use rest::{Credentials, Forwarded, Options, Proxies};
@@ -51,8 +51,8 @@ impl Face {
             prefix: String::new(),
             notebook: config.document_id.clone(),
             kernel: config.runtime_id.clone(),
-            lacks: config.lacks(),
-            direct: Some(managers.clone() as Arc<dyn Direct>),
+            capabilities: config.capabilities(),
+            in_process: Some(managers.clone() as Arc<dyn InProcessServer>),
         });
         let settings = workspace::Settings {
             budget: Budget { characters: config.max_characters, images: config.max_images },

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use jupyter::{ConnectionInfo, Direct};
+use jupyter::{ConnectionInfo, InProcessServer};
 use pyo3::prelude::*;
 use tokio::sync::oneshot;
 
@@ -61,7 +61,7 @@ impl Managers {
     }
 }
 
-impl Direct for Managers {
+impl InProcessServer for Managers {
     fn kernels(&self) -> BoxFuture<'_, Option<String>> {
         async {
             // The server's own refusal says more.

@@ -9,7 +9,7 @@ use crate::testing::{Fake, Saving, sources};
 async fn a_path_that_another_file_has_taken_leads_to_that_file() {
     let fake = Fake::new(&["a"], true).await;
     fake.inside().dialect = Dialect::ServerDocuments;
-    let documents = Documents::new(fake.link(), Prefix::default());
+    let documents = Documents::new(fake.handle(), Prefix::default());
     let open = || async { documents.open("x.ipynb", Mode::Connect).await.unwrap() };
     let first = open().await;
     let asked = fake.inside().requests;
@@ -30,7 +30,7 @@ async fn a_path_that_another_file_has_taken_leads_to_that_file() {
 #[tokio::test]
 async fn what_was_promised_for_a_file_that_is_gone_is_told_to_be_lost() {
     let fake = Fake::new(&["a"], true).await;
-    let documents = Documents::new(fake.link(), Prefix::default());
+    let documents = Documents::new(fake.handle(), Prefix::default());
     let first = documents.open("x.ipynb", Mode::Connect).await.unwrap();
     {
         let mut inside = fake.inside();
@@ -49,7 +49,7 @@ async fn what_was_promised_for_a_file_that_is_gone_is_told_to_be_lost() {
 async fn a_notebook_that_was_made_is_not_the_one_that_was_open_there() {
     for has_rooms in [true, false] {
         let fake = Fake::new(&["a"], has_rooms).await;
-        let documents = Documents::new(fake.link(), Prefix::default());
+        let documents = Documents::new(fake.handle(), Prefix::default());
         let first = documents.open("x.ipynb", Mode::Connect).await.unwrap();
         fake.inside().path = "new.ipynb".to_owned();
         let second = documents.open("x.ipynb", Mode::Create).await.unwrap();
@@ -67,7 +67,7 @@ async fn a_created_notebook_has_no_cells() {
             inside.dialect = dialect;
             inside.path = "new.ipynb".to_owned();
         }
-        let documents = Documents::new(fake.link(), Prefix::default());
+        let documents = Documents::new(fake.handle(), Prefix::default());
         let document = documents.open("x.ipynb", Mode::Create).await.unwrap();
         assert!(sources(&document.snapshot().await.unwrap()).is_empty());
         let cell = NewCell::new(CellType::Code, "first");
@@ -80,12 +80,12 @@ async fn a_created_notebook_has_no_cells() {
 async fn only_the_cell_that_the_server_added_is_removed() {
     let fake = Fake::new(&["theirs"], true).await;
     fake.inside().path = "new.ipynb".to_owned();
-    let documents = Documents::new(fake.link(), Prefix::default());
+    let documents = Documents::new(fake.handle(), Prefix::default());
     let created = documents.open("x.ipynb", Mode::Create).await.unwrap();
     assert_eq!(sources(&created.snapshot().await.unwrap()), ["theirs"]);
     // An empty notebook that was not created here may be open in somebody's browser, with the cell.
     let fake = Fake::new(&[], true).await;
-    let documents = Documents::new(fake.link(), Prefix::default());
+    let documents = Documents::new(fake.handle(), Prefix::default());
     let opened = documents.open("x.ipynb", Mode::Connect).await.unwrap();
     assert_eq!(sources(&opened.snapshot().await.unwrap()), [""]);
 }

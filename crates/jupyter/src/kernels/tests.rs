@@ -9,8 +9,8 @@ use tokio::task::JoinHandle;
 use workspace::{Kernel as _, KernelChoice, KernelRequest, KernelState};
 
 use super::Kernels;
-use crate::link::Link;
 use crate::paths::Prefix;
+use crate::server_handle::ServerHandle;
 use crate::settings::Source;
 
 #[derive(Default)]
@@ -35,7 +35,7 @@ struct Fake {
 }
 
 impl Fake {
-    async fn new(kernels: &[&str], sessions: &[(&str, &str)], standing: Option<&str>) -> Self {
+    async fn new(kernels: &[&str], sessions: &[(&str, &str)], pinned: Option<&str>) -> Self {
         let inside = Arc::new(Mutex::new(Inside {
             kernels: kernels.iter().map(ToString::to_string).collect(),
             sessions: sessions.iter().map(|(path, kernel)| (path.to_string(), kernel.to_string())).collect(),
@@ -52,8 +52,8 @@ impl Fake {
         });
         let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         let source = Source::Given { url, credentials: rest::Credentials::None };
-        let link = Arc::new(Link::new(source, rest::Options::default()));
-        let kernels = Kernels::new(link, Prefix::default(), standing.map(str::to_owned));
+        let handle = Arc::new(ServerHandle::new(source, rest::Options::default()));
+        let kernels = Kernels::new(handle, Prefix::default(), pinned.map(str::to_owned));
         Self { inside, task, kernels }
     }
 
@@ -197,12 +197,9 @@ async fn a_kernel_that_was_named_is_taken_and_registered() {
 
 #[tokio::test]
 async fn the_operators_kernel_is_for_all_that_name_no_other() {
-    let fake = Fake::new(&["standing"], &[], Some("standing")).await;
-    assert_eq!(
-        fake.choose(KernelRequest { is_needed: true, ..KernelRequest::default() }).await.0,
-        "standing"
-    );
-    assert_eq!(fake.choose(wanted()).await.0, "standing");
+    let fake = Fake::new(&["pinned"], &[], Some("pinned")).await;
+    assert_eq!(fake.choose(KernelRequest { is_needed: true, ..KernelRequest::default() }).await.0, "pinned");
+    assert_eq!(fake.choose(wanted()).await.0, "pinned");
     assert_eq!(fake.choose(KernelRequest { is_new: true, ..wanted() }).await.0, "k1 new");
 }
 
@@ -301,16 +298,16 @@ async fn a_kernel_of_no_notebook_that_became_one_of_a_notebook_outlives_us() {
 
 #[tokio::test]
 async fn the_operators_kernel_is_for_one_notebook_and_forgotten_when_it_is_gone() {
-    let fake = Fake::new(&["standing", "theirs"], &[("theirs.ipynb", "theirs")], Some("standing")).await;
+    let fake = Fake::new(&["pinned", "theirs"], &[("theirs.ipynb", "theirs")], Some("pinned")).await;
     let of = |path: &str| KernelRequest { notebook: Some(path.to_owned()), ..wanted() };
     assert_eq!(fake.choose(of("theirs.ipynb")).await, ("theirs".to_owned(), Vec::new()));
-    assert_eq!(fake.choose(wanted()).await.0, "standing");
-    assert_eq!(fake.choose(wanted()).await, ("standing".to_owned(), Vec::new()));
+    assert_eq!(fake.choose(wanted()).await.0, "pinned");
+    assert_eq!(fake.choose(wanted()).await, ("pinned".to_owned(), Vec::new()));
     assert_eq!(fake.choose(of("y.ipynb")).await.0, "k2 new");
     {
         let mut inside = fake.inside();
         inside.kernels.remove(0);
-        inside.sessions.retain(|(_, kernel)| kernel != "standing");
+        inside.sessions.retain(|(_, kernel)| kernel != "pinned");
     }
     let chosen = fake.choose(wanted()).await.0;
     assert!(chosen.ends_with(" new"), "{chosen}");

@@ -14,8 +14,8 @@ use tokio_util::task::AbortOnDropHandle;
 use workspace::{Error, FoundNotebooks, SearchExtent};
 
 use super::walk::{Walk, folder, is_foreign, is_hidden, is_of_tools};
-use crate::link::Link;
 use crate::paths::Prefix;
+use crate::server_handle::ServerHandle;
 
 /// How far a search goes: folders, levels, time.
 const MAX_FOLDERS: usize = 2_000;
@@ -29,7 +29,7 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(1);
 const FRESH: Duration = Duration::from_secs(5);
 
 pub(crate) struct NotebookSearch {
-    link: Arc<Link>,
+    handle: Arc<ServerHandle>,
     prefix: Prefix,
     call_timeout: Duration,
     last: Mutex<Option<Search>>,
@@ -63,9 +63,9 @@ impl Search {
 }
 
 impl NotebookSearch {
-    pub(crate) fn new(link: Arc<Link>, prefix: Prefix) -> Self {
+    pub(crate) fn new(handle: Arc<ServerHandle>, prefix: Prefix) -> Self {
         Self {
-            link,
+            handle,
             prefix,
             call_timeout: CALL_TIMEOUT,
             last: Mutex::default(),
@@ -113,9 +113,9 @@ impl NotebookSearch {
             return Ok(found);
         }
         // Not in the background: starting a server through its Hub reports progress to the caller.
-        let root = self.link.call(None, |server| folder(server, String::new())).await?;
+        let root = self.handle.call(None, |server| folder(server, String::new())).await?;
         let found = Arc::new(watch::Sender::new(Found::default()));
-        let search = run(self.link.clone(), self.prefix.clone(), root, limit, found.clone());
+        let search = run(self.handle.clone(), self.prefix.clone(), root, limit, found.clone());
         let task = AbortOnDropHandle::new(tokio::spawn(search));
         *self.last.lock() = Some(Search { limit, found: found.clone(), task });
         Ok(found)
@@ -123,14 +123,14 @@ impl NotebookSearch {
 }
 
 async fn run(
-    link: Arc<Link>,
+    handle: Arc<ServerHandle>,
     prefix: Prefix,
     root: Vec<Entry>,
     limit: usize,
     found: Arc<watch::Sender<Found>>,
 ) {
     let deadline = Instant::now() + MAX_DURATION;
-    let mut walk = Walk::new(&link);
+    let mut walk = Walk::new(&handle);
     let (mut depth, mut entries) = (0, root);
     let extent = loop {
         let mut paths = Vec::new();

@@ -7,14 +7,14 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use rest::{Entry, RestError, Want};
 
-use crate::link::Link;
+use crate::server_handle::ServerHandle;
 
 /// How many folders are requested at once. Servers list them one after the other; this keeps them busy.
 const CONCURRENT_REQUESTS: usize = 12;
 
 /// Folders that are being listed, or wait for it; upper levels first.
 pub(super) struct Walk<'a> {
-    link: &'a Link,
+    handle: &'a ServerHandle,
     waiting: VecDeque<(String, usize)>,
     requests: FuturesUnordered<BoxFuture<'a, Listed>>,
     entered: usize,
@@ -27,8 +27,8 @@ pub(super) struct Listed {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(link: &'a Link) -> Self {
-        Self { link, waiting: VecDeque::new(), requests: FuturesUnordered::new(), entered: 0 }
+    pub(super) fn new(handle: &'a ServerHandle) -> Self {
+        Self { handle, waiting: VecDeque::new(), requests: FuturesUnordered::new(), entered: 0 }
     }
 
     pub(super) fn enter(&mut self, path: String, depth: usize) {
@@ -45,9 +45,9 @@ impl<'a> Walk<'a> {
         while self.requests.len() < CONCURRENT_REQUESTS
             && let Some((path, depth)) = self.waiting.pop_front()
         {
-            let link = self.link;
+            let handle = self.handle;
             self.requests.push(Box::pin(async move {
-                let entries = link.attempt(None, |server| folder(server, path.clone())).await;
+                let entries = handle.attempt(None, |server| folder(server, path.clone())).await;
                 Listed { path, depth, entries }
             }));
         }

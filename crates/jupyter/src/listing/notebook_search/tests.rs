@@ -40,8 +40,8 @@ impl FakeServer {
             .route("/api/contents/{path}", get(move |Path(path): Path<String>| list(path)));
         let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         let source = Source::Given { url, credentials: rest::Credentials::None };
-        let link = Arc::new(Link::new(source, rest::Options::default()));
-        let search = NotebookSearch::new(link, Prefix::default());
+        let handle = Arc::new(ServerHandle::new(source, rest::Options::default()));
+        let search = NotebookSearch::new(handle, Prefix::default());
         Self { requests, slow_listings, task, search }
     }
 }

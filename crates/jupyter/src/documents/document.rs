@@ -1,0 +1,324 @@
+//! One notebook of a server, in whichever backend the server lets it be edited.
+
+use std::collections::HashMap;
+use std::future::ready;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use notebook::{Edit, Notebook};
+use parking_lot::Mutex;
+use rest::Want;
+use tokio::sync::watch;
+use workspace::{Applied, Document, Error, Expected, Future, Presence, SessionId};
+use ydoc::Dialect;
+
+use super::contents_api::{ContentsDocument, NOTICE};
+use super::live::LiveDocument;
+use crate::failure;
+use crate::server_handle::ServerHandle;
+
+/// How often a stored notebook is looked at while somebody wants to hear of its changes.
+const LOOK: Duration = Duration::from_secs(3);
+
+pub(crate) struct ServerDocument {
+    this: Weak<Self>,
+    handle: Arc<ServerHandle>,
+    /// As agents know it.
+    path: String,
+    /// From the server's root.
+    server_path: String,
+    backend: Mutex<Option<Backend>>,
+    /// Held while the backend is being found.
+    choosing: tokio::sync::Mutex<()>,
+    changes: watch::Sender<u64>,
+    agents: Mutex<HashMap<SessionId, Presence>>,
+    is_watched: Mutex<bool>,
+}
+
+/// How the notebook is read and edited.
+#[derive(Clone)]
+enum Backend {
+    Live(Arc<LiveDocument>),
+    ContentsApi(Arc<ContentsDocument>),
+}
+
+impl ServerDocument {
+    pub(crate) fn new(handle: Arc<ServerHandle>, server_path: String, path: String) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            handle,
+            path,
+            server_path,
+            backend: Mutex::default(),
+            choosing: tokio::sync::Mutex::default(),
+            changes: watch::Sender::new(0),
+            agents: Mutex::default(),
+            is_watched: Mutex::new(false),
+        })
+    }
+
+    /// Finds the backend and reads the notebook, so that what cannot be opened is refused here.
+    pub(crate) async fn open(&self) -> Result<(), Error> {
+        self.backend().await?;
+        self.snapshot().await.map(drop)
+    }
+
+    /// Whether people see changes as they come.
+    fn room(&self) -> Option<Arc<LiveDocument>> {
+        match &*self.known_backend() {
+            Some(Backend::Live(room)) => Some(room.clone()),
+            _ => None,
+        }
+    }
+
+    fn known_backend(&self) -> parking_lot::MutexGuard<'_, Option<Backend>> {
+        self.backend.lock()
+    }
+
+    fn agents(&self) -> parking_lot::MutexGuard<'_, HashMap<SessionId, Presence>> {
+        self.agents.lock()
+    }
+
+    /// The backend in which the notebook is edited now.
+    async fn backend(&self) -> Result<Backend, Error> {
+        let usable = |backend: &Option<Backend>| match backend {
+            Some(Backend::Live(room)) if room.is_unavailable() => None,
+            backend => backend.clone(),
+        };
+        if let Some(backend) = usable(&self.known_backend()) {
+            return Ok(backend);
+        }
+        let _one_at_a_time = self.choosing.lock().await;
+        if let Some(backend) = usable(&self.known_backend()) {
+            return Ok(backend);
+        }
+        let backend = match self.find_room().await? {
+            Some(room) => Backend::Live(room),
+            None => Backend::ContentsApi(Arc::new(ContentsDocument::new(
+                self.handle.clone(),
+                self.server_path.clone(),
+                self.changes.clone(),
+            ))),
+        };
+        *self.known_backend() = Some(backend.clone());
+        Ok(backend)
+    }
+
+    /// Enters the notebook's room. `None` if the server has none.
+    async fn find_room(&self) -> Result<Option<Arc<LiveDocument>>, Error> {
+        let (path, may_have_rooms) = (self.server_path.clone(), self.handle.capabilities.rooms);
+        let looked = self.handle.attempt(None, |server| {
+            let path = path.clone();
+            async move {
+                // First: a room is promised for a file that is not there as well.
+                let entry = server.contents(&path, Want::Glance).await?;
+                let size = entry.size.unwrap_or(0);
+                if !may_have_rooms {
+                    return Ok(None);
+                }
+                if server.collaboration_session(&path).await?.is_some() {
+                    return Ok(Some((Dialect::Collaboration, size)));
+                }
+                Ok(server.file_id(&path).await?.map(|_| (Dialect::ServerDocuments, size)))
+            }
+        });
+        let found = looked.await.map_err(|error| match error.kind {
+            rest::Kind::NotFound => failure::no_notebook(&self.path, &self.handle.title()),
+            _ => failure::of(error),
+        })?;
+        let Some((dialect, size)) = found else { return Ok(None) };
+        let room = LiveDocument::open(
+            self.handle.clone(),
+            self.server_path.clone(),
+            dialect,
+            size,
+            self.changes.clone(),
+        )
+        .await?;
+        let Some(room) = room.map(Arc::new) else { return Ok(None) };
+        if dialect == Dialect::ServerDocuments {
+            self.handle.set_unlimited();
+        }
+        for (agent, presence) in &*self.agents() {
+            room.set_presence(*agent, Some(presence.clone()));
+        }
+        Ok(Some(room))
+    }
+
+    /// The backend to change the notebook: a server may have got rooms since it was opened, and one must never write beside
+    /// a room.
+    async fn backend_for_write(&self) -> Result<Backend, Error> {
+        let backend = self.backend().await?;
+        if !self.handle.capabilities.rooms || matches!(backend, Backend::Live(_)) {
+            return Ok(backend);
+        }
+        let path = self.server_path.clone();
+        let asked = self.handle.call(None, |server| {
+            let path = path.clone();
+            async move { server.collaboration_session(&path).await }
+        });
+        if asked.await?.is_none() {
+            return Ok(backend);
+        }
+        *self.known_backend() = None;
+        self.backend().await
+    }
+
+    /// Whether another file has taken its path. Costs no request while it is known to be where it was.
+    pub(crate) async fn is_displaced(&self) -> bool {
+        match self.room() {
+            Some(room) => room.is_displaced().await,
+            None => false,
+        }
+    }
+
+    /// Tells, in its answers, what the document lost that was open at its path before.
+    pub(crate) fn follow(&self, before: &Self) {
+        if let (Some(room), Some(before)) = (self.room(), before.room()) {
+            room.add_lost_edits(before.abandon_edits());
+        }
+    }
+
+    /// Empties a notebook that was just created without cells. Servers with rooms put a cell into it.
+    pub(crate) fn remove_default_cell(&self) {
+        if let Some(room) = self.room() {
+            room.remove_default_cell();
+        }
+    }
+
+    /// Says goodbye to the others in the room.
+    pub(crate) async fn leave(&self) {
+        if let Some(room) = self.room() {
+            room.leave().await;
+        }
+    }
+
+    /// Looks at a stored notebook as long as somebody wants to hear of its changes.
+    fn watch(&self) {
+        let mut is_watched = self.is_watched.lock();
+        if std::mem::replace(&mut *is_watched, true) {
+            return;
+        }
+        let this = self.this.clone();
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(LOOK).await;
+                let Some(this) = this.upgrade() else { return };
+                let stored = match &*this.known_backend() {
+                    Some(Backend::ContentsApi(stored)) => Some(stored.clone()),
+                    _ => None,
+                };
+                if this.changes.receiver_count() == 0 {
+                    *this.is_watched.lock() = false;
+                    return;
+                }
+                if let Some(stored) = stored {
+                    stored.look().await;
+                }
+            }
+        });
+    }
+}
+
+impl Document for ServerDocument {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn snapshot(&self) -> Future<'_, Notebook> {
+        async {
+            match self.backend().await? {
+                Backend::Live(room) => room.snapshot().await,
+                Backend::ContentsApi(stored) => stored.snapshot().await,
+            }
+        }
+        .boxed()
+    }
+
+    fn apply(&self, edits: Vec<Edit>, expected: Vec<Expected>) -> Future<'_, Applied> {
+        async {
+            match self.backend_for_write().await? {
+                Backend::Live(room) => room.apply(edits, expected).await,
+                Backend::ContentsApi(stored) => {
+                    // A task of its own: whoever asked may go away, and must not leave half of it.
+                    let task = tokio::spawn(async move { stored.apply(&edits, &expected).await });
+                    task.await.unwrap_or_else(|error| Err(failure::ours(&error)))
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        let changes = self.changes.subscribe();
+        if self.room().is_none() {
+            self.watch();
+        }
+        changes
+    }
+
+    fn is_live(&self) -> bool {
+        self.room().is_some()
+    }
+
+    fn show(&self, edits: Vec<Edit>) -> Future<'_, ()> {
+        match self.room() {
+            Some(room) => ready(room.show(&edits)).boxed(),
+            None => async { self.apply(edits, Vec::new()).await.map(drop) }.boxed(),
+        }
+    }
+
+    fn set_running(&self, cell: &str, is_running: bool) -> Future<'_, ()> {
+        if let Some(room) = self.room() {
+            room.set_running(cell, is_running);
+        }
+        ready(Ok(())).boxed()
+    }
+
+    fn set_presence(&self, session: SessionId, presence: Option<Presence>) {
+        match &presence {
+            Some(presence) => self.agents().insert(session, presence.clone()),
+            None => self.agents().remove(&session),
+        };
+        if let Some(room) = self.room() {
+            room.set_presence(session, presence);
+        }
+    }
+
+    fn selected(&self) -> Option<String> {
+        self.room()?.selected()
+    }
+
+    fn suspend(&self) -> BoxFuture<'_, ()> {
+        // What is not in the file yet, or could not be kept, is known to the room alone.
+        let left = self
+            .known_backend()
+            .take_if(|backend| !matches!(backend, Backend::Live(room) if !room.is_settled()));
+        async move {
+            if let Some(Backend::Live(room)) = left {
+                room.leave().await;
+            }
+        }
+        .boxed()
+    }
+
+    fn notice(&self) -> Option<String> {
+        match &*self.known_backend() {
+            Some(Backend::ContentsApi(_)) => Some(NOTICE.to_owned()),
+            Some(Backend::Live(room)) => {
+                let renamed = room
+                    .renamed()
+                    .map(|path| format!("The file was renamed since it was opened: it is {path:?} now."));
+                let lost = room.lost_edits().map(|lost| format!("Beware: {lost}"));
+                let notices: Vec<String> = [renamed, lost].into_iter().flatten().collect();
+                Some(notices.join(" ")).filter(|notices| !notices.is_empty())
+            }
+            None => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use notebook::{Edit, Output};
+use workspace::{Document as _, Expected, SaveStatus};
+use ydoc::Dialect;
+
+use super::ServerDocument;
+use crate::testing::{Fake, Saving, sources};
+
+async fn open(fake: &Fake) -> Arc<ServerDocument> {
+    let document = ServerDocument::new(fake.handle(), "x.ipynb".to_owned(), "x.ipynb".to_owned());
+    document.open().await.unwrap();
+    document
+}
+
+fn set(id: &str, source: &str) -> Vec<Edit> {
+    vec![Edit::SetSource { id: id.to_owned(), source: source.to_owned() }]
+}
+
+#[tokio::test]
+async fn an_edit_in_a_room_is_confirmed_by_the_file() {
+    let fake = Fake::new(&["a", "b"], true).await;
+    let document = open(&fake).await;
+    assert!(document.is_live() && document.notice().is_none());
+    let applied = document.apply(set("c1", "new"), Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
+    assert_eq!(sources(&applied.notebook), ["a", "new"]);
+    assert_eq!(sources(&fake.inside().notebook()), ["a", "new"]);
+    assert_eq!(fake.inside().puts, 0, "nobody may write beside a room");
+}
+
+#[tokio::test]
+async fn a_server_that_says_that_it_saved_and_did_not_is_not_believed() {
+    let fake = Fake::new(&["a"], true).await;
+    let document = open(&fake).await;
+    fake.inside().saving = Saving::Lies;
+    let applied = document.apply(set("c0", "new"), Vec::new()).await.unwrap();
+    let SaveStatus::NotYet(why) = applied.saved else { panic!("it is not on disk") };
+    assert!(why.contains("not in the file"), "{why}");
+    assert_eq!(sources(&document.snapshot().await.unwrap()), ["new"]);
+    fake.inside().saving = Saving::Writes;
+    let applied = document.apply(set("c0", "newer"), Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
+}
+
+#[tokio::test]
+async fn an_edit_that_a_dying_server_lost_is_made_again() {
+    let fake = Fake::new(&["a", "b"], true).await;
+    let document = open(&fake).await;
+    fake.inside().saving = Saving::Dies;
+    let applied = document.apply(set("c1", "new"), Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
+    // The server opened the notebook with another history; no cell is there twice.
+    assert_eq!(sources(&applied.notebook), ["a", "new"]);
+    assert_eq!(sources(&fake.inside().live()), ["a", "new"]);
+}
+
+#[tokio::test]
+async fn an_edit_that_was_lost_is_not_made_over_what_others_wrote() {
+    let fake = Fake::new(&["a", "b"], true).await;
+    let document = open(&fake).await;
+    {
+        let mut inside = fake.inside();
+        inside.saving = Saving::Dies;
+        inside.meanwhile = Some(|notebook| {
+            let source = "theirs".to_owned();
+            notebook.apply(&Edit::SetSource { id: "c1".to_owned(), source }).unwrap();
+        });
+    }
+    let edits = [set("c0", "mine"), set("c1", "mine too")].concat();
+    let error = document.apply(edits, Vec::new()).await.unwrap_err();
+    assert!(error.cause.contains("Not kept: the new source of cell c1"), "{error}");
+    assert_eq!(sources(&document.snapshot().await.unwrap()), ["mine", "theirs"]);
+}
+
+#[tokio::test]
+async fn a_lost_connection_is_made_again_and_tells_of_changes() {
+    let fake = Fake::new(&["a"], true).await;
+    let document = open(&fake).await;
+    let mut changes = document.changes();
+    changes.mark_unchanged();
+    {
+        let mut inside = fake.inside();
+        let mut notebook = inside.notebook();
+        notebook.apply(&set("c0", "theirs").remove(0)).unwrap();
+        inside.write(&notebook);
+        inside.drop_connections();
+    }
+    tokio::time::timeout(Duration::from_secs(10), changes.changed()).await.unwrap().unwrap();
+    assert_eq!(sources(&document.snapshot().await.unwrap()), ["theirs"]);
+}
+
+#[tokio::test]
+async fn what_an_agent_expects_is_checked_in_rooms_and_files() {
+    for has_rooms in [true, false] {
+        let fake = Fake::new(&["a"], has_rooms).await;
+        let document = open(&fake).await;
+        let expected = Expected { id: "c0".to_owned(), revision: Some("other".to_owned()) };
+        let error = document.apply(set("c0", "new"), vec![expected]).await.unwrap_err();
+        assert!(error.cause.contains("changed since you read it"), "{error}");
+        let error = document.apply(set("nope", "new"), Vec::new()).await.unwrap_err();
+        assert!(error.cause.contains("was not changed"), "{error}");
+        assert_eq!(sources(&document.snapshot().await.unwrap()), ["a"]);
+    }
+}
+
+#[tokio::test]
+async fn without_rooms_the_file_is_written_and_the_agent_told() {
+    let fake = Fake::new(&["a", "b"], false).await;
+    let document = open(&fake).await;
+    assert!(!document.is_live());
+    assert!(document.notice().unwrap().contains("no real-time collaboration"));
+    let applied = document.apply(set("c1", "new"), Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
+    assert_eq!(sources(&fake.inside().notebook()), ["a", "new"]);
+}
+
+#[tokio::test]
+async fn what_others_wrote_into_the_file_stays() {
+    let fake = Fake::new(&["a", "b"], false).await;
+    fake.inside().meanwhile = Some(|notebook| {
+        notebook.apply(&Edit::SetSource { id: "c0".to_owned(), source: "theirs".to_owned() }).unwrap();
+    });
+    let document = open(&fake).await;
+    document.apply(set("c1", "mine"), Vec::new()).await.unwrap();
+    assert_eq!(sources(&fake.inside().notebook()), ["theirs", "mine"]);
+}
+
+#[tokio::test]
+async fn a_server_that_got_rooms_is_not_written_beside() {
+    let fake = Fake::new(&["a"], false).await;
+    let document = open(&fake).await;
+    fake.inside().has_rooms = true;
+    let applied = document.apply(set("c0", "new"), Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
+    assert!(document.is_live());
+    assert_eq!(fake.inside().puts, 0);
+}
+
+#[tokio::test]
+async fn outputs_that_are_shown_are_in_the_room_at_once() {
+    let fake = Fake::new(&["a"], true).await;
+    let document = open(&fake).await;
+    let output = Output::Stream { name: "stdout".into(), text: "hi\n".into() };
+    let outputs =
+        Edit::SetOutputs { id: "c0".to_owned(), outputs: vec![output].into(), execution_count: Some(1) };
+    document.show(vec![outputs.clone()]).await.unwrap();
+    document.set_running("c0", true).await.unwrap();
+    let shown = async {
+        while !outputs.is_applied(&fake.inside().live()) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), shown).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_full_disk_cut_off_is_put_back() {
+    let fake = Fake::new(&["a"], false).await;
+    let document = open(&fake).await;
+    let (before, size) = {
+        let inside = fake.inside();
+        (inside.notebook(), inside.file.len())
+    };
+    fake.inside().disk = size + 10;
+    let long = "x".repeat(100);
+    let error = document.apply(set("c0", &long), Vec::new()).await.unwrap_err();
+    assert!(error.cause.contains("full") && error.cause.contains("was put back"), "{error}");
+    assert_eq!(sources(&fake.inside().notebook()), sources(&before));
+    assert_eq!(sources(&document.snapshot().await.unwrap()), ["a"]);
+    fake.inside().disk = 10;
+    let error = document.apply(set("c0", &long), Vec::new()).await.unwrap_err();
+    assert!(error.cause.contains("BROKEN PART"), "{error}");
+}
+
+#[tokio::test]
+async fn a_file_that_was_renamed_is_followed() {
+    let fake = Fake::new(&["a"], true).await;
+    fake.inside().dialect = Dialect::ServerDocuments;
+    let document = open(&fake).await;
+    document.apply(set("c0", "old"), Vec::new()).await.unwrap();
+    fake.inside().path = "new.ipynb".to_owned();
+    let applied = document.apply(set("c0", "new"), Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, SaveStatus::OnDiskAt("new.ipynb".to_owned()));
+    assert!(document.notice().unwrap().contains("\"new.ipynb\""));
+    // And again where nobody looked before the connection was lost.
+    fake.inside().path = "newer.ipynb".to_owned();
+    fake.inside().drop_connections();
+    let applied = document.apply(set("c0", "newer"), Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, SaveStatus::OnDiskAt("newer.ipynb".to_owned()));
+    assert!(document.notice().unwrap().contains("\"newer.ipynb\""));
+}
+
+#[tokio::test]
+async fn a_write_that_failed_and_was_made_all_the_same_is_on_disk() {
+    let fake = Fake::new(&["a"], false).await;
+    let document = open(&fake).await;
+    fake.inside().fails_after_writing = true;
+    let applied = document.apply(set("c0", "new"), Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
+    assert_eq!(sources(&fake.inside().notebook()), ["new"]);
+}
+
+/// Waits until the room's document or the file is as it should be.
+async fn until(fake: &Fake, is_so: impl Fn(&mut crate::testing::Inside) -> bool) {
+    let wait = async {
+        while !is_so(&mut fake.inside()) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), wait).await.expect("it never is so");
+}
+
+async fn not_yet(document: &ServerDocument, edits: Vec<Edit>) {
+    let applied = document.apply(edits, Vec::new()).await.unwrap();
+    assert!(matches!(applied.saved, SaveStatus::NotYet(_)), "{:?}", applied.saved);
+}
+
+#[tokio::test]
+async fn an_edit_that_was_not_yet_on_disk_outlives_the_connection() {
+    let fake = Fake::new(&["a", "b"], true).await;
+    let document = open(&fake).await;
+    fake.inside().saving = Saving::Lies;
+    not_yet(&document, set("c0", "new")).await;
+    not_yet(&document, set("c0", "newer")).await;
+    {
+        let mut inside = fake.inside();
+        inside.saving = Saving::Writes;
+        inside.drop_connections();
+    }
+    // It is saved without anybody asking, and no more is owed.
+    until(&fake, |inside| sources(&inside.notebook()) == ["newer", "b"]).await;
+    let applied = document.apply(set("c1", "mine"), Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
+    let mut inside = fake.inside();
+    assert_eq!(sources(&inside.live()), ["newer", "mine"]);
+}
+
+#[tokio::test]
+async fn an_edit_that_could_not_be_kept_is_told_once() {
+    let fake = Fake::new(&["a", "b"], true).await;
+    let document = open(&fake).await;
+    fake.inside().saving = Saving::Lies;
+    not_yet(&document, set("c0", "new")).await;
+    let mut changes = document.changes();
+    changes.mark_unchanged();
+    {
+        let mut inside = fake.inside();
+        inside.saving = Saving::Writes;
+        let mut notebook = inside.notebook();
+        notebook.apply(&set("c0", "theirs").remove(0)).unwrap();
+        inside.write(&notebook);
+        inside.drop_connections();
+    }
+    tokio::time::timeout(Duration::from_secs(10), changes.changed()).await.unwrap().unwrap();
+    assert!(document.notice().unwrap().contains("the new source of cell c0"));
+    let applied = document.apply(set("c1", "mine"), Vec::new()).await.unwrap();
+    let SaveStatus::NotYet(why) = applied.saved else { panic!("nobody is told") };
+    assert!(why.contains("this change is saved") && why.contains("the new source of cell c0"), "{why}");
+    let applied = document.apply(set("c1", "again"), Vec::new()).await.unwrap();
+    assert_eq!((applied.saved, document.notice()), (SaveStatus::OnDisk, None));
+    assert_eq!(sources(&fake.inside().live()), ["theirs", "again"]);
+}
+
+#[tokio::test]
+async fn a_part_of_an_edit_that_the_server_lost_is_made_again() {
+    let fake = Fake::new(&["a", "b"], true).await;
+    let document = open(&fake).await;
+    fake.inside().saving = Saving::Reverts;
+    let edits = [set("c0", "mine"), set("c1", "mine too")].concat();
+    let applied = document.apply(edits, Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
+    assert_eq!(sources(&fake.inside().notebook()), ["mine", "mine too"]);
+}

@@ -1,0 +1,152 @@
+//! A notebook that people edit together: our copy of its document, kept like the server's over the room's WebSocket.
+
+mod confirmation;
+mod connection;
+mod connection_state;
+mod disconnect;
+mod edits;
+mod file_location;
+mod inbound;
+mod intent;
+mod pending_edits;
+mod replica;
+mod room_address;
+mod save_queue;
+mod shared;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use notebook::{Edit, Notebook};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use workspace::{Applied, Error, Expected, Presence, SessionId};
+use ydoc::Dialect;
+
+use crate::failure;
+use crate::server_handle::ServerHandle;
+use shared::Shared;
+
+/// Time limit for leaving a room.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A live document. Its connection ends with it.
+pub(crate) struct LiveDocument {
+    shared: Arc<Shared>,
+    stop: CancellationToken,
+    connection: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl LiveDocument {
+    /// Joins the room of the notebook at `path`, which exists, and waits for its content. `None` if the server has no
+    /// rooms of this dialect.
+    pub(crate) async fn open(
+        handle: Arc<ServerHandle>,
+        path: String,
+        dialect: Dialect,
+        size: u64,
+        changes: watch::Sender<u64>,
+    ) -> Result<Option<Self>, Error> {
+        let shared = Arc::new(Shared::new(handle, path, dialect, size, changes));
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(connection::run(shared.clone(), stop.clone()));
+        let live = Self { shared, stop, connection: Mutex::new(Some(task)) };
+        match live.shared.synced().await {
+            Ok(()) => Ok(Some(live)),
+            Err(_) if live.is_unavailable() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the server no longer has rooms.
+    pub(crate) fn is_unavailable(&self) -> bool {
+        self.shared.has_no_rooms()
+    }
+
+    /// Whether every edit is in the file, the file is where it was, and no lost edit is left to report.
+    pub(crate) fn is_settled(&self) -> bool {
+        let state = self.shared.state();
+        state.pending.is_empty() && state.renamed().is_none() && state.pending.lost().is_none()
+    }
+
+    pub(crate) async fn snapshot(&self) -> Result<Notebook, Error> {
+        self.shared.synced().await?;
+        self.shared.snapshot(&mut self.shared.state())
+    }
+
+    pub(crate) async fn apply(&self, edits: Vec<Edit>, expected: Vec<Expected>) -> Result<Applied, Error> {
+        // A task of its own: the caller may be cancelled, and must not leave an edit unconfirmed.
+        let shared = self.shared.clone();
+        let task = tokio::spawn(async move { edits::apply(&shared, edits, expected).await });
+        task.await.unwrap_or_else(|error| Err(failure::ours(&error)))
+    }
+
+    /// Applies edits without waiting until they are in the file.
+    pub(crate) fn show(&self, edits: &[Edit]) -> Result<(), Error> {
+        edits::show(&self.shared, edits)
+    }
+
+    /// See [`edits::remove_default_cell`].
+    pub(crate) fn remove_default_cell(&self) {
+        if let Err(error) = edits::remove_default_cell(&self.shared) {
+            tracing::debug!(%error, "the empty cell of a new notebook was not removed");
+        }
+    }
+
+    pub(crate) fn set_running(&self, cell: &str, is_running: bool) {
+        self.shared.state().replica.set_running(cell, is_running);
+    }
+
+    pub(crate) fn set_presence(&self, agent: SessionId, presence: Option<Presence>) {
+        self.shared.state().replica.set_presence(agent, presence);
+    }
+
+    /// The cell that a person has selected.
+    pub(crate) fn selected(&self) -> Option<String> {
+        self.shared.state().replica.selected()
+    }
+
+    /// Where the notebook is now, if it was renamed.
+    pub(crate) fn renamed(&self) -> Option<String> {
+        self.shared.state().renamed()
+    }
+
+    /// Whether another file is now at the path under which this one was opened.
+    pub(crate) async fn is_displaced(&self) -> bool {
+        file_location::is_displaced(&self.shared).await
+    }
+
+    /// Gives up all pending edits, because another file is at the notebook's path. Returns the lost edits that were not
+    /// reported yet.
+    pub(crate) fn abandon_edits(&self) -> Vec<String> {
+        self.shared.state().pending.abandon()
+    }
+
+    /// Reports edits that another document lost as if this one had lost them.
+    pub(crate) fn add_lost_edits(&self, lost: Vec<String>) {
+        self.shared.state().pending.add_lost(lost);
+    }
+
+    /// A sentence about edits that were lost, until an answer has reported it.
+    pub(crate) fn lost_edits(&self) -> Option<String> {
+        self.shared.state().pending.lost()
+    }
+
+    /// Removes our presence and closes the connection. Bounded.
+    pub(crate) async fn leave(&self) {
+        self.shared.state().replica.leave_all();
+        self.stop.cancel();
+        let task = self.connection.lock().take();
+        if let Some(task) = task {
+            let _ = tokio::time::timeout(LEAVE_TIMEOUT, task).await;
+        }
+    }
+}
+
+impl Drop for LiveDocument {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}

@@ -1,0 +1,210 @@
+//! An edit with what it was made on, so that it can be applied again if it was lost.
+
+use notebook::{Cell, Edit, Notebook, is_closer};
+
+/// How many earlier revisions of its cell a merged edit remembers. Any of them may be in the file.
+const MAX_BASES: usize = 50;
+
+/// An edit, and the cells as they were when it was made.
+///
+/// An example. A cell contains "a", with revision r1. An agent sets it to "b" (r2) and then to "c"; neither gets into the
+/// file. The two intents become one: set the source to "c", made on r1 or r2. A new document, built from the file, then
+/// shows one of these:
+///
+/// - "c": the intent holds, and nothing is to be done.
+/// - "a" or "b" (r1 or r2): the edit was lost, and nobody has touched the cell. It is applied again.
+/// - "c + 1": neither revision, and closer to "c" than to "b": the intent holds, and somebody has typed beside it.
+/// - "theirs": neither revision, and not close to "c". It is a conflict; theirs stays.
+#[derive(Debug, Clone)]
+pub(super) struct Intent {
+    edit: Edit,
+    /// The cells that it was made on, with their revisions. A cell may be there several times; any revision fits.
+    bases: Vec<(String, String)>,
+    /// The source that it replaces.
+    old_source: Option<String>,
+}
+
+impl Intent {
+    pub(super) fn of(edit: Edit, before: &Notebook) -> Self {
+        let ids: &[String] = match &edit {
+            Edit::SetSource { id, .. } => std::slice::from_ref(id),
+            Edit::Delete { ids } => ids,
+            _ => &[],
+        };
+        let revision = |id: &String| Some((id.clone(), before.cell(id)?.1.revision().to_owned()));
+        let bases = ids.iter().filter_map(revision).collect();
+        let old_source = match &edit {
+            Edit::SetSource { id, .. } => before.cell(id).map(|(_, cell)| cell.source().into_owned()),
+            _ => None,
+        };
+        Self { edit, bases, old_source }
+    }
+
+    /// Whether the notebook shows it, perhaps with what others have typed beside it.
+    pub(super) fn holds(&self, notebook: &Notebook) -> bool {
+        match (&self.edit, &self.old_source) {
+            (Edit::SetSource { id, source }, Some(old)) => notebook.cell(id).is_some_and(|(_, cell)| {
+                let now = cell.source();
+                now == *source || !self.is_based_on(id, cell) && is_closer(&now, source, old)
+            }),
+            (edit, _) => edit.is_applied(notebook),
+        }
+    }
+
+    /// Whether it leaves the order and number of the cells as they are.
+    pub(super) fn keeps_cells(&self) -> bool {
+        !matches!(self.edit, Edit::Insert { .. } | Edit::Delete { .. } | Edit::Move { .. })
+    }
+
+    /// The edit to apply again. `None` if somebody has changed what it was made on.
+    pub(super) fn again(&self, notebook: &Notebook) -> Option<Edit> {
+        let is_untouched = |(id, _): &(String, String)| {
+            notebook.cell(id).is_some_and(|(_, cell)| self.is_based_on(id, cell))
+        };
+        if !self.bases.iter().all(is_untouched) {
+            return None;
+        }
+        Some(match &self.edit {
+            Edit::Insert { index, cell } => {
+                Edit::Insert { index: (*index).min(notebook.cells().len()), cell: cell.clone() }
+            }
+            Edit::Move { id, .. } if notebook.cell(id).is_none() => return None,
+            Edit::Move { id, index } => {
+                Edit::Move { id: id.clone(), index: (*index).min(notebook.cells().len().saturating_sub(1)) }
+            }
+            Edit::SetOutputs { id, .. } if notebook.cell(id).is_none() => return None,
+            edit => edit.clone(),
+        })
+    }
+
+    fn is_based_on(&self, id: &str, cell: &Cell) -> bool {
+        self.bases.iter().any(|(known, revision)| known == id && cell.revision() == revision)
+    }
+
+    /// Whether this edit leaves nothing of an earlier one.
+    pub(super) fn replaces(&self, before: &Self) -> bool {
+        match (&self.edit, &before.edit) {
+            (Edit::SetSource { id, .. }, Edit::SetSource { id: other, .. })
+            | (Edit::SetOutputs { id, .. }, Edit::SetOutputs { id: other, .. })
+            | (Edit::Move { id, .. }, Edit::Move { id: other, .. }) => id == other,
+            (Edit::SetKernelspec(_), Edit::SetKernelspec(_))
+            | (Edit::SetLanguageInfo(_), Edit::SetLanguageInfo(_)) => true,
+            (Edit::Delete { ids }, edit) => match edit {
+                Edit::SetSource { id, .. } | Edit::SetOutputs { id, .. } | Edit::Move { id, .. } => {
+                    ids.contains(id)
+                }
+                Edit::Insert { cell, .. } => ids.contains(&cell.id),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Makes this edit fit also where an earlier edit fits, which it replaces.
+    pub(super) fn add_bases(&mut self, before: &Self) {
+        let skipped = before.bases.len().saturating_sub(MAX_BASES);
+        self.bases.extend(before.bases.iter().skip(skipped).cloned());
+    }
+
+    /// Whether the notebook looks as if the edit had never been made. Positions, outputs and metadata change too often to
+    /// say so.
+    pub(super) fn is_undone(&self, notebook: &Notebook) -> bool {
+        matches!(self.edit, Edit::Insert { .. } | Edit::SetSource { .. } | Edit::Delete { .. })
+            && !self.holds(notebook)
+            && self.again(notebook).is_some()
+    }
+
+    /// A few words for agents, such as `the new source of cell c0`.
+    pub(super) fn describe(&self) -> String {
+        match &self.edit {
+            Edit::Insert { cell, .. } => format!("the new cell {}", cell.id),
+            Edit::SetSource { id, .. } => format!("the new source of cell {id}"),
+            Edit::Move { id, .. } => format!("the move of cell {id}"),
+            Edit::Delete { ids } => format!("the deletion of {}", ids.join(", ")),
+            Edit::SetOutputs { id, .. } => format!("the outputs of cell {id}"),
+            _ => "the notebook's metadata".to_owned(),
+        }
+    }
+}
+
+/// Whether edits only record what a kernel sent, with which nobody can disagree.
+pub(super) fn are_outputs(edits: &[Edit]) -> bool {
+    let is_output = |edit: &Edit| {
+        matches!(edit, Edit::SetOutputs { .. } | Edit::SetKernelspec(_) | Edit::SetLanguageInfo(_))
+    };
+    edits.iter().all(is_output)
+}
+
+#[cfg(test)]
+mod tests {
+    use notebook::{CellType, NewCell};
+
+    use super::*;
+    use crate::testing::{notebook, sources};
+
+    fn set(id: &str, source: &str) -> Edit {
+        Edit::SetSource { id: id.to_owned(), source: source.to_owned() }
+    }
+
+    /// The sources of a notebook after `theirs`, and after `edit` is applied again.
+    fn again(edit: Edit, theirs: &[Edit]) -> Option<Vec<String>> {
+        let before = notebook(&["a", "b", "c"]);
+        let intent = Intent::of(edit, &before);
+        let mut now = before;
+        for edit in theirs {
+            now.apply(edit).unwrap();
+        }
+        assert!(!intent.holds(&now));
+        now.apply(&intent.again(&now)?).unwrap();
+        Some(sources(&now))
+    }
+
+    #[test]
+    fn an_edit_is_applied_again_if_others_have_not_changed_its_cell() {
+        let theirs = [set("c0", "theirs")];
+        assert_eq!(again(set("c1", "mine"), &theirs).unwrap(), ["theirs", "mine", "c"]);
+        assert_eq!(again(Edit::Delete { ids: vec!["c2".to_owned()] }, &theirs).unwrap(), ["theirs", "b"]);
+        let to_the_end = Edit::Move { id: "c1".to_owned(), index: 2 };
+        assert_eq!(again(to_the_end, &theirs).unwrap(), ["theirs", "c", "b"]);
+    }
+
+    #[test]
+    fn an_edit_does_not_overwrite_changes_by_others() {
+        let gone = Edit::Delete { ids: vec!["c1".to_owned()] };
+        for theirs in [set("c1", "theirs"), gone] {
+            assert_eq!(again(set("c1", "mine"), std::slice::from_ref(&theirs)), None);
+        }
+        let theirs = [set("c1", "theirs")];
+        assert_eq!(again(Edit::Delete { ids: vec!["c0".to_owned(), "c1".to_owned()] }, &theirs), None);
+    }
+
+    #[test]
+    fn text_typed_beside_an_edit_does_not_undo_it() {
+        let before = notebook(&["one\ntwo\nthree"]);
+        let intent = Intent::of(set("c0", "one\n2\nthree"), &before);
+        let shows = |source: &str| {
+            let mut now = before.clone();
+            now.apply(&set("c0", source)).unwrap();
+            intent.holds(&now)
+        };
+        assert!(shows("one\n2\nthree"));
+        assert!(shows("one\n2\nthree and more"));
+        assert!(!shows("one\ntwo\nthree and more"));
+    }
+
+    #[test]
+    fn a_new_cell_is_inserted_at_the_end_of_a_shorter_notebook() {
+        let insert = Edit::Insert { index: 3, cell: NewCell::new(CellType::Code, "new") };
+        let theirs = [Edit::Delete { ids: vec!["c0".to_owned(), "c1".to_owned()] }];
+        assert_eq!(again(insert, &theirs).unwrap(), ["c", "new"]);
+    }
+
+    #[test]
+    fn outputs_of_a_deleted_cell_are_dropped() {
+        let outputs = Edit::SetOutputs { id: "c0".to_owned(), outputs: [].into(), execution_count: Some(1) };
+        assert!(are_outputs(std::slice::from_ref(&outputs)));
+        assert!(!are_outputs(&[outputs.clone(), set("c0", "x")]));
+        assert_eq!(again(outputs.clone(), &[set("c0", "theirs")]).unwrap(), ["theirs", "b", "c"]);
+        assert_eq!(again(outputs, &[Edit::Delete { ids: vec!["c0".to_owned()] }]), None);
+    }
+}

@@ -1,0 +1,190 @@
+//! What the calls on a live document share with the task that keeps its connection.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use notebook::Notebook;
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::task::AbortOnDropHandle;
+use workspace::Error;
+use ydoc::{Dialect, YError};
+
+use super::connection_state::ConnectionState;
+use super::disconnect::Disconnect;
+use super::file_location::FileLocation;
+use super::pending_edits::PendingEdits;
+use super::replica::Replica;
+use crate::failure;
+use crate::server_handle::ServerHandle;
+
+/// How long a call waits for the connection; each megabyte of the notebook adds a second.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub(super) struct Shared {
+    pub(super) handle: Arc<ServerHandle>,
+    /// The path under which the notebook was opened.
+    pub(super) path: String,
+    pub(super) dialect: Dialect,
+    /// How long the document may take to arrive.
+    pub(super) load_timeout: Duration,
+    state: Mutex<State>,
+    connection: watch::Sender<ConnectionState>,
+    /// Counts changes by others.
+    changes: watch::Sender<u64>,
+    /// Counts frames from the room.
+    inbound: watch::Sender<u64>,
+    /// Ends the pause before the next attempt to connect.
+    wake: Notify,
+    /// Whether a call has needed the connection, so that a stopped server may be started.
+    has_caller: AtomicBool,
+}
+
+/// Never locked across an await.
+pub(super) struct State {
+    pub(super) replica: Replica,
+    pub(super) location: FileLocation,
+    pub(super) pending: PendingEdits,
+    /// Confirms the pending edits that were applied to a new document.
+    confirming: Option<AbortOnDropHandle<()>>,
+}
+
+impl Shared {
+    pub(super) fn new(
+        handle: Arc<ServerHandle>,
+        path: String,
+        dialect: Dialect,
+        size: u64,
+        changes: watch::Sender<u64>,
+    ) -> Self {
+        let state = State {
+            replica: Replica::new(),
+            location: FileLocation::new(path.clone()),
+            pending: PendingEdits::default(),
+            confirming: None,
+        };
+        Self {
+            handle,
+            path,
+            dialect,
+            load_timeout: CONNECT_TIMEOUT + Duration::from_secs(size >> 20),
+            state: Mutex::new(state),
+            connection: watch::Sender::new(ConnectionState::new()),
+            changes,
+            inbound: watch::Sender::new(0),
+            wake: Notify::new(),
+            has_caller: AtomicBool::new(true),
+        }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// The path of the file, as far as it is known.
+    pub(super) fn path_now(&self) -> String {
+        self.state().path_now()
+    }
+
+    pub(super) fn is_synced(&self) -> bool {
+        self.connection.borrow().is_synced()
+    }
+
+    pub(super) fn has_no_rooms(&self) -> bool {
+        matches!(*self.connection.borrow(), ConnectionState::NoRooms(_))
+    }
+
+    /// Whether the connection was there once, and is being made again.
+    pub(super) fn is_reconnecting(&self) -> bool {
+        matches!(*self.connection.borrow(), ConnectionState::Reconnecting(_))
+    }
+
+    /// Whether a call waits for the connection now.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.connection.receiver_count() > 0
+    }
+
+    /// Whether a call has needed the connection since this was last asked.
+    pub(super) fn take_caller(&self) -> bool {
+        self.has_caller.swap(false, Ordering::Relaxed)
+    }
+
+    /// Completes when a call needs the connection.
+    pub(super) async fn woken(&self) {
+        self.wake.notified().await;
+    }
+
+    pub(super) fn set_synced(&self) {
+        self.connection.send_replace(ConnectionState::Synced);
+    }
+
+    /// Returns whether the next attempt to connect waits for a call.
+    pub(super) fn set_disconnected(&self, disconnect: Disconnect) -> bool {
+        self.state().replica.disconnect();
+        let next = self.connection.borrow().disconnected(disconnect);
+        let is_suspended = next.is_suspended();
+        self.connection.send_replace(next);
+        is_suspended
+    }
+
+    /// Waits until the document is what the server has. Bounded.
+    pub(super) async fn synced(&self) -> Result<(), Error> {
+        let mut connection = self.connection.subscribe();
+        let deadline = Instant::now() + self.load_timeout;
+        if !self.is_synced() {
+            self.has_caller.store(true, Ordering::Relaxed);
+            self.wake.notify_one();
+        }
+        // Attempts that failed before this call say nothing about the next one.
+        let failures = connection.borrow().failures();
+        loop {
+            let state = connection.borrow_and_update().clone();
+            let is_settled = state.is_synced() || state.is_failed() && state.failures() > failures;
+            if is_settled || timeout_at(deadline, connection.changed()).await.is_err() {
+                let error = self.connection.borrow().error(&self.path, &self.handle.title());
+                return error.map_or(Ok(()), Err);
+            }
+        }
+    }
+
+    pub(super) fn snapshot(&self, state: &mut State) -> Result<Notebook, Error> {
+        state.replica.snapshot().map_err(|error| self.discard(state, &error))
+    }
+
+    /// Gives up a document that cannot be trusted: the connection ends, and the next one brings a new document.
+    pub(super) fn discard(&self, state: &mut State, error: &YError) -> Error {
+        state.replica.disconnect();
+        failure::unreadable(&self.path, error)
+    }
+
+    pub(super) fn notify_changed(&self) {
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    pub(super) fn notify_inbound(&self) {
+        self.inbound.send_modify(|count| *count += 1);
+    }
+
+    pub(super) fn inbound(&self) -> watch::Receiver<u64> {
+        self.inbound.subscribe()
+    }
+}
+
+impl State {
+    /// The path of the file, as far as it is known.
+    pub(super) fn path_now(&self) -> String {
+        self.location.path(self.replica.path())
+    }
+
+    /// The path of the file, if it is no longer the one under which it was opened.
+    pub(super) fn renamed(&self) -> Option<String> {
+        self.location.renamed(self.replica.path())
+    }
+
+    /// Replaces the task that confirms edits; a task that still runs is stopped.
+    pub(super) fn set_confirming(&mut self, task: AbortOnDropHandle<()>) {
+        self.confirming = Some(task);
+    }
+}

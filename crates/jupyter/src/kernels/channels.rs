@@ -1,0 +1,54 @@
+//! The way to a kernel's channels: the server's WebSocket, through the same client as every other request.
+
+use ::kernel::{Dial, DialError, Dialed};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use rest::{Kind, RestError, Server};
+
+/// Opens the channels of one kernel of a server.
+pub(crate) struct Channels {
+    pub(crate) server: Server,
+    pub(crate) kernel: String,
+    pub(crate) is_limited: bool,
+}
+
+impl Channels {
+    async fn open(&self, session: &str, protocols: &[&str]) -> Result<Dialed, RestError> {
+        let path = rest::channels_path(&self.kernel, session)?;
+        let socket = self.server.websocket(&path, protocols).await?;
+        let protocol = socket.protocol.clone();
+        Ok(Dialed::new(socket.into_stream().await, protocol))
+    }
+}
+
+impl Dial for Channels {
+    fn dial<'a>(
+        &'a self,
+        session_id: &'a str,
+        protocols: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<Dialed, DialError>> {
+        self.open(session_id, protocols).map(|dialed| dialed.map_err(failure)).boxed()
+    }
+
+    fn is_rate_limited(&self) -> bool {
+        self.is_limited
+    }
+
+    /// jupyter-server-documents, the one without a limit, connects all sockets to the kernel under one `ZeroMQ` identity,
+    /// which the kernel gives to the last (`KernelManager.client`, `ROUTER_HANDOVER`).
+    fn can_be_superseded(&self) -> bool {
+        !self.is_limited
+    }
+}
+
+fn failure(error: RestError) -> DialError {
+    match error.kind {
+        Kind::NotFound => DialError::Gone { how: "the server has shut it down".to_owned() },
+        // The server behind a Hub was stopped, and its kernels with it.
+        Kind::Stopped => DialError::Gone { how: "its server was stopped".to_owned() },
+        Kind::Unreachable | Kind::TooSlow | Kind::Starting | Kind::Server => {
+            DialError::Unreachable { cause: error.cause }
+        }
+        _ => DialError::Refused { cause: error.to_string() },
+    }
+}

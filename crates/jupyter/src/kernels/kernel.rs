@@ -1,0 +1,448 @@
+//! One kernel of a server.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant, SystemTime};
+
+use ::kernel::{self as messaging, Client, KernelError, Status, connect_websocket};
+use chrono::DateTime;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use rest::{KernelModel, Kernelspec};
+use workspace::{Error, ErrorKind, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep};
+
+use super::channels::Channels;
+use super::has_kernel;
+use super::monitor::monitor;
+use crate::failure;
+use crate::server_handle::ServerHandle;
+
+/// How long a kernel may take to answer.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long after its last use a kernel is assumed to exist. When a kernel is shut down, the connection to it ends only
+/// some time later.
+const TRUSTED: Duration = Duration::from_millis(250);
+
+/// Why a kernel that the server no longer lists is gone.
+const SHUT_DOWN: &str = "the server has shut it down";
+
+/// A kernel that runs, or ran, on a server.
+pub(crate) struct ServerKernel {
+    this: Weak<Self>,
+    id: KernelId,
+    handle: Arc<ServerHandle>,
+    /// Held while a connection is made or the kernel is restarted.
+    turn: tokio::sync::Mutex<()>,
+    state: Mutex<State>,
+}
+
+struct State {
+    model: KernelModel,
+    kernelspec: Option<Kernelspec>,
+    client: Option<Client>,
+    last_used: Option<SystemTime>,
+    /// When it was last known to exist.
+    verified_at: Option<Instant>,
+    /// Whether our connection is one of those that the server counts.
+    is_counted: bool,
+    /// Why it no longer exists.
+    gone: Option<String>,
+    owner: Owner,
+}
+
+/// Who a kernel belongs to, which decides when it may end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// Others started it.
+    Others,
+    /// We started it for the session of a notebook, and it stays with that.
+    Notebook,
+    /// We started it for no notebook's session, and it ends with us.
+    Unattached,
+}
+
+impl State {
+    /// The status as our connection knows it.
+    fn status(&self) -> Option<Status> {
+        self.client.as_ref().map(|client| client.status().borrow().clone())
+    }
+
+    /// How many of the connections that the server counts are ours.
+    fn our_connections(&self) -> u64 {
+        u64::from(self.is_counted && self.client.as_ref().is_some_and(|client| !is_dead(client)))
+    }
+}
+
+impl ServerKernel {
+    pub(crate) fn new(
+        handle: Arc<ServerHandle>,
+        model: KernelModel,
+        kernelspec: Option<Kernelspec>,
+    ) -> Arc<Self> {
+        let id = KernelId::from(model.id.as_str());
+        let state = State {
+            model,
+            kernelspec,
+            client: None,
+            last_used: None,
+            verified_at: None,
+            is_counted: false,
+            gone: None,
+            owner: Owner::Others,
+        };
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            id,
+            handle,
+            turn: tokio::sync::Mutex::default(),
+            state: Mutex::new(state),
+        })
+    }
+
+    /// Notes the server's description of it.
+    pub(crate) fn update(&self, model: KernelModel, kernelspec: Option<Kernelspec>) {
+        let mut state = self.state.lock();
+        state.model = model;
+        state.kernelspec = kernelspec.or_else(|| state.kernelspec.take());
+        state.gone = None;
+    }
+
+    /// Notes that the kernel no longer exists, and why.
+    pub(crate) fn set_gone(&self, why: &str) {
+        let client = {
+            let mut state = self.state.lock();
+            state.gone.get_or_insert_with(|| why.to_owned());
+            state.client.take()
+        };
+        if let Some(client) = client {
+            client.report_death(why.to_owned());
+        }
+    }
+
+    /// Notes that we started it for no notebook's session: it ends with us.
+    pub(crate) fn set_unattached(&self) {
+        self.state.lock().owner = Owner::Unattached;
+    }
+
+    /// Notes that it is the kernel of a notebook's session now, so it does not end with us.
+    pub(crate) fn attach(&self) {
+        let mut state = self.state.lock();
+        if state.owner == Owner::Unattached {
+            state.owner = Owner::Notebook;
+        }
+    }
+
+    /// Notes that we started it for a notebook's session.
+    pub(crate) fn set_started_for_notebook(&self) {
+        self.state.lock().owner = Owner::Notebook;
+    }
+
+    pub(super) fn note_use(&self) {
+        self.state.lock().last_used = Some(SystemTime::now());
+    }
+
+    /// Asks the server whether the kernel still exists. Does not start a stopped server, unlike other requests.
+    pub(super) async fn check_exists(&self) {
+        if !self.is_gone()
+            && let Ok(server) = self.handle.server().await
+            && let Ok(None) = server.kernel(&self.id).await
+        {
+            self.set_gone(SHUT_DOWN);
+        }
+    }
+
+    /// Whether we started it for a notebook, it is idle, and nobody else is connected to it.
+    pub(crate) fn is_only_ours(&self) -> bool {
+        let state = self.state.lock();
+        // Our connection comes first: the server may learn of a change later.
+        let is_idle = match state.status() {
+            Some(Status::Starting | Status::Busy) => false,
+            Some(Status::Idle) => true,
+            Some(Status::Dead { .. }) | None => state.model.execution_state.as_deref() == Some("idle"),
+        };
+        let is_alone = state.model.connections.is_some_and(|all| all <= state.our_connections());
+        state.owner == Owner::Notebook && is_idle && is_alone
+    }
+
+    /// Whether it ends with us.
+    pub(crate) fn is_unattached(&self) -> bool {
+        self.state.lock().owner == Owner::Unattached
+    }
+
+    /// Ends the connection; the kernel continues.
+    pub(crate) fn disconnect(&self) {
+        self.state.lock().client = None;
+    }
+
+    fn client_if_up(&self) -> Option<Client> {
+        let mut state = self.state.lock();
+        let client = state.client.clone().filter(|client| !is_dead(client) && !client.is_superseded())?;
+        state.last_used = Some(SystemTime::now());
+        Some(client)
+    }
+
+    /// The connection, if it was used so recently that the server need not be asked.
+    fn trusted_client(&self) -> Option<Client> {
+        let client = self.client_if_up()?;
+        let verified_at = self.state.lock().verified_at.replace(Instant::now());
+        verified_at.filter(|at| at.elapsed() < TRUSTED).map(|_| client)
+    }
+
+    /// The connection; made if there is none. A kernel that is dead on the server is restarted.
+    async fn ensure_connected(&self) -> Result<Client, Error> {
+        let _turn = self.turn.lock().await;
+        if let Some(client) = self.client_if_up() {
+            return match self.fetch().await {
+                Err(error) if self.is_gone() => Err(error),
+                // The connection reconnects by itself.
+                _ => Ok(client),
+            };
+        }
+        let model = self.fetch().await?;
+        let state = model.execution_state.as_deref();
+        if state == Some("dead") {
+            self.post_restart().await?;
+        }
+        let is_fresh = matches!(state, Some("dead" | "starting" | "restarting" | "autorestarting"));
+        self.connect(is_fresh).await
+    }
+
+    /// Asks the server for its description. Fails if the kernel no longer exists.
+    async fn fetch(&self) -> Result<KernelModel, Error> {
+        let found = self.handle.kernel(&self.id).await?;
+        let Some(model) = found else {
+            self.set_gone(SHUT_DOWN);
+            return Err(self.gone_error());
+        };
+        self.update(model.clone(), None);
+        Ok(model)
+    }
+
+    async fn connect(&self, is_fresh: bool) -> Result<Client, Error> {
+        let in_process = match &self.handle.in_process {
+            Some(in_process) => in_process.connection(&self.id).await,
+            None => None,
+        };
+        let connected = if let Some(info) = &in_process {
+            messaging::connect(info, START_TIMEOUT, is_fresh, std::future::pending()).await
+        } else {
+            let server = self.handle.unshared().await.map_err(failure::of)?;
+            let (kernel, is_limited) = (self.id.to_string(), self.handle.is_limited());
+            let dial = Arc::new(Channels { server, kernel, is_limited });
+            connect_websocket(dial, START_TIMEOUT, is_fresh, std::future::pending()).await
+        };
+        let client = match connected {
+            Ok(client) => client,
+            Err(error) => {
+                // It may have been shut down in the meantime.
+                self.fetch().await?;
+                return Err(self.unusable_error(&error));
+            }
+        };
+        monitor(self.this.clone(), &client);
+        let mut state = self.state.lock();
+        if let Some(superseded) = state.client.take() {
+            // Its requests still end there.
+            tokio::spawn(async move {
+                let _ = superseded.status().wait_for(|status| *status != Status::Busy).await;
+            });
+        }
+        state.is_counted = in_process.is_none();
+        state.client = Some(client.clone());
+        state.last_used = Some(SystemTime::now());
+        state.verified_at = Some(Instant::now());
+        Ok(client)
+    }
+
+    fn unusable_error(&self, error: &KernelError) -> Error {
+        Error::new(
+            ErrorKind::RemoteFailure,
+            format!("Kernel {} on {} cannot be used: {error}.", self.id, self.handle.title()),
+            NextStep::RestartKernel,
+        )
+    }
+
+    fn gone_error(&self) -> Error {
+        Error::new(
+            ErrorKind::KernelGone,
+            format!(
+                "Kernel {} is gone: it was shut down on {} (by a person, or because it was idle for long). Its variables \
+                 are lost.",
+                self.id,
+                self.handle.title()
+            ),
+            "Run the cell again: that starts a new kernel. Run the cells first on which it depends.",
+        )
+    }
+
+    async fn post_restart(&self) -> Result<(), Error> {
+        let restarted = self.handle.call(None, |server| async move {
+            match server.restart_kernel(&self.id).await {
+                Ok(model) => Ok(Some(model)),
+                Err(error) if error.kind == rest::Kind::NotFound => Ok(None),
+                Err(error) => Err(error),
+            }
+        });
+        if let Some(model) = restarted.await? {
+            self.update(model, None);
+            return Ok(());
+        }
+        self.set_gone(SHUT_DOWN);
+        Err(self.gone_error())
+    }
+
+    async fn restart_process(&self) -> Result<(), Error> {
+        let _turn = self.turn.lock().await;
+        let before = self.state.lock().client.take();
+        self.post_restart().await?;
+        if let Some(client) = before {
+            client.report_death("it was restarted".to_owned());
+            if !self.handle.is_limited() {
+                // Connections take over each other's identity there, in whatever order they reach the new process.
+                let mut status = client.status();
+                let _ = status.wait_for(|status| matches!(status, Status::Dead { .. })).await;
+            }
+        }
+        self.connect(true).await.map(drop)
+    }
+
+    async fn end(&self) -> Result<(), Error> {
+        self.handle.call(None, |server| async move { server.delete_kernel(&self.id).await }).await?;
+        self.set_gone("it was shut down");
+        Ok(())
+    }
+
+    /// Whether others use it: they are connected, it is busy and we are not connected, or more than one notebook uses it.
+    async fn is_used_by_others(&self) -> Result<bool, Error> {
+        let found = self.handle.kernel(&self.id).await?;
+        let Some(model) = found else { return Ok(false) };
+        self.update(model.clone(), None);
+        let (ours, is_connected) = {
+            let state = self.state.lock();
+            (state.our_connections(), state.client.as_ref().is_some_and(|client| !is_dead(client)))
+        };
+        let is_busy = model.execution_state.as_deref() == Some("busy");
+        if model.connections.is_some_and(|all| all > ours) || is_busy && !is_connected {
+            return Ok(true);
+        }
+        let sessions = self.handle.call(None, |server| async move { server.sessions().await }).await?;
+        Ok(sessions.iter().filter(|session| has_kernel(session, &self.id)).count() > 1)
+    }
+
+    /// Runs `work` to its end even if the caller is cancelled.
+    async fn run_to_completion<T, W>(&self, work: impl FnOnce(Arc<Self>) -> W) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        W: std::future::Future<Output = Result<T, Error>> + Send + 'static,
+    {
+        let this = self.this.upgrade().ok_or_else(|| self.gone_error())?;
+        tokio::spawn(work(this)).await.unwrap_or_else(|error| {
+            Err(Error::new(
+                ErrorKind::Internal,
+                format!("The work on the kernel was aborted: {error}."),
+                NextStep::TryAgain,
+            ))
+        })
+    }
+}
+
+impl Kernel for ServerKernel {
+    fn id(&self) -> &KernelId {
+        &self.id
+    }
+
+    fn description(&self) -> KernelDescription {
+        let known = self.state.lock();
+        let state = match (&known.gone, known.status()) {
+            (Some(why), _) => KernelState::Dead { how: why.clone() },
+            (None, Some(Status::Busy)) => KernelState::Busy,
+            (None, Some(Status::Idle)) => KernelState::Idle,
+            (None, Some(Status::Starting)) => KernelState::Starting,
+            // Without a connection, only the server knows.
+            (None, Some(Status::Dead { .. }) | None) => state_on_server(&known.model),
+        };
+        let reported = known.model.last_activity.as_deref();
+        let reported =
+            reported.and_then(|time| DateTime::parse_from_rfc3339(time).ok()).map(SystemTime::from);
+        let (display_name, language) = match &known.kernelspec {
+            Some(spec) => (spec.display_name.clone(), spec.language.to_lowercase()),
+            None => (known.model.name.clone(), String::new()),
+        };
+        KernelDescription {
+            name: known.model.name.clone(),
+            display_name,
+            language,
+            environment: String::new(),
+            state,
+            last_activity: reported.max(known.last_used),
+            connections: known.model.connections,
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        self.state.lock().gone.is_some()
+    }
+
+    fn outlives_us(&self) -> bool {
+        !self.is_unattached()
+    }
+
+    fn is_shared(&self) -> BoxFuture<'_, bool> {
+        async {
+            self.is_used_by_others().await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "whether others use a kernel is unknown; assuming that they do");
+                true
+            })
+        }
+        .boxed()
+    }
+
+    fn client(&self) -> Future<'_, Client> {
+        async {
+            if let Some(client) = self.trusted_client() {
+                return Ok(client);
+            }
+            self.run_to_completion(|this| async move { this.ensure_connected().await }).await
+        }
+        .boxed()
+    }
+
+    fn interrupt(&self) -> Future<'_, ()> {
+        async move {
+            let asked =
+                self.handle.attempt(None, |server| async move { server.interrupt_kernel(&self.id).await });
+            match asked.await {
+                Err(error) if error.kind == rest::Kind::NotFound => {
+                    self.set_gone(SHUT_DOWN);
+                    Err(self.gone_error())
+                }
+                other => other.map_err(failure::of),
+            }
+        }
+        .boxed()
+    }
+
+    fn restart(&self) -> Future<'_, ()> {
+        async { self.run_to_completion(|this| async move { this.restart_process().await }).await }.boxed()
+    }
+
+    fn shutdown(&self) -> Future<'_, ()> {
+        async { self.run_to_completion(|this| async move { this.end().await }).await }.boxed()
+    }
+}
+
+fn state_on_server(model: &KernelModel) -> KernelState {
+    match model.execution_state.as_deref() {
+        Some("busy") => KernelState::Busy,
+        Some("starting" | "restarting" | "autorestarting") => KernelState::Starting,
+        Some("dead") => KernelState::Dead {
+            how: "it ended unexpectedly, and its server gave up restarting it".to_owned(),
+        },
+        _ => KernelState::Idle,
+    }
+}
+
+fn is_dead(client: &Client) -> bool {
+    matches!(*client.status().borrow(), Status::Dead { .. })
+}

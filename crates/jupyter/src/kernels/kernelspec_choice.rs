@@ -1,0 +1,122 @@
+//! Which kernelspec a notebook gets.
+
+use rest::{Kernelspec, Kernelspecs};
+use workspace::{Error, ErrorKind};
+
+/// What is asked for.
+pub(crate) struct KernelspecQuery<'a> {
+    /// By name.
+    pub(crate) name: Option<&'a str>,
+    /// By the notebook.
+    pub(crate) preferred: Option<&'a notebook::Kernelspec>,
+}
+
+impl KernelspecQuery<'_> {
+    /// Whether it is the very one, so that another look at the server cannot find a better one.
+    pub(crate) fn is_met_by(&self, spec: &Kernelspec) -> bool {
+        self.name.is_some() || self.preferred.is_none_or(|preferred| preferred.name == spec.name)
+    }
+}
+
+/// The kernelspec of the query: the one named; else the notebook's, by name, by display name, by language; else the default.
+pub(crate) fn choose<'a>(
+    specs: &'a Kernelspecs,
+    query: &KernelspecQuery<'_>,
+    server: &str,
+) -> Result<&'a Kernelspec, Error> {
+    let list = &specs.specs;
+    let known = || list.iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>().join(", ");
+    let by_name = |name: &str| list.iter().find(|spec| spec.name == name);
+    if let Some(name) = query.name {
+        let named = by_name(name).or_else(|| list.iter().find(|spec| spec.name.eq_ignore_ascii_case(name)));
+        return named.or_else(|| list.iter().find(|spec| spec.display_name == name)).ok_or_else(|| {
+            Error::new(
+                ErrorKind::NotFound,
+                format!("There is no kernelspec {name:?} on {server}."),
+                format!("There are: {}.", known()),
+            )
+        });
+    }
+    let default = by_name(&specs.default).or_else(|| list.first()).ok_or_else(|| {
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("There are no kernels to start on {server}."),
+            "Install one there, for example with `pip install ipykernel`.",
+        )
+    })?;
+    let Some(preferred) = query.preferred else { return Ok(default) };
+    let by_display = || {
+        let wanted = preferred.display_name.as_deref()?;
+        list.iter().find(|spec| spec.display_name == wanted)
+    };
+    if let Some(spec) = by_name(&preferred.name).or_else(by_display) {
+        return Ok(spec);
+    }
+    let Some(language) = preferred.language.as_deref() else { return Ok(default) };
+    let speaks = |spec: &&Kernelspec| spec.language.eq_ignore_ascii_case(language);
+    if speaks(&default) {
+        return Ok(default);
+    }
+    list.iter().find(speaks).ok_or_else(|| {
+        Error::new(
+            ErrorKind::Unavailable,
+            format!(
+                "The notebook asks for the kernel {:?} ({language}), and {server} has none for that language.",
+                preferred.name
+            ),
+            format!("Install it there, or name another with kernel_name: {}.", known()),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn specs() -> Kernelspecs {
+        let spec = |name: &str, display: &str, language: &str| Kernelspec {
+            name: name.to_owned(),
+            display_name: display.to_owned(),
+            language: language.to_owned(),
+        };
+        let specs = vec![
+            spec("ir", "R", "R"),
+            spec("py312", "Python 3.12", "python"),
+            spec("python3", "Python 3", "python"),
+        ];
+        Kernelspecs { default: "python3".to_owned(), specs }
+    }
+
+    fn chosen(name: Option<&str>, preferred: Option<(&str, &str, &str)>) -> String {
+        let preferred = preferred.map(|(name, display, language)| notebook::Kernelspec {
+            name: name.to_owned(),
+            display_name: Some(display.to_owned()),
+            language: Some(language.to_owned()),
+        });
+        let query = KernelspecQuery { name, preferred: preferred.as_ref() };
+        match choose(&specs(), &query, "the server") {
+            Ok(spec) => spec.name.clone(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn the_nearest_kernelspec_is_chosen() {
+        assert_eq!(chosen(None, None), "python3");
+        assert_eq!(chosen(Some("ir"), None), "ir");
+        assert_eq!(chosen(Some("PY312"), None), "py312");
+        assert_eq!(chosen(None, Some(("ir", "?", "R"))), "ir");
+        assert_eq!(chosen(None, Some(("conda-x", "Python 3.12", "python"))), "py312");
+        assert_eq!(chosen(None, Some(("conda-x", "x", "python"))), "python3");
+        assert_eq!(chosen(None, Some(("irkernel", "x", "r"))), "ir");
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_with_what_is() {
+        assert_eq!(
+            chosen(Some("julia"), None),
+            "There is no kernelspec \"julia\" on the server. There are: ir, py312, python3."
+        );
+        assert!(chosen(None, Some(("julia", "Julia", "julia"))).contains("none for that language"));
+    }
+}

@@ -1,0 +1,187 @@
+//! A Jupyter server as a place.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, join};
+use rest::Status;
+use tokio::sync::watch;
+use workspace::{
+    Document, Error, FileEntry, FoundNotebooks, Frontend, Future, Kernel, KernelChoice, KernelRequest,
+    KernelspecInfo, Mode, Place,
+};
+
+use crate::documents::Documents;
+use crate::jupyterlab::JupyterLab;
+use crate::kernels::Kernels;
+use crate::listing::{self, NotebookSearch};
+use crate::paths::Prefix;
+use crate::server_handle::ServerHandle;
+use crate::settings::Settings;
+
+/// Time limit for ending our kernels and leaving all rooms.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// A Jupyter server: its notebooks, edited together with people where the server allows it, and its kernels. They may be
+/// on two servers.
+pub struct Jupyter {
+    prefix: Prefix,
+    handle: Arc<ServerHandle>,
+    /// The server of the kernels.
+    kernel_handle: Arc<ServerHandle>,
+    documents: Documents,
+    notebook_search: NotebookSearch,
+    kernels: Kernels,
+    jupyterlab: Arc<JupyterLab>,
+    /// The configured one, or the one that the server's address leads to.
+    notebook: Option<String>,
+}
+
+impl Jupyter {
+    /// Does not contact the servers yet.
+    pub fn new(settings: Settings) -> Arc<Self> {
+        let Settings {
+            documents,
+            kernels,
+            reconnect,
+            options,
+            prefix,
+            notebook,
+            kernel,
+            in_process,
+            capabilities,
+        } = settings;
+        let prefix = Prefix::new(prefix);
+        let handle = ServerHandle::new(documents, options.clone())
+            .with_reconnect_pause(reconnect)
+            .with_capabilities(capabilities);
+        let handle = Arc::new(handle.with_in_process(in_process.clone()));
+        let kernel_handle =
+            kernels.map(|source| Arc::new(ServerHandle::new(source, options).with_in_process(in_process)));
+        let kernel_handle = kernel_handle.unwrap_or_else(|| handle.clone());
+        Arc::new(Self {
+            documents: Documents::new(handle.clone(), prefix.clone()),
+            notebook_search: NotebookSearch::new(handle.clone(), prefix.clone()),
+            kernels: Kernels::new(kernel_handle.clone(), prefix.clone(), kernel),
+            jupyterlab: JupyterLab::new(handle.clone(), prefix.clone()),
+            notebook: notebook.or_else(|| handle.notebook()),
+            prefix,
+            handle,
+            kernel_handle,
+        })
+    }
+
+    /// The pause between two attempts to connect, if it was set.
+    pub(crate) fn reconnect_pause(&self) -> Option<std::time::Duration> {
+        self.handle.reconnect_pause
+    }
+
+    /// Its base URL and token, if its address was given.
+    pub(crate) fn address(&self) -> Option<(String, Option<String>)> {
+        self.handle.address()
+    }
+
+    /// Contacts the server of the documents.
+    pub async fn status(&self) -> Result<Status, Error> {
+        let status = self.handle.call(None, |server| async move { server.status().await }).await;
+        self.note_answer(status)
+    }
+
+    /// Contacts the server of the kernels.
+    pub async fn kernel_status(&self) -> Result<Status, Error> {
+        self.kernel_handle.call(None, |server| async move { server.status().await }).await
+    }
+
+    /// Once the server of the documents has answered, its extensions can be detected.
+    fn note_answer<T>(&self, answer: Result<T, Error>) -> Result<T, Error> {
+        if answer.is_ok() {
+            self.jupyterlab.detect();
+        }
+        answer
+    }
+}
+
+impl Place for Jupyter {
+    fn description(&self) -> String {
+        let documents = self.handle.title();
+        if Arc::ptr_eq(&self.handle, &self.kernel_handle) {
+            documents
+        } else {
+            format!("{documents}, with kernels of {}", self.kernel_handle.title())
+        }
+    }
+
+    fn prefix(&self) -> &str {
+        self.prefix.as_str()
+    }
+
+    fn first_notebook(&self) -> Option<String> {
+        self.notebook.as_deref().map(|path| self.prefix.shown(path.trim_matches('/')))
+    }
+
+    fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {
+        let path = path.to_owned();
+        async move { self.note_answer(listing::list(&self.handle, &self.prefix, &path, max_depth).await) }
+            .boxed()
+    }
+
+    fn notebooks(&self, limit: usize) -> Future<'_, FoundNotebooks> {
+        async move { self.note_answer(self.notebook_search.find(limit).await) }.boxed()
+    }
+
+    fn open(&self, path: &str, mode: Mode) -> Future<'_, Arc<dyn Document>> {
+        let path = path.to_owned();
+        async move {
+            let document = self.note_answer(self.documents.open(&path, mode).await)?;
+            if mode == Mode::Create {
+                self.notebook_search.add(document.path());
+            }
+            Ok(document as Arc<dyn Document>)
+        }
+        .boxed()
+    }
+
+    fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
+        async {
+            let specs = self.kernels.specs().await?;
+            let specs = specs.specs.iter().map(|spec| KernelspecInfo {
+                name: spec.name.clone(),
+                display_name: spec.display_name.clone(),
+                language: spec.language.to_lowercase(),
+                environment: String::new(),
+            });
+            Ok(specs.collect())
+        }
+        .boxed()
+    }
+
+    fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>> {
+        async {
+            let kernels = self.kernels.list().await?;
+            Ok(kernels.into_iter().map(|kernel| kernel as Arc<dyn Kernel>).collect())
+        }
+        .boxed()
+    }
+
+    fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
+        self.kernels.choose(request).boxed()
+    }
+
+    fn frontend(&self) -> Option<Arc<dyn Frontend>> {
+        self.jupyterlab.frontend()
+    }
+
+    fn frontend_changes(&self) -> Option<watch::Receiver<u64>> {
+        Some(self.jupyterlab.changes())
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_, ()> {
+        async {
+            let _ =
+                tokio::time::timeout(SHUTDOWN_TIMEOUT, join(self.documents.leave(), self.kernels.leave()))
+                    .await;
+        }
+        .boxed()
+    }
+}

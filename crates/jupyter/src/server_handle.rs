@@ -1,0 +1,289 @@
+//! One server: found when it is first needed, and started through its Hub if it is stopped.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
+use rest::{Address, Credentials, KernelModel, Kind, Options, RestError, Server, discover};
+use tokio::sync::mpsc;
+use workspace::Error;
+
+use crate::settings::{Capabilities, InProcessServer, Source};
+use crate::{ProgressSender, failure};
+
+/// How long a Hub may take to start a server: with progress reports, and without. Clients give up on silent calls.
+const START_TIMEOUT: Duration = Duration::from_secs(180);
+const SILENT_START_TIMEOUT: Duration = Duration::from_secs(50);
+
+/// After the Hub reports that a server is ready, the Hub's proxy may not know it for a moment.
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
+const MAX_RETRIES: u32 = 20;
+
+/// A server, by where it is. Nothing is contacted before the first call, and failures are not remembered.
+pub(crate) struct ServerHandle {
+    source: Source,
+    options: Options,
+    /// The pause between two attempts to connect, if it was set.
+    pub(crate) reconnect_pause: Option<Duration>,
+    /// Access to its kernels and files, if we live in its process.
+    pub(crate) in_process: Option<Arc<dyn InProcessServer>>,
+    /// The extensions that it may have.
+    pub(crate) capabilities: Capabilities,
+    found: Mutex<Option<Server>>,
+    /// Whether the server has jupyter-server-documents, whose kernel channels drop no output.
+    is_unlimited: AtomicBool,
+    /// Held while the server is discovered or started.
+    preparing: tokio::sync::Mutex<()>,
+}
+
+impl ServerHandle {
+    pub(crate) fn new(source: Source, options: Options) -> Self {
+        Self {
+            source,
+            options,
+            found: Mutex::default(),
+            is_unlimited: AtomicBool::new(false),
+            preparing: tokio::sync::Mutex::default(),
+            reconnect_pause: None,
+            in_process: None,
+            capabilities: Capabilities::default(),
+        }
+    }
+
+    pub(crate) fn with_reconnect_pause(self, pause: Option<Duration>) -> Self {
+        Self { reconnect_pause: pause, ..self }
+    }
+
+    pub(crate) fn with_capabilities(self, capabilities: Capabilities) -> Self {
+        Self { capabilities, ..self }
+    }
+
+    /// Uses this access if the server is the one in whose process we live.
+    pub(crate) fn with_in_process(self, in_process: Option<Arc<dyn InProcessServer>>) -> Self {
+        let is_own = matches!(self.source, Source::Given { credentials: Credentials::Forwarded(_), .. });
+        Self { in_process: in_process.filter(|_| is_own), ..self }
+    }
+
+    /// Whether the server drops kernel output beyond a rate.
+    pub(crate) fn is_limited(&self) -> bool {
+        !self.is_unlimited.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the server has jupyter-server-documents.
+    pub(crate) fn set_unlimited(&self) {
+        self.is_unlimited.store(true, Ordering::Relaxed);
+    }
+
+    /// A description without secrets, such as `the Jupyter server at http://host:8888/`.
+    pub(crate) fn title(&self) -> String {
+        match (&*self.found(), &self.source) {
+            (_, Source::Given { credentials: Credentials::Forwarded(_), .. }) => {
+                "this Jupyter server".to_owned()
+            }
+            (Some(server), _) => format!("the Jupyter server at {}", server.base()),
+            (None, Source::Given { url, .. }) => match Address::parse(url) {
+                Ok(address) => format!("the Jupyter server at {}", address.base),
+                Err(_) => "a Jupyter server with an invalid address".to_owned(),
+            },
+            (None, Source::Discover(_)) => "the Jupyter server that runs on this machine".to_owned(),
+        }
+    }
+
+    /// The notebook that the address leads to.
+    pub(crate) fn notebook(&self) -> Option<String> {
+        match &self.source {
+            Source::Given { url, .. } => Address::parse(url).ok()?.notebook,
+            Source::Discover(_) => None,
+        }
+    }
+
+    /// Its base URL and token, if its address was given.
+    pub(crate) fn address(&self) -> Option<(String, Option<String>)> {
+        let Source::Given { url, credentials } = &self.source else { return None };
+        let address = Address::parse(url).ok()?;
+        let token = match credentials {
+            Credentials::Token(token) => Some(token.clone()),
+            _ => address.token,
+        };
+        Some((address.base.to_string(), token.map(|token| token.expose().to_owned())))
+    }
+
+    /// The server, which need not be reachable.
+    pub(crate) async fn server(&self) -> rest::Result<Server> {
+        if let Some(server) = self.found().clone() {
+            return Ok(server);
+        }
+        let _one_at_a_time = self.preparing.lock().await;
+        if let Some(server) = self.found().clone() {
+            return Ok(server);
+        }
+        let server = match &self.source {
+            Source::Given { url, credentials } => {
+                Server::new(&Address::parse(url)?, credentials.clone(), &self.options)?
+            }
+            Source::Discover(runtime) => self.discover(runtime).await?,
+        };
+        *self.found() = Some(server.clone());
+        Ok(server)
+    }
+
+    /// The server with its own connections, for a socket that another thread serves: data on shared connections wakes this
+    /// thread first. Not with a password, which would log in twice.
+    pub(crate) async fn unshared(&self) -> rest::Result<Server> {
+        match &self.source {
+            Source::Given { url, credentials } if !matches!(credentials, Credentials::Password(_)) => {
+                Server::new(&Address::parse(url)?, credentials.clone(), &self.options)
+            }
+            _ => self.server().await,
+        }
+    }
+
+    /// Runs `work`, perhaps twice. A stopped server is started first, if its Hub permits it.
+    pub(crate) async fn call<T, W>(
+        &self,
+        progress: Option<&ProgressSender>,
+        work: impl Fn(Server) -> W,
+    ) -> Result<T, Error>
+    where
+        W: Future<Output = rest::Result<T>>,
+    {
+        self.attempt(progress, work).await.map_err(failure::of)
+    }
+
+    /// The running kernels.
+    pub(crate) async fn kernels(&self) -> Result<Vec<KernelModel>, Error> {
+        match self.in_process_kernels().await {
+            Some(kernels) => Ok(kernels),
+            None => self.call(None, |server| async move { server.kernels().await }).await,
+        }
+    }
+
+    /// The kernel with this id, if there is one.
+    pub(crate) async fn kernel(&self, id: &str) -> Result<Option<KernelModel>, Error> {
+        match self.in_process_kernels().await {
+            Some(kernels) => Ok(kernels.into_iter().find(|kernel| kernel.id == id)),
+            None => self.call(None, |server| async move { server.kernel(id).await }).await,
+        }
+    }
+
+    async fn in_process_kernels(&self) -> Option<Vec<KernelModel>> {
+        let listed = self.in_process.as_ref()?.kernels().await?;
+        serde_json::from_str(&listed)
+            .inspect_err(|error| tracing::warn!(%error, "the list of kernels is malformed"))
+            .ok()
+    }
+
+    /// Like [`ServerHandle::call`], with the error of the request.
+    pub(crate) async fn attempt<T, W>(
+        &self,
+        progress: Option<&ProgressSender>,
+        work: impl Fn(Server) -> W,
+    ) -> rest::Result<T>
+    where
+        W: Future<Output = rest::Result<T>>,
+    {
+        let server = self.server().await?;
+        let answer = work(server.clone()).await;
+        match answer {
+            Err(RestError { kind: Kind::Stopped | Kind::Starting, .. }) if server.hub().is_some() => {
+                self.start(&server, progress).await?;
+                let mut retries = 0;
+                loop {
+                    match work(server.clone()).await {
+                        Err(RestError { kind: Kind::Stopped | Kind::Starting, .. })
+                            if retries < MAX_RETRIES =>
+                        {
+                            retries += 1;
+                            tokio::time::sleep(RETRY_PAUSE).await;
+                        }
+                        answer => return answer,
+                    }
+                }
+            }
+            Err(error) if error.kind == Kind::Unreachable && self.forget(&server) => {
+                match self.server().await {
+                    Ok(other) if other.base() != server.base() => work(other).await,
+                    _ => Err(error),
+                }
+            }
+            answer => answer,
+        }
+    }
+
+    /// Starts the server. Callers that wait for the same start do not start it again.
+    async fn start(&self, server: &Server, progress: Option<&ProgressSender>) -> rest::Result<()> {
+        let _one_at_a_time = self.preparing.lock().await;
+        tracing::info!(server = %server.base(), "starting the server through its Hub");
+        // A quick Hub reports nothing until the server is ready.
+        report(progress, format!("{} is stopped; its Hub starts it", server.base()));
+        let start_timeout = if progress.is_some() || workspace::progress::is_wanted() {
+            START_TIMEOUT
+        } else {
+            SILENT_START_TIMEOUT
+        };
+        let report_line = |line: String| {
+            tracing::info!("{line}");
+            report(progress, format!("starting the server: {line}"));
+        };
+        server.start_through_hub(start_timeout, report_line).await
+    }
+
+    /// Forgets a discovered server, so that the next call searches again. Returns whether the server was discovered.
+    fn forget(&self, server: &Server) -> bool {
+        if !matches!(self.source, Source::Discover(_)) {
+            return false;
+        }
+        let mut found = self.found();
+        if found.as_ref().is_some_and(|found| found.base() == server.base()) {
+            *found = None;
+        }
+        true
+    }
+
+    async fn discover(&self, runtime: &Path) -> rest::Result<Server> {
+        let folder = runtime.to_path_buf();
+        let running =
+            tokio::task::spawn_blocking(move || discover::running(&folder)).await.unwrap_or_default();
+        let mut problem = RestError::new(
+            Kind::Unreachable,
+            "No Jupyter server of this user runs on this machine.",
+            "Start one (`jupyter lab`), or give the address of one with --jupyter-url.",
+        );
+        for found in running {
+            let credentials = Credentials::None;
+            let server = Server::new(&found.address, credentials, &self.options)?;
+            match server.status().await {
+                Ok(_) => {
+                    tracing::info!(server = %server.base(), "found a running server");
+                    return Ok(server);
+                }
+                Err(_) if found.has_password => {
+                    problem = RestError::new(
+                        Kind::Unauthorized,
+                        format!("The Jupyter server at {} asks for a password.", server.base()),
+                        "Give its address with --jupyter-url and the password with --jupyter-password.",
+                    );
+                }
+                Err(error) => problem = error,
+            }
+        }
+        Err(problem)
+    }
+
+    fn found(&self) -> MutexGuard<'_, Option<Server>> {
+        self.found.lock()
+    }
+}
+
+/// Reports progress to the caller. A line that finds the channel full is dropped.
+pub(crate) fn report(progress: Option<&mpsc::Sender<String>>, line: String) {
+    match progress {
+        Some(progress) => drop(progress.try_send(line)),
+        None => drop(workspace::progress::report(line)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

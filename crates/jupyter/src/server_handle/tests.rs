@@ -1,0 +1,91 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::http::{Method, Request, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use tokio::net::TcpListener;
+
+use super::*;
+
+/// A Hub with the server of `ada`, which is stopped until it is started; the proxy notices two requests later.
+async fn hub() -> (String, tokio::task::JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/user/ada/", listener.local_addr().unwrap());
+    let started = std::sync::Arc::new(AtomicUsize::new(0));
+    let router = axum::Router::new().fallback(move |request: Request<axum::body::Body>| async move {
+        answer(request.method(), request.uri().path(), &started)
+    });
+    let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    (url, task)
+}
+
+fn answer(method: &Method, path: &str, started: &AtomicUsize) -> Response {
+    if *method == Method::POST && path == "/hub/api/users/ada/server" {
+        started.store(1, Ordering::Relaxed);
+        return StatusCode::ACCEPTED.into_response();
+    }
+    if path.ends_with("/progress") {
+        return "data: {\"progress\": 50, \"message\": \"halfway\"}\n\ndata: {\"progress\": 100, \"message\": \"up\", \"ready\": true}\n\n".into_response();
+    }
+    let seen = started.load(Ordering::Relaxed);
+    if seen > 0 {
+        started.store(seen + 1, Ordering::Relaxed);
+    }
+    if seen > 2 {
+        return ([("content-type", "application/json")], "[]").into_response();
+    }
+    (StatusCode::FAILED_DEPENDENCY, "{\"message\": \"ada is not running\"}").into_response()
+}
+
+#[tokio::test]
+async fn a_stopped_server_is_started_and_the_call_goes_on() {
+    let (url, hub) = hub().await;
+    let source = Source::Given { url, credentials: Credentials::Token(rest::Secret::new("t").unwrap()) };
+    let handle = ServerHandle::new(source, Options::default());
+    let (progress, mut lines) = mpsc::channel(8);
+    let kernels = handle.call(Some(&progress), |server| async move { server.kernels().await }).await;
+    assert_eq!(kernels.unwrap().len(), 0);
+    assert!(lines.recv().await.unwrap().ends_with("is stopped; its Hub starts it"));
+    assert_eq!(lines.recv().await.unwrap(), "starting the server: 50 %: halfway");
+    hub.abort();
+}
+
+#[tokio::test]
+async fn an_invalid_address_is_an_error_of_each_call() {
+    let source = Source::Given { url: "ftp://host/".to_owned(), credentials: Credentials::None };
+    let handle = ServerHandle::new(source, Options::default());
+    for _ in 0..2 {
+        let error = handle.call(None, |server| async move { server.kernels().await }).await.unwrap_err();
+        assert!(error.cause.contains("ftp"), "{error}");
+    }
+    assert!(handle.title().contains("invalid address"));
+}
+
+#[tokio::test]
+async fn a_server_is_looked_for_at_each_call_until_there_is_one() {
+    let runtime = tempfile::tempdir().unwrap();
+    let handle = ServerHandle::new(Source::Discover(runtime.path().to_owned()), Options::default());
+    let look = || handle.call(None, |server| async move { Ok(server.base().to_string()) });
+    assert!(look().await.unwrap_err().cause.starts_with("No Jupyter server"));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let router = axum::Router::new().fallback(|| async { "{\"version\": \"2\", \"kernels\": 0}" });
+    let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let file = serde_json::json!({"url": url, "pid": std::process::id(), "token": "secret"});
+    std::fs::write(runtime.path().join("jpserver-1.json"), file.to_string()).unwrap();
+    assert_eq!(look().await.unwrap(), url);
+    assert!(!handle.title().contains("secret"));
+    task.abort();
+}
+
+#[test]
+fn what_is_known_of_an_address_has_its_token_apart() {
+    let source = Source::Given {
+        url: "localhost:8888/lab/tree/a/x.ipynb?token=t".to_owned(),
+        credentials: Credentials::None,
+    };
+    assert!(!format!("{source:?}").contains("token=t"));
+    let handle = ServerHandle::new(source, Options::default());
+    assert_eq!(handle.address(), Some(("http://localhost:8888/".to_owned(), Some("t".to_owned()))));
+    assert_eq!(handle.notebook().as_deref(), Some("a/x.ipynb"));
+    assert_eq!(handle.title(), "the Jupyter server at http://localhost:8888/");
+}
