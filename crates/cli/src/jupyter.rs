@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ::jupyter::{Jupyter, JupyterConnector, Settings, Source};
 use anyhow::{Context as _, bail};
 use mcp::Server;
-use rest::{Address, Credentials, Options, Proxies, Secret, discover};
+use rest::{Address, Credentials, Options, Proxies, Secret, discovery};
 use tokio_util::sync::CancellationToken;
 use workspace::{Connector, Token, Workspace};
 
@@ -84,7 +84,7 @@ fn sources(options: &jupyter_args::Jupyter) -> anyhow::Result<(Source, Option<So
         return Ok(named);
     }
     let home = std::env::home_dir();
-    let folder = discover::runtime_dir(|name| std::env::var_os(name), home.as_deref());
+    let folder = discovery::runtime_dir(|name| std::env::var_os(name), home.as_deref());
     let folder = folder.context(
         "there is no home folder to look for a running Jupyter server; name one with --jupyter-url",
     )?;

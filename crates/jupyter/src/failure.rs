@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use rest::{Kind, RestError};
-use workspace::{Error, ErrorKind};
+use workspace::{Error, ErrorKind, NextStep};
 
 /// A failure of a request.
 pub(crate) fn of(error: RestError) -> Error {
@@ -17,12 +17,19 @@ pub(crate) fn of(error: RestError) -> Error {
         | Kind::Stopped
         | Kind::NotJupyter
         | Kind::Unsupported => ErrorKind::Unavailable,
-        Kind::TooSlow => ErrorKind::Timeout,
+        Kind::Timeout => ErrorKind::Timeout,
         Kind::Starting | Kind::Refused | Kind::Server | Kind::TooLarge | Kind::Malformed => {
             ErrorKind::RemoteFailure
         }
     };
-    Error::new(kind, error.cause, error.hint)
+    let next = match error.next.clone() {
+        rest::NextStep::Say(sentence) => NextStep::Say(sentence),
+        rest::NextStep::GiveAddress => NextStep::GiveServerAddress,
+        rest::NextStep::GiveToken { obtain } => NextStep::GiveToken { obtain },
+        rest::NextStep::GivePassword => NextStep::GivePassword,
+        rest::NextStep::GiveCertificate => NextStep::GiveCertificate,
+    };
+    Error::new(kind, error.cause.clone(), next).with_source(error)
 }
 
 /// There is no such notebook.

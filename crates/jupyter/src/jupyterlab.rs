@@ -89,7 +89,7 @@ impl JupyterLab {
             match answer {
                 Ok(Ok(())) => this.found.send_modify(|count| *count += 1),
                 // Refused: the server does not know these events.
-                Ok(Err(error)) if !error.is_passing() => {
+                Ok(Err(error)) if !error.is_transient() => {
                     tracing::debug!(%error, "the server has no jupyterlab-commands-toolkit");
                 }
                 _ => this.is_detected.store(false, Ordering::Relaxed),

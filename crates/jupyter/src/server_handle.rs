@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use rest::{Address, Credentials, KernelModel, Kind, Options, RestError, Server, discover};
+use rest::{Address, Credentials, KernelModel, Kind, Options, RestError, Server, discovery};
 use tokio::sync::mpsc;
 use workspace::Error;
 
@@ -245,11 +245,11 @@ impl ServerHandle {
     async fn discover(&self, runtime: &Path) -> rest::Result<Server> {
         let folder = runtime.to_path_buf();
         let running =
-            tokio::task::spawn_blocking(move || discover::running(&folder)).await.unwrap_or_default();
+            tokio::task::spawn_blocking(move || discovery::running(&folder)).await.unwrap_or_default();
         let mut problem = RestError::new(
             Kind::Unreachable,
             "No Jupyter server of this user runs on this machine.",
-            "Start one (`jupyter lab`), or give the address of one with --jupyter-url.",
+            rest::NextStep::GiveAddress,
         );
         for found in running {
             let credentials = Credentials::None;
@@ -263,7 +263,7 @@ impl ServerHandle {
                     problem = RestError::new(
                         Kind::Unauthorized,
                         format!("The Jupyter server at {} asks for a password.", server.base()),
-                        "Give its address with --jupyter-url and the password with --jupyter-password.",
+                        rest::NextStep::GivePassword,
                     );
                 }
                 Err(error) => problem = error,

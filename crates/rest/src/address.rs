@@ -47,7 +47,7 @@ impl Address {
             return Err(RestError::new(
                 Kind::Address,
                 "The address holds a user name or password before the host.",
-                "Leave it out, and give the token or password of Jupyter as an option of its own.",
+                "Leave them out, and give Jupyter's token or password separately.",
             ));
         }
         reach_unspecified_host(&mut url);
@@ -58,6 +58,12 @@ impl Address {
         url.set_path(&base);
         Ok(Self { base: url, token, notebook })
     }
+}
+
+/// The address without the parts that may be secret.
+pub(crate) fn origin_and_path(url: &Url) -> String {
+    let path = url.path().trim_end_matches('/');
+    format!("{}{path}", url.origin().ascii_serialization())
 }
 
 fn refused(cause: impl Into<String>) -> RestError {

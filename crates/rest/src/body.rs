@@ -1,4 +1,4 @@
-//! Bodies: what is sent, kept in pieces, and what comes back, within bounds.
+//! Bodies of requests, kept in pieces, and of answers, within limits.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -10,30 +10,30 @@ use url::Url;
 
 use crate::{Kind, RestError, Result, diagnosis};
 
-/// Answers to everything but notebooks: listings of thousands of files are a few megabytes.
-pub(crate) const SMALL: usize = 64 << 20;
+/// The largest answer that is not a notebook: a listing of thousands of files takes a few megabytes.
+pub(crate) const MAX_BYTES: usize = 64 << 20;
 
-/// The explanation in a refusal.
-pub(crate) const REFUSAL: usize = 1 << 20;
+/// The largest body of a failed request.
+pub(crate) const MAX_FAILURE_BYTES: usize = 1 << 20;
 
-/// A notebook: as much as servers themselves take in rooms.
-pub(crate) const NOTEBOOK: usize = 1 << 30;
+/// The largest notebook: the limit of servers for rooms.
+pub(crate) const MAX_NOTEBOOK_BYTES: usize = 1 << 30;
 
-/// How long an answer may pause.
-const SILENCE: Duration = Duration::from_secs(30);
+/// The longest pause within an answer.
+const CHUNK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long an answer may take from its first byte to its last.
-const WHOLE: Duration = Duration::from_secs(600);
+const BODY_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The most that is set aside before an answer's bytes are there.
-const AHEAD: usize = 64 << 20;
+/// The largest buffer that is allocated because of a `Content-Length`.
+const MAX_PREALLOCATED: usize = 64 << 20;
 
-/// What a request carries. Clones share the bytes.
+/// The body of a request. Clones share the bytes.
 #[derive(Clone, Default)]
 pub(crate) struct Payload {
     /// Empty if there is no body.
     pub(crate) pieces: Vec<Bytes>,
-    /// A form of a login page instead of JSON.
+    /// A form instead of JSON, for the login page.
     pub(crate) is_form: bool,
 }
 
@@ -41,11 +41,8 @@ impl Payload {
     /// Writes `value` as JSON.
     pub(crate) fn json(value: &impl serde::Serialize) -> Result<Self> {
         let text = serde_json::to_vec(value).map_err(|error| {
-            RestError::new(
-                Kind::Malformed,
-                format!("The request cannot be written: {error}."),
-                "This is a defect of ours.",
-            )
+            RestError::defect(Kind::Malformed, format!("The request cannot be written: {error}."))
+                .with_source(error)
         })?;
         Ok(Self { pieces: vec![Bytes::from(text)], is_form: false })
     }
@@ -55,12 +52,12 @@ impl Payload {
         self.pieces.iter().map(Bytes::len).sum()
     }
 
-    /// The body, which sends the pieces one after the other without joining them.
+    /// Sends the pieces in order without copying them together.
     pub(crate) fn into_body(mut self) -> reqwest::Body {
         if self.pieces.len() < 2 {
             return self.pieces.pop().unwrap_or_default().into();
         }
-        // A piece becomes a frame by being a body of its own: `http_body::Frame` needs no dependency then.
+        // Wrapping each piece in a body of its own avoids a dependency on `http_body` for its `Frame`.
         let frames = futures_util::stream::iter(self.pieces)
             .filter_map(|piece| async move { Full::new(piece).frame().await })
             .map(|frame| frame.map_err(|never: Infallible| match never {}));
@@ -68,10 +65,10 @@ impl Payload {
     }
 }
 
-/// Reads an answer to its end, of at most `limit` bytes.
+/// Reads a whole answer of at most `limit` bytes.
 pub(crate) async fn read(response: reqwest::Response, base: &Url, limit: usize) -> Result<Bytes> {
-    let bound = tokio::time::timeout(WHOLE, collect(response, base, limit)).await;
-    bound.map_err(|_| diagnosis::too_slow(base, WHOLE))?
+    let bound = tokio::time::timeout(BODY_TIMEOUT, collect(response, base, limit)).await;
+    bound.map_err(|_| diagnosis::timed_out(base, BODY_TIMEOUT))?
 }
 
 async fn collect(mut response: reqwest::Response, base: &Url, limit: usize) -> Result<Bytes> {
@@ -79,12 +76,12 @@ async fn collect(mut response: reqwest::Response, base: &Url, limit: usize) -> R
     if announced > limit {
         return Err(too_large(limit));
     }
-    let mut whole = BytesMut::with_capacity(announced.min(AHEAD));
+    let mut whole = BytesMut::with_capacity(announced.min(MAX_PREALLOCATED));
     loop {
-        let chunk = tokio::time::timeout(SILENCE, response.chunk())
+        let chunk = tokio::time::timeout(CHUNK_TIMEOUT, response.chunk())
             .await
-            .map_err(|_| diagnosis::too_slow(base, SILENCE))?
-            .map_err(|error| diagnosis::of_transport(&error, base))?;
+            .map_err(|_| diagnosis::timed_out(base, CHUNK_TIMEOUT))?
+            .map_err(|error| diagnosis::of_transport(error, base))?;
         let Some(chunk) = chunk else { return Ok(whole.freeze()) };
         if whole.len() + chunk.len() > limit {
             return Err(too_large(limit));

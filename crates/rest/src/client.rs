@@ -7,18 +7,16 @@ use reqwest::cookie::Jar;
 use reqwest::{Certificate, Client, NoProxy, Proxy, redirect};
 use url::{Host, Url};
 
-use crate::{Kind, Options, Proxies, RestError, Result};
-
-/// How long a connection may take, with TLS and the proxy's part.
-pub(crate) const CONNECT: Duration = Duration::from_secs(5);
+use crate::options::CONNECT_TIMEOUT;
+use crate::{Kind, NextStep, Options, Proxies, RestError, Result};
 
 /// How long an unused connection is kept.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a silent connection is trusted before the system asks whether the other side is still there.
+/// How long a connection may be silent until TCP checks that the other end is alive.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// Makes a client for `base` that keeps up to `idle` connections for later, and cookies if there is a `jar` for them.
+/// Creates a client for `base` that keeps up to `idle` unused connections, and cookies if there is a `jar` for them.
 /// Contacts nothing.
 pub(crate) fn build(base: &Url, jar: Option<&Arc<Jar>>, options: &Options, idle: usize) -> Result<Client> {
     let is_direct = options.unix_socket.is_some() || is_loopback(base);
@@ -29,8 +27,8 @@ pub(crate) fn build(base: &Url, jar: Option<&Arc<Jar>>, options: &Options, idle:
         .referer(false)
         .tcp_nodelay(true)
         .tcp_keepalive(KEEPALIVE)
-        .connect_timeout(CONNECT)
-        .pool_idle_timeout(IDLE)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(IDLE_TIMEOUT)
         .pool_max_idle_per_host(idle)
         .http1_only()
         // Without this, the client would read the environment.
@@ -45,7 +43,7 @@ pub(crate) fn build(base: &Url, jar: Option<&Arc<Jar>>, options: &Options, idle:
     for proxy in proxies {
         client = client.proxy(proxy);
     }
-    // The process's choice, if another part has made one, is as good: all that reqwest needs is that there is one.
+    // reqwest needs a provider; if another crate installed one, that one is as good.
     drop(rustls::crypto::ring::default_provider().install_default());
     client = match &options.ca_file {
         Some(_) if base.scheme() != "https" => client,
@@ -63,8 +61,9 @@ pub(crate) fn build(base: &Url, jar: Option<&Arc<Jar>>, options: &Options, idle:
                 "The certificates of this system cannot be used: {}.",
                 crate::diagnosis::innermost(&error)
             ),
-            "Give the certificates to trust with --ca-file.",
+            NextStep::GiveCertificate,
         )
+        .with_source(error)
     })
 }
 
@@ -90,20 +89,20 @@ fn certificates(file: &std::path::Path) -> Result<Vec<Certificate>> {
         RestError::new(
             Kind::Tls,
             format!("The certificates in {} cannot be used: {why}.", file.display()),
-            "Give a file of certificates in PEM form with --ca-file.",
+            NextStep::GiveCertificate,
         )
     };
     let text = std::fs::read(file).map_err(|error| unusable(error.to_string()))?;
     let certificates =
         Certificate::from_pem_bundle(&text).map_err(|_| unusable("it is not PEM".to_owned()))?;
     if certificates.is_empty() {
-        return Err(unusable("there is none in it".to_owned()));
+        return Err(unusable("it contains none".to_owned()));
     }
     Ok(certificates)
 }
 
 fn proxies(proxies: &Proxies) -> Result<Vec<Proxy>> {
-    // The addresses of proxies hold passwords: they are not repeated.
+    // Addresses of proxies contain passwords: do not repeat them.
     let unusable = |name: &str| {
         RestError::new(
             Kind::Address,

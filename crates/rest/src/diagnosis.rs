@@ -1,4 +1,4 @@
-//! What a failure means for the person whose server it is: one line on the cause, one on the way out.
+//! Explains failures: what happened, and what helps.
 
 use std::error::Error;
 use std::io;
@@ -9,30 +9,35 @@ use rustls::CertificateError;
 use serde::Deserialize;
 use url::Url;
 
+use crate::address::origin_and_path;
 use crate::hub::HubServer;
-use crate::{Kind, RestError};
+use crate::options::CONNECT_TIMEOUT;
+use crate::{Kind, NextStep, RestError};
 
-/// The most of a server's own message that is repeated.
-const MESSAGE: usize = 300;
+/// Where a server's token is to be found.
+const FROM_LOG: &str = "Take the token from the server's log or from `jupyter server list`.";
 
-/// What was shown to the server of who we are.
+/// The longest message of a server that is repeated, in characters.
+const MAX_MESSAGE: usize = 300;
+
+/// The kind of credentials sent to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown {
-    Nothing,
+pub(crate) enum Authentication {
+    None,
     Token,
     Password,
     Forwarded,
 }
 
-/// What was asked of whom.
-pub(crate) struct Asked<'a> {
+/// A request that failed.
+pub(crate) struct FailedRequest<'a> {
     pub(crate) base: &'a Url,
-    pub(crate) shown: Shown,
-    /// What the request was about, to stand in a sentence: `"x.ipynb"`, `kernel 1f…`.
+    pub(crate) authentication: Authentication,
+    /// What the request was about, as part of a sentence: `"x.ipynb"`, `kernel 1f…`.
     pub(crate) subject: &'a str,
 }
 
-/// An answer that is not what was asked for.
+/// An answer other than the expected one.
 pub(crate) struct Answer<'a> {
     pub(crate) status: StatusCode,
     pub(crate) location: Option<&'a str>,
@@ -40,13 +45,19 @@ pub(crate) struct Answer<'a> {
 }
 
 /// Explains why there is no answer at all from the server at `url`.
-pub(crate) fn of_transport(error: &reqwest::Error, url: &Url) -> RestError {
-    let place = place(url);
-    if let Some((cause, hint)) = certificate_problem(error) {
+pub(crate) fn of_transport(error: reqwest::Error, url: &Url) -> RestError {
+    // The URL of a request may hold a token.
+    let error = error.without_url();
+    transport(&error, url).with_source(error)
+}
+
+fn transport(error: &reqwest::Error, url: &Url) -> RestError {
+    let server = origin_and_path(url);
+    if let Some((cause, next)) = certificate_problem(error) {
         return RestError::new(
             Kind::Tls,
-            format!("The certificate of {place} is not accepted: {cause}."),
-            hint,
+            format!("The certificate of {server} is not accepted: {cause}."),
+            next,
         );
     }
     if error.is_dns() {
@@ -57,132 +68,135 @@ pub(crate) fn of_transport(error: &reqwest::Error, url: &Url) -> RestError {
         );
     }
     if error.is_timeout() {
-        let slow = too_slow(url, crate::client::CONNECT);
+        let timeout = timed_out(url, CONNECT_TIMEOUT);
         return match wrong_scheme(url) {
-            Some(hint) if error.is_connect() => RestError { hint: hint.to_owned(), ..slow },
-            _ => slow,
+            Some(next) if error.is_connect() => RestError { next: next.into(), ..timeout },
+            _ => timeout,
         };
     }
     match io_kind(error) {
         Some(io::ErrorKind::ConnectionRefused) => RestError::new(
             Kind::Unreachable,
-            format!("Nothing listens at {place}: the connection was refused."),
+            format!("Nothing listens at {server}: the connection was refused."),
             "Start the Jupyter server, or correct the port in its address.",
         ),
         _ if error.is_connect() => RestError::new(
             Kind::Unreachable,
-            format!("{place} cannot be reached: {}.", innermost(error)),
+            format!("{server} cannot be reached: {}.", innermost(error)),
             wrong_scheme(url).unwrap_or("Check the server's address, the network and the proxy settings."),
         ),
         _ => RestError::new(
             Kind::Unreachable,
-            format!("The connection to {place} broke: {}.", innermost(error)),
+            format!("The connection to {server} broke: {}.", innermost(error)),
             match url.scheme() {
                 "http" => {
-                    "Check that the server still runs, and whether its address begins with https://; the next call connects again."
+                    "Check that the server is running, and whether its address begins with https://; the next call reconnects."
                 }
-                _ => "Check that the server still runs; the next call connects again.",
+                _ => "Check that the server is running; the next call reconnects.",
             },
         ),
     }
 }
 
-/// Explains that there was no answer within `bound`.
-pub(crate) fn too_slow(url: &Url, bound: Duration) -> RestError {
+/// There was no answer within `timeout`.
+pub(crate) fn timed_out(url: &Url, timeout: Duration) -> RestError {
     RestError::new(
-        Kind::TooSlow,
-        format!("{} did not answer within {} s.", place(url), bound.as_secs().max(1)),
-        "Check that the server is not stuck and that nothing between drops connections; the next call tries again.",
+        Kind::Timeout,
+        format!("{} did not answer within {} s.", origin_and_path(url), timeout.as_secs().max(1)),
+        "Check that the server responds, and that no proxy or firewall drops connections; the next call tries again.",
     )
 }
 
 /// Explains an answer that is a refusal, a redirect or a failure.
-pub(crate) fn of_answer(asked: &Asked<'_>, answer: &Answer<'_>) -> RestError {
+pub(crate) fn of_answer(request: &FailedRequest<'_>, answer: &Answer<'_>) -> RestError {
     let message = message(answer.body);
-    let said = message.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
-    let place = place(asked.base);
-    let subject = asked.subject;
+    let reason = message.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
+    let server = origin_and_path(request.base);
+    let subject = request.subject;
     match answer.status.as_u16() {
-        300..=399 => of_redirect(asked, answer.location.unwrap_or_default()),
-        // The server's own rights over its files (`perm_to_403` in `jupyter_server/services/contents/fileio.py`).
-        403 if said.contains("Permission denied") => RestError::new(
+        300..=399 => of_redirect(request, answer.location.unwrap_or_default()),
+        // The server process may not read or write the file (`perm_to_403` in `jupyter_server/services/contents/fileio.py`).
+        403 if reason.contains("Permission denied") => RestError::new(
             Kind::Forbidden,
-            format!("{place} may not write or read {subject} itself{said}."),
-            "It is not the token: on the server's machine, give the user that runs Jupyter the right to write the file and its folder.",
+            format!("{server} is not allowed to read or write {subject}{reason}."),
+            "This is not about the token: on the server's machine, give the user that runs Jupyter write permission for the file and its folder.",
         ),
-        401 | 403 => of_refusal(asked, message.as_deref().unwrap_or_default()),
+        401 | 403 => of_refusal(request, message.as_deref().unwrap_or_default()),
         404 | 410 => RestError::new(
             Kind::NotFound,
-            format!("{place} has no {subject}."),
-            "List what is there, and check the name; and that the address is the base URL of the Jupyter server.",
+            format!("{server} has no {subject}."),
+            "Check the name, and that the address is the base URL of the Jupyter server.",
         ),
         409 => RestError::new(
             Kind::Conflict,
-            format!("{place} refuses {subject}{said}."),
-            "Look at what is there now, and take another name or try again.",
+            format!("{server} refuses {subject}{reason}."),
+            "See what exists there now; choose another name or try again.",
         ),
         413 => RestError::new(
             Kind::TooLarge,
-            format!("{place} takes no request of this size for {subject}."),
+            format!("{server} does not accept a request of this size for {subject}."),
             "Clear large outputs, or raise the server's (or its proxy's) limit for request bodies.",
         ),
-        424 => stopped(asked.base),
+        424 => stopped(request.base),
         // A kernelspec that is not installed (jupyter_server/services/sessions/handlers.py).
-        501 if said.contains("kernel is not available") => RestError::new(
+        501 if reason.contains("kernel is not available") => RestError::new(
             Kind::NotFound,
-            format!("{place} has no such kernel{said}."),
-            "Take one of the kernels that the server has.",
+            format!("{server} has no such kernel{reason}."),
+            "Choose one of the kernels that the server has.",
         ),
         405 | 501 => RestError::new(
             Kind::Unsupported,
-            format!("{place} cannot do this with {subject}{said} (status {}).", answer.status.as_u16()),
+            format!("{server} cannot do this with {subject}{reason} (status {}).", answer.status.as_u16()),
             "Update the Jupyter server, or check that the address is its base URL.",
         ),
         502..=504 => RestError::new(
             Kind::Unreachable,
-            format!("The proxy before {place} cannot reach the server (status {}).", answer.status.as_u16()),
+            format!(
+                "The proxy in front of {server} cannot reach the server (status {}).",
+                answer.status.as_u16()
+            ),
             "Wait until the server is up, or start it; the next call tries again.",
         ),
-        500..=599 if is_disk_full(&said) => RestError::new(
+        500..=599 if is_disk_full(&reason) => RestError::new(
             Kind::Server,
-            format!("{place} cannot store {subject}, its disk seems to be full{said}."),
-            "Free space on the server's disk, and look whether a part of a new file was left.",
+            format!("{server} cannot store {subject}: its disk seems to be full{reason}."),
+            "Free space on the server's disk, and check whether a partial new file was left behind.",
         ),
-        500..=599 if said.contains("No such file or directory") => RestError::new(
+        500..=599 if reason.contains("No such file or directory") => RestError::new(
             Kind::NotFound,
-            format!("{place} has no folder for {subject}."),
-            "Take a folder that is there, or make it first.",
+            format!("{server} has no folder for {subject}."),
+            "Choose an existing folder, or create this one first.",
         ),
         500..=599 => RestError::new(
             Kind::Server,
-            format!("{place} failed on {subject}{said} (status {}).", answer.status.as_u16()),
+            format!("{server} failed on {subject}{reason} (status {}).", answer.status.as_u16()),
             "The server's log says more.",
         ),
-        200..=299 => not_jupyter(asked.base),
+        200..=299 => not_jupyter(request.base),
         status => RestError::new(
             Kind::Refused,
-            format!("{place} refuses {subject}{said} (status {status})."),
+            format!("{server} refuses {subject}{reason} (status {status})."),
             "Correct the request; the server's log says more.",
         ),
     }
 }
 
-/// Something that is not Jupyter answers at `base`.
+/// Something other than Jupyter answers at `base`.
 pub(crate) fn not_jupyter(base: &Url) -> RestError {
     RestError::new(
         Kind::NotJupyter,
-        format!("{} answers, but not as a Jupyter server.", place(base)),
+        format!("{} answers, but not as a Jupyter server.", origin_and_path(base)),
         "Give the server's base URL: the address of JupyterLab in the browser, up to and without /lab.",
     )
 }
 
-/// The server is known to its Hub, but does not run.
+/// The Hub knows the server, but it is not running.
 pub(crate) fn stopped(base: &Url) -> RestError {
     let Some(server) = HubServer::of(base) else {
         return RestError::new(
             Kind::Stopped,
-            format!("The server at {} is not running.", place(base)),
-            "Start it where it is managed.",
+            format!("The server at {} is not running.", origin_and_path(base)),
+            "Start it where it is managed, then try again.",
         );
     };
     RestError::new(
@@ -196,49 +210,42 @@ pub(crate) fn stopped(base: &Url) -> RestError {
     )
 }
 
-fn of_refusal(asked: &Asked<'_>, message: &str) -> RestError {
-    let place = place(asked.base);
+fn of_refusal(request: &FailedRequest<'_>, message: &str) -> RestError {
+    let server = origin_and_path(request.base);
     if message.contains("_xsrf") || message.contains("XSRF") {
         return RestError::new(
             Kind::Unauthorized,
-            format!("{place} takes changes only from whoever is logged in: {message}."),
-            "Give the server's token or password.",
+            format!("{server} accepts changes only with a login: {message}."),
+            NextStep::GiveToken { obtain: FROM_LOG.into() },
         );
     }
-    let hub = HubServer::of(asked.base);
-    let obtain = match &hub {
-        Some(hub) => format!(
-            "Make a token with the scope access:servers!user={} at {}, and give it with --jupyter-token, in JUPYTER_TOKEN, or to connect_to_jupyter.",
-            hub.user,
-            hub.tokens()
-        ),
-        None => "Take it from the server's log or from `jupyter server list`, and give it with --jupyter-token, in JUPYTER_TOKEN, or to connect_to_jupyter."
-            .to_owned(),
-    };
-    let cause = match asked.shown {
-        Shown::Nothing => format!("{place} wants a token, and none was given."),
-        Shown::Token if hub.is_some() => {
-            format!("{place} does not accept the token, or its scopes do not allow this.")
+    let hub = HubServer::of(request.base);
+    let give_token =
+        NextStep::GiveToken { obtain: hub.as_ref().map_or(FROM_LOG.into(), |hub| hub.make_token().into()) };
+    let cause = match request.authentication {
+        Authentication::None => format!("{server} requires a token, and none was given."),
+        Authentication::Token if hub.is_some() => {
+            format!("{server} does not accept the token, or its scopes do not allow this.")
         }
-        Shown::Token => format!("{place} does not accept the token."),
-        Shown::Password => format!("{place} does not accept the login with the password."),
-        Shown::Forwarded => format!("{place} does not let the user of this agent do that."),
+        Authentication::Token => format!("{server} does not accept the token."),
+        Authentication::Password => format!("{server} does not accept the login with the password."),
+        Authentication::Forwarded => format!("{server} does not allow this agent's user to do that."),
     };
-    let hint = match asked.shown {
-        Shown::Password if hub.is_none() => "Correct the password, or give a token instead.".to_owned(),
-        Shown::Forwarded => "Use a token or a login with the right to it.".to_owned(),
-        _ => obtain,
+    let next = match request.authentication {
+        Authentication::Password if hub.is_none() => "Correct the password, or give a token instead.".into(),
+        Authentication::Forwarded => "Use a token or a login that has this permission.".into(),
+        _ => give_token,
     };
-    RestError::new(Kind::Unauthorized, cause, hint)
+    RestError::new(Kind::Unauthorized, cause, next)
 }
 
-fn of_redirect(asked: &Asked<'_>, location: &str) -> RestError {
-    let Ok(target) = asked.base.join(location) else { return not_jupyter(asked.base) };
+fn of_redirect(request: &FailedRequest<'_>, location: &str) -> RestError {
+    let Ok(target) = request.base.join(location) else { return not_jupyter(request.base) };
     let path = target.path();
     if path.contains("/hub/spawn-pending/") {
         return RestError::new(
             Kind::Starting,
-            format!("The server at {} is being started.", place(asked.base)),
+            format!("The server at {} is being started.", origin_and_path(request.base)),
             "The next call tries again.",
         );
     }
@@ -246,49 +253,43 @@ fn of_redirect(asked: &Asked<'_>, location: &str) -> RestError {
         || path.contains("/hub/api/oauth2/")
         || path.trim_end_matches('/').ends_with("/login")
     {
-        return of_refusal(asked, "");
+        return of_refusal(request, "");
     }
     if path.contains("/hub/user/") || path.contains("/hub/spawn") {
-        return stopped(asked.base);
+        return stopped(request.base);
     }
-    if path.contains("/hub/") && HubServer::of(asked.base).is_none() {
+    if path.contains("/hub/") && HubServer::of(request.base).is_none() {
         return RestError::new(
             Kind::NotJupyter,
-            format!("{} is a JupyterHub, not a Jupyter server.", place(asked.base)),
+            format!("{} is a JupyterHub, not a Jupyter server.", origin_and_path(request.base)),
             "Open your server from it and give that address: https://…/user/NAME/.",
         );
     }
-    let to = place(&target);
-    let secure = target.scheme() == "https" && asked.base.scheme() == "http";
-    if secure && target.host_str() == asked.base.host_str() {
+    let to = origin_and_path(&target);
+    let secure = target.scheme() == "https" && request.base.scheme() == "http";
+    if secure && target.host_str() == request.base.host_str() {
         return RestError::new(
             Kind::Address,
-            format!("{} can only be used over https.", place(asked.base)),
+            format!("{} can only be used over https.", origin_and_path(request.base)),
             "Begin the server's address with https://.",
         );
     }
     RestError::new(
         Kind::NotJupyter,
-        format!("{} leads elsewhere, to {to}.", place(asked.base)),
+        format!("{} redirects to {to}.", origin_and_path(request.base)),
         "If that is your Jupyter server, give that address; if it is a login page, give a token.",
     )
 }
 
-/// The address without what might be secret in it.
-pub(crate) fn place(url: &Url) -> String {
-    let path = url.path().trim_end_matches('/');
-    format!("{}{path}", url.origin().ascii_serialization())
-}
-
-/// The message that Jupyter puts into its errors, or a short text as it is.
+/// The message of one of Jupyter's errors, or a short plain text.
 pub(crate) fn message(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
-    struct Said {
+    struct JupyterError {
         message: Option<String>,
         reason: Option<serde_json::Value>,
     }
-    let text = match serde_json::from_slice::<Said>(body) {
-        Ok(Said { message, reason }) => {
+    let text = match serde_json::from_slice::<JupyterError>(body) {
+        Ok(JupyterError { message, reason }) => {
             let reason = reason.and_then(|reason| reason.as_str().map(str::to_owned));
             let parts: Vec<String> =
                 [message, reason].into_iter().flatten().filter(|part| !part.is_empty()).collect();
@@ -298,22 +299,21 @@ pub(crate) fn message(body: &[u8]) -> Option<String> {
         Err(_) => String::from_utf8_lossy(body).into_owned(),
     };
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let cut: String = line.chars().take(MESSAGE).collect();
+    let cut: String = line.chars().take(MAX_MESSAGE).collect();
     let cut = cut.trim_end_matches('.');
     (!cut.is_empty()).then(|| cut.to_owned())
 }
 
-/// Whether a body is a page for browsers.
+/// Whether a body is an HTML page.
 pub(crate) fn is_page(body: &[u8]) -> bool {
     body.trim_ascii_start().first() == Some(&b'<')
 }
 
-/// Whether there was no room for a file. A new file's failure is told as the absence of its backup `.~NAME`, whatever
-/// the failure was (`atomic_writing` in `jupyter_server/services/contents/fileio.py`).
-fn is_disk_full(said: &str) -> bool {
+/// Whether the disk is full. When a new file cannot be written, Jupyter reports that its backup `.~NAME` is missing (`atomic_writing` in `jupyter_server/services/contents/fileio.py`).
+fn is_disk_full(message: &str) -> bool {
     ["/.~", "No space left on device", "Errno 28", "Disk quota exceeded"]
         .iter()
-        .any(|sign| said.contains(sign))
+        .any(|sign| message.contains(sign))
 }
 
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
@@ -334,26 +334,23 @@ fn io_kind(error: &(dyn Error + 'static)) -> Option<io::ErrorKind> {
     chain(error).filter_map(|error| error.downcast_ref::<io::Error>()).last().map(io::Error::kind)
 }
 
-/// What rustls has against a certificate. An I/O error holds another error without calling it its source.
-fn certificate_problem(error: &(dyn Error + 'static)) -> Option<(String, &'static str)> {
+/// Why rustls rejected a certificate. An I/O error contains another error without returning it as its source.
+fn certificate_problem(error: &(dyn Error + 'static)) -> Option<(String, NextStep)> {
     fn inside<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
         let held = || error.downcast_ref::<io::Error>()?.get_ref();
         error.downcast_ref().or_else(|| inside(held()?))
     }
     let rustls::Error::InvalidCertificate(problem) = chain(error).find_map(inside)? else { return None };
     Some(match problem {
-        CertificateError::UnknownIssuer => (
-            "its issuer is unknown".to_owned(),
-            "If the server's certificate is of an authority of your own, give the authority's (PEM) with --ca-file.",
-        ),
+        CertificateError::UnknownIssuer => ("its issuer is unknown".to_owned(), NextStep::GiveCertificate),
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            (problem.to_string(), "Use the server's address with the name that its certificate has.")
+            (problem.to_string(), "Use the host name of the server's certificate in the address.".into())
         }
-        _ => (problem.to_string(), "The server needs a new certificate."),
+        _ => (problem.to_string(), "The server needs a new certificate.".into()),
     })
 }
 
-/// A server without TLS answers a TLS greeting with something else, or waits for the end of a line in it.
+/// A server without TLS answers a TLS handshake with something else, or waits for the end of a line in it.
 fn wrong_scheme(url: &Url) -> Option<&'static str> {
     (url.scheme() == "https").then_some("If the server has no TLS, begin its address with http://.")
 }

@@ -1,74 +1,140 @@
-//! Why a server could not do what it was asked.
+//! Failures of requests to a server.
 
+use std::borrow::Cow;
+use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 /// What kind of failure it was, for callers that act on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The address (or another option) cannot be used as it is.
+    /// The address (or another option) cannot be used.
     Address,
     /// No connection, or it broke. Trying again may help.
     Unreachable,
-    /// The connection cannot be made safe: an unknown issuer, a wrong name.
+    /// TLS failed: an unknown issuer, a wrong name.
     Tls,
-    /// No answer within its time. Trying again may help.
-    TooSlow,
+    /// No answer in time. Trying again may help.
+    Timeout,
     /// The token or password is missing or wrong.
     Unauthorized,
     /// The token is known, but does not allow this.
     Forbidden,
-    /// There is no such file, kernel or session.
+    /// The file, kernel or session does not exist.
     NotFound,
     /// Something is in the way: a file of that name, a newer version.
     Conflict,
-    /// The server behind a Hub is stopped; the Hub can start it.
+    /// The Hub has stopped the server, and can start it.
     Stopped,
-    /// The server behind a Hub is being started. Trying again will help.
+    /// The Hub is starting the server. Trying again will help.
     Starting,
-    /// Something answers at the address, but it is no Jupyter server.
+    /// Something answers at the address, but it is not a Jupyter server.
     NotJupyter,
     /// The server refused the content of the request.
     Refused,
     /// The server failed, for example because its disk is full.
     Server,
-    /// The answer is larger than we take.
+    /// The answer is larger than the limit.
     TooLarge,
-    /// The answer is not what the protocol says.
+    /// The answer does not follow the protocol.
     Malformed,
-    /// The server is too old, or lacks what is asked for.
+    /// The server is too old, or does not have the feature.
     Unsupported,
 }
 
-/// A failure in two parts: what happened, and the step that mends it. It holds no secret.
+/// The action that helps after a failure. Options have other names at the command line than inside Jupyter, so the
+/// crate that shows a failure words its step; `Display` words it without such names.
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NextStep {
+    /// One or two sentences that name no option.
+    Say(Cow<'static, str>),
+    /// Start a server, or give the address of a running one.
+    GiveAddress,
+    /// Give the server's token. The sentence says where to get it.
+    GiveToken { obtain: Cow<'static, str> },
+    /// Give the server's address together with its password.
+    GivePassword,
+    /// Give the certificate of the authority that signed the server's.
+    GiveCertificate,
+}
+
+impl From<&'static str> for NextStep {
+    fn from(sentence: &'static str) -> Self {
+        Self::Say(sentence.into())
+    }
+}
+
+impl From<String> for NextStep {
+    fn from(sentence: String) -> Self {
+        Self::Say(sentence.into())
+    }
+}
+
+impl fmt::Display for NextStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Say(sentence) => f.write_str(sentence),
+            Self::GiveAddress => f.write_str("Start a server, or give the address of a running one."),
+            Self::GiveToken { obtain } => write!(f, "{obtain} Then give it as this server's token."),
+            Self::GivePassword => f.write_str("Give the server's address and password."),
+            Self::GiveCertificate => f.write_str(
+                "Give the certificate (PEM) of the authority that signed the server's certificate.",
+            ),
+        }
+    }
+}
+
+/// A failed request: what happened, and the action that helps. It contains no secret.
+#[derive(Debug, Clone)]
 pub struct RestError {
-    /// What kind of failure it was.
     pub kind: Kind,
     /// What happened, in one line.
     pub cause: String,
-    /// What mends it, in one line; never empty.
-    pub hint: String,
+    /// The failure behind this one, for logs.
+    pub source: Option<Arc<dyn Error + Send + Sync>>,
+    pub next: NextStep,
 }
 
 impl RestError {
-    /// Makes an error from its parts.
-    pub fn new(kind: Kind, cause: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { kind, cause: cause.into(), hint: hint.into() }
+    pub fn new(kind: Kind, cause: impl Into<String>, next: impl Into<NextStep>) -> Self {
+        Self { kind, cause: cause.into(), source: None, next: next.into() }
+    }
+
+    /// For requests that this program should not have made.
+    pub(crate) fn defect(kind: Kind, cause: impl Into<String>) -> Self {
+        Self::new(kind, cause, "This is a defect of this program; please report it.")
+    }
+
+    #[must_use]
+    pub(crate) fn with_source(self, source: impl Error + Send + Sync + 'static) -> Self {
+        Self { source: Some(Arc::new(source)), ..self }
     }
 
     /// Whether the same request may succeed later without anybody's help.
-    pub fn is_passing(&self) -> bool {
-        matches!(self.kind, Kind::Unreachable | Kind::TooSlow | Kind::Starting)
+    pub fn is_transient(&self) -> bool {
+        matches!(self.kind, Kind::Unreachable | Kind::Timeout | Kind::Starting)
     }
 }
 
 impl fmt::Display for RestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.cause, self.hint)
+        write!(f, "{} {}", self.cause, self.next)
     }
 }
 
-impl std::error::Error for RestError {}
+impl Error for RestError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
 
-/// What the methods of this crate return.
+/// The source is left out: it cannot be compared.
+impl PartialEq for RestError {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.cause == other.cause && self.next == other.next
+    }
+}
+
+impl Eq for RestError {}
+
 pub type Result<T, E = RestError> = std::result::Result<T, E>;

@@ -1,46 +1,37 @@
-//! A Jupyter server over HTTP: its address as people paste it, logins, the REST API, sockets, and the Hub before it.
+//! Client for a Jupyter server over HTTP: addresses as people paste them, logins, the REST API, web sockets, and the Hub.
 //!
-//! Nothing here follows a redirect. A redirect is how servers say "log in", "still starting" or "moved", and each of
-//! these is worth a sentence; following one could carry a token to another origin.
+//! Never follows a redirect: servers redirect to say "log in", "still starting" or "moved", which need different
+//! explanations, and following one could send a token to another origin.
 
 mod address;
+mod api;
+mod auth;
 mod body;
 mod client;
-mod contents;
 mod diagnosis;
-pub mod discover;
-mod documents;
+pub mod discovery;
 mod error;
-mod events;
-mod forwarded;
 pub mod hub;
-mod kernels;
-mod kernelspecs;
-mod lenient;
-mod login;
 mod options;
 mod path;
 mod random;
 mod secret;
 mod server;
-mod sessions;
-mod status;
-mod websocket;
 
 pub use address::Address;
-pub use contents::{Entry, EntryKind, Want};
-pub use documents::{CollaborationSession, room_path};
-pub use error::{Kind, RestError, Result};
-pub use events::EVENTS;
-pub use forwarded::Forwarded;
-pub use kernels::{KernelModel, channels_path};
-pub use kernelspecs::{Kernelspec, Kernelspecs};
+pub use api::contents::{Entry, EntryKind, Want};
+pub use api::documents::{CollaborationSession, room_path};
+pub use api::events::EVENTS;
+pub use api::kernels::{KernelModel, channels_path};
+pub use api::kernelspecs::{Kernelspec, Kernelspecs};
+pub use api::sessions::{NewSession, SessionChange, SessionKernel, SessionModel};
+pub use api::status::Status;
+pub use api::websocket::{Io, Socket, Upgraded, stream};
+pub use auth::forwarded::Forwarded;
+pub use error::{Kind, NextStep, RestError, Result};
 pub use options::{Credentials, Options, Proxies};
 pub use secret::Secret;
 pub use server::Server;
-pub use sessions::{NewSession, SessionChange, SessionKernel, SessionModel};
-pub use status::Status;
-pub use websocket::{Io, Socket, Upgraded, stream};
 
 #[cfg(test)]
 mod testing;

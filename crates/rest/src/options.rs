@@ -3,37 +3,40 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::{Forwarded, Secret};
 
-/// How to show a server who we are.
+/// How long a connection may take, including TLS and proxy.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How to authenticate to a server.
 #[derive(Debug, Clone, Default)]
 pub enum Credentials {
-    /// Nothing was given. The token of the address is used if it had one.
+    /// None. A token in the address is used.
     #[default]
     None,
     /// A token, sent in the `Authorization` header of each request.
     Token(Secret),
-    /// The password of the login page; what follows is done with its cookies.
+    /// The password for the login page, which sets cookies for the other requests.
     Password(Secret),
-    /// What an agent showed the same server, which the program lives in.
+    /// The headers of an agent's request to the same server, in whose process we run.
     Forwarded(Arc<Forwarded>),
 }
 
-/// What the command line and the environment say about connections.
+/// Settings of connections.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Certificates (PEM) that are trusted beside those of the system.
+    /// Certificates (PEM) that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
-    /// The proxies to go through.
     pub proxies: Proxies,
     /// The `User-Agent` of every request.
     pub agent: String,
-    /// The Unix socket that leads to a server that is shown what was forwarded, whatever its address says.
+    /// The Unix socket of the server in whose process we run; only for [`Credentials::Forwarded`].
     pub unix_socket: Option<PathBuf>,
 }
 
-/// The proxies to go through, as `HTTP_PROXY` and its siblings have them. Loopback is always reached directly.
+/// Proxies, as in `HTTP_PROXY` and its siblings. Loopback addresses never use one.
 #[derive(Clone, Default)]
 pub struct Proxies {
     /// For `http:` addresses.
@@ -42,11 +45,11 @@ pub struct Proxies {
     pub https: Option<String>,
     /// For all others.
     pub all: Option<String>,
-    /// Hosts that are reached directly, as `NO_PROXY` lists them.
+    /// Hosts that never use a proxy, as in `NO_PROXY`.
     pub no_proxy: Option<String>,
 }
 
-// Addresses of proxies hold passwords.
+// Addresses of proxies contain passwords.
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Proxies")

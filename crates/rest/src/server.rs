@@ -1,4 +1,4 @@
-//! One server: where it is, how we show who we are, and a request to it.
+//! A Jupyter server: its address, our credentials, and requests to it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,17 +11,18 @@ use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 use url::Url;
 
+use crate::address::origin_and_path;
+use crate::auth::login::Login;
 use crate::body::{self, Payload};
-use crate::diagnosis::{self, Answer, Asked, Shown};
+use crate::diagnosis::{self, Answer, Authentication, FailedRequest};
 use crate::hub::HubServer;
-use crate::login::Login;
 use crate::{Address, Credentials, Kind, Options, RestError, Result, client};
 
-/// How long an ordinary answer may take. A listing of a slow disk takes seconds.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// Timeout of ordinary requests. Listing a slow disk takes seconds.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a kernel may take to be started or restarted, on a cluster for example.
-pub(crate) const KERNEL: Duration = Duration::from_secs(120);
+/// Timeout of starting or restarting a kernel, for example on a cluster.
+pub(crate) const KERNEL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A Jupyter server. Clones are the same server, with the same connections and cookies.
 #[derive(Clone)]
@@ -34,43 +35,42 @@ pub(crate) struct Inner {
     pub(crate) credentials: Credentials,
     pub(crate) jar: Arc<Jar>,
     pub(crate) login: Login,
-    /// Made for the first request: reading the system's certificates takes 15 ms.
+    /// Created for the first request: reading the system's certificates takes 15 ms.
     client: OnceCell<Client>,
-    /// The client for upgrades, which keeps no connection: proxies close one whose upgrade was refused, and the next
-    /// request on it would fail.
+    /// For web sockets. It reuses no connection: a proxy closes one whose upgrade was refused, so the next request on it
+    /// would fail.
     sockets: OnceCell<Client>,
     options: Options,
 }
 
-/// One request. It can be sent again: after a login, or when a kept connection turns out to be dead.
+/// One request. It can be sent again after a login, or when a reused connection turns out to be dead.
 pub(crate) struct Request<'a> {
     pub(crate) method: Method,
-    /// Behind the base URL, encoded, with its query.
+    /// Relative to the base URL, encoded, with its query.
     pub(crate) path: String,
     pub(crate) payload: Payload,
-    pub(crate) patience: Duration,
-    /// The most that is read of the answer.
+    pub(crate) timeout: Duration,
+    /// The largest answer, in bytes.
     pub(crate) limit: usize,
-    /// What it is about, to stand in a sentence.
+    /// What the request is about, as part of a sentence.
     pub(crate) subject: &'a str,
-    /// Further headers.
     pub(crate) headers: Vec<(&'static str, String)>,
-    /// Whether sending it twice does what sending it once does.
-    pub(crate) is_repeatable: bool,
-    /// Whether it asks for a WebSocket.
+    /// Whether sending it twice has the same effect as once.
+    pub(crate) is_idempotent: bool,
+    /// Whether this opens a WebSocket.
     pub(crate) is_upgrade: bool,
 }
 
 impl<'a> Request<'a> {
     pub(crate) fn new(method: Method, path: impl Into<String>, subject: &'a str) -> Self {
         Self {
-            is_repeatable: matches!(method, Method::GET | Method::PUT | Method::DELETE),
+            is_idempotent: matches!(method, Method::GET | Method::PUT | Method::DELETE),
             is_upgrade: false,
             method,
             path: path.into(),
             payload: Payload::default(),
-            patience: PATIENCE,
-            limit: body::SMALL,
+            timeout: TIMEOUT,
+            limit: body::MAX_BYTES,
             subject,
             headers: Vec::new(),
         }
@@ -85,13 +85,13 @@ impl<'a> Request<'a> {
         Ok(self)
     }
 
-    pub(crate) fn repeatable(mut self) -> Self {
-        self.is_repeatable = true;
+    pub(crate) fn idempotent(mut self) -> Self {
+        self.is_idempotent = true;
         self
     }
 
-    pub(crate) fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub(crate) fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
         self
     }
 
@@ -102,8 +102,7 @@ impl<'a> Request<'a> {
 }
 
 impl Server {
-    /// Prepares to speak to the server at `address`. Contacts nothing and reads nothing: certificates and proxies that
-    /// cannot be used are told by the first request.
+    /// Contacts nothing and reads no file: unusable certificates and proxies fail the first request.
     pub fn new(address: &Address, credentials: Credentials, options: &Options) -> Result<Self> {
         let credentials = match (credentials, &address.token) {
             (Credentials::None, Some(token)) => Credentials::Token(token.clone()),
@@ -114,7 +113,7 @@ impl Server {
         }
         let mut options = options.clone();
         if !matches!(credentials, Credentials::Forwarded(_)) {
-            // It leads to the server that the program lives in, which is not this one.
+            // The socket belongs to the server in whose process we run, not to this one.
             options.unix_socket = None;
         }
         let jar = Arc::new(Jar::default());
@@ -135,46 +134,39 @@ impl Server {
         &self.inner.base
     }
 
-    /// What is shown to the server of who we are.
-    pub(crate) fn shown(&self) -> Shown {
+    pub(crate) fn authentication(&self) -> Authentication {
         match self.inner.credentials {
-            Credentials::None => Shown::Nothing,
-            Credentials::Token(_) => Shown::Token,
-            Credentials::Password(_) => Shown::Password,
-            Credentials::Forwarded(_) => Shown::Forwarded,
+            Credentials::None => Authentication::None,
+            Credentials::Token(_) => Authentication::Token,
+            Credentials::Password(_) => Authentication::Password,
+            Credentials::Forwarded(_) => Authentication::Forwarded,
         }
     }
 
     /// The URL of `path`, which is relative to the base and encoded.
     pub(crate) fn url(&self, path: &str) -> Result<Url> {
         let url = self.inner.base.join(&format!("./{path}")).ok();
-        url.filter(|url| url.path().starts_with(self.inner.base.path())).ok_or_else(|| {
-            RestError::new(
-                Kind::Address,
-                "The request would leave the server's base URL.",
-                "This is a defect of ours.",
-            )
-        })
+        url.filter(|url| url.path().starts_with(self.inner.base.path()))
+            .ok_or_else(|| RestError::defect(Kind::Address, "The request would leave the server's base URL."))
     }
 
-    /// Sends a request and returns the answer's beginning, whatever its status. Logs in first, and once more if the
-    /// server has forgotten us.
+    /// Sends a request and returns the answer, whatever its status. Logs in first, and again if the session expired.
     pub(crate) async fn send(&self, request: &Request<'_>) -> Result<Response> {
         let url = self.url(&request.path)?;
         let login = self.ensure_login().await?;
         let response = self.attempt(request, url.clone()).await?;
-        if is_refusal(&response) && self.login_again(&login, &request.method).await? {
+        if needs_login(&response) && self.login_again(&login, &request.method).await? {
             return self.attempt(request, url).await;
         }
         Ok(response)
     }
 
-    /// Sends a request once, or twice if that does no harm and the connection broke.
+    /// Sends a request, and again if the connection broke and the request is idempotent.
     pub(crate) async fn attempt(&self, request: &Request<'_>, url: Url) -> Result<Response> {
         let first = self.once(request, url.clone()).await;
         match first {
-            // A server that restarts closes the connections we kept; the first request after that finds out.
-            Err(Failure { error, broke: true }) if request.is_repeatable => {
+            // A restarted server has closed our unused connections; the first request notices.
+            Err(Failure { error, broke: true }) if request.is_idempotent => {
                 tracing::debug!(cause = error.cause, "trying once more");
                 self.once(request, url).await.map_err(|failure| failure.error)
             }
@@ -184,8 +176,8 @@ impl Server {
 
     async fn once(&self, request: &Request<'_>, url: Url) -> Result<Response, Failure> {
         let Inner { base, jar, options, client, sockets, .. } = &*self.inner;
-        // A server makes a login of a token, and keeps it after the token was revoked: reads would go on and changes fail.
-        // What is forwarded may hold cookies of its own.
+        // The server turns a token into a login cookie that survives revoking the token: with it, reads would succeed and
+        // changes fail. Forwarded headers may contain cookies already.
         let has_jar = !matches!(self.inner.credentials, Credentials::Token(_) | Credentials::Forwarded(_));
         let jar = has_jar.then_some(jar);
         let client = if request.is_upgrade {
@@ -213,13 +205,13 @@ impl Server {
         for (name, value) in &request.headers {
             builder = builder.header(*name, value);
         }
-        match tokio::time::timeout(request.patience, builder.send()).await {
+        match tokio::time::timeout(request.timeout, builder.send()).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => {
                 let broke = error.is_request() && !error.is_connect() && !error.is_timeout();
-                Err(Failure { error: diagnosis::of_transport(&error, &self.inner.base), broke })
+                Err(Failure { error: diagnosis::of_transport(error, &self.inner.base), broke })
             }
-            Err(_) => Err(diagnosis::too_slow(&self.inner.base, request.patience).into()),
+            Err(_) => Err(diagnosis::timed_out(&self.inner.base, request.timeout).into()),
         }
     }
 
@@ -229,7 +221,7 @@ impl Server {
         self.finish(request, response).await
     }
 
-    /// Like `ask`; `None` if there is no such thing.
+    /// Like `ask`; `None` for 404.
     pub(crate) async fn ask_for(&self, request: &Request<'_>) -> Result<Option<Bytes>> {
         let response = self.send(request).await?;
         if response.status() == StatusCode::NOT_FOUND {
@@ -248,17 +240,17 @@ impl Server {
         Err(self.explain(request.subject, response).await)
     }
 
-    /// Fails if a refusal came from the Hub, or from another server of the same person, because this one is stopped.
+    /// Fails if the answer came from the Hub, or from another server of the same user, because this one is stopped.
     ///
-    /// The proxy then sends requests to the Hub, which redirects a GET but answers 403 to a change; those for a named
-    /// server go to the person's default server if that runs, which answers 404.
+    /// The proxy then sends requests to the Hub, which redirects a GET but answers 403 to a change. Requests for a
+    /// named server go to the user's default server if that runs, which answers 404.
     pub(crate) async fn check_hub(&self, status: StatusCode) -> Result<()> {
-        let is_doubtful = match self.hub() {
+        let is_ambiguous = match self.hub() {
             Some(HubServer { name: Some(_), .. }) => matches!(status.as_u16(), 403..=405),
             Some(_) => matches!(status.as_u16(), 403 | 405),
             None => false,
         };
-        if !is_doubtful {
+        if !is_ambiguous {
             return Ok(());
         }
         match self.version().await {
@@ -267,13 +259,13 @@ impl Server {
         }
     }
 
-    /// Says what an answer means that is not a success.
+    /// Explains an answer that is not a success.
     pub(crate) async fn explain(&self, subject: &str, response: Response) -> RestError {
         let status = response.status();
         let location =
             response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let body = body::read(response, &self.inner.base, body::REFUSAL).await.unwrap_or_default();
-        let asked = Asked { base: &self.inner.base, shown: self.shown(), subject };
+        let body = body::read(response, &self.inner.base, body::MAX_FAILURE_BYTES).await.unwrap_or_default();
+        let asked = FailedRequest { base: &self.inner.base, authentication: self.authentication(), subject };
         let error =
             diagnosis::of_answer(&asked, &Answer { status, location: location.as_deref(), body: &body });
         if error.kind == Kind::Unauthorized { self.explain_refusal(error).await } else { error }
@@ -282,23 +274,23 @@ impl Server {
     /// Sends a request and reads its answer as JSON.
     pub(crate) async fn fetch<T: DeserializeOwned>(&self, request: &Request<'_>) -> Result<T> {
         let body = self.ask(request).await?;
-        self.understand(&body, request.subject)
+        self.parse(&body, request.subject)
     }
 
-    /// Reads JSON. A page for browsers in its place means that the address is wrong.
-    pub(crate) fn understand<T: DeserializeOwned>(&self, body: &[u8], subject: &str) -> Result<T> {
-        serde_json::from_slice(body).map_err(|error| self.misunderstood(body, subject, &error))
+    /// Parses JSON. An HTML page instead means that the address is wrong.
+    pub(crate) fn parse<T: DeserializeOwned>(&self, body: &[u8], subject: &str) -> Result<T> {
+        serde_json::from_slice(body).map_err(|error| self.malformed(body, subject, &error))
     }
 
-    pub(crate) fn misunderstood(&self, body: &[u8], subject: &str, error: &serde_json::Error) -> RestError {
+    pub(crate) fn malformed(&self, body: &[u8], subject: &str, error: &serde_json::Error) -> RestError {
         if diagnosis::is_page(body) {
             return diagnosis::not_jupyter(&self.inner.base);
         }
-        let place = diagnosis::place(&self.inner.base);
+        let server = origin_and_path(&self.inner.base);
         RestError::new(
             Kind::Malformed,
-            format!("{place} answers for {subject} with something else than Jupyter does: {error}."),
-            "Check that the address is the base URL of a Jupyter server, and that the server is a current one.",
+            format!("{server} sent an answer for {subject} that is not Jupyter's: {error}."),
+            "Check that the address is the base URL of a Jupyter server, and that the server is up to date.",
         )
     }
 }
@@ -312,7 +304,7 @@ impl std::fmt::Debug for Server {
 /// A request without an answer.
 struct Failure {
     error: RestError,
-    /// The connection was there and broke.
+    /// A connection existed, and broke.
     broke: bool,
 }
 
@@ -326,16 +318,16 @@ fn authorization(token: &str) -> Result<HeaderValue> {
     let mut value = HeaderValue::from_str(&format!("token {token}")).map_err(|_| {
         RestError::new(
             Kind::Unauthorized,
-            "The token holds characters that no token has.",
-            "Copy it again; it is one word of letters and digits.",
+            "The token contains characters that cannot be sent.",
+            "Copy it again: it is one word of letters and digits.",
         )
     })?;
     value.set_sensitive(true);
     Ok(value)
 }
 
-/// Whether an answer says that the server does not know who we are.
-fn is_refusal(response: &Response) -> bool {
+/// Whether the answer asks for a login.
+fn needs_login(response: &Response) -> bool {
     let to_login = || {
         let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
         location.is_some_and(|location| location.contains("/login"))

@@ -147,7 +147,7 @@ fn unusable_texts_are_refused_without_repeating_them() {
         let error = Address::parse(text).expect_err(text);
         assert_eq!(error.kind, Kind::Address, "{text:?}");
         assert!(!format!("{error} {error:?}").contains("hush"), "{text:?}: {error}");
-        assert!(!error.hint.is_empty());
+        assert!(!error.next.to_string().is_empty());
     }
     for text in [
         "",

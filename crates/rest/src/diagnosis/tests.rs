@@ -1,10 +1,16 @@
 use super::*;
 
-fn explained(base: &str, shown: Shown, status: u16, location: Option<&str>, body: &str) -> RestError {
+fn explained(
+    base: &str,
+    authentication: Authentication,
+    status: u16,
+    location: Option<&str>,
+    body: &str,
+) -> RestError {
     let base = Url::parse(base).unwrap();
-    let asked = Asked { base: &base, shown, subject: "\"x.ipynb\"" };
+    let request = FailedRequest { base: &base, authentication, subject: "\"x.ipynb\"" };
     let status = StatusCode::from_u16(status).unwrap();
-    of_answer(&asked, &Answer { status, location, body: body.as_bytes() })
+    of_answer(&request, &Answer { status, location, body: body.as_bytes() })
 }
 
 const PLAIN: &str = "http://h:1/base/";
@@ -17,18 +23,18 @@ fn every_status_has_a_kind_and_words_that_help() {
     let masked = r#"{"message": "Unexpected error while saving file: a/x [Errno 2] No such file or directory: '/r/a/.~x' -> '/r/a/x'"}"#;
     let no_kernel = r#"{"message": "The 'nope' kernel is not available. Please pick another suitable kernel instead, or install that kernel."}"#;
     let table = [
-        (Shown::Nothing, 403, forbidden, Kind::Unauthorized, "wants a token", "token"),
+        (Authentication::None, 403, forbidden, Kind::Unauthorized, "requires a token", "token"),
         (
-            Shown::Token,
+            Authentication::Token,
             403,
             forbidden,
             Kind::Unauthorized,
             "does not accept the token",
             "jupyter server list",
         ),
-        (Shown::Password, 403, forbidden, Kind::Unauthorized, "password", "Correct the password"),
+        (Authentication::Password, 403, forbidden, Kind::Unauthorized, "password", "Correct the password"),
         (
-            Shown::Nothing,
+            Authentication::None,
             403,
             r#"{"message": "'_xsrf' argument missing from POST"}"#,
             Kind::Unauthorized,
@@ -36,48 +42,62 @@ fn every_status_has_a_kind_and_words_that_help() {
             "token",
         ),
         (
-            Shown::Token,
+            Authentication::Token,
             403,
             r#"{"message": "Permission denied: x.ipynb", "reason": null}"#,
             Kind::Forbidden,
-            "may not write or read \"x.ipynb\" itself: Permission denied: x.ipynb",
-            "not the token",
+            "is not allowed to read or write \"x.ipynb\": Permission denied: x.ipynb",
+            "not about the token",
         ),
-        (Shown::Token, 401, "", Kind::Unauthorized, "does not accept the token", "token"),
-        (Shown::Token, 404, "<html>", Kind::NotFound, "has no \"x.ipynb\"", "base URL"),
+        (Authentication::Token, 401, "", Kind::Unauthorized, "does not accept the token", "token"),
+        (Authentication::Token, 404, "<html>", Kind::NotFound, "has no \"x.ipynb\"", "base URL"),
         (
-            Shown::Token,
+            Authentication::Token,
             409,
             r#"{"message": "File already exists: x.ipynb"}"#,
             Kind::Conflict,
             "already exists",
             "another name",
         ),
-        (Shown::Token, 413, "", Kind::TooLarge, "this size", "limit"),
-        (Shown::Token, 424, "{}", Kind::Stopped, "not running", "Start it"),
-        (Shown::Token, 400, r#"{"message": "bad", "reason": "type"}"#, Kind::Refused, "bad type", "Correct"),
-        (Shown::Token, 405, "", Kind::Unsupported, "cannot", "Update"),
-        (Shown::Token, 500, full, Kind::Server, "disk seems to be full", "Free space"),
-        (Shown::Token, 500, masked, Kind::Server, "disk seems to be full", "Free space"),
-        (Shown::Token, 500, "<html>oops", Kind::Server, "failed on \"x.ipynb\" (status 500)", "log"),
+        (Authentication::Token, 413, "", Kind::TooLarge, "this size", "limit"),
+        (Authentication::Token, 424, "{}", Kind::Stopped, "not running", "Start it"),
         (
-            Shown::Token,
+            Authentication::Token,
+            400,
+            r#"{"message": "bad", "reason": "type"}"#,
+            Kind::Refused,
+            "bad type",
+            "Correct",
+        ),
+        (Authentication::Token, 405, "", Kind::Unsupported, "cannot", "Update"),
+        (Authentication::Token, 500, full, Kind::Server, "disk seems to be full", "Free space"),
+        (Authentication::Token, 500, masked, Kind::Server, "disk seems to be full", "Free space"),
+        (Authentication::Token, 500, "<html>oops", Kind::Server, "failed on \"x.ipynb\" (status 500)", "log"),
+        (
+            Authentication::Token,
             500,
             r#"{"message": "x [Errno 2] No such file or directory: 'a/x'"}"#,
             Kind::NotFound,
             "no folder",
             "folder",
         ),
-        (Shown::Token, 501, no_kernel, Kind::NotFound, "'nope' kernel", "kernels that the server has"),
-        (Shown::Token, 502, "<html>", Kind::Unreachable, "proxy", "tries again"),
-        (Shown::Token, 503, "<html>", Kind::Unreachable, "proxy", "tries again"),
-        (Shown::Token, 200, "<html>", Kind::NotJupyter, "not as a Jupyter server", "base URL"),
+        (
+            Authentication::Token,
+            501,
+            no_kernel,
+            Kind::NotFound,
+            "'nope' kernel",
+            "kernels that the server has",
+        ),
+        (Authentication::Token, 502, "<html>", Kind::Unreachable, "proxy", "tries again"),
+        (Authentication::Token, 503, "<html>", Kind::Unreachable, "proxy", "tries again"),
+        (Authentication::Token, 200, "<html>", Kind::NotJupyter, "not as a Jupyter server", "base URL"),
     ];
-    for (shown, status, body, kind, cause, hint) in table {
-        let error = explained(PLAIN, shown, status, None, body);
+    for (authentication, status, body, kind, cause, hint) in table {
+        let error = explained(PLAIN, authentication, status, None, body);
         assert_eq!(error.kind, kind, "{status} {error}");
         assert!(error.cause.contains(cause), "{status} {error}");
-        assert!(error.hint.contains(hint), "{status} {error}");
+        assert!(error.next.to_string().contains(hint), "{status} {error}");
         assert!(!error.to_string().contains('\n'));
     }
 }
@@ -85,7 +105,7 @@ fn every_status_has_a_kind_and_words_that_help() {
 #[test]
 fn redirects_are_told_apart() {
     let table = [
-        (PLAIN, "/base/login?next=%2Fbase%2Fapi", Kind::Unauthorized, "wants a token"),
+        (PLAIN, "/base/login?next=%2Fbase%2Fapi", Kind::Unauthorized, "requires a token"),
         (PLAIN, "https://h:1/base/api", Kind::Address, "only be used over https"),
         (
             PLAIN,
@@ -97,12 +117,12 @@ fn redirects_are_told_apart() {
         (HUB, "/hub/user/ada/api/status", Kind::Stopped, "not running"),
         (HUB, "/hub/spawn/ada", Kind::Stopped, "not running"),
         (HUB, "/hub/spawn-pending/ada?_=1", Kind::Starting, "being started"),
-        (HUB, "/hub/api/oauth2/authorize?client_id=x", Kind::Unauthorized, "wants a token"),
-        (HUB, "/hub/login?next=", Kind::Unauthorized, "wants a token"),
+        (HUB, "/hub/api/oauth2/authorize?client_id=x", Kind::Unauthorized, "requires a token"),
+        (HUB, "/hub/login?next=", Kind::Unauthorized, "requires a token"),
         ("https://h.org/", "/hub/", Kind::NotJupyter, "is a JupyterHub"),
     ];
     for (base, location, kind, cause) in table {
-        let error = explained(base, Shown::Nothing, 302, Some(location), "");
+        let error = explained(base, Authentication::None, 302, Some(location), "");
         assert_eq!(error.kind, kind, "{location}: {error}");
         assert!(error.cause.contains(cause), "{location}: {error}");
         assert!(!error.to_string().contains("hush"), "a query may hold a secret: {error}");
@@ -111,16 +131,20 @@ fn redirects_are_told_apart() {
 
 #[test]
 fn a_hub_is_named_with_the_scope_or_the_button_that_helps() {
-    let stopped = explained(HUB, Shown::Token, 424, None, "");
+    let stopped = explained(HUB, Authentication::Token, 424, None, "");
     assert!(
-        stopped.hint.contains("https://h.org/hub/home") && stopped.hint.contains("servers!user=ada"),
+        stopped.next.to_string().contains("https://h.org/hub/home")
+            && stopped.next.to_string().contains("servers!user=ada"),
         "{stopped}"
     );
-    let refused = explained(HUB, Shown::Token, 403, None, "");
-    assert!(refused.hint.contains("access:servers!user=ada at https://h.org/hub/token"), "{refused}");
-    let password = explained(HUB, Shown::Password, 302, Some("/hub/api/oauth2/authorize?x"), "");
-    assert!(password.hint.contains("access:servers!user=ada"), "{password}");
-    let named = explained("https://h.org/user/ada/gpu/", Shown::Token, 424, None, "");
+    let refused = explained(HUB, Authentication::Token, 403, None, "");
+    assert!(
+        refused.next.to_string().contains("access:servers!user=ada at https://h.org/hub/token"),
+        "{refused}"
+    );
+    let password = explained(HUB, Authentication::Password, 302, Some("/hub/api/oauth2/authorize?x"), "");
+    assert!(password.next.to_string().contains("access:servers!user=ada"), "{password}");
+    let named = explained("https://h.org/user/ada/gpu/", Authentication::Token, 424, None, "");
     assert!(named.cause.contains("\"gpu\" of ada"), "{named}");
 }
 
@@ -137,12 +161,12 @@ fn messages_of_servers_are_short_lines() {
     assert_eq!(message(b""), None);
     assert_eq!(message(&[0xff, 0xfe]).as_deref(), Some("\u{fffd}\u{fffd}"));
     let long = format!(r#"{{"message": "{}"}}"#, "ü".repeat(10_000));
-    assert_eq!(message(long.as_bytes()).unwrap().chars().count(), MESSAGE);
+    assert_eq!(message(long.as_bytes()).unwrap().chars().count(), MAX_MESSAGE);
 }
 
 #[test]
 fn places_are_shown_without_their_query() {
     let url = Url::parse("https://h.org/user/ada/?token=hush#x").unwrap();
-    assert_eq!(place(&url), "https://h.org/user/ada");
-    assert_eq!(place(&Url::parse("http://[::1]:8888/").unwrap()), "http://[::1]:8888");
+    assert_eq!(origin_and_path(&url), "https://h.org/user/ada");
+    assert_eq!(origin_and_path(&Url::parse("http://[::1]:8888/").unwrap()), "http://[::1]:8888");
 }

@@ -131,7 +131,10 @@ async fn a_token_that_may_not_start_names_the_scope() {
         Fake::new(|_| reply(403, &[], r#"{"status": 403, "message": "Action is not authorized"}"#)).await;
     let error = started(&fake, "user/ada/", BOUND).await.0.unwrap_err();
     assert_eq!(error.kind, Kind::Stopped);
-    assert!(error.hint.contains("servers!user=ada") && error.hint.contains("/hub/home"), "{error}");
+    assert!(
+        error.next.to_string().contains("servers!user=ada") && error.next.to_string().contains("/hub/home"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -215,7 +218,7 @@ async fn a_running_server_refuses_for_itself() {
     let server = fake.client("user/ada/");
     let error = server.kernels().await.unwrap_err();
     assert_eq!(error.kind, Kind::Forbidden, "{error}");
-    assert!(error.hint.contains("access:servers!user=ada"), "{error}");
+    assert!(error.next.to_string().contains("access:servers!user=ada"), "{error}");
     known.store(403, Ordering::SeqCst);
     let error = server.kernels().await.unwrap_err();
     assert_eq!(error.kind, Kind::Unauthorized, "{error}");

@@ -72,9 +72,9 @@ async fn a_server_that_hangs_is_given_up() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let server = client(&format!("http://{}/", listener.local_addr().unwrap()), Credentials::None);
     let start = Instant::now();
-    let request = Request::get("api", "API").patience(Duration::from_millis(50));
+    let request = Request::get("api", "API").timeout(Duration::from_millis(50));
     let error = server.ask(&request).await.unwrap_err();
-    assert_eq!(error.kind, Kind::TooSlow, "{error}");
+    assert_eq!(error.kind, Kind::Timeout, "{error}");
     assert!(start.elapsed() < Duration::from_secs(5));
 }
 

@@ -31,7 +31,7 @@ impl ContentsDocument {
     ) -> Left {
         let is_in_doubt = matches!(
             error.kind,
-            Kind::Server | Kind::NotFound | Kind::Unreachable | Kind::TooSlow | Kind::Malformed
+            Kind::Server | Kind::NotFound | Kind::Unreachable | Kind::Timeout | Kind::Malformed
         );
         if !is_in_doubt {
             return Left::NotWritten(failure::of(error));

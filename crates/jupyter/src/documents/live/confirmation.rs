@@ -233,7 +233,7 @@ async fn contents(shared: &Shared, want: Want, deadline: Instant) -> Result<Entr
         server.contents(&shared.path_now(), want).await
     };
     timeout_at(deadline, request).await.unwrap_or_else(|_| {
-        Err(RestError::new(Kind::TooSlow, "The server did not answer in time.", "Try again in a moment."))
+        Err(RestError::new(Kind::Timeout, "The server did not answer in time.", "Try again in a moment."))
     })
 }
 

@@ -70,7 +70,7 @@ pub(super) async fn join(shared: &Shared, address: &mut Option<RoomAddress>) -> 
             Err(Disconnect::Final(failure::no_notebook(&path, &shared.handle.title())))
         }
         Err(error) => {
-            let is_passing = error.is_passing() || error.kind == Kind::Server;
+            let is_passing = error.is_transient() || error.kind == Kind::Server;
             let error = failure::of(error);
             Err(if is_passing { Disconnect::Lost(error) } else { Disconnect::Final(error) })
         }

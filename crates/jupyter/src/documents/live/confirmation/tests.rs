@@ -54,7 +54,7 @@ async fn a_silent_server_is_waited_for_until_the_deadline() {
             modified(&shared, deadline()).await.map(drop).unwrap_err().kind,
             in_file(&shared, &[], deadline()).await.map(drop).unwrap_err().kind,
         ];
-        assert_eq!(kinds, [Kind::TooSlow; 2]);
+        assert_eq!(kinds, [Kind::Timeout; 2]);
         shared.state().location.joined("f", "x.ipynb");
         assert!(!file_location::refresh(&shared, deadline()).await);
     };

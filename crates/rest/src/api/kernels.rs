@@ -3,8 +3,9 @@
 use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 
-use crate::server::{KERNEL, Request};
-use crate::{Result, Server, lenient, path};
+use super::lenient;
+use crate::server::{KERNEL_TIMEOUT, Request};
+use crate::{Result, Server, path};
 
 /// A kernel that runs.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -35,7 +36,7 @@ impl Server {
     pub async fn kernel(&self, id: &str) -> Result<Option<KernelModel>> {
         let subject = subject(id);
         let body = self.ask_for(&Request::get(at(id, "")?, &subject)).await?;
-        body.map(|body| self.understand(&body, &subject)).transpose()
+        body.map(|body| self.parse(&body, &subject)).transpose()
     }
 
     /// Starts a kernel that no session shows. `name` is a kernelspec's, else the server's default; `folder` is where it
@@ -45,19 +46,19 @@ impl Server {
         body.extend(name.map(|name| ("name".to_owned(), name.into())));
         body.extend(folder.map(|folder| ("path".to_owned(), folder.into())));
         let request = Request::new(Method::POST, "api/kernels", "new kernel").json(&body)?;
-        self.fetch(&request.patience(KERNEL)).await
+        self.fetch(&request.timeout(KERNEL_TIMEOUT)).await
     }
 
     /// Interrupts what a kernel executes.
     pub async fn interrupt_kernel(&self, id: &str) -> Result<()> {
         let subject = subject(id);
-        self.ask(&Request::new(Method::POST, at(id, "/interrupt")?, &subject).repeatable()).await.map(drop)
+        self.ask(&Request::new(Method::POST, at(id, "/interrupt")?, &subject).idempotent()).await.map(drop)
     }
 
     /// Restarts a kernel; answers when it is up again.
     pub async fn restart_kernel(&self, id: &str) -> Result<KernelModel> {
         let subject = subject(id);
-        self.fetch(&Request::new(Method::POST, at(id, "/restart")?, &subject).patience(KERNEL)).await
+        self.fetch(&Request::new(Method::POST, at(id, "/restart")?, &subject).timeout(KERNEL_TIMEOUT)).await
     }
 
     /// Ends a kernel. One that is not there counts as ended.

@@ -3,8 +3,9 @@
 use reqwest::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 
-use crate::server::{KERNEL, Request};
-use crate::{KernelModel, Kind, RestError, Result, Server, diagnosis, lenient, path};
+use super::lenient;
+use crate::server::{KERNEL_TIMEOUT, Request};
+use crate::{KernelModel, Kind, RestError, Result, Server, path};
 
 /// A session.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -107,7 +108,7 @@ impl Server {
         let body = body(Some(new.path), Some(new.kernel));
         let request = Request::new(Method::POST, "api/sessions", &subject).json(&body)?;
         // The server has one session for each path.
-        self.fetch(&request.patience(KERNEL).repeatable()).await
+        self.fetch(&request.timeout(KERNEL_TIMEOUT).idempotent()).await
     }
 
     /// Changes a session: gives it another path or another kernel.
@@ -118,7 +119,7 @@ impl Server {
         let subject = subject(id);
         let body = body(change.path, change.kernel);
         let request = Request::new(Method::PATCH, at(id)?, &subject).json(&body)?;
-        self.fetch(&request.patience(KERNEL)).await
+        self.fetch(&request.timeout(KERNEL_TIMEOUT)).await
     }
 
     /// A session with an id of a kernel that does not run would not be refused: the server starts a kernel with that id.
@@ -126,7 +127,10 @@ impl Server {
         self.kernel(kernel).await?.map(drop).ok_or_else(|| {
             RestError::new(
                 Kind::NotFound,
-                format!("{} has no kernel {kernel:?} any more.", diagnosis::place(self.base())),
+                format!(
+                    "{} has no kernel {kernel:?} any more.",
+                    crate::address::origin_and_path(self.base())
+                ),
                 "Take one of those that run, or start a new one.",
             )
         })

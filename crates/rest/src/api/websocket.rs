@@ -22,7 +22,7 @@ const LARGEST: usize = 1 << 30;
 
 /// A server accepts the channels of a kernel when the kernel has answered, for which it gives it 60 s
 /// (`kernel_info_timeout`).
-const PATIENCE: Duration = Duration::from_secs(75);
+const TIMEOUT: Duration = Duration::from_secs(75);
 
 /// The connection below a WebSocket, whatever it goes through.
 pub use reqwest::Upgraded;
@@ -66,7 +66,7 @@ impl Server {
         let key = key()?;
         let mut request = Request::get(path_and_query, "WebSocket");
         request.is_upgrade = true;
-        request.patience = PATIENCE;
+        request.timeout = TIMEOUT;
         request.headers = vec![
             ("Connection", "Upgrade".to_owned()),
             ("Upgrade", "websocket".to_owned()),
@@ -83,11 +83,14 @@ impl Server {
         let protocol = check(response.headers(), &key, protocols).map_err(|cause| {
             RestError::new(
                 Kind::Malformed,
-                format!("{} did not open the WebSocket: {cause}.", diagnosis::place(self.base())),
+                format!(
+                    "{} did not open the WebSocket: {cause}.",
+                    crate::address::origin_and_path(self.base())
+                ),
                 "Check that proxies before the server pass WebSockets on.",
             )
         })?;
-        let io = response.upgrade().await.map_err(|error| diagnosis::of_transport(&error, self.base()))?;
+        let io = response.upgrade().await.map_err(|error| diagnosis::of_transport(error, self.base()))?;
         Ok(Socket { io, protocol })
     }
 
@@ -95,7 +98,10 @@ impl Server {
         if response.status().is_success() || response.status() == StatusCode::BAD_REQUEST {
             return RestError::new(
                 Kind::Unsupported,
-                format!("Something before {} does not pass WebSockets on.", diagnosis::place(self.base())),
+                format!(
+                    "Something before {} does not pass WebSockets on.",
+                    crate::address::origin_and_path(self.base())
+                ),
                 "Let the proxy before the server pass the headers Connection and Upgrade on.",
             );
         }

@@ -1,4 +1,4 @@
-//! The login page: a password for cookies, and the token against forged requests (XSRF) that goes with them.
+//! Login with a password, and the token against cross-site request forgery (XSRF).
 //!
 //! Jupyter's login form is a GET that sets the cookie `_xsrf`, and a POST of it with the password, answered with a
 //! redirect (`jupyter_server/auth/identity.py`). From then on every request repeats the cookie's value in a header.
@@ -8,44 +8,45 @@ use reqwest::cookie::CookieStore as _;
 use reqwest::{Method, StatusCode};
 use tokio::sync::Mutex;
 
+use crate::address::origin_and_path;
 use crate::body::Payload;
 use crate::diagnosis;
 use crate::server::Request;
-use crate::{Credentials, Kind, RestError, Result, Secret, Server};
+use crate::{Credentials, Kind, NextStep, RestError, Result, Secret, Server};
 
-/// How often we have logged in: a request that was refused looks whether another has logged in meanwhile.
+/// Counts logins, so that a refused request notices that another one has logged in meanwhile.
 #[derive(Default)]
 pub(crate) struct Login {
     count: Mutex<u64>,
 }
 
-/// The login that a request was sent with.
-pub(crate) struct Seen(u64);
+/// The number of the login that a request was sent with.
+pub(crate) struct LoginNumber(u64);
 
 impl Server {
-    /// Logs in if there is a password and nobody has.
-    pub(crate) async fn ensure_login(&self) -> Result<Seen> {
-        let Credentials::Password(password) = &self.inner.credentials else { return Ok(Seen(0)) };
+    /// Logs in with the password, if there is one and no request has logged in yet.
+    pub(crate) async fn ensure_login(&self) -> Result<LoginNumber> {
+        let Credentials::Password(password) = &self.inner.credentials else { return Ok(LoginNumber(0)) };
         let mut count = self.inner.login.count.lock().await;
         if *count == 0 {
             self.log_in(password).await?;
             *count = 1;
         }
-        Ok(Seen(*count))
+        Ok(LoginNumber(*count))
     }
 
-    /// After a refusal: makes what was missing. Returns whether trying again is worth it.
-    pub(crate) async fn login_again(&self, seen: &Seen, method: &Method) -> Result<bool> {
+    /// Logs in again after a refusal. Returns whether repeating the request may help.
+    pub(crate) async fn login_again(&self, sent_with: &LoginNumber, method: &Method) -> Result<bool> {
         match &self.inner.credentials {
             Credentials::Password(password) => {
                 let mut count = self.inner.login.count.lock().await;
-                if *count == seen.0 {
+                if *count == sent_with.0 {
                     self.log_in(password).await?;
                     *count += 1;
                 }
                 Ok(true)
             }
-            // A server without any login still wants the cookie's value with each change.
+            // A server without login still requires the XSRF token for changes.
             Credentials::None if *method != Method::GET && self.xsrf().is_none() => {
                 self.visit_login().await?;
                 Ok(self.xsrf().is_some())
@@ -54,7 +55,7 @@ impl Server {
         }
     }
 
-    /// The value of the cookie `_xsrf`.
+    /// The value of the cookie `_xsrf`, if it was set.
     pub(crate) fn xsrf(&self) -> Option<String> {
         let cookies = self.inner.jar.cookies(&self.inner.base)?;
         let cookies = cookies.to_str().ok()?;
@@ -70,16 +71,12 @@ impl Server {
         let page = self.visit_login().await?;
         let xsrf = match (self.xsrf(), self.hub()) {
             (Some(xsrf), _) if !page.status().is_client_error() && !page.status().is_server_error() => xsrf,
-            // Behind a Hub it is the Hub that asks for passwords, and they are not for us.
+            // Behind a Hub, the Hub asks for passwords; they are not for us.
             (_, Some(hub)) if !page.status().is_server_error() => {
                 return Err(RestError::new(
                     Kind::Unauthorized,
-                    format!("{} has no login with a password.", hub.title()),
-                    format!(
-                        "Make a token with the scope access:servers!user={} at {}.",
-                        hub.user,
-                        hub.tokens()
-                    ),
+                    format!("{} does not support a login with a password.", hub.title()),
+                    NextStep::GiveToken { obtain: hub.make_token().into() },
                 ));
             }
             (None, None) if page.status().is_success() || page.status() == StatusCode::NOT_FOUND => {
@@ -97,7 +94,7 @@ impl Server {
             status if status.is_redirection() || status.is_success() => Ok(()),
             status if status.as_u16() == 401 || status.as_u16() == 403 => Err(RestError::new(
                 Kind::Unauthorized,
-                format!("{} does not accept the password.", diagnosis::place(&self.inner.base)),
+                format!("{} does not accept the password.", origin_and_path(&self.inner.base)),
                 "Correct it, or give a token instead.",
             )),
             _ => Err(self.explain("login page", answer).await),

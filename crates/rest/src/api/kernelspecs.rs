@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::lenient;
 use crate::server::Request;
-use crate::{Result, Server, lenient};
+use crate::{Result, Server};
 
 /// What a server can start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 
 use serde::Deserialize;
 
+use super::lenient;
 use crate::hub::HubServer;
 use crate::server::Request;
-use crate::{Kind, RestError, Result, Server, body, diagnosis, lenient};
+use crate::{Kind, RestError, Result, Server, body, diagnosis};
 
 /// What a server says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,7 +47,7 @@ impl Server {
             let kernels = self.kernels().await?;
             return Ok(Status { version, kernels: Some(kernels.len() as u64), ..Status::default() });
         };
-        let Figures { started, last_activity, connections, kernels } = self.understand(&known, subject)?;
+        let Figures { started, last_activity, connections, kernels } = self.parse(&known, subject)?;
         Ok(Status { version, started, last_activity, connections, kernels })
     }
 

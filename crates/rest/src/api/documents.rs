@@ -45,7 +45,7 @@ impl Server {
         let subject = format!("id of {path:?}");
         let path = path::file(path)?;
         let request =
-            Request::new(Method::POST, format!("api/fileid/index?path={path}"), &subject).repeatable();
+            Request::new(Method::POST, format!("api/fileid/index?path={path}"), &subject).idempotent();
         let indexed: Option<Indexed> = self.optional(&request).await?;
         Ok(indexed.map(|Indexed { id }| id))
     }
@@ -64,7 +64,7 @@ impl Server {
             return self.check_hub(response.status()).await.map(|()| None);
         }
         let body = self.finish(request, response).await?;
-        self.understand(&body, request.subject).map(Some)
+        self.parse(&body, request.subject).map(Some)
     }
 }
 

@@ -31,7 +31,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::net::TcpListener;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{
-    ErrorResponse, Request as Asked, Response as Answered,
+    ErrorResponse, Request as FailedRequest, Response as Answered,
 };
 
 use crate::testing::{Fake, client, reply};
@@ -39,10 +39,10 @@ use crate::{Credentials, Secret};
 
 /// Opens one WebSocket as a server does, says hello in the same breath, and returns everything it gets.
 #[expect(clippy::result_large_err, reason = "the callback's type is tungstenite's")]
-async fn echo(listener: TcpListener, protocol: Option<&'static str>) -> Asked {
+async fn echo(listener: TcpListener, protocol: Option<&'static str>) -> FailedRequest {
     let (stream, _) = listener.accept().await.unwrap();
     let mut asked = None;
-    let callback = |request: &Asked, mut response: Answered| -> Result<Answered, ErrorResponse> {
+    let callback = |request: &FailedRequest, mut response: Answered| -> Result<Answered, ErrorResponse> {
         asked = Some(request.clone());
         if let Some(protocol) = protocol {
             response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, protocol.parse().unwrap());

@@ -9,10 +9,11 @@ use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::lenient;
 use crate::body::{self, Payload};
 use crate::random::random;
-use crate::server::{PATIENCE, Request};
-use crate::{Kind, RestError, Result, Server, lenient, path};
+use crate::server::{Request, TIMEOUT};
+use crate::{Kind, RestError, Result, Server, path};
 
 /// How slow a connection may be before a transfer counts as stuck, in bytes per second.
 const SLOWEST: usize = 256 << 10;
@@ -127,7 +128,7 @@ impl Server {
         let subject = format!("{path:?}");
         let mut request = Request::get(format!("api/contents/{}?{query}", path::file(path)?), &subject);
         if matches!(want, Want::Notebook | Want::Text) {
-            request = request.limit(body::NOTEBOOK);
+            request = request.limit(body::MAX_NOTEBOOK_BYTES);
         }
         let body = self.ask(&request).await?;
         self.entry(&body, &subject)
@@ -146,10 +147,10 @@ impl Server {
         pieces.extend(content);
         pieces.push(Bytes::from_static(b"}"));
         let payload = Payload { pieces, is_form: false };
-        let patience = PATIENCE + Duration::from_secs((payload.len() / SLOWEST) as u64);
+        let timeout = TIMEOUT + Duration::from_secs((payload.len() / SLOWEST) as u64);
         let mut request = Request::new(Method::PUT, format!("api/contents/{}", path::file(path)?), subject);
         request.payload = payload;
-        let body = self.ask(&request.patience(patience)).await?;
+        let body = self.ask(&request.timeout(timeout)).await?;
         self.entry(&body, subject)
     }
 
@@ -226,7 +227,7 @@ impl Server {
                 (_, _) => Ok(entry),
             }
         };
-        read().map_err(|error| self.misunderstood(body, subject, &error))
+        read().map_err(|error| self.malformed(body, subject, &error))
     }
 }
 

@@ -113,7 +113,7 @@ async fn a_server_of_a_hub_has_no_use_for_a_password() {
         client(&format!("{}user/ada/", fake.base), Credentials::Password(Secret::new("hush").unwrap()));
     let error = server.kernels().await.unwrap_err();
     assert_eq!(error.kind, Kind::Unauthorized);
-    assert!(error.hint.contains("access:servers!user=ada"), "{error}");
+    assert!(error.next.to_string().contains("access:servers!user=ada"), "{error}");
 }
 
 #[tokio::test]

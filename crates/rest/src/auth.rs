@@ -1,0 +1,4 @@
+//! Authentication to a server.
+
+pub(crate) mod forwarded;
+pub(crate) mod login;
