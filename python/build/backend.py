@@ -1,6 +1,6 @@
-"""Builds the wheel: maturin packs the native module, and the program that is built here first.
+"""Builds the wheel: maturin packs the native module and the program, which this module builds first.
 
-`CELLBRIDGE_PROFILE` chooses another of Cargo's profiles for both, such as `dev`; `CELLBRIDGE_PROGRAM` is a program that is
+`CELLBRIDGE_PROFILE` chooses another Cargo profile for both, such as `dev`; `CELLBRIDGE_PROGRAM` is a program that is
 already built."""
 
 import json
@@ -15,7 +15,7 @@ from maturin import get_requires_for_build_wheel, prepare_metadata_for_build_whe
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "python/cellbridge.data/scripts"
-PROFILE = os.environ.get("CELLBRIDGE_PROFILE", "release")
+PROFILE = os.environ.get("CELLBRIDGE_PROFILE", "dist")
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
@@ -41,6 +41,6 @@ def provide_program():
 def built_program():
     cargo = ["cargo", "build", "--locked", "--package", "cli", "--bin", "cellbridge", "--profile", PROFILE]
     cargo.append("--message-format=json-render-diagnostics")
-    said = subprocess.run(cargo, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
-    messages = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    output = subprocess.run(cargo, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    messages = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     return next(message["executable"] for message in messages if message.get("executable"))

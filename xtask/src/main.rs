@@ -1,8 +1,9 @@
 //! The project's tasks. `cargo xtask test` is the one test command, the same here and in continuous integration.
-#![allow(
-    clippy::print_stdout,
+#![expect(
+    clippy::disallowed_methods,
     clippy::print_stderr,
-    reason = "a task talks to the person who started it; printing is its job"
+    clippy::print_stdout,
+    reason = "a task reads the environment and reports to the person who started it"
 )]
 
 mod bench;
@@ -42,7 +43,7 @@ enum Task {
         #[arg(last = true)]
         pytest: Vec<String>,
     },
-    /// The rules of the house: who may import whom, licences, manifests
+    /// The rules of the workspace: which crate may import which, licences, manifests
     Tidy,
     /// Runs the fuzz targets
     Fuzz {
@@ -52,12 +53,8 @@ enum Task {
         #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
         seconds: u32,
     },
-    /// Measures the program; `cargo xtask bench --help` lists what can be measured
-    #[command(disable_help_flag = true)]
-    Bench {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
+    /// Measures the program beside those that it replaces
+    Bench { subject: bench::Subject },
 }
 
 fn main() -> ExitCode {
@@ -66,7 +63,7 @@ fn main() -> ExitCode {
         Task::E2e { pytest } => e2e::run(&pytest),
         Task::Tidy => tidy::run(),
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
-        Task::Bench { arguments } => bench::run(&arguments),
+        Task::Bench { subject } => bench::run(subject),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -11,7 +11,7 @@ const NEXTEST: Tool = Tool { name: "cargo-nextest", version: "0.9.143" };
 /// Runs every test of the workspace; with nextest's `ci` profile in continuous integration.
 pub(crate) fn run(project: &Project) -> Result<()> {
     let mut nextest = NEXTEST.command(project)?;
-    nextest.args(["nextest", "run", "--workspace", "--locked"]);
+    nextest.args(["nextest", "run", "--workspace", "--exclude", "bench", "--locked"]);
     if is_ci(std::env::var("CI").ok().as_deref()) {
         nextest.args(["--profile", "ci"]);
     }

@@ -7,18 +7,18 @@ use anyhow::{Context as _, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::lines::{Lines, id_of};
-use super::local::text_of;
-use super::local_ground::Ground;
-use super::start::{INITIALIZED, start};
+use crate::line_client::{LineClient, id_of};
+use crate::local::setup::Setup;
+use crate::process::{INITIALIZED, start};
+use crate::reply::text_of;
 
 /// An agent at a server of its own.
-pub(crate) struct Desk {
-    server: Lines,
+pub(crate) struct StdioClient {
+    server: LineClient,
     requests: usize,
 }
 
-impl Desk {
+impl StdioClient {
     pub(crate) fn open(server: &mut Command) -> Result<Self> {
         let (mut server, _) = start(server)?;
         server.send(INITIALIZED)?;
@@ -43,7 +43,7 @@ impl Desk {
     }
 }
 
-impl Desk {
+impl StdioClient {
     /// Calls a tool `count` times at once; gives the time until the last answer was read.
     pub(crate) fn call_at_once(&mut self, count: usize, tool: &str, arguments: &Value) -> Result<Duration> {
         let first = self.requests + 1;
@@ -67,12 +67,12 @@ impl Desk {
 }
 
 /// Python's blocking client, in a process of its own.
-pub(crate) struct Yardstick(Lines);
+pub(crate) struct BlockingClient(LineClient);
 
-impl Yardstick {
+impl BlockingClient {
     /// Joins the kernel that the server has started.
-    pub(crate) fn join(ground: &Ground) -> Result<Self> {
-        let mut client = Lines::start(&mut ground.yardstick()?)?;
+    pub(crate) fn join(setup: &Setup) -> Result<Self> {
+        let mut client = LineClient::start(&mut setup.blocking_client()?)?;
         ensure!(client.read()? == b"ready\n", "Python's client does not reach the kernel");
         Ok(Self(client))
     }
@@ -85,27 +85,27 @@ impl Yardstick {
     }
 }
 
-/// Runs `1+1` in rounds of `count`, by turns, and gives the sorted times of both. Whoever is not measured is
+/// Runs `1+1` in rounds of `count`, in turns, and gives the sorted times of both. Whoever is not measured is
 /// stopped: the kernel publishes for all, and who reads along takes time from the other. The first round warms up.
 pub(crate) fn side_by_side(
-    yardstick: &mut Yardstick,
-    desk: &mut Desk,
+    blocking_client: &mut BlockingClient,
+    client: &mut StdioClient,
     rounds: usize,
     count: usize,
 ) -> Result<(Vec<Duration>, Vec<Duration>)> {
     let (mut theirs, mut ours) = (Vec::new(), Vec::new());
     for round in 0..=rounds {
-        let stopped = Stopped::stop(desk.id())?;
-        let times = yardstick.executions(count)?;
+        let stopped = Stopped::stop(client.id())?;
+        let times = blocking_client.executions(count)?;
         drop(stopped);
         if round > 0 {
             theirs.extend(times);
         }
-        let _stopped = Stopped::stop(yardstick.0.id())?;
+        let _stopped = Stopped::stop(blocking_client.0.id())?;
         // Takes what was published meanwhile.
-        execution(desk)?;
+        execution(client)?;
         for _ in 0..count {
-            let time = execution(desk)?;
+            let time = execution(client)?;
             if round > 0 {
                 ours.push(time);
             }
@@ -116,8 +116,8 @@ pub(crate) fn side_by_side(
     Ok((theirs, ours))
 }
 
-fn execution(desk: &mut Desk) -> Result<Duration> {
-    let (time, text) = desk.call("execute_code", &json!({ "code": "1+1" }))?;
+fn execution(client: &mut StdioClient) -> Result<Duration> {
+    let (time, text) = client.call("execute_code", &json!({ "code": "1+1" }))?;
     ensure!(text.starts_with('2') && text.contains("COMPLETED"), "1+1 is {text:?}");
     Ok(time)
 }

@@ -1,10 +1,9 @@
-//! The least that a Jupyter server can cost: its REST calls, its kernel's messages and its room's edits, made bare.
+//! The least that an operation can cost on a Jupyter server: kernel messages and edits of a live notebook, with no
+//! program in between.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use futures_util::{SinkExt as _, StreamExt as _};
 use notebook::{CellType, Edit, NewCell};
 use serde_json::{Value, json};
@@ -13,53 +12,10 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use ydoc::{LiveNotebook, Room, RoomEvent, SaveRequest};
 
-use super::jupyter_ground::authorization;
-use super::websocket::limits;
+use super::rest::{Rest, authorization};
+use crate::websocket_echo::limits;
 
-/// One persistent connection for REST calls.
-pub(crate) struct Rest(BufReader<TcpStream>);
-
-impl Rest {
-    pub(crate) fn new(port: u16) -> Result<Self> {
-        let stream = TcpStream::connect(("127.0.0.1", port))?;
-        stream.set_nodelay(true)?;
-        Ok(Self(BufReader::new(stream)))
-    }
-
-    pub(crate) fn get(&mut self, path: &str) -> Result<Vec<u8>> {
-        self.ask("GET", path, "")
-    }
-
-    /// Makes one request and reads its answer.
-    pub(crate) fn ask(&mut self, method: &str, path: &str, body: &str) -> Result<Vec<u8>> {
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {}\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\n\r\n{body}",
-            authorization(),
-            body.len()
-        );
-        self.0.get_mut().write_all(request.as_bytes())?;
-        let (mut length, mut status) = (0, String::new());
-        self.0.read_line(&mut status)?;
-        loop {
-            let mut line = String::new();
-            ensure!(self.0.read_line(&mut line)? > 0, "the server closed the connection");
-            if line.trim().is_empty() {
-                break;
-            }
-            let (name, value) = line.split_once(':').context("no header")?;
-            if name.eq_ignore_ascii_case("content-length") {
-                length = value.trim().parse()?;
-            }
-        }
-        let mut answer = vec![0; length];
-        self.0.read_exact(&mut answer)?;
-        ensure!(status.contains(" 20"), "{path}: {}", status.trim());
-        Ok(answer)
-    }
-}
-
-/// A WebSocket to the server, with nothing around it.
+/// A WebSocket connection to the server.
 pub(crate) struct Socket(WebSocketStream<tokio::net::TcpStream>);
 
 impl Socket {
@@ -71,8 +27,8 @@ impl Socket {
         Ok(Self(client_async_with_config(request, stream, Some(limits())).await?.0))
     }
 
-    /// The next frame with content. Each is answered by a pong, which carries the acknowledgement that the server's
-    /// next frame would otherwise wait for.
+    /// The next frame with content. Answers each with a pong: it carries the TCP acknowledgement for which the server's
+    /// next frame would otherwise wait.
     async fn next(&mut self) -> Result<Vec<u8>> {
         loop {
             let frame = self.0.next().await.context("the server closed the socket")??;
@@ -109,14 +65,14 @@ impl Socket {
     }
 }
 
-/// A notebook's room.
-pub(crate) struct Bare {
+/// A connection to a live notebook.
+pub(crate) struct RoomConnection {
     socket: Socket,
     room: Room,
     live: LiveNotebook,
 }
 
-impl Bare {
+impl RoomConnection {
     pub(crate) async fn open(port: u16, path: &str) -> Result<Self> {
         let body = json!({ "format": "json", "type": "notebook" }).to_string();
         let session = Rest::new(port)?.ask("PUT", &format!("/api/collaboration/session/{path}"), &body)?;
@@ -129,15 +85,15 @@ impl Bare {
         );
         let live = LiveNotebook::new();
         let (room, frames) = Room::open(&live);
-        let mut bare = Self { socket: Socket::open(port, &address).await?, room, live };
+        let mut connection = Self { socket: Socket::open(port, &address).await?, room, live };
         for frame in frames {
-            bare.socket.0.send(Message::binary(frame)).await?;
+            connection.socket.0.send(Message::binary(frame)).await?;
         }
-        bare.until(|event| *event == RoomEvent::Synced).await?;
-        Ok(bare)
+        connection.receive_until(|event| *event == RoomEvent::Synced).await?;
+        Ok(connection)
     }
 
-    /// Inserts a cell and waits until the room has saved it.
+    /// Inserts a cell and waits until the server has saved it.
     pub(crate) async fn insert(&mut self, number: usize) -> Result<Duration> {
         let begin = Instant::now();
         let cell = NewCell::new(CellType::Code, format!("inserted = {number}"));
@@ -145,11 +101,11 @@ impl Bare {
         self.socket.0.send(Message::binary(self.room.update(&update))).await?;
         let SaveRequest { id, frame } = self.room.save();
         self.socket.0.send(Message::binary(frame)).await?;
-        self.until(|it| matches!(it, RoomEvent::Saved { request, .. } if *request == id)).await?;
+        self.receive_until(|it| matches!(it, RoomEvent::Saved { request, .. } if *request == id)).await?;
         Ok(begin.elapsed())
     }
 
-    async fn until(&mut self, is_it: impl Fn(&RoomEvent) -> bool) -> Result<()> {
+    async fn receive_until(&mut self, is_it: impl Fn(&RoomEvent) -> bool) -> Result<()> {
         loop {
             let frame = self.socket.next().await?;
             let events = self.room.receive(&frame, Instant::now(), &mut self.live);

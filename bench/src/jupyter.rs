@@ -1,16 +1,21 @@
-//! `cellbridge jupyter` beside `jupyter-mcp-server`, on one server, by turns; and the bare calls beside both.
+//! `cellbridge jupyter` beside `jupyter-mcp-server`, on one server, in turns; and the bare calls beside both.
+
+pub(crate) mod baseline;
+pub(crate) mod rest;
+pub(crate) mod setup;
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::duration::{median, ms};
-use super::jupyter_floor::{Bare, Rest, Socket};
-use super::jupyter_ground::{FOLDERS, Ground, READ, some_kernel};
-use super::local_ground::{cell_count, printed_lines};
-use super::local_peers::Desk;
-use super::start::{load, mb, resident, start};
+use crate::jupyter::baseline::{RoomConnection, Socket};
+use crate::jupyter::rest::Rest;
+use crate::jupyter::setup::{FOLDERS, READ, Setup, any_kernel};
+use crate::local::clients::StdioClient;
+use crate::local::setup::{cell_count, printed_lines};
+use crate::process::{load, mb, resident, start};
+use crate::statistics::{median, ms};
 
 const STARTS: usize = 7;
 const ROUNDS: usize = 10;
@@ -20,7 +25,7 @@ const PRINTS: usize = 5_000;
 /// A line of the table.
 struct Row {
     what: &'static str,
-    floor: Option<Duration>,
+    baseline: Option<Duration>,
     theirs: Duration,
     ours: Duration,
     target: Target,
@@ -32,8 +37,8 @@ enum Target {
     Faster(f64),
     /// At most so long.
     Within(Duration),
-    /// At most so many times the floor.
-    OfFloor(f64),
+    /// At most so many times the baseline.
+    OfBaseline(f64),
     None,
 }
 
@@ -49,47 +54,49 @@ struct Call {
 /// Takes all measurements of one run and prints them.
 pub(crate) fn measure(program: &str, python: &str, original: &str) -> Result<()> {
     let load_before = load();
-    let runtime = super::runtime()?;
-    let ground = Ground::prepare(program, python, original)?;
-    let mut rows = vec![starts(&ground)?];
+    let runtime = crate::runtime()?;
+    let setup = Setup::prepare(program, python, original)?;
+    let mut rows = vec![starts(&setup)?];
 
-    let mut theirs = Desk::open(&mut ground.theirs(true))?;
-    let mut ours = Desk::open(&mut ground.ours())?;
+    let mut theirs = StdioClient::open(&mut setup.theirs(true))?;
+    let mut ours = StdioClient::open(&mut setup.ours())?;
     let memory = (resident(theirs.id())?, resident(ours.id())?);
-    for (desk, own) in [(&mut theirs, "theirs"), (&mut ours, "ours")] {
+    for (client, own) in [(&mut theirs, "theirs"), (&mut ours, "ours")] {
         let path = format!("{own}.ipynb");
-        desk.call("use_notebook", &json!({ "notebook_name": "read", "notebook_path": READ }))?;
-        desk.call("use_notebook", &json!({ "notebook_name": "own", "notebook_path": path }))?;
-        desk.call("execute_code", &json!({ "code": "1+1" }))?;
+        client.call("use_notebook", &json!({ "notebook_name": "read", "notebook_path": READ }))?;
+        client.call("use_notebook", &json!({ "notebook_name": "own", "notebook_path": path }))?;
+        client.call("execute_code", &json!({ "code": "1+1" }))?;
     }
-    let mut rest = Rest::new(ground.port)?;
-    let kernel = some_kernel(&mut rest)?;
+    let mut rest = Rest::new(setup.port)?;
+    let kernel = any_kernel(&mut rest)?;
 
     for call in calls() {
-        let mut floor = match call.tool {
-            "list_kernels" => Floor::Get(&mut rest, "/api/kernels"),
-            "list_files" => Floor::Listings(ground.port),
+        let mut baseline = match call.tool {
+            "list_kernels" => Baseline::Get(&mut rest, "/api/kernels"),
+            "list_files" => Baseline::Listings(setup.port),
             "execute_code" => {
                 let path = format!("/api/kernels/{kernel}/channels");
-                Floor::Kernel(Box::new(runtime.block_on(Socket::open(ground.port, &path))?))
+                Baseline::Kernel(Box::new(runtime.block_on(Socket::open(setup.port, &path))?))
             }
-            "insert_cell" => Floor::Room(Box::new(runtime.block_on(Bare::open(ground.port, "floor.ipynb"))?)),
-            _ => Floor::None,
+            "insert_cell" => Baseline::Room(Box::new(
+                runtime.block_on(RoomConnection::open(setup.port, "baseline.ipynb"))?,
+            )),
+            _ => Baseline::None,
         };
-        rows.push(by_turns(call, &mut theirs, &mut ours, &mut floor, &runtime)?);
+        rows.push(in_turns(call, &mut theirs, &mut ours, &mut baseline, &runtime)?);
     }
     rows.push(ten_at_once(&mut theirs, &mut ours)?);
 
-    let saved = cell_count(&ground.path("ours.ipynb"))?;
+    let saved = cell_count(&setup.path("ours.ipynb"))?;
     let code = format!("for number in range({PRINTS}):\n    print(number, flush=True)");
     let given = json!({ "cell_index": -1, "cell_source": code, "timeout": 120 });
     let (printing, _) = ours.call("insert_execute_code_cell", &given)?;
-    let arrived = printed_lines(&ground.path("ours.ipynb"))?;
+    let arrived = printed_lines(&setup.path("ours.ipynb"))?;
 
     println!("load average before: {load_before}, after: {}", load());
     println!(
         "{:<40}{:>10}{:>20}{:>13}{:>10}  target",
-        "p50", "floor", "jupyter-mcp-server", "cellbridge", "ratio"
+        "p50", "baseline", "jupyter-mcp-server", "cellbridge", "ratio"
     );
     rows.iter().for_each(print);
     println!(
@@ -114,15 +121,15 @@ pub(crate) fn measure(program: &str, python: &str, original: &str) -> Result<()>
     Ok(())
 }
 
-fn starts(ground: &Ground) -> Result<Row> {
+fn starts(setup: &Setup) -> Result<Row> {
     let (mut theirs, mut ours) = (Vec::new(), Vec::new());
     for _ in 0..STARTS {
-        theirs.push(start(&mut ground.theirs(false))?.1);
-        ours.push(start(&mut ground.ours())?.1);
+        theirs.push(start(&mut setup.theirs(false))?.1);
+        ours.push(start(&mut setup.ours())?.1);
     }
     Ok(Row {
         what: "start to the initialize reply",
-        floor: None,
+        baseline: None,
         theirs: median(theirs),
         ours: median(ours),
         target: Target::Faster(200.0),
@@ -143,12 +150,12 @@ fn calls() -> Vec<Call> {
         given
     };
     vec![
-        same("list_kernels", "list_kernels", json!({}), Target::OfFloor(1.5)),
+        same("list_kernels", "list_kernels", json!({}), Target::OfBaseline(1.5)),
         same(
             "list_files, 200 notebooks",
             "list_files",
             json!({ "path": "tree", "max_depth": 2, "limit": 0 }),
-            Target::OfFloor(1.1),
+            Target::OfBaseline(1.1),
         ),
         Call {
             what: "read_notebook, 200 cells, brief",
@@ -187,20 +194,20 @@ fn calls() -> Vec<Call> {
 }
 
 /// The same, made bare.
-enum Floor<'a> {
+enum Baseline<'a> {
     Get(&'a mut Rest, &'static str),
     /// All folders of the tree at the same time, each over a connection of its own.
     Listings(u16),
     Kernel(Box<Socket>),
-    Room(Box<Bare>),
+    Room(Box<RoomConnection>),
     None,
 }
 
-fn by_turns(
+fn in_turns(
     call: Call,
-    theirs: &mut Desk,
-    ours: &mut Desk,
-    floor: &mut Floor<'_>,
+    theirs: &mut StdioClient,
+    ours: &mut StdioClient,
+    baseline: &mut Baseline<'_>,
     runtime: &tokio::runtime::Runtime,
 ) -> Result<Row> {
     let mut times: [Vec<Duration>; 3] = Default::default();
@@ -211,7 +218,7 @@ fn by_turns(
                 Ok(serde_json::from_str(&given.to_string().replace("NUMBER", &number.to_string()))?)
             };
             let taken = [
-                bare(floor, number, runtime)?,
+                bare(baseline, number, runtime)?,
                 Some(theirs.call(call.tool, &fresh(&call.theirs)?)?.0),
                 Some(ours.call(call.tool, &fresh(&call.ours)?)?.0),
             ];
@@ -221,22 +228,26 @@ fn by_turns(
             }
         }
     }
-    let [floor, theirs, ours] = times;
+    let [baseline, theirs, ours] = times;
     Ok(Row {
         what: call.what,
-        floor: (!floor.is_empty()).then(|| median(floor)),
+        baseline: (!baseline.is_empty()).then(|| median(baseline)),
         theirs: median(theirs),
         ours: median(ours),
         target: call.target,
     })
 }
 
-fn bare(floor: &mut Floor<'_>, number: usize, runtime: &tokio::runtime::Runtime) -> Result<Option<Duration>> {
+fn bare(
+    baseline: &mut Baseline<'_>,
+    number: usize,
+    runtime: &tokio::runtime::Runtime,
+) -> Result<Option<Duration>> {
     let begin = Instant::now();
-    match floor {
-        Floor::None => return Ok(None),
-        Floor::Get(rest, path) => drop(rest.get(path)?),
-        Floor::Listings(port) => {
+    match baseline {
+        Baseline::None => return Ok(None),
+        Baseline::Get(rest, path) => drop(rest.get(path)?),
+        Baseline::Listings(port) => {
             let port = *port;
             let folders = (0..FOLDERS).map(|folder| format!("/api/contents/tree/folder{folder}"));
             let paths: Vec<String> =
@@ -254,13 +265,13 @@ fn bare(floor: &mut Floor<'_>, number: usize, runtime: &tokio::runtime::Runtime)
             })?;
             return Ok(Some(begin.elapsed()));
         }
-        Floor::Kernel(socket) => return Ok(Some(runtime.block_on(socket.execute(number))?)),
-        Floor::Room(room) => return Ok(Some(runtime.block_on(room.insert(number))?)),
+        Baseline::Kernel(socket) => return Ok(Some(runtime.block_on(socket.execute(number))?)),
+        Baseline::Room(room) => return Ok(Some(runtime.block_on(room.insert(number))?)),
     }
     Ok(Some(begin.elapsed()))
 }
 
-fn ten_at_once(theirs: &mut Desk, ours: &mut Desk) -> Result<Row> {
+fn ten_at_once(theirs: &mut StdioClient, ours: &mut StdioClient) -> Result<Row> {
     const TEN: usize = 10;
     let given = json!({ "cell_index": 5, "notebook_name": "read" });
     let (mut their_times, mut our_times) = (Vec::new(), Vec::new());
@@ -270,7 +281,7 @@ fn ten_at_once(theirs: &mut Desk, ours: &mut Desk) -> Result<Row> {
     }
     Ok(Row {
         what: "read_cell, ten at once",
-        floor: None,
+        baseline: None,
         theirs: median(their_times),
         ours: median(our_times),
         target: Target::Faster(50.0),
@@ -278,22 +289,22 @@ fn ten_at_once(theirs: &mut Desk, ours: &mut Desk) -> Result<Row> {
 }
 
 fn print(row: &Row) {
-    let Row { what, floor, theirs, ours, target } = row;
+    let Row { what, baseline, theirs, ours, target } = row;
     let faster = theirs.as_secs_f64() / ours.as_secs_f64();
     let (target, is_met) = match target {
         Target::Faster(times) => (format!(">= {times} x"), Some(faster >= *times)),
         Target::Within(most) => (format!("<= {}", ms(*most)), Some(ours <= most)),
-        Target::OfFloor(times) => {
-            let of = floor.map(|floor| ours.as_secs_f64() / floor.as_secs_f64());
+        Target::OfBaseline(times) => {
+            let of = baseline.map(|baseline| ours.as_secs_f64() / baseline.as_secs_f64());
             let shown = of.map_or(String::new(), |of| format!(" ({of:.2} x)"));
-            (format!("<= {times} x the floor{shown}"), of.map(|of| of <= *times))
+            (format!("<= {times} x the baseline{shown}"), of.map(|of| of <= *times))
         }
         Target::None => (String::new(), None),
     };
     let verdict = is_met.map_or("", |is_met| if is_met { "ok" } else { "MISSED" });
-    let floor = floor.map_or("-".to_owned(), ms);
+    let baseline = baseline.map_or("-".to_owned(), ms);
     let line = format!(
-        "{what:<40}{floor:>10}{:>20}{:>13}{:>10}  {target}  {verdict}",
+        "{what:<40}{baseline:>10}{:>20}{:>13}{:>10}  {target}  {verdict}",
         ms(*theirs),
         ms(*ours),
         format!("{faster:.1} x")

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
-use super::lines::Lines;
+use crate::line_client::LineClient;
 
 /// The first message of an agent.
 pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
@@ -13,9 +13,9 @@ pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initial
 pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 /// A child that has answered `initialize`, and how long that took from before it was started.
-pub(crate) fn start(command: &mut Command) -> Result<(Lines, Duration)> {
+pub(crate) fn start(command: &mut Command) -> Result<(LineClient, Duration)> {
     let begin = Instant::now();
-    let mut lines = Lines::start(command)?;
+    let mut lines = LineClient::start(command)?;
     lines.send(INITIALIZE)?;
     lines.answer(1)?;
     Ok((lines, begin.elapsed()))

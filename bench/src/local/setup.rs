@@ -1,4 +1,4 @@
-//! Where the measurement of a folder takes place: the folder, its notebooks, and a home of its own.
+//! What the measurement of a folder needs: the folder, its notebooks, and a home folder.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 /// The notebook in which code runs.
 pub(crate) const NOTEBOOK: &str = "runs.ipynb";
-const YARDSTICK: &str = include_str!("local.py");
+const BLOCKING_CLIENT: &str = include_str!("blocking_client.py");
 
-/// A folder below the target directory, made anew for each run.
-pub(crate) struct Ground {
+/// A folder below the target directory, new for each run.
+pub(crate) struct Setup {
     program: String,
     python: PathBuf,
     home: PathBuf,
@@ -21,25 +21,25 @@ pub(crate) struct Ground {
     pub(crate) inserted: String,
 }
 
-impl Ground {
-    /// Lays everything out beside the program.
+impl Setup {
+    /// Writes the notebooks, below the program's folder.
     pub(crate) fn prepare(program: &str, python: &str) -> Result<Self> {
         let home = Path::new(program).with_file_name("bench-local");
         if home.exists() {
             std::fs::remove_dir_all(&home)?;
         }
-        let ground = Self {
+        let setup = Self {
             program: program.to_owned(),
             python: python.into(),
             home,
             read: "two_hundred.ipynb".to_owned(),
             inserted: "thousand.ipynb".to_owned(),
         };
-        std::fs::create_dir_all(ground.path(""))?;
-        std::fs::write(ground.path(&ground.read), notebook(200).to_string())?;
-        std::fs::write(ground.path(&ground.inserted), notebook(1000).to_string())?;
-        std::fs::write(ground.home.join("local.py"), YARDSTICK)?;
-        Ok(ground)
+        std::fs::create_dir_all(setup.path(""))?;
+        std::fs::write(setup.path(&setup.read), notebook(200).to_string())?;
+        std::fs::write(setup.path(&setup.inserted), notebook(1000).to_string())?;
+        std::fs::write(setup.home.join("blocking_client.py"), BLOCKING_CLIENT)?;
+        Ok(setup)
     }
 
     /// A file of the folder that is served.
@@ -55,19 +55,19 @@ impl Ground {
         command
     }
 
-    /// Python's client on the kernel that runs.
-    pub(crate) fn yardstick(&self) -> Result<Command> {
+    /// Python's client for the running kernel.
+    pub(crate) fn blocking_client(&self) -> Result<Command> {
         let entries = std::fs::read_dir(self.home.join("runtime")).context("no kernel has been started")?;
         let mut files = entries.filter_map(|entry| Some(entry.ok()?.path()));
         let is_connection = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
         let connection = files.find(is_connection).context("the kernel has no connection file")?;
         let mut command = Command::new(&self.python);
-        command.arg(self.home.join("local.py")).arg(connection);
+        command.arg(self.home.join("blocking_client.py")).arg(connection);
         self.in_own_home(&mut command);
         Ok(command)
     }
 
-    /// What the person has set up for Jupyter plays no part.
+    /// Keeps the user's own Jupyter settings out of the measurement.
     fn in_own_home(&self, command: &mut Command) {
         for (name, folder) in [
             ("HOME", "home"),
@@ -85,8 +85,8 @@ impl Ground {
     }
 }
 
-/// A notebook as people have them: text, code, and a few lines of output.
-pub(super) fn notebook(cells: usize) -> Value {
+/// A typical notebook: text, code, and a few lines of output.
+pub(crate) fn notebook(cells: usize) -> Value {
     let cell = |index: usize| {
         let id = format!("cell-{index}");
         if index.is_multiple_of(4) {

@@ -1,29 +1,31 @@
 //! `cellbridge colab` beside a bare echo on standard input and output and a bare WebSocket echo, in one run.
 
+pub(crate) mod page;
+
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::duration::{Series, median, ms, us};
-use super::lines::Lines;
-use super::page::LARGE;
-use super::start::{INITIALIZED, load, mb, resident, start};
-use super::websocket::Floor;
+use crate::colab::page::LARGE;
+use crate::line_client::LineClient;
+use crate::process::{INITIALIZED, load, mb, resident, start};
+use crate::statistics::{Series, median, ms, us};
+use crate::websocket_echo::Baseline;
 
 const OPEN: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"open_colab_browser_connection","arguments":{"timeout_seconds":0}}}"#;
 
 const STARTS: usize = 20;
 const LARGE_CALLS: usize = 10;
-/// Many short rounds rather than few long ones: a neighbour's work spoils some and not the middle one.
+/// Many short rounds rather than few long ones: other work on the machine spoils some, and not the median.
 const ROUNDS: usize = 15;
 /// Where the processes of a measurement run.
 #[derive(Clone, Copy, PartialEq)]
 enum Placement {
-    /// All on one core: the work itself, and the hand-over from process to process.
+    /// All on one core: measures the work itself, and the switch from process to process.
     OneCore,
-    /// Where the system puts them. If it spreads them, every hand-over wakes an idle core, which a virtual
-    /// machine pays dearly. An echo has two hand-overs, a forwarded call four.
+    /// Where the system puts them. If it spreads them, every message wakes an idle core, which is slow on a virtual
+    /// machine. An echo takes two messages, a forwarded call four.
     Anywhere,
 }
 
@@ -62,11 +64,11 @@ fn call(id: usize) -> String {
 /// Takes all measurements of one run and prints them.
 pub(crate) fn measure(program: &str) -> Result<()> {
     let load_before = load();
-    let runtime = super::runtime()?;
+    let runtime = crate::runtime()?;
     let own = std::env::current_exe()?;
-    let floor = |task: &str| {
+    let baseline = |task: &str| {
         let mut command = Command::new(&own);
-        command.args(["bench", task]);
+        command.arg(task);
         command
     };
     let bridge = || {
@@ -77,7 +79,7 @@ pub(crate) fn measure(program: &str) -> Result<()> {
 
     let (mut bare_starts, mut starts) = (Vec::new(), Vec::new());
     for _ in 0..STARTS {
-        bare_starts.push(start(&mut floor("floor-stdio"))?.1);
+        bare_starts.push(start(&mut baseline("baseline-stdio"))?.1);
         starts.push(start(&mut bridge())?.1);
     }
 
@@ -87,8 +89,8 @@ pub(crate) fn measure(program: &str) -> Result<()> {
     let page = Page::connect(&mut agent, &own)?;
     let connected = resident(agent.id())?;
 
-    let (mut stdio, _) = start(&mut floor("floor-stdio"))?;
-    let mut websocket = runtime.block_on(Floor::start(&mut floor("floor-websocket")))?;
+    let (mut stdio, _) = start(&mut baseline("baseline-stdio"))?;
+    let mut websocket = runtime.block_on(Baseline::start(&mut baseline("baseline-websocket")))?;
     let all = [stdio.id(), websocket.id(), agent.id(), page.0.id()];
     let mut loads = Vec::new();
     for load in LOADS {
@@ -151,7 +153,7 @@ pub(crate) fn measure(program: &str) -> Result<()> {
     Ok(())
 }
 
-fn large_call(agent: &mut Lines) -> Result<Duration> {
+fn large_call(agent: &mut LineClient) -> Result<Duration> {
     let begin = Instant::now();
     agent
         .send(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"large","arguments":{}}}"#)?;
@@ -171,13 +173,13 @@ impl Drop for Page {
 }
 
 impl Page {
-    fn connect(agent: &mut Lines, own: &std::path::Path) -> Result<Self> {
+    fn connect(agent: &mut LineClient, own: &std::path::Path) -> Result<Self> {
         agent.send(OPEN)?;
         let answer = String::from_utf8(agent.answer(2)?.to_vec())?;
         let (_, fragment) = answer.split_once("#mcpProxyToken=").context("no URL in the answer")?;
         let (token, rest) = fragment.split_once("&mcpProxyPort=").context("no port in the URL")?;
         let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        let page = Command::new(own).args(["bench", "page", &port, token]).stdin(Stdio::null()).spawn()?;
+        let page = Command::new(own).args(["page", &port, token]).stdin(Stdio::null()).spawn()?;
         let page = Self(page);
         // The list changes when the page has opened.
         while !agent.read()?.windows(12).any(|part| part == b"list_changed") {}

@@ -1,4 +1,4 @@
-//! The other floor: a WebSocket echo between two processes.
+//! The other baseline: a WebSocket echo between two processes.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, accept_async_with_config, client_async_with_config};
 
-use super::duration::Series;
-use super::lines::id_of;
+use crate::line_client::id_of;
+use crate::statistics::Series;
 
 pub(crate) fn limits() -> WebSocketConfig {
     WebSocketConfig::default().max_message_size(None).max_frame_size(None)
@@ -41,19 +41,19 @@ pub(crate) async fn echo() -> Result<()> {
 }
 
 /// A client of [`echo`] in another process.
-pub(crate) struct Floor {
+pub(crate) struct Baseline {
     child: Child,
     socket: WebSocketStream<TcpStream>,
 }
 
-impl Drop for Floor {
+impl Drop for Baseline {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Floor {
+impl Baseline {
     pub(crate) async fn start(command: &mut Command) -> Result<Self> {
         let mut child = command.stdout(Stdio::piped()).spawn()?;
         let stdout = child.stdout.take().context("no standard output")?;

@@ -1,14 +1,17 @@
 //! `cellbridge` in a folder, beside Python's blocking client on the same kernel, in one run.
 
+pub(crate) mod clients;
+pub(crate) mod setup;
+
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::duration::{median, ms, percentile};
-use super::local_ground::{Ground, NOTEBOOK, cell_count, printed_lines};
-use super::local_peers::{Desk, Yardstick, side_by_side};
-use super::start::{load, mb, resident, start};
+use crate::local::clients::{BlockingClient, StdioClient, side_by_side};
+use crate::local::setup::{NOTEBOOK, Setup, cell_count, printed_lines};
+use crate::process::{load, mb, resident, start};
+use crate::statistics::{median, ms, percentile};
 
 const STARTS: usize = 21;
 const READS: usize = 200;
@@ -21,7 +24,7 @@ const CALLS: usize = 25;
 /// A line of the table.
 struct Row {
     what: &'static str,
-    yardstick: String,
+    blocking_client: String,
     ours: String,
     target: &'static str,
     is_met: Option<bool>,
@@ -30,13 +33,13 @@ struct Row {
 /// Takes all measurements of one run and prints them.
 pub(crate) fn measure(program: &str, python: &str) -> Result<()> {
     let load_before = load();
-    let ground = Ground::prepare(program, python)?;
+    let setup = Setup::prepare(program, python)?;
     let mut rows = Vec::new();
 
-    let starts = (0..STARTS).map(|_| Ok(start(&mut ground.server())?.1)).collect::<Result<_>>()?;
+    let starts = (0..STARTS).map(|_| Ok(start(&mut setup.server())?.1)).collect::<Result<_>>()?;
     rows.push(time("start to the initialize reply, p50", median(starts), "<= 10 ms", 10));
-    let mut desk = Desk::open(&mut ground.server())?;
-    let alone = resident(desk.id())?;
+    let mut client = StdioClient::open(&mut setup.server())?;
+    let alone = resident(client.id())?;
     rows.push(Row {
         what: "resident before a kernel is used",
         ours: mb(alone),
@@ -45,14 +48,14 @@ pub(crate) fn measure(program: &str, python: &str) -> Result<()> {
         ..Row::default()
     });
 
-    rows.extend(executions(&mut desk, &ground)?);
-    rows.extend(files(&mut desk, &ground)?);
-    rows.push(Row { what: "resident after all of this", ours: mb(resident(desk.id())?), ..Row::default() });
+    rows.extend(executions(&mut client, &setup)?);
+    rows.extend(files(&mut client, &setup)?);
+    rows.push(Row { what: "resident after all of this", ours: mb(resident(client.id())?), ..Row::default() });
 
     println!("load average before: {load_before}, after: {}", load());
     print(&Row {
         what: "cellbridge",
-        yardstick: "jupyter_client".to_owned(),
+        blocking_client: "jupyter_client".to_owned(),
         ours: "cellbridge".to_owned(),
         target: "target",
         is_met: None,
@@ -61,14 +64,14 @@ pub(crate) fn measure(program: &str, python: &str) -> Result<()> {
     Ok(())
 }
 
-fn executions(desk: &mut Desk, ground: &Ground) -> Result<Vec<Row>> {
-    desk.call("use_notebook", &json!({ "notebook_path": NOTEBOOK, "mode": "create" }))?;
-    let (first, _) = desk.call("execute_code", &json!({ "code": "1+1" }))?;
-    let mut yardstick = Yardstick::join(ground)?;
-    let (theirs, ours) = side_by_side(&mut yardstick, desk, ROUNDS, CALLS)?;
+fn executions(client: &mut StdioClient, setup: &Setup) -> Result<Vec<Row>> {
+    client.call("use_notebook", &json!({ "notebook_path": NOTEBOOK, "mode": "create" }))?;
+    let (first, _) = client.call("execute_code", &json!({ "code": "1+1" }))?;
+    let mut blocking_client = BlockingClient::join(setup)?;
+    let (theirs, ours) = side_by_side(&mut blocking_client, client, ROUNDS, CALLS)?;
     let both = |what, hundredths| Row {
         what,
-        yardstick: ms(percentile(&theirs, hundredths)),
+        blocking_client: ms(percentile(&theirs, hundredths)),
         ours: ms(percentile(&ours, hundredths)),
         ..Row::default()
     };
@@ -87,17 +90,17 @@ fn executions(desk: &mut Desk, ground: &Ground) -> Result<Vec<Row>> {
     ])
 }
 
-fn files(desk: &mut Desk, ground: &Ground) -> Result<Vec<Row>> {
+fn files(client: &mut StdioClient, setup: &Setup) -> Result<Vec<Row>> {
     let mut read = |format: &str| -> Result<Duration> {
         let given = json!({
-            "notebook_name": ground.read,
+            "notebook_name": setup.read,
             "response_format": format,
             "limit": 0,
             "max_characters": 1_000_000,
         });
         let mut times = Vec::new();
         for _ in 0..READS {
-            let (time, text) = desk.call("read_notebook", &given)?;
+            let (time, text) = client.call("read_notebook", &given)?;
             ensure!(text.contains("cell-199"), "the last cell is missing in {text}");
             times.push(time);
         }
@@ -106,23 +109,23 @@ fn files(desk: &mut Desk, ground: &Ground) -> Result<Vec<Row>> {
     let (brief, detailed) = (read("brief")?, read("detailed")?);
 
     let mut inserts = Vec::new();
-    let before = cell_count(&ground.path(&ground.inserted))?;
+    let before = cell_count(&setup.path(&setup.inserted))?;
     for done in 1..=INSERTS {
         let given = json!({
-            "notebook_name": ground.inserted,
+            "notebook_name": setup.inserted,
             "cell_index": 500,
             "cell_type": "code",
             "cell_source": format!("inserted = {done}"),
         });
-        inserts.push(desk.call("insert_cell", &given)?.0);
-        let now = cell_count(&ground.path(&ground.inserted))?;
+        inserts.push(client.call("insert_cell", &given)?.0);
+        let now = cell_count(&setup.path(&setup.inserted))?;
         ensure!(now == before + done, "{now} cells are on disk after insert {done} into {before}");
     }
 
     let code = format!("for number in range({PRINTS}):\n    print(number, flush=True)");
     let given = json!({ "notebook_name": NOTEBOOK, "cell_source": code, "timeout": 120 });
-    let (printing, _) = desk.call("insert_execute_code_cell", &given)?;
-    let arrived = printed_lines(&ground.path(NOTEBOOK))?;
+    let (printing, _) = client.call("insert_execute_code_cell", &given)?;
+    let arrived = printed_lines(&setup.path(NOTEBOOK))?;
     Ok(vec![
         time("read_notebook, 200 cells, brief, p50", brief, "<= 2 ms", 2),
         time("read_notebook, 200 cells, detailed, p50", detailed, "<= 2 ms", 2),
@@ -140,7 +143,7 @@ fn files(desk: &mut Desk, ground: &Ground) -> Result<Vec<Row>> {
 
 impl Default for Row {
     fn default() -> Self {
-        Self { what: "", yardstick: "-".to_owned(), ours: String::new(), target: "", is_met: None }
+        Self { what: "", blocking_client: "-".to_owned(), ours: String::new(), target: "", is_met: None }
     }
 }
 
@@ -149,29 +152,7 @@ fn time(what: &'static str, ours: Duration, target: &'static str, most: u64) -> 
 }
 
 fn print(row: &Row) {
-    let Row { what, yardstick, ours, target, is_met } = row;
+    let Row { what, blocking_client, ours, target, is_met } = row;
     let verdict = is_met.map_or("", |is_met| if is_met { "ok" } else { "MISSED" });
-    println!("{}", format!("{what:<42}{yardstick:>16}{ours:>14}{target:>12}  {verdict}").trim_end());
-}
-
-/// The `text` of a call's answer. Fails if the tool did.
-pub(super) fn text_of(answer: &[u8]) -> Result<String> {
-    let answer: Value = serde_json::from_slice(answer)?;
-    let result = &answer["result"];
-    let blocks = result["content"].as_array().into_iter().flatten();
-    let text: String = blocks.filter_map(|block| block["text"].as_str()).collect();
-    ensure!(result.is_object() && result["isError"] != true, "a call failed: {answer}");
-    Ok(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_failed_call_is_no_measurement() {
-        assert_eq!(text_of(br#"{"result":{"content":[{"type":"text","text":"2"}]}}"#).unwrap(), "2");
-        assert!(text_of(br#"{"result":{"content":[],"isError":true}}"#).is_err());
-        assert!(text_of(br#"{"error":{"code":-32602,"message":"no"}}"#).is_err());
-    }
+    println!("{}", format!("{what:<42}{blocking_client:>16}{ours:>14}{target:>12}  {verdict}").trim_end());
 }

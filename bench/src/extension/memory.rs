@@ -6,42 +6,42 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde_json::json;
 
-use super::extension_agent::{Agent, Caller as _};
-use super::extension_ground::{Notebooks, Server, Software};
-use super::extension_table::Row;
-use super::start::resident;
+use crate::extension::http_client::{Agent, Caller as _};
+use crate::extension::setup::{Notebooks, Server, Software};
+use crate::extension::table::Row;
+use crate::process::resident;
 
 const STARTS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(100);
 /// So many pauses without change are rest.
 const REST: usize = 5;
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The resident memory of one kind of server, in KiB.
 #[derive(Default)]
-struct Weights {
+struct Memory {
     without: Vec<u64>,
     loaded: Vec<u64>,
     asked: Vec<u64>,
 }
 
-/// Starts servers by turns, and weighs each at rest.
+/// Starts servers in turns, and weighs each at rest.
 pub(crate) fn measure(home: &Path, theirs: Software<'_>, ours: Software<'_>) -> Result<Vec<Row>> {
-    let mut weights: [Weights; 2] = Default::default();
+    let mut memory: [Memory; 2] = Default::default();
     for _ in 0..STARTS {
-        for (weights, software) in weights.iter_mut().zip([theirs, ours]) {
+        for (memory, software) in memory.iter_mut().zip([theirs, ours]) {
             let start = |is_extended| {
                 let home = home.join(format!("weighed-{}", software.extension));
                 Server::start(home, software, Notebooks::InRooms, is_extended)
             };
-            weights.without.push(at_rest(start(false)?.id())?);
+            memory.without.push(at_rest(start(false)?.id())?);
             let server = start(true)?;
-            weights.loaded.push(at_rest(server.id())?);
+            memory.loaded.push(at_rest(server.id())?);
             Agent::open(server.port)?.call("list_kernels", &json!({}))?;
-            weights.asked.push(at_rest(server.id())?);
+            memory.asked.push(at_rest(server.id())?);
         }
     }
-    let [theirs, ours] = weights.map(|it| [it.without, it.loaded, it.asked].map(middle));
+    let [theirs, ours] = memory.map(|it| [it.without, it.loaded, it.asked].map(middle));
     let added = |what: &str, which: usize, most| Row {
         what: what.to_owned(),
         unit: "MB",
@@ -63,7 +63,7 @@ pub(crate) fn measure(home: &Path, theirs: Software<'_>, ours: Software<'_>) -> 
 /// The memory of a process that has come to rest.
 fn at_rest(process: u32) -> Result<u64> {
     let (begin, mut last, mut same) = (Instant::now(), 0, 0);
-    while same < REST && begin.elapsed() < PATIENCE {
+    while same < REST && begin.elapsed() < TIMEOUT {
         std::thread::sleep(PAUSE);
         let now = resident(process)?;
         same = if now == last { same + 1 } else { 0 };
@@ -73,9 +73,9 @@ fn at_rest(process: u32) -> Result<u64> {
 }
 
 /// The middle one, in MB.
-fn middle(mut weights: Vec<u64>) -> f64 {
-    weights.sort_unstable();
+fn middle(mut memory: Vec<u64>) -> f64 {
+    memory.sort_unstable();
     #[expect(clippy::cast_precision_loss, reason = "one digit is shown")]
-    let kib = weights[weights.len() / 2] as f64;
+    let kib = memory[memory.len() / 2] as f64;
     kib / 1024.0
 }

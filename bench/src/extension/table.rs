@@ -6,7 +6,7 @@ pub(crate) struct Row {
     pub(crate) what: String,
     pub(crate) unit: &'static str,
     /// Asked of the server without a program around it.
-    pub(crate) floor: Option<f64>,
+    pub(crate) baseline: Option<f64>,
     pub(crate) theirs: Option<f64>,
     pub(crate) ours: Option<f64>,
     /// Their program on stdio.
@@ -47,7 +47,7 @@ pub(crate) fn print(head: &str, rows: &[Row]) {
     );
     println!(
         "{:<34}{:>10}{:>11}{:>11}{:>12}{:>11}{:>9}{:>9}{:>9}  target",
-        "", "floor", "inside", "inside", "beside", "beside", "theirs", "t. bes.", "o. bes."
+        "", "baseline", "inside", "inside", "beside", "beside", "theirs", "t. bes.", "o. bes."
     );
     for row in rows {
         let [theirs, theirs_beside, ours_beside] = row.ratios().map(|ratio| shown(ratio, "x"));
@@ -55,7 +55,7 @@ pub(crate) fn print(head: &str, rows: &[Row]) {
         let line = format!(
             "{:<34}{:>10}{:>11}{:>11}{:>12}{:>11}{theirs:>9}{theirs_beside:>9}{ours_beside:>9}  {}",
             row.what,
-            figure(row.floor),
+            figure(row.baseline),
             figure(row.theirs),
             figure(row.ours),
             figure(row.theirs_beside),

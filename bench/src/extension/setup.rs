@@ -9,9 +9,9 @@ use anyhow::{Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::jupyter_floor::Rest;
-use super::jupyter_ground::{READ, TOKEN, in_home};
-use super::local_ground::notebook;
+use crate::jupyter::rest::{Rest, TOKEN};
+use crate::jupyter::setup::{READ, in_home};
+use crate::local::setup::notebook;
 
 /// The cells of the notebooks in which agents run one.
 pub(crate) const RUN: [usize; 2] = [20, 200];
@@ -116,7 +116,7 @@ impl Server {
     }
 
     /// Lays out what agents read and run.
-    pub(crate) fn furnish(&self) -> Result<()> {
+    pub(crate) fn write_notebooks(&self) -> Result<()> {
         std::fs::write(self.path(READ), notebook(200).to_string())?;
         for cells in RUN {
             let mut runs = notebook(cells);

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use super::jupyter_ground::authorization;
-use super::local::text_of;
-use super::local_peers::Desk;
-use super::start::{INITIALIZE, INITIALIZED};
+use crate::jupyter::rest::authorization;
+use crate::local::clients::StdioClient;
+use crate::process::{INITIALIZE, INITIALIZED};
+use crate::reply::text_of;
 
 /// Whoever calls tools.
 pub(crate) trait Caller {
@@ -18,7 +18,7 @@ pub(crate) trait Caller {
     fn call(&mut self, tool: &str, arguments: &Value) -> Result<(Duration, String)>;
 }
 
-impl Caller for Desk {
+impl Caller for StdioClient {
     fn call(&mut self, tool: &str, arguments: &Value) -> Result<(Duration, String)> {
         Self::call(self, tool, arguments)
     }

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow, ensure};
 use serde_json::json;
 
-use super::duration::median;
-use super::extension_agent::Caller;
-use super::extension_ground::{LARGE, Notebooks, Server, large_name};
-use super::extension_table::Row;
-use super::jupyter_floor::{Bare, Rest};
+use crate::extension::http_client::Caller;
+use crate::extension::setup::{LARGE, Notebooks, Server, large_name};
+use crate::extension::table::Row;
+use crate::jupyter::baseline::RoomConnection;
+use crate::jupyter::rest::Rest;
+use crate::statistics::median;
 
 /// Between two requests of whoever else is there.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -19,14 +20,14 @@ const LULL: Duration = Duration::from_secs(1);
 /// One reading: how long it took, and the longest that somebody else waited meanwhile.
 type Reading = (Duration, Duration);
 
-/// Has the large notebook read from Jupyter itself, by their extension and by ours, by turns.
+/// Has the large notebook read from Jupyter itself, by their extension and by ours, in turns.
 #[expect(clippy::needless_pass_by_value, reason = "a server goes with the one who calls it")]
 pub(crate) fn measure(
     notebooks: Notebooks,
     theirs: (&Server, &mut dyn Caller),
     ours: (&Server, &mut dyn Caller),
 ) -> Result<Vec<Row>> {
-    let runtime = super::runtime()?;
+    let runtime = crate::runtime()?;
     let (port, has_rooms) = (ours.0.port, notebooks == Notebooks::InRooms);
     let [mut quiet, mut handler, mut room, mut by_theirs, mut by_ours]: [Vec<Reading>; 5] =
         Default::default();
@@ -44,34 +45,34 @@ pub(crate) fn measure(
         if has_rooms {
             let own = format!("room-{name}");
             std::fs::copy(ours.0.path(&name), ours.0.path(&own))?;
-            room.push(watched(port, || runtime.block_on(Bare::open(port, &own)).map(drop))?);
+            room.push(watched(port, || runtime.block_on(RoomConnection::open(port, &own)).map(drop))?);
         }
         by_theirs.push(watched(theirs.0.port, || read(theirs.1, &name))?);
         by_ours.push(watched(port, || read(ours.1, &name))?);
     }
 
-    let row = |what: &str, figure: fn(&[Reading]) -> f64, floor: &[Reading]| Row {
+    let row = |what: &str, figure: fn(&[Reading]) -> f64, baseline: &[Reading]| Row {
         what: what.to_owned(),
         unit: "ms",
-        floor: Some(figure(floor)),
+        baseline: Some(figure(baseline)),
         ..Row::default()
     };
     let mut rows = vec![row("worst /api/status, nothing read", worst, &quiet)];
     if has_rooms {
         rows.push(row("  while the file's handler reads", worst, &handler));
     }
-    let floor = if has_rooms { room } else { handler };
+    let baseline = if has_rooms { room } else { handler };
     let (theirs, ours) = (&by_theirs, &by_ours);
     rows.push(Row {
         theirs: Some(worst(theirs)),
         ours: Some(worst(ours)),
         most: Some(20.0),
-        ..row("  while 50 MB are read", worst, &floor)
+        ..row("  while 50 MB are read", worst, &baseline)
     });
     rows.push(Row {
         theirs: Some(middle(theirs)),
         ours: Some(middle(ours)),
-        ..row("  and how long they take", middle, &floor)
+        ..row("  and how long they take", middle, &baseline)
     });
     Ok(rows)
 }

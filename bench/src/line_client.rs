@@ -6,24 +6,24 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::duration::Series;
+use crate::statistics::Series;
 
 /// A child on whose standard input and output lines are exchanged, without threads or a runtime.
-pub(crate) struct Lines {
+pub(crate) struct LineClient {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     line: Vec<u8>,
 }
 
-impl Drop for Lines {
+impl Drop for LineClient {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Lines {
+impl LineClient {
     pub(crate) fn start(command: &mut Command) -> Result<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let stdin = child.stdin.take().context("no standard input")?;
@@ -102,7 +102,7 @@ pub(crate) fn id_of(message: &[u8]) -> Result<usize> {
     Ok(digits.fold(0, |id, digit| id * 10 + usize::from(digit - b'0')))
 }
 
-/// The floor: a child that returns each line as it came.
+/// The baseline: a child that returns each line as it came.
 pub(crate) fn echo() -> Result<()> {
     let (mut stdin, mut stdout) = (std::io::stdin().lock(), std::io::stdout().lock());
     let mut out = Vec::new();

@@ -1,4 +1,10 @@
-//! Our extension of Jupyter Server beside another, and beside the programs that do the same from outside, by turns.
+//! Our extension of Jupyter Server beside another, and beside the programs that do the same from outside, in turns.
+
+mod blocking;
+mod http_client;
+mod memory;
+mod setup;
+mod table;
 
 use std::path::Path;
 use std::process::Command;
@@ -7,15 +13,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use super::duration::median;
-use super::extension_agent::{Agent, Caller};
-use super::extension_ground::{ADDING, BESIDE, INSIDE, Notebooks, RUN, Server, Software, module, run_name};
-use super::extension_table::{Row, print};
-use super::jupyter_floor::{Rest, Socket};
-use super::jupyter_ground::READ;
-use super::local_peers::Desk;
-use super::start::load;
-use super::{extension_memory, extension_status};
+use crate::extension::http_client::{Agent, Caller};
+use crate::extension::setup::{ADDING, BESIDE, INSIDE, Notebooks, RUN, Server, Software, module, run_name};
+use crate::extension::table::{Row, print};
+use crate::jupyter::baseline::Socket;
+use crate::jupyter::rest::Rest;
+use crate::jupyter::setup::READ;
+use crate::local::clients::StdioClient;
+use crate::process::load;
+use crate::statistics::median;
 
 const ROUNDS: usize = 8;
 const CALLS: usize = 5;
@@ -64,7 +70,7 @@ pub(crate) fn measure(program: &str, python: &str, site: &str, their_python: &st
         let rows = side_by_side(&home.join(folder), program, notebooks, theirs, ours).context(head)?;
         print(head, &rows);
     }
-    print("memory of the server", &extension_memory::measure(&home, theirs, ours)?);
+    print("memory of the server", &memory::measure(&home, theirs, ours)?);
     std::fs::remove_dir_all(&home)?;
     println!("\nload average before: {load_before}, after: {}", load());
     Ok(())
@@ -78,13 +84,13 @@ fn side_by_side(
     theirs: Software<'_>,
     ours: Software<'_>,
 ) -> Result<Vec<Row>> {
-    let runtime = super::runtime()?;
+    let runtime = crate::runtime()?;
     let their_server = Server::start(home.join("theirs"), theirs, notebooks, true)?;
     let our_server = Server::start(home.join("ours"), ours, notebooks, true)?;
     // Their program needs rooms, whatever the others do with.
     let beside = Server::start(home.join("beside"), theirs, Notebooks::InRooms, false)?;
     for server in [&their_server, &our_server, &beside] {
-        server.furnish()?;
+        server.write_notebooks()?;
     }
     let mut their_program = beside.beside(module(theirs.python, "jupyter_mcp_server"));
     their_program.args(["--start-new-code-sandbox", "true"]);
@@ -92,8 +98,8 @@ fn side_by_side(
     our_program.arg("jupyter");
     let mut inside_theirs = Agent::open(their_server.port)?;
     let mut inside_ours = Agent::open(our_server.port)?;
-    let mut beside_theirs = Desk::open(&mut their_program)?;
-    let mut beside_ours = Desk::open(&mut our_server.beside(our_program))?;
+    let mut beside_theirs = StdioClient::open(&mut their_program)?;
+    let mut beside_ours = StdioClient::open(&mut our_server.beside(our_program))?;
 
     let mut rest = Rest::new(our_server.port)?;
     let kernel: Value = serde_json::from_slice(&rest.ask("POST", "/api/kernels", "{}")?)?;
@@ -118,7 +124,7 @@ fn side_by_side(
             for (caller, own) in &mut callers {
                 uses(*caller, own, call.cells)?;
             }
-            let mut floor = |number| {
+            let mut baseline = |number| {
                 let begin = Instant::now();
                 match call.tool {
                     "list_kernels" => rest.get("/api/kernels").map(|_| Some(begin.elapsed())),
@@ -126,11 +132,11 @@ fn side_by_side(
                     _ => Ok(None),
                 }
             };
-            rows.push(by_turns(&call, &mut callers, &mut floor)?);
+            rows.push(in_turns(&call, &mut callers, &mut baseline)?);
         }
     }
     let theirs: (&Server, &mut dyn Caller) = (&their_server, &mut inside_theirs);
-    rows.extend(extension_status::measure(notebooks, theirs, (&our_server, &mut inside_ours))?);
+    rows.extend(blocking::measure(notebooks, theirs, (&our_server, &mut inside_ours))?);
     Ok(rows)
 }
 
@@ -170,15 +176,15 @@ fn calls() -> Vec<Call> {
     ]
 }
 
-fn by_turns(
+fn in_turns(
     call: &Call,
     callers: &mut [(&mut dyn Caller, &str); 4],
-    floor: &mut dyn FnMut(usize) -> Result<Option<Duration>>,
+    baseline: &mut dyn FnMut(usize) -> Result<Option<Duration>>,
 ) -> Result<Row> {
     let mut times: [Vec<Duration>; 5] = Default::default();
     for round in 0..=ROUNDS {
         for number in 0..CALLS {
-            let mut taken = [floor(round * CALLS + number)?, None, None, None, None];
+            let mut taken = [baseline(round * CALLS + number)?, None, None, None, None];
             let mut order = [0, 1, 2, 3];
             if (round + number) % 2 == 1 {
                 // Who comes next has to do with what the one before leaves to be done.
@@ -201,11 +207,11 @@ fn by_turns(
         }
     }
     let middle = |times: Vec<Duration>| (!times.is_empty()).then(|| median(times).as_secs_f64() * 1e3);
-    let [floor, theirs, ours, theirs_beside, ours_beside] = times.map(middle);
+    let [baseline, theirs, ours, theirs_beside, ours_beside] = times.map(middle);
     Ok(Row {
         what: call.what.to_owned(),
         unit: "ms",
-        floor,
+        baseline,
         theirs,
         ours,
         theirs_beside,

@@ -11,7 +11,7 @@ use tokio_tungstenite::client_async_with_config;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
-use super::websocket::limits;
+use crate::websocket_echo::limits;
 
 /// The size of what the tool `large` returns.
 pub(crate) const LARGE: usize = 8 << 20;

@@ -1,0 +1,80 @@
+//! Builds the program and the benchmarks as they are shipped, and provides the environments that they compare with.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result};
+use clap::ValueEnum;
+
+use crate::project::Project;
+use crate::{command, provision};
+
+/// The profile of what is shipped.
+const PROFILE: &str = "dist";
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Subject {
+    /// Start, memory, calls and a large result of `cellbridge colab`
+    Colab,
+    /// The tools at a Jupyter server's /mcp, beside jupyter-mcp-server's and both programs on stdio
+    Extension,
+    /// The tools of `cellbridge jupyter`, beside jupyter-mcp-server on the same server
+    Jupyter,
+    /// Start, memory, executions and files of `cellbridge`, beside Python's blocking client
+    Local,
+}
+
+pub(crate) fn run(subject: Subject) -> Result<()> {
+    let project = Project::find()?;
+    match subject {
+        Subject::Colab => measure(&project, "colab", &[]),
+        Subject::Local => {
+            let environment = provision::environment(&project)?;
+            measure(&project, "local", &[environment.python.as_os_str()])
+        }
+        Subject::Jupyter => {
+            let server = provision::collaboration_server(&project)?;
+            let original = provision::original(&project)?.programs.join("jupyter-mcp-server");
+            measure(&project, "jupyter", &[server.python.as_os_str(), original.as_os_str()])
+        }
+        Subject::Extension => {
+            let server = provision::collaboration_server(&project)?;
+            let original = provision::original(&project)?;
+            let package = install_package(&project)?;
+            let arguments = [server.python.as_os_str(), package.as_os_str(), original.python.as_os_str()];
+            measure(&project, "extension", &arguments)
+        }
+    }
+}
+
+fn measure(project: &Project, subject: &str, arguments: &[&OsStr]) -> Result<()> {
+    let build = ["build", "--locked", "--profile", PROFILE, "--package", "cli", "--package", "bench"];
+    command::run(project.cargo().args(build))?;
+    let built = project.target.join(PROFILE);
+    let mut bench = project.command(built.join("bench"));
+    command::run(bench.arg(subject).arg(built.join("cellbridge")).args(arguments))
+}
+
+/// Builds the Python package and installs it into a folder of its own: the servers' environments hold the tests' debug
+/// build.
+fn install_package(project: &Project) -> Result<PathBuf> {
+    let tests = provision::environment(project)?;
+    let folder = project.target.join("bench-wheel");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).with_context(|| format!("{} can't be removed", folder.display()))?;
+    }
+    let options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation", "--target"];
+    command::run(
+        project
+            .command(&tests.python)
+            .args(["-m", "pip", "install"])
+            .args(options)
+            .args([folder.as_os_str(), OsStr::new(".")])
+            .env("PATH", command::path_with(&tests.programs)?)
+            .env("CARGO_TARGET_DIR", &project.target)
+            .env("CELLBRIDGE_PROFILE", PROFILE)
+            .stdin(Stdio::null()),
+    )?;
+    Ok(folder)
+}
