@@ -1,29 +1,28 @@
-//! The `cellbridge` command: reads the command line and puts the program together.
+//! The `cellbridge` command: reads the command line and wires the crates together.
 
-#![expect(clippy::print_stderr, reason = "talking to people is this crate's part")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "this crate reads the environment and talks to people, so that no other has to"
+)]
 
 mod args;
-mod beside;
+mod colab_subset;
 mod demo;
+mod endpoint;
 mod jupyter;
-mod jupyter_args;
 mod logging;
+mod running_server;
 mod serve;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _};
-
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, JupyterArgs, Verb};
 
 fn main() -> ExitCode {
-    // Clients' configurations say "nothing" with an empty variable.
-    let command = Cli::command()
-        .mut_args(jupyter_args::heed_variable)
-        .mut_subcommands(|command| command.mut_args(jupyter_args::heed_variable));
-    let cli = Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit());
+    let cli = Cli::read();
     if let Some(Command::Colab(options)) = &cli.command
-        && let Some(option) = not_built(options)
+        && let Some(option) = options.not_built()
     {
         eprintln!(
             "cellbridge: {option}: running code on a Colab runtime without a tab is not built yet. Leave the option out: \
@@ -31,7 +30,7 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     }
-    // One thread: every call is a hand-over between tasks, which is quickest without a second one.
+    // One thread: a call passes through several tasks, and waking another thread for each takes longer than its work.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -43,13 +42,20 @@ fn main() -> ExitCode {
         match cli.command {
             None => serve::every_place(cli.every).await,
             Some(Command::Colab(options)) => serve::colab(*options).await,
-            Some(Command::Jupyter(options)) => Box::pin(jupyter::serve(*options)).await,
+            Some(Command::Jupyter(options)) => {
+                let JupyterArgs { verb, start } = *options;
+                match verb {
+                    None => Box::pin(jupyter::serve(start)).await,
+                    Some(Verb::Start(start)) => Box::pin(jupyter::serve(*start)).await,
+                    Some(Verb::Connect(options)) => running_server::connect(&options).await,
+                    Some(Verb::Stop(running)) => running_server::stop(&running).await,
+                }
+            }
             Some(Command::Demo(options)) => demo::run(options).await,
         }
     });
-    // A read of standard input that is under way on a terminal cannot be ended.
+    // A pending read of a terminal cannot be cancelled, so waiting for it would take until the next key.
     runtime.shutdown_background();
-    // Whatever was under way has ended by now, and told so.
     logging::finish();
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -58,13 +64,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// The option that is given and not built, if any.
-fn not_built(options: &args::Colab) -> Option<&'static str> {
-    let options = [
-        (options.enable_runtime, "--enable-runtime"),
-        (options.client_oauth_config.is_some(), "--client-oauth-config"),
-    ];
-    options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
 }

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use notebook::{CellType, Edit, Json, Kernelspec, MimeBundle, NewCell, Notebook, Output, Text};
 
 fn main() -> Result<(), Box<dyn Error>> {
+    #[expect(clippy::disallowed_methods, reason = "an example is a program")]
     let mut arguments = std::env::args().skip(1);
     let (Some(input), Some(output)) = (arguments.next(), arguments.next()) else {
         return Err("usage: touch INPUT OUTPUT [CHANGE ...]".into());

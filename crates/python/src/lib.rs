@@ -1,16 +1,18 @@
-//! Cellbridge inside a Python process: `cellbridge._native`, which Jupyter Server's extension hands its requests to.
+//! The native module `cellbridge._native`, to which the extension of Jupyter Server passes its requests.
 //!
-//! Python is touched to take a request over and to hand an answer back, and nowhere between.
+//! Python runs only to pass a request in and an answer out.
+
+#![expect(clippy::disallowed_methods, reason = "this crate reads the environment, so that no other has to")]
 
 mod config;
 mod core;
-mod face;
 mod future;
 mod http;
 mod logging;
 mod managers;
 mod runtime;
 mod stream;
+mod user;
 
 use pyo3::prelude::*;
 

@@ -224,6 +224,7 @@ mod tests {
     /// The script is only as good as the Pythons that run it.
     #[tokio::test]
     async fn a_real_python_replies() {
+        #[expect(clippy::disallowed_methods, reason = "the test runs a Python of this machine")]
         let path = std::env::var_os("PATH").unwrap_or_default();
         let mut process_env = ProcessEnv::default();
         process_env.variables.insert("PATH".into(), path);

@@ -48,6 +48,7 @@ fn outputs_of_all_shapes_are_read_the_same() {
 /// With `YDOC_EXPORT` set to a folder, the documents are left there for `generate.py check`.
 #[test]
 fn edited_documents_match_edited_notebooks() {
+    #[expect(clippy::disallowed_methods, reason = "a developer asks for the documents this way")]
     let export = std::env::var_os("YDOC_EXPORT").map(PathBuf::from);
     for name in DOCUMENTS {
         let mut live = read(name);

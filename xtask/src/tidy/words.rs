@@ -1,0 +1,181 @@
+//! Words that the code of some crates may not contain.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::Finding;
+
+struct Rule {
+    name: &'static str,
+    crates: &'static [&'static str],
+    /// In lower case.
+    words: &'static [&'static str],
+    exceptions: &'static [&'static str],
+    advice: &'static str,
+}
+
+const RULES: [Rule; 3] = [
+    Rule {
+        name: "places",
+        crates: &["mcp", "workspace"],
+        words: &["colab", "jupyter"],
+        // Names that existing prompts and configurations rely on, whatever the place.
+        exceptions: &[
+            "jupyter_cite",
+            "connect_to_jupyter",
+            "jupyter_url",
+            "jupyter_token",
+            "jupyter-mcp-server",
+            "--jupyter-password",
+            "--jupyter-token",
+            "--jupyter-url",
+            "`jupyter lab`",
+        ],
+        advice: "this crate never names a place, so that a new place needs no change here; let cli or python \
+                 pass it in",
+    },
+    Rule {
+        name: "pure",
+        crates: &["notebook", "render", "ydoc"],
+        words: &["std::fs", "std::net", "fs::", "net::", "std::{"],
+        exceptions: &[],
+        advice: "this crate only computes: it takes bytes, and does not read files or open connections (write one \
+                 `use` for each module of std)",
+    },
+    Rule {
+        name: "build-environment",
+        crates: &[
+            "notebook",
+            "kernel",
+            "render",
+            "rest",
+            "ydoc",
+            "workspace",
+            "mcp",
+            "local",
+            "jupyter",
+            "colab",
+            "telemetry",
+        ],
+        words: &["env!("],
+        exceptions: &["env!(\"cargo_pkg_"],
+        advice: "env! may read only CARGO_PKG_*; take the value as an argument",
+    },
+];
+
+pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for rule in &RULES {
+        for member in rule.crates {
+            check_folder(root, &root.join("crates").join(member).join("src"), rule, &mut findings)?;
+        }
+    }
+    Ok(findings)
+}
+
+/// Checks what a shipped build contains: not `tests.rs`, nor what is in a folder `tests`.
+fn check_folder(root: &Path, folder: &Path, rule: &Rule, findings: &mut Vec<Finding>) -> Result<()> {
+    for entry in std::fs::read_dir(folder).with_context(|| format!("{} can't be read", folder.display()))? {
+        let path = entry?.path();
+        let is_test = path.file_stem().is_some_and(|stem| stem == "tests");
+        if is_test {
+            continue;
+        }
+        if path.is_dir() {
+            check_folder(root, &path, rule, findings)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let file = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+            let lines = lines_with(&std::fs::read_to_string(&path)?, rule);
+            let finding = |line| Finding::new(format!("{file}:{line}"), rule.name, rule.advice);
+            findings.extend(lines.into_iter().map(finding));
+        }
+    }
+    Ok(())
+}
+
+/// The lines that break the rule. Comments and a module of tests at the file's end may say anything.
+fn lines_with(text: &str, rule: &Rule) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut is_test_only = false;
+    for (line, number) in text.lines().map(str::trim).zip(1..) {
+        if is_test_only && line.starts_with("mod ") && line.ends_with('{') {
+            break;
+        }
+        is_test_only = line == "#[cfg(test)]";
+        if line.starts_with("//") {
+            continue;
+        }
+        let mut code = line.to_lowercase();
+        for exception in rule.exceptions {
+            code = code.replace(exception, "");
+        }
+        let is_broken = rule.words.iter().any(|word| {
+            code.match_indices(word).any(|(start, _)| {
+                // `offs::x` does not name `fs::`, but `notcolab` names a place.
+                !word.ends_with("::")
+                    || !code[..start].ends_with(|it: char| it.is_alphanumeric() || it == '_')
+            })
+        });
+        if is_broken {
+            found.push(number);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(rule: usize, text: &str) -> Vec<usize> {
+        lines_with(text, &RULES[rule])
+    }
+
+    #[test]
+    fn names_of_places_are_found_in_code_and_strings() {
+        assert_eq!(
+            lines(0, "use colab::Page;\nstruct JupyterHub;\nconst X: &str = \"open Colab\";"),
+            [1, 2, 3]
+        );
+        assert_eq!(lines(0, "const B: &str = \"jupyter_cite jupyter\";"), [1]);
+        assert_eq!(lines(0, "//! For Colab.\n/// As in Jupyter.\nconst A: &str = \"jupyter_cite\";"), [0; 0]);
+    }
+
+    #[test]
+    fn files_and_sockets_are_found_in_pure_crates() {
+        assert_eq!(
+            lines(1, "use std::fs;\nstd::fs::read(x)\nuse std::{fs, fmt};\nfs::read(x)"),
+            [1, 2, 3, 4]
+        );
+        assert_eq!(lines(1, "use std::net::TcpStream;"), [1]);
+        assert_eq!(lines(1, "// std::fs::read\noffs::read(subnet::x);"), [0; 0]);
+    }
+
+    #[test]
+    fn the_build_environment_is_found() {
+        assert_eq!(lines(2, "env!(\"USER\")\nenv!(\"CARGO_PKG_VERSION\")\noption_env!(\"X\")"), [1, 3]);
+    }
+
+    #[test]
+    fn tests_may_name_anything_and_what_follows_their_declaration_may_not() {
+        assert_eq!(lines(0, "#[cfg(test)]\nmod tests {\n    const X: &str = \"colab\";\n}"), [0; 0]);
+        assert_eq!(lines(0, "#[cfg(test)]\nmod tests;\nuse colab::X;"), [3]);
+        assert_eq!(lines(0, "#[cfg(not(test))]\nmod x {\n    use colab::X;\n}"), [3]);
+    }
+
+    #[test]
+    fn files_of_tests_are_left_out() -> Result<()> {
+        let root = tempfile::tempdir()?;
+        for file in ["src/tests.rs", "src/a/tests/b.rs", "src/a/testsuite.rs"] {
+            let file = root.path().join(file);
+            std::fs::create_dir_all(file.parent().unwrap())?;
+            std::fs::write(file, "use colab::X;")?;
+        }
+        let mut findings = Vec::new();
+        check_folder(root.path(), &root.path().join("src"), &RULES[0], &mut findings)?;
+        let locations: Vec<_> = findings.iter().map(|finding| finding.location.as_str()).collect();
+        assert_eq!(locations, ["src/a/testsuite.rs:1"]);
+        Ok(())
+    }
+}
