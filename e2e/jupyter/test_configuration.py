@@ -68,7 +68,7 @@ CONFIGURATIONS = {
             **{"TRANSPORT": "stdio", "PORT": "4040", "HOST": "127.0.0.1", "START_NEW_CODE_SANDBOX": "false"},
             **{"JUPYTERLAB": "true", "ALLOW_IMG_OUTPUT": "true", "RECONNECT_INTERVAL": "5", "OPEN_NOTEBOOK_IN_UI": "0"},
             **{"JUPYTER_MCP_EXECUTION_TIMEOUT": "60", "JUPYTER_MCP_MAX_EXECUTION_TIMEOUT": "600"},
-            **{"DOCUMENT_PROVIDER": "jupyter", "ALLOWED_JUPYTER_MCP_TOOLS": "notebook_run-all-cells"},
+            **{"DOCUMENT_PROVIDER": "jupyter", "JUPYTER_MCP_CAPABILITIES": "kernel.auto-restart"},
         },
     ),
     "unset as clients unset": Configuration(

@@ -164,6 +164,28 @@ async def test_the_admin_api_connects_and_stops(
             assert "42" in (await agent.call("execute_code", {"code": "6 * 7", "notebook_name": path})).text
 
 
+async def test_the_verbs_connect_and_stop_reach_a_running_server(
+    jupyter: JupyterServer, jupyter_servers: SharedServers, path: str, tmp_path: Path
+) -> None:
+    other = jupyter_servers["plain"]
+    write_notebook(other.root / path, "here = 'it is'")
+    with jupyter_program(jupyter, tmp_path / "home") as server:
+
+        def run(verb: str, **variables: str) -> subprocess.CompletedProcess[str]:
+            environment = {**os.environ, "JUPYTER_MCP_SERVER_URL": server.url.removesuffix("/mcp"), **variables}
+            command = [program(), "jupyter", verb]
+            return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONG, check=False)
+
+        connected = run("connect", JUPYTER_URL=other.url, JUPYTER_TOKEN=other.token, DOCUMENT_ID=path)
+        assert connected.returncode == 0, connected.stderr
+        async with python_agent(server.url) as agent:
+            await agent.call("use_notebook", {"notebook_path": path})
+            assert "42" in (await agent.call("execute_code", {"code": "6 * 7", "notebook_name": path})).text
+        stopped = run("stop")
+        assert stopped.returncode == 0, stopped.stderr
+        assert [each for each in other.sessions() if each["path"] == path] == []
+
+
 @pytest.mark.parametrize("wrong", ["address", "token", "provider", "body"])
 def test_the_admin_api_reports_errors(wrong: str, jupyter: JupyterServer, mcp_server: NotebookServer) -> None:
     body = {"provider": "jupyter", "document_url": jupyter.url, "document_token": jupyter.token, "document_id": "None"}

@@ -1,11 +1,20 @@
 //! The command line.
 
+mod environment;
+mod jupyter;
+mod serving;
+#[cfg(test)]
+mod tests;
+mod unsupported;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::jupyter_args::Jupyter;
+pub(crate) use environment::{either, given, variable};
+pub(crate) use jupyter::{Connect, JupyterArgs, Running, Servers, Start, Verb};
+pub(crate) use serving::{Level, Logging, Serving, Transport, seconds};
 
 /// Gives any AI agent a notebook, over the Model Context Protocol
 ///
@@ -21,12 +30,20 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
+impl Cli {
+    /// Reads the command line, or prints the help or the error and exits.
+    pub(crate) fn read() -> Self {
+        let matches = environment::skip_empty_variables(Self::command()).get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show what an agent can do here: makes, runs and mends a real notebook
+    /// Show what an agent can do here: creates, runs and fixes a real notebook
     ///
-    /// Starts this program as an MCP server, plays the agent, and leaves `cellbridge-demo.ipynb`. Where there is no
-    /// Python kernel, one is installed first.
+    /// Starts this program as an MCP server, plays the agent, and leaves `cellbridge-demo.ipynb`. If there is no Python
+    /// kernel, it installs one first.
     Demo(Demo),
 
     /// Serve the notebook that a person has open in a Google Colab tab
@@ -39,12 +56,12 @@ pub(crate) enum Command {
     /// Serve the notebooks and kernels of a Jupyter server
     ///
     /// A drop-in for jupyter-mcp-server: the same tools, options and environment variables. Agents edit the notebooks
-    /// that people have open, and both see each other's changes. Without an address, a server that this user has
-    /// running is taken.
-    Jupyter(Box<Jupyter>),
+    /// that people have open, and both see each other's changes. Without an address, it uses a server that this user
+    /// has running.
+    Jupyter(Box<JupyterArgs>),
 }
 
-/// The server with every place.
+/// The server for local notebooks and for a Colab tab.
 #[derive(Debug, Args)]
 pub(crate) struct Every {
     #[command(flatten)]
@@ -54,15 +71,15 @@ pub(crate) struct Every {
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
 
-    /// The characters that one reply may hold
+    /// The most characters in one reply
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(500..))]
     pub(crate) max_characters: u32,
 
-    /// The images that one reply may hold
+    /// The most images in one reply
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) max_images: u32,
 
-    /// How long `execute_cell` waits when the agent does not say; the run itself goes on
+    /// How long `execute_cell` waits if the call names no timeout; the run itself goes on
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) execution_timeout: Duration,
 
@@ -85,7 +102,7 @@ pub(crate) struct Colab {
 
     /// Port for the Colab tab, on 127.0.0.1 and `::1` (0: any free one)
     ///
-    /// With the stdio transport, --port says the same.
+    /// With the stdio transport, --port means the same.
     #[arg(long, value_name = "PORT")]
     pub(crate) tab_port: Option<u16>,
 
@@ -97,11 +114,11 @@ pub(crate) struct Colab {
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) call_timeout: Duration,
 
-    /// Never open a browser; the address to open is in the answer of `open_colab_browser_connection`
+    /// Never open a browser; the answer of `open_colab_browser_connection` holds the address to open
     #[arg(long)]
     pub(crate) no_browser: bool,
 
-    /// Accepted for colab-mcp's sake; the bridge to the tab is always on
+    /// Accepted for compatibility with colab-mcp: the bridge to the tab is always on
     #[arg(short = 'p', long)]
     pub(crate) enable_proxy: bool,
 
@@ -114,79 +131,13 @@ pub(crate) struct Colab {
     pub(crate) client_oauth_config: Option<PathBuf>,
 }
 
-/// What every serving command takes.
-#[derive(Debug, Args)]
-pub(crate) struct Serving {
-    /// How agents reach this server
-    #[arg(long, value_enum, default_value = "stdio")]
-    pub(crate) transport: Transport,
-
-    /// Address to listen on for agents (streamable-http)
-    #[arg(long, default_value = "127.0.0.1")]
-    pub(crate) host: String,
-
-    /// Port to listen on for agents (streamable-http; default 4040, 0: any free one)
-    ///
-    /// With the stdio transport: the port for the Colab tab.
-    #[arg(long)]
-    pub(crate) port: Option<u16>,
-
-    /// Token that agents must send as "Authorization: Bearer" (streamable-http; default:
-    /// `$CELLBRIDGE_TOKEN`, else a new one)
-    ///
-    /// Other users of this machine may see it here; the environment variable is better.
-    #[arg(long, conflicts_with = "no_token")]
-    pub(crate) token: Option<String>,
-
-    /// Serve every agent on this machine, without a token (streamable-http, loopback only)
-    #[arg(long)]
-    pub(crate) no_token: bool,
-
-    /// A further name by which this server may be addressed (streamable-http; repeatable)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) allowed_host: Vec<String>,
-
-    #[command(flatten)]
-    pub(crate) logging: Logging,
-}
-
-#[derive(Debug, Clone, Args)]
-pub(crate) struct Logging {
-    /// Write a log file into this folder
-    #[arg(short = 'l', long, value_name = "DIR", conflicts_with = "log_file")]
-    pub(crate) log: Option<PathBuf>,
-
-    /// Write the log to this file instead of stderr
-    #[arg(long, value_name = "FILE")]
-    pub(crate) log_file: Option<PathBuf>,
-
-    /// How much to log (default: warn on stderr, info in a file)
-    #[arg(long, value_enum, value_name = "LEVEL")]
-    pub(crate) log_level: Option<Level>,
-
-    /// Append OpenTelemetry spans of calls, runs and kernels to this file, as lines of OTLP JSON
-    ///
-    /// A collector is named by the standard variables, such as `OTEL_EXPORTER_OTLP_ENDPOINT`.
-    #[arg(long, value_name = "FILE", env = "CELLBRIDGE_OTEL_FILE")]
-    pub(crate) otel_file: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Transport {
-    Stdio,
-    StreamableHttp,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Level {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
-}
-
-pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..=1e9).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| "expected a number of seconds, 0 or more".to_owned())
+impl Colab {
+    /// The option that is given and not built yet, if any.
+    pub(crate) fn not_built(&self) -> Option<&'static str> {
+        let options = [
+            (self.enable_runtime, "--enable-runtime"),
+            (self.client_oauth_config.is_some(), "--client-oauth-config"),
+        ];
+        options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
+    }
 }

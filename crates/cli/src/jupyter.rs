@@ -1,4 +1,4 @@
-//! `cellbridge jupyter`: which servers are meant, and how they are reached.
+//! `cellbridge jupyter`: which servers it uses, and how it reaches them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use rest::{Address, Credentials, Options, Proxies, Secret, discovery};
 use tokio_util::sync::CancellationToken;
 use workspace::{Connector, Token, Workspace};
 
-use crate::args::Serving;
-use crate::jupyter_args::{self, given};
+use crate::args::{Logging, Servers, Serving, Start, either, given, variable};
+use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
 use crate::logging;
-use crate::serve::{Door, until_the_end};
 
-/// Serves a Jupyter server's notebooks until the end.
-pub(crate) async fn serve(options: jupyter_args::Jupyter) -> anyhow::Result<()> {
+pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     if let Some(reason) = options.refused() {
         bail!("{reason}");
     }
     let (documents, kernels) = sources(&options)?;
     let secrets = [Some(&documents), kernels.as_ref()].into_iter().flatten().flat_map(secrets_of);
+    let otel_file =
+        options.logging.otel_file.clone().or_else(|| variable("JUPYTER_MCP_OTEL_FILE").map(PathBuf::from));
     let serving = Serving {
         transport: options.transport,
         host: options.host.clone(),
@@ -29,10 +29,10 @@ pub(crate) async fn serve(options: jupyter_args::Jupyter) -> anyhow::Result<()> 
         token: given(options.mcp_token.as_deref()).map(str::to_owned),
         no_token: options.insecure_mcp_noauth,
         allowed_host: options.allowed_host.clone(),
-        logging: options.logging.clone(),
+        logging: Logging { otel_file, ..options.logging.clone() },
     };
-    let door = Door::for_transport(&serving).await?;
-    let secrets = secrets.chain(door.iter().filter_map(|door| door.token.clone())).collect();
+    let endpoint = HttpEndpoint::for_transport(&serving).await?;
+    let secrets = secrets.chain(endpoint.iter().filter_map(|endpoint| endpoint.token.clone())).collect();
     logging::start(&serving.logging, secrets)?;
 
     let reach = reach(options.ca_file.clone());
@@ -42,10 +42,13 @@ pub(crate) async fn serve(options: jupyter_args::Jupyter) -> anyhow::Result<()> 
         reconnect: Some(options.reconnect_interval).filter(|pause| !pause.is_zero()),
         options: reach.clone(),
         prefix: String::new(),
-        notebook: given(options.document_id.as_deref()).map(str::to_owned),
-        kernel: either(options.code_sandbox_id.as_deref(), "RUNTIME_ID"),
+        notebook: given(options.servers.document_id.as_deref()).map(str::to_owned),
+        kernel: either(options.servers.code_sandbox_id.as_deref(), "RUNTIME_ID"),
         in_process: None,
-        capabilities: jupyter::Capabilities::default(),
+        capabilities: jupyter::Capabilities {
+            commands: options.jupyterlab,
+            ..jupyter::Capabilities::default()
+        },
     });
     let connector: Arc<dyn Connector> = JupyterConnector::new(reach, Some(place.clone()));
     let images = if options.allow_img_output { options.max_images as usize } else { 0 };
@@ -58,40 +61,31 @@ pub(crate) async fn serve(options: jupyter_args::Jupyter) -> anyhow::Result<()> 
     let workspace = Workspace::with_connector(place, settings, Some(connector));
     let shutdown = CancellationToken::new();
     let server = Server::with_workspace(workspace.clone(), None);
-    let served = until_the_end(server, door, "jupyter -- cellbridge jupyter", &shutdown).await;
+    let served = serve_until_shutdown(server, endpoint, "jupyter -- cellbridge jupyter", &shutdown).await;
     workspace.shutdown().await;
     served
 }
 
 /// The server of the notebooks, and that of the kernels if it is another.
-fn sources(options: &jupyter_args::Jupyter) -> anyhow::Result<(Source, Option<Source>)> {
-    let common = Login {
-        url: given(options.jupyter_url.as_deref()).map(str::to_owned),
-        token: given(options.jupyter_token.as_deref()).map(str::to_owned),
-        password: given(options.jupyter_password.as_deref()).map(str::to_owned),
-    };
-    let documents = Login {
-        url: given(options.document_url.as_deref()).map(str::to_owned),
-        token: given(options.document_token.as_deref()).map(str::to_owned),
-        password: given(options.document_password.as_deref()).map(str::to_owned),
-    };
-    let kernels = Login {
-        url: either(options.code_sandbox_url.as_deref(), "RUNTIME_URL"),
-        token: either(options.code_sandbox_token.as_deref(), "RUNTIME_TOKEN"),
-        password: given(options.code_sandbox_password.as_deref()).map(str::to_owned),
-    };
+fn sources(options: &Start) -> anyhow::Result<(Source, Option<Source>)> {
+    let password = |option: &Option<String>| given(option.as_deref()).map(str::to_owned);
+    let common = Login { password: password(&options.jupyter_password), ..Login::common(&options.servers) };
+    let documents =
+        Login { password: password(&options.document_password), ..Login::documents(&options.servers) };
+    let kernels =
+        Login { password: password(&options.code_sandbox_password), ..Login::kernels(&options.servers) };
     if let Some(named) = pair(&common, documents, kernels)? {
         return Ok(named);
     }
     let home = std::env::home_dir();
     let folder = discovery::runtime_dir(|name| std::env::var_os(name), home.as_deref());
     let folder = folder.context(
-        "there is no home folder to look for a running Jupyter server; name one with --jupyter-url",
+        "there is no home folder in which to look for a running Jupyter server; name one with --jupyter-url",
     )?;
     Ok((Source::Discover(folder), None))
 }
 
-/// The same, from what was said of either; `None` if no address was given.
+/// The same, from what is given for each; `None` if there is no address.
 fn pair(
     common: &Login,
     documents: Login,
@@ -106,14 +100,39 @@ fn pair(
     })
 }
 
-/// What was said of one server.
-struct Login {
-    url: Option<String>,
-    token: Option<String>,
+/// The servers of the notebooks and of the kernels, each with what is given for both.
+pub(crate) fn addresses(servers: &Servers) -> [Login; 2] {
+    let common = Login::common(servers);
+    [Login::documents(servers), Login::kernels(servers)].map(|login| login.or(&common))
+}
+
+/// What is given for one server.
+pub(crate) struct Login {
+    pub(crate) url: Option<String>,
+    pub(crate) token: Option<String>,
     password: Option<String>,
 }
 
 impl Login {
+    fn common(servers: &Servers) -> Self {
+        Self::new(given(servers.jupyter_url.as_deref()), given(servers.jupyter_token.as_deref()))
+    }
+
+    fn documents(servers: &Servers) -> Self {
+        Self::new(given(servers.document_url.as_deref()), given(servers.document_token.as_deref()))
+    }
+
+    /// Older configurations name these variables after the runtime.
+    fn kernels(servers: &Servers) -> Self {
+        let url = either(servers.code_sandbox_url.as_deref(), "RUNTIME_URL");
+        let token = either(servers.code_sandbox_token.as_deref(), "RUNTIME_TOKEN");
+        Self::new(url.as_deref(), token.as_deref())
+    }
+
+    fn new(url: Option<&str>, token: Option<&str>) -> Self {
+        Self { url: url.map(str::to_owned), token: token.map(str::to_owned), password: None }
+    }
+
     /// Takes from `common` what is missing. Its secrets belong to its address, and go nowhere else.
     fn or(self, common: &Self) -> Self {
         let url = self.url.or_else(|| common.url.clone());
@@ -131,7 +150,7 @@ impl Login {
         matches!((&self.url, &other.url), (Some(one), Some(other)) if same_server(one, other))
     }
 
-    /// Takes the secrets of another that was said of the same server, if it has none.
+    /// Takes the secrets given for the same server elsewhere, if it has none.
     fn with_login_of(self, other: Self) -> Self {
         if self.token.is_some() || self.password.is_some() || (other.url.is_some() && !self.is_at(&other)) {
             return self;
@@ -158,7 +177,6 @@ fn same_server(one: &str, other: &str) -> bool {
     }
 }
 
-/// What must not reach the log.
 fn secrets_of(source: &Source) -> Vec<Token> {
     let Source::Given { url, credentials } = source else { return Vec::new() };
     let in_address = Address::parse(url).ok().and_then(|address| address.token);
@@ -170,20 +188,14 @@ fn secrets_of(source: &Source) -> Vec<Token> {
     secrets.filter_map(|secret| Token::chosen(secret.expose())).collect()
 }
 
-/// An option, or the variable by which older configurations say the same.
-fn either(option: Option<&str>, variable: &str) -> Option<String> {
-    let older = std::env::var(variable).ok();
-    given(option).or(given(older.as_deref())).map(str::to_owned)
-}
-
-/// How servers are reached: certificates beside the system's, and what the environment says.
+/// How servers are reached: certificates in addition to the system's, and the environment's proxies.
 pub(crate) fn reach(ca_file: Option<PathBuf>) -> Options {
     let agent = concat!("cellbridge/", env!("CARGO_PKG_VERSION")).to_owned();
     Options { ca_file, proxies: proxies(), agent, unix_socket: None }
 }
 
-/// The proxies that the environment names, in either case; `HTTP_PROXY` is not heeded where a web server's visitors
-/// could have set it (<https://httpoxy.org>).
+/// The proxies that the environment names, in upper or lower case. In a CGI script, `HTTP_PROXY` may come from a header
+/// of the request, so it is ignored (<https://httpoxy.org>).
 fn proxies() -> Proxies {
     let variable = |name: &str| {
         let read = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());

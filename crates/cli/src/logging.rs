@@ -1,6 +1,6 @@
-//! Where the log goes: stderr or a file, never stdout, and never with a secret in it. Spans go their own ways.
+//! Writes the log to stderr or to a file, never to stdout, and without secrets. Starts the export of spans.
 //!
-//! A thread of its own writes it: whoever started us may leave stderr unread, and then writing to it stops.
+//! A separate thread writes the log: a client that does not read our stderr blocks whoever writes to it.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -21,13 +21,13 @@ use workspace::Token;
 
 use crate::args::{Level, Logging};
 
-/// Lines that may wait to be written; further ones are dropped.
-const MOST_WAITING: usize = 1024;
-/// How long the last lines may take at the end.
-const CLOSING: Duration = Duration::from_millis(200);
+/// The most lines that wait to be written; further ones are dropped.
+const MAX_PENDING_LINES: usize = 1024;
+/// Time limit for writing the last lines at exit.
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// How long the last spans may take to a collector.
-const LAST_SPANS: Duration = Duration::from_secs(1);
+/// Time limit for sending the last spans to a collector at exit.
+const SPANS_TIMEOUT: Duration = Duration::from_secs(1);
 
 static STARTED: OnceLock<Started> = OnceLock::new();
 
@@ -36,11 +36,11 @@ struct Started {
     telemetry: Option<Telemetry>,
 }
 
-/// Writes what has not been written yet. Nothing that could log or be traced should come after it.
+/// Writes what is pending. Call it last: what is logged or traced afterwards is lost.
 pub(crate) fn finish() {
     let Some(Started { log, telemetry }) = STARTED.get() else { return };
     if let Some(telemetry) = telemetry {
-        telemetry.end(LAST_SPANS);
+        telemetry.end(SPANS_TIMEOUT);
     }
     log.flush();
 }
@@ -49,21 +49,21 @@ struct Log(SyncSender<Entry>);
 
 enum Entry {
     Line(String),
-    /// Everything before this has been written.
+    /// Answered once everything before it is written.
     Mark(SyncSender<()>),
 }
 
 impl Log {
-    /// Waits until the lines so far are written, within bounds.
+    /// Waits until the lines so far are written, or the time is up.
     fn flush(&self) {
         let (mark, written) = sync_channel(1);
         if self.0.try_send(Entry::Mark(mark)).is_ok() {
-            let _ = written.recv_timeout(CLOSING);
+            let _ = written.recv_timeout(FLUSH_TIMEOUT);
         }
     }
 }
 
-/// Starts logging, and tracing if that is asked for. None of `secrets` will be logged, whoever does it.
+/// Starts the log, and the export of spans if it is configured. Replaces `secrets` in every line.
 pub(crate) fn start(options: &Logging, secrets: Vec<Token>) -> anyhow::Result<()> {
     let path = match (&options.log, &options.log_file) {
         (Some(folder), _) => Some(file_in(folder)?),
@@ -77,8 +77,7 @@ pub(crate) fn start(options: &Logging, secrets: Vec<Token>) -> anyhow::Result<()
         Level::Debug => LevelFilter::DEBUG,
         Level::Trace => LevelFilter::TRACE,
     });
-    // The libraries print whole messages, with whatever notebooks and arguments hold: only their errors are
-    // wanted, however much of ours is.
+    // Libraries log whole messages, with the contents of notebooks: never log more than their errors.
     let own = [
         "cellbridge",
         "colab",
@@ -93,8 +92,8 @@ pub(crate) fn start(options: &Logging, secrets: Vec<Token>) -> anyhow::Result<()
     ];
     let own = own.map(|name| (name, level));
     let targets = Targets::new().with_default(level.min(LevelFilter::ERROR)).with_targets(own);
-    let mut wanted = Settings::read(|name| std::env::var(name).ok(), options.otel_file.clone());
-    let telemetry = Telemetry::start(&mut wanted)?;
+    let mut settings = Settings::read(|name| std::env::var(name).ok(), options.otel_file.clone());
+    let telemetry = Telemetry::start(&mut settings)?;
     let is_file = path.is_some();
     let out: Box<dyn Write + Send> = match path {
         Some(path) => Box::new(open(&path)?),
@@ -105,17 +104,17 @@ pub(crate) fn start(options: &Logging, secrets: Vec<Token>) -> anyhow::Result<()
     let format = format.with_writer(Redacting { entries: entries.clone(), secrets: secrets.into() });
     let spans = telemetry.as_ref().map(Telemetry::layer);
     tracing_subscriber::registry().with(spans).with(format.with_filter(targets)).try_init()?;
-    for note in wanted.notes() {
+    for note in settings.notes() {
         tracing::warn!("{note}");
     }
-    // A second subscriber would have been refused above.
+    // `try_init` fails for a second subscriber, so this is the first.
     let _ = STARTED.set(Started { log: Log(entries), telemetry });
     Ok(())
 }
 
-/// The thread ends with the process: the subscriber, which holds the other end, is never dropped.
+/// The thread ends with the process: the subscriber, which holds the sender, is never dropped.
 fn spawn_writer(mut out: Box<dyn Write + Send>) -> io::Result<SyncSender<Entry>> {
-    let (entries, waiting) = sync_channel(MOST_WAITING);
+    let (entries, waiting) = sync_channel(MAX_PENDING_LINES);
     std::thread::Builder::new().name("log".into()).spawn(move || {
         for entry in waiting {
             match entry {
@@ -136,7 +135,7 @@ fn file_in(folder: &Path) -> anyhow::Result<PathBuf> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).with_context(|| format!("cannot make the log folder {}", folder.display()))?;
+    builder.create(folder).with_context(|| format!("cannot create the log folder {}", folder.display()))?;
     let now = chrono::Local::now().format("%Y-%m-%d_%H-%M-%S");
     Ok(folder.join(format!("cellbridge.{now}.{}.log", std::process::id())))
 }
@@ -149,7 +148,7 @@ fn open(path: &Path) -> anyhow::Result<File> {
     options.open(path).with_context(|| format!("cannot write the log file {}", path.display()))
 }
 
-/// Hands log lines over with every secret replaced.
+/// Passes lines on with every secret replaced.
 #[derive(Clone)]
 struct Redacting {
     entries: SyncSender<Entry>,
@@ -157,7 +156,7 @@ struct Redacting {
 }
 
 impl Write for Redacting {
-    /// The formatter hands over one whole line at a time.
+    /// The formatter writes one whole line at a time.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut text = String::from_utf8_lossy(line).into_owned();
         for secret in self.secrets.iter().map(Token::expose) {
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_log_that_cannot_be_written() {
+    fn a_blocked_log_blocks_nobody() {
         struct Stuck;
         impl Write for Stuck {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {
@@ -212,7 +211,7 @@ mod tests {
         }
         let entries = spawn_writer(Box::new(Stuck)).unwrap();
         let mut writer = Redacting { entries: entries.clone(), secrets: [].into() };
-        for _ in 0..MOST_WAITING * 2 {
+        for _ in 0..MAX_PENDING_LINES * 2 {
             writer.write_all(b"line\n").unwrap();
         }
         Log(entries).flush();
@@ -220,7 +219,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn log_files_are_for_their_owner_alone() {
+    fn only_the_owner_can_read_log_files() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let path = file_in(&folder.path().join("deep/er")).unwrap();

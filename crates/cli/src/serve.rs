@@ -1,7 +1,5 @@
-//! Wires a place to a transport and runs until the agent, the person or the system ends it.
+//! The commands without a Jupyter server: connects the places to the transport.
 
-use std::io::IsTerminal as _;
-use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,34 +7,33 @@ use ::jupyter::JupyterConnector;
 use anyhow::{Context as _, bail};
 use colab::{Browser, Listener, Settings};
 use local::ProcessEnv;
-use mcp::{Guard, Server};
-use tokio::net::TcpListener;
+use mcp::Server;
 use tokio_util::sync::CancellationToken;
 use workspace::{Token, Workspace};
 
-use crate::args::{self, Serving, Transport};
-use crate::beside::Beside;
+use crate::args::{self, Transport};
+use crate::colab_subset::ColabSubset;
+use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
 use crate::{jupyter, logging};
 
-const DEFAULT_HTTP_PORT: u16 = 4040;
-/// How long the last frames may take to leave at the end.
-const CLOSING: Duration = Duration::from_secs(3);
+/// Time limit for sending the last frames to the Colab tab at shutdown.
+const TAB_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long `open_colab_browser_connection` waits for the person.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Serves every place until the end: the notebooks of a folder, and a Colab tab.
+/// Serves the notebooks of a folder, and a Colab tab.
 pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let serving = &options.serving;
     let token = Token::generate()?;
-    let door = Door::for_transport(serving).await?;
-    logging::start(&serving.logging, secrets(&token, door.as_ref()))?;
+    let endpoint = HttpEndpoint::for_transport(serving).await?;
+    logging::start(&serving.logging, secrets(&token, endpoint.as_ref()))?;
     let root = match &options.root {
         Some(root) => root.clone(),
         None => std::env::current_dir().context("the current folder is gone; name one with --root")?,
     };
-    let root = root.canonicalize().with_context(|| format!("--root {} cannot be entered", root.display()))?;
+    let root = root.canonicalize().with_context(|| format!("--root {} cannot be opened", root.display()))?;
     if !root.is_dir() {
-        bail!("--root {} is no folder", root.display());
+        bail!("--root {} is not a folder", root.display());
     }
     let folder = local::Folder::new(root, process_env());
     let budget =
@@ -59,29 +56,28 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     };
     let (tab, tabs) = colab::Colab::new(listener, token, settings, shutdown.clone())?;
     let tabs = tokio::spawn(tabs);
-    let server = Server::with_workspace(workspace.clone(), Some(Arc::new(Beside::new(tab))));
-    let served = until_the_end(server, door, "cellbridge -- cellbridge", &shutdown).await;
+    let server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))));
+    let served = serve_until_shutdown(server, endpoint, "cellbridge -- cellbridge", &shutdown).await;
     workspace.shutdown().await;
-    let _ = tokio::time::timeout(CLOSING, tabs).await;
+    let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;
     served
 }
 
-/// Serves the Colab tab until the end.
 pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
     let serving = &options.serving;
     let is_stdio = serving.transport == Transport::Stdio;
     let tab_port = match (options.tab_port, serving.port) {
         (Some(tab_port), Some(port)) if is_stdio && tab_port != port => {
             bail!(
-                "--port {port} and --tab-port {tab_port} say different things: on stdio both are the tab's port"
+                "--port {port} and --tab-port {tab_port} contradict each other: on stdio both are the tab's port"
             )
         }
         (Some(tab_port), _) => tab_port,
         (None, port) => port.filter(|_| is_stdio).unwrap_or(0),
     };
     let token = Token::generate()?;
-    let door = Door::for_transport(serving).await?;
-    logging::start(&serving.logging, secrets(&token, door.as_ref()))?;
+    let endpoint = HttpEndpoint::for_transport(serving).await?;
+    logging::start(&serving.logging, secrets(&token, endpoint.as_ref()))?;
     let listener = Listener::bind(tab_port).context("the port for the Colab tab could not be opened")?;
     tracing::info!(port = listener.port(), "waiting for a Colab tab");
 
@@ -93,40 +89,20 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
     };
     let (place, tabs) = colab::Colab::new(listener, token, settings, shutdown.clone())?;
     let tabs = tokio::spawn(tabs);
-    let served = until_the_end(Server::new(place), door, "colab -- cellbridge colab", &shutdown).await;
-    let _ = tokio::time::timeout(CLOSING, tabs).await;
+    let served =
+        serve_until_shutdown(Server::new(place), endpoint, "colab -- cellbridge colab", &shutdown).await;
+    let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;
     served
 }
 
-/// Serves agents until they, the person or the system end it, and cancels `shutdown` then.
-pub(crate) async fn until_the_end(
-    server: Server,
-    door: Option<Door>,
-    registration: &str,
-    shutdown: &CancellationToken,
-) -> anyhow::Result<()> {
-    let signals = tokio::spawn(end_on_signal(shutdown.clone()));
-    let served = match door {
-        None => {
-            introduce(registration);
-            mcp::serve_stdio(&server, shutdown.clone()).await.map_err(anyhow::Error::from)
-        }
-        Some(Door { listener, guard, endpoint, .. }) => {
-            eprintln!("cellbridge: MCP endpoint {endpoint}");
-            mcp::serve_http(server, listener, guard, shutdown.clone()).await.map_err(anyhow::Error::from)
-        }
-    };
-    shutdown.cancel();
-    signals.abort();
-    served
+fn secrets(token: &Token, endpoint: Option<&HttpEndpoint>) -> Vec<Token> {
+    [Some(token), endpoint.and_then(|endpoint| endpoint.token.as_ref())]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect()
 }
 
-/// What must not reach the log.
-fn secrets(token: &Token, door: Option<&Door>) -> Vec<Token> {
-    [Some(token), door.and_then(|door| door.token.as_ref())].into_iter().flatten().cloned().collect()
-}
-
-/// What kernels and searches for them see of this process's environment.
 fn process_env() -> ProcessEnv {
     ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() }
 }
@@ -137,98 +113,4 @@ fn browser(is_forbidden: bool) -> Browser {
         Ok(command) if !command.trim().is_empty() => Browser::Command(command),
         _ => Browser::System,
     }
-}
-
-/// Tells a person who started the program by hand what it waits for.
-fn introduce(registration: &str) {
-    if std::io::stdin().is_terminal() {
-        eprintln!(
-            "cellbridge {} speaks the Model Context Protocol on standard input and output.\n\
-             Give this command to an agent, for example:\n  \
-             claude mcp add {registration}\n\
-             End it with Ctrl-D.",
-            env!("CARGO_PKG_VERSION")
-        );
-    }
-}
-
-/// The way in for agents over HTTP.
-pub(crate) struct Door {
-    listener: TcpListener,
-    guard: Guard,
-    pub(crate) token: Option<Token>,
-    /// Where agents connect; with the token, if it was made just now and nobody knows it yet.
-    endpoint: String,
-}
-
-impl Door {
-    /// The door that the transport needs; stdio needs none.
-    pub(crate) async fn for_transport(options: &Serving) -> anyhow::Result<Option<Self>> {
-        match options.transport {
-            Transport::Stdio => Ok(None),
-            Transport::StreamableHttp => Self::open(options).await.map(Some),
-        }
-    }
-
-    async fn open(options: &Serving) -> anyhow::Result<Self> {
-        let (host, port) = (options.host.as_str(), options.port.unwrap_or(DEFAULT_HTTP_PORT));
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let addresses: Vec<SocketAddr> = (bare, port)
-            .to_socket_addrs()
-            .with_context(|| format!("--host {host} is no address of this machine"))?
-            .collect();
-        if options.no_token && !addresses.iter().all(|address| address.ip().is_loopback()) {
-            bail!(
-                "--no-token would let everybody on the network run code here; it needs a loopback --host such as 127.0.0.1"
-            );
-        }
-        let from_environment = match std::env::var("CELLBRIDGE_TOKEN") {
-            Ok(token) => Some(token).filter(|token| !token.is_empty()),
-            Err(std::env::VarError::NotPresent) => None,
-            Err(std::env::VarError::NotUnicode(_)) => bail!("CELLBRIDGE_TOKEN is not UTF-8"),
-        };
-        let (token, is_new) = match options.token.clone().or(from_environment) {
-            _ if options.no_token => (None, false),
-            Some(chosen) => (
-                Some(Token::chosen(chosen).context("--token is empty; leave it out to get a new one")?),
-                false,
-            ),
-            None => (Some(Token::generate()?), true),
-        };
-        let fits_a_header = |token: &str| {
-            token.trim() == token && token.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
-        };
-        if token.as_ref().is_some_and(|token| !fits_a_header(token.expose())) {
-            bail!("the token travels in an HTTP header: visible ASCII only, and no space at either end");
-        }
-        let listener = TcpListener::bind(&addresses[..]).await.with_context(|| {
-            format!("cannot listen on {host}:{port}; choose another port with --port (0: any free one)")
-        })?;
-        let query = token.as_ref().filter(|_| is_new).map(|token| format!("?token={}", token.expose()));
-        let endpoint = format!("http://{}/mcp{}", listener.local_addr()?, query.unwrap_or_default());
-        let hosts = options.allowed_host.iter().cloned().chain([bare.to_owned()]);
-        let is_public = !addresses.iter().all(|address| address.ip().is_loopback());
-        Ok(Self { listener, guard: Guard::new(token.clone(), hosts, is_public), token, endpoint })
-    }
-}
-
-async fn end_on_signal(shutdown: CancellationToken) {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        match signal(SignalKind::terminate()) {
-            Ok(mut terminate) => {
-                tokio::select! {
-                    _ = tokio::signal::ctrl_c() => {}
-                    _ = terminate.recv() => {}
-                }
-            }
-            Err(_) => {
-                let _ = tokio::signal::ctrl_c().await;
-            }
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = tokio::signal::ctrl_c().await;
-    shutdown.cancel();
 }

@@ -12,15 +12,15 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// How long the server may take to stop its kernel and end.
-const CLOSING: Duration = Duration::from_secs(20);
+/// Time limit for the server to stop its kernel and exit.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// An agent with a server of its own.
+/// The client of one server.
 pub(super) struct Agent {
     server: Child,
     stdin: Option<ChildStdin>,
     stdout: Lines<BufReader<ChildStdout>>,
-    complaints: Complaints,
+    stderr: Stderr,
     requests: u64,
 }
 
@@ -38,40 +38,38 @@ impl Agent {
             .with_context(|| format!("{} cannot be started", program.display()))?;
         let stdin = server.stdin.take();
         let stdout = server.stdout.take().context("the server has no standard output")?;
-        let complaints = Complaints::default();
+        let tail = Stderr::default();
         if let Some(stderr) = server.stderr.take() {
-            tokio::spawn(complaints.clone().collect(stderr));
+            tokio::spawn(tail.clone().collect(stderr));
         }
-        Ok(Self { server, stdin, stdout: BufReader::new(stdout).lines(), complaints, requests: 0 })
+        Ok(Self { server, stdin, stdout: BufReader::new(stdout).lines(), stderr: tail, requests: 0 })
     }
 
-    /// What the server says on stderr.
-    pub(super) fn complaints(&self) -> Complaints {
-        self.complaints.clone()
+    pub(super) fn stderr(&self) -> Stderr {
+        self.stderr.clone()
     }
 
-    /// Sends a notification.
     pub(super) async fn notify(&mut self, method: &str) -> anyhow::Result<()> {
         self.send(&json!({ "jsonrpc": "2.0", "method": method })).await
     }
 
-    /// Sends a request and waits for its result; `on_progress` hears what is told meanwhile.
+    /// Sends a request and waits for its result; progress goes to `on_progress`.
     pub(super) async fn request(
         &mut self,
         method: &str,
         mut params: Value,
-        patience: Duration,
+        limit: Duration,
         on_progress: &mut dyn FnMut(&str) -> anyhow::Result<()>,
     ) -> anyhow::Result<Value> {
         self.requests += 1;
         let id = self.requests;
         params["_meta"] = json!({ "progressToken": id });
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await?;
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + limit;
         loop {
             let received = timeout_at(deadline, self.receive()).await;
             let mut message = received
-                .with_context(|| format!("no answer to {method} within {} s", patience.as_secs()))?
+                .with_context(|| format!("no answer to {method} within {} s", limit.as_secs()))?
                 .with_context(|| format!("while waiting for the answer to {method}"))?;
             match (message["method"].as_str(), message.get("id")) {
                 (None, Some(answered)) if *answered == json!(id) => {
@@ -85,30 +83,30 @@ impl Agent {
                     let answer = answer_to(asked, theirs);
                     self.send(&answer).await?;
                 }
-                // Other notifications, which a client may pass over.
+                // A client may ignore other notifications.
                 (Some(_), None) => {}
-                (None, _) => bail!("an answer that belongs to no request: {message}"),
+                (None, _) => bail!("an answer to no request: {message}"),
             }
         }
     }
 
-    /// Closes the server's standard input and sees that it ends by itself.
+    /// Closes the server's standard input, and fails unless the server then exits by itself.
     pub(super) async fn end(mut self) -> anyhow::Result<()> {
         drop(self.stdin.take());
-        let status = timeout(CLOSING, self.server.wait())
+        let status = timeout(EXIT_TIMEOUT, self.server.wait())
             .await
-            .with_context(|| format!("the server did not end within {} s", CLOSING.as_secs()))??;
+            .with_context(|| format!("the server did not end within {} s", EXIT_TIMEOUT.as_secs()))??;
         ensure!(status.success(), "the server ended with {status}");
         Ok(())
     }
 
     async fn send(&mut self, message: &Value) -> anyhow::Result<()> {
-        const PATIENCE: Duration = Duration::from_secs(10);
+        const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
         let stdin = self.stdin.as_mut().context("the server is ending")?;
         let line = format!("{message}\n");
-        timeout(PATIENCE, stdin.write_all(line.as_bytes()))
+        timeout(WRITE_TIMEOUT, stdin.write_all(line.as_bytes()))
             .await
-            .context("the server reads nothing")?
+            .context("the server does not read its standard input")?
             .context("the server has ended")
     }
 
@@ -118,11 +116,11 @@ impl Agent {
             bail!("the server has ended ({status})");
         };
         serde_json::from_str(&line)
-            .with_context(|| format!("the server wrote a line that is no JSON: {line:?}"))
+            .with_context(|| format!("the server wrote a line that is not JSON: {line:?}"))
     }
 }
 
-/// The client declares no capability, so a ping is all that it may be asked.
+/// The client declares no capability, so the server may only ping it.
 fn answer_to(method: &str, id: &Value) -> Value {
     if method == "ping" {
         return json!({ "jsonrpc": "2.0", "id": id, "result": {} });
@@ -131,31 +129,30 @@ fn answer_to(method: &str, id: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": error })
 }
 
-/// The end of what a server said on stderr.
+/// The end of a server's standard error.
 #[derive(Clone, Default)]
-pub(super) struct Complaints(Arc<Mutex<VecDeque<u8>>>);
+pub(super) struct Stderr(Arc<Mutex<VecDeque<u8>>>);
 
-impl Complaints {
-    const MOST: usize = 8 << 10;
+impl Stderr {
+    const MAX_BYTES: usize = 8 << 10;
 
     async fn collect(self, mut stderr: ChildStderr) {
-        let mut block = vec![0; Self::MOST];
+        let mut block = vec![0; Self::MAX_BYTES];
         while let Ok(length @ 1..) = stderr.read(&mut block).await {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             kept.extend(&block[..length]);
-            let excess = kept.len().saturating_sub(Self::MOST);
+            let excess = kept.len().saturating_sub(Self::MAX_BYTES);
             kept.drain(..excess);
         }
     }
 
-    /// The error with what the server said.
-    pub(super) fn added_to(&self, error: anyhow::Error) -> anyhow::Error {
+    pub(super) fn add_to(&self, error: anyhow::Error) -> anyhow::Error {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let said = String::from_utf8_lossy(kept.make_contiguous()).trim().to_owned();
         if said.is_empty() {
             error
         } else {
-            anyhow::anyhow!("{error:#}\n\nThe server said on stderr:\n{said}")
+            anyhow::anyhow!("{error:#}\n\nThe server's standard error:\n{said}")
         }
     }
 }

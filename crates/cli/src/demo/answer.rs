@@ -1,15 +1,13 @@
-//! What a tool answered.
+//! The answer to a tool call.
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-/// The result of a `tools/call`.
 pub(super) struct Answer {
     tool: String,
     pub(super) text: String,
     pub(super) images: Vec<Image>,
     pub(super) is_error: bool,
-    /// What was told while it was worked on.
     pub(super) progress: Vec<String>,
 }
 
@@ -44,11 +42,11 @@ impl Answer {
     }
 
     /// Fails unless the text holds all of `expected`.
-    pub(super) fn says(&self, expected: &[&str]) -> anyhow::Result<()> {
+    pub(super) fn expect(&self, expected: &[&str]) -> anyhow::Result<()> {
         for part in expected {
             ensure!(
                 self.text.contains(part),
-                "{} should have said {part:?}, but answered:\n{}",
+                "{} should have answered {part:?}, but answered:\n{}",
                 self.tool,
                 self.text
             );
@@ -63,7 +61,7 @@ impl Answer {
         });
         found
             .filter(|word| !word.is_empty())
-            .with_context(|| format!("{} did not say what comes after {mark:?}:\n{}", self.tool, self.text))
+            .with_context(|| format!("{} answered nothing after {mark:?}:\n{}", self.tool, self.text))
     }
 }
 
@@ -85,13 +83,13 @@ mod tests {
         assert_eq!(answer.text, "one\nrun r12, done");
         assert_eq!((answer.images[0].mime.as_str(), answer.images[0].bytes), ("image/png", 4));
         assert_eq!(answer.word_after("run ").unwrap(), "r12");
-        answer.says(&["one", "done"]).unwrap();
+        answer.expect(&["one", "done"]).unwrap();
     }
 
     #[test]
-    fn what_was_not_said_is_named_beside_what_was() {
+    fn a_missing_text_is_named_beside_the_answer() {
         let answer = answer(&json!([{ "type": "text", "text": "no such cell" }])).unwrap();
-        let error = answer.says(&["COMPLETED"]).unwrap_err().to_string();
+        let error = answer.expect(&["COMPLETED"]).unwrap_err().to_string();
         assert!(error.contains("COMPLETED") && error.contains("no such cell"), "{error}");
         assert!(answer.word_after("(id ").is_err());
     }

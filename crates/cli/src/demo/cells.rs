@@ -1,13 +1,13 @@
-//! What the notebook of the demo holds, for a person to read afterwards.
+//! The cells of the demo's notebook.
 
-/// By this a later demo knows a notebook of an earlier one.
+/// Marks a notebook that a later demo may replace.
 pub(super) const MARK: &str = "<!-- made by `cellbridge demo`, which replaces this file -->";
 
 pub(super) const TITLE: &str = "\
 # How far does a random walk get?
 
-Every cell of this notebook came here by a tool call of the Model Context Protocol, the way an agent works, and was \
-executed in a real IPython kernel. `cellbridge demo` made it; running the demo again replaces it.
+A tool call of the Model Context Protocol made each cell of this notebook, as an agent would, and a real IPython \
+kernel ran it. `cellbridge demo` wrote it; running the demo again replaces it.
 
 <!-- made by `cellbridge demo`, which replaces this file -->";
 
@@ -40,7 +40,7 @@ plt.show()";
 
 pub(super) const DISTANCE_TEXT: &str = "## How far they are on average";
 
-/// Asks for a number of steps that nobody has walked.
+/// Fails: the dictionary has no entry for 10 000 steps.
 pub(super) const DISTANCE: &str = "\
 distance = {steps: np.abs(walks[:, steps - 1]).mean() for steps in (10, 100, 1_000)}
 
@@ -49,13 +49,13 @@ for steps in (10, 100, 10_000):
 
 pub(super) const WRONG_LOOP: &str = "for steps in (10, 100, 10_000):";
 pub(super) const RIGHT_LOOP: &str = "for steps in distance:";
-/// Printed by the mended cell alone.
-pub(super) const MENDED_SAYS: &str = "after  1000 steps:";
+/// Only the fixed cell prints this.
+pub(super) const FIXED_OUTPUT: &str = "after  1000 steps:";
 
 pub(super) const HOME_TEXT: &str = "\
 ## How many come home
 
-Looked at slowly, so that there is something to watch.";
+Slowed down, so that there is something to watch.";
 
 pub(super) const HOME: &str = "\
 from time import sleep
@@ -67,7 +67,7 @@ for part in range(1, 9):
     sleep(0.5)";
 pub(super) const HOME_PARTS: usize = 8;
 
-/// Shows variables, and enters no cell.
+/// Lists variables; the code becomes no cell.
 pub(super) const LOOK: &str = "%whos ndarray dict int";
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_title_bears_the_mark_and_the_mistake_is_where_it_is_mended() {
+    fn the_title_holds_the_mark_and_the_mistake_occurs_once() {
         assert!(TITLE.contains(MARK));
         assert_eq!(DISTANCE.matches(WRONG_LOOP).count(), 1);
     }

@@ -1,4 +1,4 @@
-//! The notebook file: whether an earlier one may be replaced, and whether the new one is what it should be.
+//! The notebook file: removes that of an earlier demo, and checks the new one.
 
 use std::collections::HashSet;
 use std::io::ErrorKind;
@@ -12,8 +12,8 @@ use super::cells;
 /// Every PNG begins like this, in base64.
 const PNG: &str = "iVBORw0KGgo";
 
-/// Removes the notebook of an earlier demo. Fails if there is a file that is anything else.
-pub(super) fn make_room(path: &Path) -> anyhow::Result<()> {
+/// Removes the notebook of an earlier demo. Fails if the file is anything else.
+pub(super) fn remove_earlier(path: &Path) -> anyhow::Result<()> {
     let text = match std::fs::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -27,7 +27,7 @@ pub(super) fn make_room(path: &Path) -> anyhow::Result<()> {
     std::fs::remove_file(path).with_context(|| format!("{} cannot be replaced", path.display()))
 }
 
-/// Whether a notebook comes from an earlier demo; an empty one is what a demo leaves that is ended early.
+/// Whether an earlier demo made the notebook. A demo that is interrupted early leaves an empty one.
 fn is_ours(notebook: &Value) -> bool {
     let Some(cells) = notebook["cells"].as_array() else { return false };
     cells.first().is_none_or(|first| {
@@ -35,16 +35,17 @@ fn is_ours(notebook: &Value) -> bool {
     })
 }
 
-/// Reads the file as any other program would. Gives a summary, or says what is wrong with it.
+/// Reads the file as any other program would, and sums it up.
 pub(super) fn check(path: &Path) -> anyhow::Result<String> {
-    let text = std::fs::read(path).with_context(|| format!("{} was not left behind", path.display()))?;
-    let notebook = serde_json::from_slice(&text).with_context(|| format!("{} is no JSON", path.display()))?;
-    complete(&notebook).with_context(|| format!("{} is not what it should be", path.display()))
+    let text = std::fs::read(path).with_context(|| format!("{} was not written", path.display()))?;
+    let notebook =
+        serde_json::from_slice(&text).with_context(|| format!("{} is not JSON", path.display()))?;
+    complete(&notebook).with_context(|| format!("{} is not as it should be", path.display()))
 }
 
 fn complete(notebook: &Value) -> anyhow::Result<String> {
     let format = (notebook["nbformat"].as_u64(), notebook["nbformat_minor"].as_u64());
-    ensure!(format == (Some(4), Some(5)), "its format is {format:?} and not 4.5");
+    ensure!(format == (Some(4), Some(5)), "its format is {format:?}, not 4.5");
     ensure!(notebook["metadata"]["kernelspec"]["name"].is_string(), "it names no kernel");
     let cells = notebook["cells"].as_array().context("it has no cells")?;
     let mut ids = HashSet::new();
@@ -54,21 +55,21 @@ fn complete(notebook: &Value) -> anyhow::Result<String> {
     }
     ensure!(is_ours(notebook) && !cells.is_empty(), "its first cell is not the demo's");
     printed(cells, cells::WALKS, "500 walks of 1000 steps")?;
-    printed(cells, &cells::DISTANCE.replace(cells::WRONG_LOOP, cells::RIGHT_LOOP), cells::MENDED_SAYS)?;
+    printed(cells, &cells::DISTANCE.replace(cells::WRONG_LOOP, cells::RIGHT_LOOP), cells::FIXED_OUTPUT)?;
     for part in 1..=cells::HOME_PARTS {
         printed(cells, cells::HOME, &format!("part {part} of {}:", cells::HOME_PARTS))?;
     }
     let plot = outputs(cells, cells::PLOT)?.iter().find_map(|output| output["data"].get("image/png"));
-    ensure!(joined(plot.context("the plot is missing")?).starts_with(PNG), "the plot is no PNG");
+    ensure!(joined(plot.context("the plot is missing")?).starts_with(PNG), "the plot is not a PNG");
     let runs = cells.iter().filter(|cell| cell["execution_count"].is_u64()).count();
     Ok(format!("{} cells, {runs} of them executed, and a plot", cells.len()))
 }
 
-/// What nbformat 4.5 asks of a cell, and that it ended well.
+/// Checks what nbformat 4.5 requires of a cell, and that its run succeeded.
 fn valid(cell: &Value) -> anyhow::Result<()> {
     let fits = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_');
     let id = cell["id"].as_str().context("no id")?;
-    ensure!((1..=64).contains(&id.len()) && id.chars().all(fits), "{id:?} is no id");
+    ensure!((1..=64).contains(&id.len()) && id.chars().all(fits), "{id:?} is not an id");
     ensure!(cell["metadata"].is_object(), "no metadata");
     ensure!(cell["source"].is_string() || cell["source"].is_array(), "no source");
     match cell["cell_type"].as_str() {
@@ -97,7 +98,7 @@ fn outputs<'a>(cells: &'a [Value], source: &str) -> anyhow::Result<&'a [Value]> 
     Ok(found["outputs"].as_array().context("no outputs")?)
 }
 
-/// nbformat keeps texts whole or in lines.
+/// nbformat stores a text whole or as lines.
 fn joined(text: &Value) -> String {
     match text {
         Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
@@ -123,12 +124,12 @@ mod tests {
         let title = json!({ "cell_type": "markdown", "id": "a", "metadata": {}, "source": [cells::TITLE] });
         let parts = (1..=8).map(|part| format!("part {part} of 8: …\n")).collect::<Vec<_>>().concat();
         let plot = json!([{ "output_type": "display_data", "metadata": {}, "data": { "image/png": PNG } }]);
-        let mended = cells::DISTANCE.replace(cells::WRONG_LOOP, cells::RIGHT_LOOP);
+        let fixed = cells::DISTANCE.replace(cells::WRONG_LOOP, cells::RIGHT_LOOP);
         let cells = [
             title,
             code("b", cells::WALKS, &stream("500 walks of 1000 steps; …")),
             code("c", cells::PLOT, &plot),
-            code("d", &mended, &stream("after  1000 steps: 25.10 away")),
+            code("d", &fixed, &stream("after  1000 steps: 25.10 away")),
             code("e", cells::HOME, &stream(&parts)),
         ];
         let metadata = json!({ "kernelspec": { "name": "python3", "display_name": "Python 3" } });
@@ -136,20 +137,20 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_notebook_is_summed_up() {
+    fn a_complete_notebook_is_summed_up() {
         assert_eq!(complete(&good()).unwrap(), "5 cells, 4 of them executed, and a plot");
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn each_defect_is_named() {
         let broken = |pointer: &str, value: Value| {
             let mut notebook = good();
             *notebook.pointer_mut(pointer).unwrap() = value;
             format!("{:#}", complete(&notebook).unwrap_err())
         };
-        assert_eq!(broken("/nbformat_minor", json!(4)), "its format is (Some(4), Some(4)) and not 4.5");
+        assert_eq!(broken("/nbformat_minor", json!(4)), "its format is (Some(4), Some(4)), not 4.5");
         assert_eq!(broken("/cells/1/id", json!("a")), "cell 1 has the id of another");
-        assert_eq!(broken("/cells/1/id", json!("a b")), "cell 1: \"a b\" is no id");
+        assert_eq!(broken("/cells/1/id", json!("a b")), "cell 1: \"a b\" is not an id");
         assert_eq!(broken("/cells/1/execution_count", Value::Null), "cell 1: it was not executed");
         assert_eq!(broken("/cells/2/outputs", json!([])), "the plot is missing");
         assert_eq!(
@@ -163,22 +164,22 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_demo_made_is_replaced() {
+    fn only_a_notebook_of_the_demo_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cellbridge-demo.ipynb");
-        make_room(&path).unwrap();
+        remove_earlier(&path).unwrap();
         let write = |notebook: &Value| std::fs::write(&path, notebook.to_string()).unwrap();
 
         write(&good());
-        make_room(&path).unwrap();
+        remove_earlier(&path).unwrap();
         assert!(!path.exists());
 
-        let somebody_elses = json!({ "cells": [{ "cell_type": "markdown", "source": "# Mine" }] });
-        write(&somebody_elses);
-        let error = make_room(&path).unwrap_err().to_string();
+        let foreign = json!({ "cells": [{ "cell_type": "markdown", "source": "# Mine" }] });
+        write(&foreign);
+        let error = remove_earlier(&path).unwrap_err().to_string();
         assert!(error.contains("Name another folder"), "{error}");
         std::fs::write(&path, "not even JSON").unwrap();
-        make_room(&path).unwrap_err();
+        remove_earlier(&path).unwrap_err();
         assert!(path.exists());
     }
 }

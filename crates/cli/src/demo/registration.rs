@@ -1,11 +1,11 @@
-//! How a person registers the program with an agent.
+//! How to register the program with an agent.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// Lines to paste into the configuration of the usual clients. Those that start servers in the project's folder need
-/// no root.
+/// Lines to paste into the configuration of the usual clients. A client that starts servers in the project's folder
+/// needs no `--root`.
 pub(super) fn lines(program: &Path, folder: &Path) -> String {
     let (program, folder) = (program.display().to_string(), folder.display().to_string());
     let quoted = quoted(&program);

@@ -1,4 +1,4 @@
-//! What a person sees: calls, replies and a progress bar on a terminal; plain lines anywhere else.
+//! The demo's output: calls, replies and a progress bar on a terminal; plain lines anywhere else.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::answer::Answer;
 
-/// The lines at the end of a long reply that are kept: they say how it went.
+/// How many lines at the end of a long reply are kept: they hold the result.
 const LAST_LINES: usize = 3;
 const LONGEST_LINE: usize = 160;
-/// Where nobody can be shown a bar, one line in this time has to do.
+/// Without a progress bar, print at most one line of progress in this time.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy)]
@@ -27,14 +27,13 @@ enum Style {
 /// A transcript on standard output.
 pub(super) struct Transcript {
     has_colours: bool,
-    /// Hidden where there is no terminal.
+    /// Hidden if there is no terminal.
     bar: ProgressBar,
-    /// When a line of progress was last printed.
-    last_told: Option<Instant>,
+    last_progress: Option<Instant>,
 }
 
 impl Transcript {
-    /// Begins a story of so many chapters.
+    /// Begins a demo of `chapters` chapters.
     pub(super) fn begin(chapters: usize) -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -44,10 +43,9 @@ impl Transcript {
         } else {
             ProgressBar::hidden()
         };
-        Self { has_colours: is_terminal && !is_set("NO_COLOR"), bar, last_told: None }
+        Self { has_colours: is_terminal && !is_set("NO_COLOR"), bar, last_progress: None }
     }
 
-    /// Takes the bar away.
     pub(super) fn end(&self) {
         self.bar.finish_and_clear();
     }
@@ -57,11 +55,11 @@ impl Transcript {
         self.say(&format!("\n{}", self.painted(Style::Bold, title)))
     }
 
-    /// A call that the agent makes. Long arguments are shown below it.
+    /// Shows a call; long arguments are below it.
     pub(super) fn calls(&mut self, name: &str, arguments: &Value) -> anyhow::Result<()> {
         let (call, blocks) = call(name, arguments);
         self.bar.set_message(clean(&call, 50));
-        self.last_told = None;
+        self.last_progress = None;
         self.say(&format!(
             "{} agent calls {}",
             self.painted(Style::Cyan, "▸"),
@@ -73,28 +71,27 @@ impl Transcript {
         Ok(())
     }
 
-    /// How far a call is.
-    pub(super) fn progress(&mut self, told: &str) -> anyhow::Result<()> {
-        let told = clean(told, LONGEST_LINE);
-        self.bar.set_message(told.clone());
-        if !self.bar.is_hidden() || self.last_told.is_some_and(|last| last.elapsed() < PLAIN_INTERVAL) {
+    pub(super) fn progress(&mut self, message: &str) -> anyhow::Result<()> {
+        let message = clean(message, LONGEST_LINE);
+        self.bar.set_message(message.clone());
+        if !self.bar.is_hidden() || self.last_progress.is_some_and(|last| last.elapsed() < PLAIN_INTERVAL) {
             return Ok(());
         }
-        self.last_told = Some(Instant::now());
-        self.say(&format!("  … {told}"))
+        self.last_progress = Some(Instant::now());
+        self.say(&format!("  … {message}"))
     }
 
-    /// What a tool answered, in so many lines at most.
-    pub(super) fn answers(&mut self, answer: &Answer, most_lines: usize) -> anyhow::Result<()> {
+    /// Shows an answer in at most `max_lines` lines.
+    pub(super) fn answers(&mut self, answer: &Answer, max_lines: usize) -> anyhow::Result<()> {
         if let Some(last) = answer.progress.last().filter(|_| answer.progress.len() > 1) {
-            let told =
+            let line =
                 format!("{} progress notifications, the last: {}", answer.progress.len(), clean(last, 80));
-            self.say(&format!("  {}", self.painted(Style::Faint, &told)))?;
+            self.say(&format!("  {}", self.painted(Style::Faint, &line)))?;
         }
         if answer.is_error {
             self.say(&format!("  {}", self.painted(Style::Red, "isError")))?;
         }
-        self.replies(&answer.text, most_lines)?;
+        self.replies(&answer.text, max_lines)?;
         for image in &answer.images {
             let line = format!("[an image for the model: {}, {} bytes]", image.mime, image.bytes);
             self.say(&format!("  {}", self.painted(Style::Green, &line)))?;
@@ -102,9 +99,9 @@ impl Transcript {
         Ok(())
     }
 
-    /// The text of a reply, indented and shortened.
-    pub(super) fn replies(&mut self, text: &str, most_lines: usize) -> anyhow::Result<()> {
-        for line in shortened(text, most_lines) {
+    /// Shows a reply's text, indented and shortened.
+    pub(super) fn replies(&mut self, text: &str, max_lines: usize) -> anyhow::Result<()> {
+        for line in shortened(text, max_lines) {
             let style = match line.as_bytes() {
                 [b'+', ..] => Some(Style::Green),
                 [b'-', ..] => Some(Style::Red),
@@ -117,17 +114,14 @@ impl Transcript {
         Ok(())
     }
 
-    /// What the agent makes of it.
     pub(super) fn thinks(&mut self, thought: &str) -> anyhow::Result<()> {
         self.say(&format!("{} agent: {thought}", self.painted(Style::Yellow, "•")))
     }
 
-    /// That all went well.
     pub(super) fn success(&mut self, text: &str) -> anyhow::Result<()> {
         self.say(&format!("\n{} {text}", self.painted(Style::Green, "✔")))
     }
 
-    /// Prints lines as they are.
     pub(super) fn say(&self, text: &str) -> anyhow::Result<()> {
         Ok(self.bar.suspend(|| writeln!(std::io::stdout(), "{text}"))?)
     }
@@ -148,7 +142,7 @@ fn visible(chapters: usize) -> ProgressBar {
     bar
 }
 
-/// A call in one line, and the arguments that are too long for it.
+/// A call as one line, and the arguments that are too long for it.
 fn call(name: &str, arguments: &Value) -> (String, Vec<String>) {
     let mut blocks = Vec::new();
     let mut shown = Vec::new();
@@ -165,7 +159,7 @@ fn call(name: &str, arguments: &Value) -> (String, Vec<String>) {
     (call, blocks)
 }
 
-/// The beginning and the end of a text, without what would move a terminal's cursor.
+/// The beginning and the end of a text, without control characters.
 fn shortened(text: &str, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = text.trim_end().lines().map(|line| clean(line, LONGEST_LINE)).collect();
     if lines.len() > most {
@@ -193,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_fits_a_line_and_sources_stand_below() {
+    fn a_call_is_one_line_and_its_sources_follow() {
         let (line, blocks) = call("insert_cell", &json!({ "cell_type": "code", "cell_source": "a = 1\na" }));
         assert_eq!(line, r#"insert_cell(cell_type="code", cell_source=↓)"#);
         assert_eq!(blocks, ["a = 1\na"]);
@@ -211,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_kernel_prints_moves_the_cursor() {
+    fn control_characters_are_removed() {
         assert_eq!(clean("a\x1b[2Jb\rc\td", 80), "a[2Jbc  d");
         assert_eq!(clean("ééé", 2), "éé…");
     }

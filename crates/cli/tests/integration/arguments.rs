@@ -40,6 +40,18 @@ fn help_of_jupyter() -> Result<()> {
 }
 
 #[test]
+fn help_of_jupyter_connect() -> Result<()> {
+    insta::assert_snapshot!(printed(&["jupyter", "connect", "--help"])?);
+    Ok(())
+}
+
+#[test]
+fn help_of_jupyter_stop() -> Result<()> {
+    insta::assert_snapshot!(printed(&["jupyter", "stop", "--help"])?);
+    Ok(())
+}
+
+#[test]
 fn version() -> Result<()> {
     assert_eq!(printed(&["--version"])?, format!("cellbridge {}\n", env!("CARGO_PKG_VERSION")));
     Ok(())

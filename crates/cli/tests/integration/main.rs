@@ -3,6 +3,7 @@
 mod arguments;
 mod bridge;
 mod demo;
+mod drop_in;
 mod forwarding;
 mod handshake;
 mod heartbeat;

@@ -1,7 +1,7 @@
-//! The Colab tab beside the notebook tools: the two tools that lead to all of its others.
+//! The Colab tab beside the notebook tools: only the two tools that give access to all of its others.
 //!
-//! The tab's own tools have names of their own for what the notebook tools do; listing both would make a model
-//! choose between twins.
+//! The tab's own tools do what the notebook tools do, under other names; listing both would make a model choose
+//! between duplicates.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use workspace::{Answer, Call, Error, ErrorKind, Relay, Tool};
 
 const LISTED: [&str; 2] = ["open_colab_browser_connection", "call_colab_tool"];
 
-pub(crate) struct Beside(Arc<dyn Relay>);
+pub(crate) struct ColabSubset(Arc<dyn Relay>);
 
-impl Beside {
+impl ColabSubset {
     pub(crate) fn new(tab: Arc<dyn Relay>) -> Self {
         Self(tab)
     }
 }
 
-impl Relay for Beside {
+impl Relay for ColabSubset {
     fn instructions(&self) -> String {
         "For a notebook in Google Colab: open_colab_browser_connection, then call_colab_tool.".to_owned()
     }
@@ -38,7 +38,7 @@ impl Relay for Beside {
             return self.0.call(call);
         }
         let cause = format!("There is no tool {:?}.", call.name);
-        let hint = "tools/list names those that there are; call_colab_tool reaches those of a Colab tab.";
+        let hint = "tools/list names the tools; call_colab_tool calls those of a Colab tab.";
         Box::pin(std::future::ready(Err(Error::new(ErrorKind::NotFound, cause, hint))))
     }
 }

@@ -1,0 +1,34 @@
+//! Values of environment variables: which ones count as not set.
+
+use clap::builder::Resettable;
+use clap::{Arg, Command};
+
+/// The value, unless it is one of the ways in which a client's configuration leaves a setting out.
+pub(crate) fn given(value: Option<&str>) -> Option<&str> {
+    value.map(str::trim).filter(|value| !matches!(value.to_ascii_lowercase().as_str(), "" | "none" | "null"))
+}
+
+/// A variable's value, if it is set to one.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    let value = std::env::var(name).ok();
+    given(value.as_deref()).map(str::to_owned)
+}
+
+/// An option's value, or that of a variable to which the option is not tied.
+pub(crate) fn either(option: Option<&str>, name: &str) -> Option<String> {
+    given(option).map(str::to_owned).or_else(|| variable(name))
+}
+
+/// Makes clap ignore variables that are set to nothing, in a command and all of its subcommands.
+pub(crate) fn skip_empty_variables(command: Command) -> Command {
+    command.mut_args(skip_empty_variable).mut_subcommands(skip_empty_variables)
+}
+
+fn skip_empty_variable(argument: Arg) -> Arg {
+    let value = argument.get_env().and_then(|name| std::env::var(name).ok());
+    match value {
+        Some(value) if given(Some(&value)).is_none() => argument.env(Resettable::Reset),
+        // The help names the variable; its value may be a secret.
+        _ => argument.hide_env_values(true),
+    }
+}

@@ -1,0 +1,221 @@
+//! The command line of `cellbridge jupyter`: the options and environment variables of `jupyter-mcp-server`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgAction, Args, Subcommand};
+
+use super::environment::{either, given};
+use super::serving::{Logging, Transport, seconds};
+use super::unsupported::Unsupported;
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct JupyterArgs {
+    #[command(subcommand)]
+    pub(crate) verb: Option<Verb>,
+
+    #[command(flatten)]
+    pub(crate) start: Start,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Serve; the same as without this word
+    Start(Box<Start>),
+    /// Make a running server (streamable-http) use another Jupyter server
+    Connect(Box<Connect>),
+    /// Make a running server (streamable-http) close its notebooks and end their kernels
+    Stop(Running),
+}
+
+/// The Jupyter server, or the two servers of notebooks and of kernels.
+#[derive(Debug, Args)]
+pub(crate) struct Servers {
+    /// The Jupyter server, as pasted from a browser [default: one that this user has running]
+    #[arg(long, value_name = "URL", env = "JUPYTER_URL")]
+    pub(crate) jupyter_url: Option<String>,
+
+    /// Its token; other users of this machine may see it here, the environment variable is better
+    #[arg(long, value_name = "TOKEN", env = "JUPYTER_TOKEN")]
+    pub(crate) jupyter_token: Option<String>,
+
+    /// The server of the notebooks, if it is not that of the kernels
+    #[arg(long, value_name = "URL", env = "DOCUMENT_URL")]
+    pub(crate) document_url: Option<String>,
+
+    /// Its token
+    #[arg(long, value_name = "TOKEN", env = "DOCUMENT_TOKEN")]
+    pub(crate) document_token: Option<String>,
+
+    /// A notebook to begin with
+    #[arg(long, value_name = "PATH", env = "DOCUMENT_ID")]
+    pub(crate) document_id: Option<String>,
+
+    /// Always `jupyter`
+    #[arg(long, visible_alias = "provider", value_name = "NAME", env = "DOCUMENT_PROVIDER")]
+    pub(crate) document_provider: Option<String>,
+
+    /// The server of the kernels, if it is not that of the notebooks
+    #[arg(long, visible_alias = "runtime-url", value_name = "URL", env = "CODE_SANDBOX_URL")]
+    pub(crate) code_sandbox_url: Option<String>,
+
+    /// Its token
+    #[arg(long, visible_alias = "runtime-token", value_name = "TOKEN", env = "CODE_SANDBOX_TOKEN")]
+    pub(crate) code_sandbox_token: Option<String>,
+
+    /// The kernel on which the first notebook runs
+    #[arg(long, visible_alias = "runtime-id", value_name = "ID", env = "CODE_SANDBOX_ID")]
+    pub(crate) code_sandbox_id: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_field_names, reason = "they are the options' names")]
+pub(crate) struct Start {
+    /// How agents reach this server
+    #[arg(long, value_enum, env = "TRANSPORT", default_value = "stdio")]
+    pub(crate) transport: Transport,
+
+    /// Address to listen on for agents (streamable-http)
+    #[arg(long, env = "HOST", default_value = "127.0.0.1")]
+    pub(crate) host: String,
+
+    /// Port to listen on for agents (streamable-http; 0: any free one)
+    #[arg(long, env = "PORT", default_value_t = 4040)]
+    pub(crate) port: u16,
+
+    #[command(flatten)]
+    pub(crate) servers: Servers,
+
+    /// The Jupyter server's password, if it has no token
+    #[arg(long, value_name = "PASSWORD", env = "JUPYTER_PASSWORD")]
+    pub(crate) jupyter_password: Option<String>,
+
+    /// The password of the server of the notebooks
+    #[arg(long, value_name = "PASSWORD", env = "DOCUMENT_PASSWORD")]
+    pub(crate) document_password: Option<String>,
+
+    /// The password of the server of the kernels
+    #[arg(long, value_name = "PASSWORD", env = "CODE_SANDBOX_PASSWORD")]
+    pub(crate) code_sandbox_password: Option<String>,
+
+    /// Accepted for compatibility with jupyter-mcp-server: a kernel starts with the first run
+    #[arg(long, visible_alias = "start-new-runtime", value_name = "BOOL", env = "START_NEW_CODE_SANDBOX", value_parser = truth)]
+    pub(crate) start_new_code_sandbox: Option<bool>,
+
+    /// Token that agents must send as "Authorization: Bearer" (streamable-http; default: a new one)
+    #[arg(long, visible_alias = "token", value_name = "TOKEN", env = "MCP_TOKEN")]
+    pub(crate) mcp_token: Option<String>,
+
+    /// Serve every agent on this machine, without a token (streamable-http, loopback only)
+    #[arg(long, visible_alias = "no-token", env = "INSECURE_MCP_NOAUTH", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
+    pub(crate) insecure_mcp_noauth: bool,
+
+    /// Another host name under which agents reach this server (streamable-http; repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allowed_host: Vec<String>,
+
+    /// Whether replies hold images
+    #[arg(long, value_name = "BOOL", env = "ALLOW_IMG_OUTPUT", value_parser = truth, default_value = "true", num_args = 0..=1, default_missing_value = "true")]
+    pub(crate) allow_img_output: bool,
+
+    /// Whether agents may open notebooks in `JupyterLab` (where it has jupyterlab-commands-toolkit)
+    #[arg(long, value_name = "BOOL", env = "JUPYTERLAB", value_parser = truth, default_value = "true", action = ArgAction::Set)]
+    pub(crate) jupyterlab: bool,
+
+    /// Seconds between attempts to reach a server again (0: at once, then less and less often)
+    #[arg(long, value_name = "SECONDS", env = "RECONNECT_INTERVAL", default_value = "0", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) reconnect_interval: Duration,
+
+    /// How long `execute_cell` waits if the call names no timeout; the run itself goes on
+    #[arg(long, value_name = "SECONDS", env = "JUPYTER_MCP_EXECUTION_TIMEOUT", default_value = "120", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) execution_timeout: Duration,
+
+    /// The longest that a call waits for a run
+    #[arg(long, value_name = "SECONDS", env = "JUPYTER_MCP_MAX_EXECUTION_TIMEOUT", default_value = "3600", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) max_execution_timeout: Duration,
+
+    /// The most characters in one reply
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(500..))]
+    pub(crate) max_characters: u32,
+
+    /// The most images in one reply
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) max_images: u32,
+
+    /// Certificates to trust in addition to the system's (PEM)
+    #[arg(long, value_name = "FILE", env = "REQUESTS_CA_BUNDLE")]
+    pub(crate) ca_file: Option<PathBuf>,
+
+    /// Accepts kernel.auto-restart, which is always on: the next run after a kernel died starts a new one and says so
+    #[arg(long, value_name = "NAME", env = "JUPYTER_MCP_CAPABILITIES", value_delimiter = ',', value_parser = capability)]
+    pub(crate) capability: Vec<String>,
+
+    #[command(flatten)]
+    unsupported: Unsupported,
+
+    #[command(flatten)]
+    pub(crate) logging: Logging,
+}
+
+/// A server that is running with `--transport streamable-http`.
+#[derive(Debug, Args)]
+pub(crate) struct Running {
+    /// Where it listens
+    #[arg(long, value_name = "URL", env = "JUPYTER_MCP_SERVER_URL", default_value = "http://localhost:4040")]
+    pub(crate) jupyter_mcp_server_url: String,
+
+    /// Its token; other users of this machine may see it here, the environment variable is better
+    #[arg(long, visible_alias = "token", value_name = "TOKEN", env = "MCP_TOKEN")]
+    pub(crate) mcp_token: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Connect {
+    #[command(flatten)]
+    pub(crate) running: Running,
+
+    #[command(flatten)]
+    pub(crate) servers: Servers,
+}
+
+impl Servers {
+    pub(crate) fn refused(&self) -> Option<String> {
+        let provider = either(self.document_provider.as_deref(), "PROVIDER")?;
+        (!provider.eq_ignore_ascii_case("jupyter"))
+            .then(|| format!("--document-provider {provider} exists only in a vendor's cloud. Leave it out."))
+    }
+}
+
+impl Start {
+    /// The setting that cannot be served, with the reason.
+    pub(crate) fn refused(&self) -> Option<String> {
+        self.servers.refused().or_else(|| self.unsupported.0.clone())
+    }
+}
+
+/// `kernel.auto-restart` is what happens here in any case.
+fn capability(text: &str) -> Result<String, String> {
+    const KNOWN: &str = "kernel.auto-restart";
+    let (name, value) = text.split_once('=').unwrap_or((text, "on"));
+    let is_off =
+        matches!(value.trim().to_ascii_lowercase().as_str(), "off" | "false" | "0" | "no" | "disabled");
+    match name.trim() {
+        KNOWN if is_off => {
+            Err(format!("{KNOWN} cannot be turned off: the next run after a kernel died starts a new one"))
+        }
+        KNOWN => Ok(text.to_owned()),
+        // A comma at the end of a list.
+        "" if given(Some(text)).is_none() => Ok(String::new()),
+        _ => Err(format!("the only capability is {KNOWN}")),
+    }
+}
+
+/// A boolean in any of the spellings that existing configurations use.
+pub(crate) fn truth(text: &str) -> Result<bool, String> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "t" | "yes" | "y" | "on" | "enable" | "enabled" => Ok(true),
+        "" | "0" | "false" | "f" | "no" | "n" | "off" | "disable" | "disabled" => Ok(false),
+        _ => Err("expected true or false".to_owned()),
+    }
+}

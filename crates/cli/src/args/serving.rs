@@ -1,0 +1,82 @@
+//! The options that every serving command takes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct Serving {
+    /// How agents reach this server
+    #[arg(long, value_enum, default_value = "stdio")]
+    pub(crate) transport: Transport,
+
+    /// Address to listen on for agents (streamable-http)
+    #[arg(long, default_value = "127.0.0.1")]
+    pub(crate) host: String,
+
+    /// Port to listen on for agents (streamable-http; default 4040, 0: any free one)
+    ///
+    /// With the stdio transport: the port for the Colab tab.
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+
+    /// Token that agents must send as "Authorization: Bearer" (streamable-http; default:
+    /// `$CELLBRIDGE_TOKEN`, else a new one)
+    ///
+    /// Other users of this machine may see it here; the environment variable is better.
+    #[arg(long, conflicts_with = "no_token")]
+    pub(crate) token: Option<String>,
+
+    /// Serve every agent on this machine, without a token (streamable-http, loopback only)
+    #[arg(long)]
+    pub(crate) no_token: bool,
+
+    /// Another host name under which agents reach this server (streamable-http; repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allowed_host: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) logging: Logging,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Logging {
+    /// Write a log file into this folder
+    #[arg(short = 'l', long, value_name = "DIR", conflicts_with = "log_file")]
+    pub(crate) log: Option<PathBuf>,
+
+    /// Write the log to this file instead of stderr
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log_file: Option<PathBuf>,
+
+    /// How much to log (default: warn on stderr, info in a file)
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(crate) log_level: Option<Level>,
+
+    /// Append OpenTelemetry spans of calls, runs and kernels to this file, as lines of OTLP JSON
+    ///
+    /// To send them to a collector, set the standard variables, such as `OTEL_EXPORTER_OTLP_ENDPOINT`.
+    #[arg(long, value_name = "FILE", env = "CELLBRIDGE_OTEL_FILE")]
+    pub(crate) otel_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Transport {
+    Stdio,
+    StreamableHttp,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..=1e9).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "expected a number of seconds, 0 or more".to_owned())
+}

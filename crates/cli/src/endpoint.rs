@@ -1,0 +1,135 @@
+//! How agents reach the program: standard input and output, or an HTTP endpoint; and how it ends.
+
+use std::io::IsTerminal as _;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+
+use anyhow::{Context as _, bail};
+use mcp::{Guard, Server};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use workspace::Token;
+
+use crate::args::{Serving, Transport};
+
+const DEFAULT_PORT: u16 = 4040;
+
+/// The HTTP listener for agents.
+pub(crate) struct HttpEndpoint {
+    listener: TcpListener,
+    guard: Guard,
+    pub(crate) token: Option<Token>,
+    /// Where agents connect; includes the token if it was generated just now, because nobody knows it yet.
+    url: String,
+}
+
+impl HttpEndpoint {
+    /// Listens, if the transport is HTTP.
+    pub(crate) async fn for_transport(options: &Serving) -> anyhow::Result<Option<Self>> {
+        match options.transport {
+            Transport::Stdio => Ok(None),
+            Transport::StreamableHttp => Self::open(options).await.map(Some),
+        }
+    }
+
+    async fn open(options: &Serving) -> anyhow::Result<Self> {
+        let (host, port) = (options.host.as_str(), options.port.unwrap_or(DEFAULT_PORT));
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let addresses: Vec<SocketAddr> = (bare, port)
+            .to_socket_addrs()
+            .with_context(|| format!("--host {host} is not an address of this machine"))?
+            .collect();
+        let is_public = !addresses.iter().all(|address| address.ip().is_loopback());
+        if options.no_token && is_public {
+            bail!(
+                "--no-token would let everybody on the network run code here; it needs a loopback --host such as 127.0.0.1"
+            );
+        }
+        let (token, is_new) = token(options)?;
+        let listener = TcpListener::bind(&addresses[..]).await.with_context(|| {
+            format!("cannot listen on {host}:{port}; choose another port with --port (0: any free one)")
+        })?;
+        let query = token.as_ref().filter(|_| is_new).map(|token| format!("?token={}", token.expose()));
+        let url = format!("http://{}/mcp{}", listener.local_addr()?, query.unwrap_or_default());
+        let hosts = options.allowed_host.iter().cloned().chain([bare.to_owned()]);
+        Ok(Self { listener, guard: Guard::new(token.clone(), hosts, is_public), token, url })
+    }
+}
+
+/// The token that agents must send, and whether it was generated just now.
+fn token(options: &Serving) -> anyhow::Result<(Option<Token>, bool)> {
+    if options.no_token {
+        return Ok((None, false));
+    }
+    let from_environment = match std::env::var("CELLBRIDGE_TOKEN") {
+        Ok(token) => Some(token).filter(|token| !token.is_empty()),
+        Err(std::env::VarError::NotPresent) => None,
+        Err(std::env::VarError::NotUnicode(_)) => bail!("CELLBRIDGE_TOKEN is not UTF-8"),
+    };
+    let Some(chosen) = options.token.clone().or(from_environment) else {
+        return Ok((Some(Token::generate()?), true));
+    };
+    let fits_a_header =
+        chosen.trim() == chosen && chosen.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+    if !fits_a_header {
+        bail!("the token is sent in an HTTP header: use visible ASCII only, and no space at either end");
+    }
+    let token = Token::chosen(chosen).context("--token is empty; leave it out to get a new one")?;
+    Ok((Some(token), false))
+}
+
+/// Serves agents until they, the person or the system end it; then cancels `shutdown`.
+pub(crate) async fn serve_until_shutdown(
+    server: Server,
+    endpoint: Option<HttpEndpoint>,
+    registration: &str,
+    shutdown: &CancellationToken,
+) -> anyhow::Result<()> {
+    let signals = tokio::spawn(cancel_on_signal(shutdown.clone()));
+    let served = match endpoint {
+        None => {
+            introduce(registration);
+            mcp::serve_stdio(&server, shutdown.clone()).await.map_err(anyhow::Error::from)
+        }
+        Some(HttpEndpoint { listener, guard, url, .. }) => {
+            eprintln!("cellbridge: MCP endpoint {url}");
+            mcp::serve_http(server, listener, guard, shutdown.clone()).await.map_err(anyhow::Error::from)
+        }
+    };
+    shutdown.cancel();
+    signals.abort();
+    served
+}
+
+/// Explains itself to a person who started the program by hand.
+fn introduce(registration: &str) {
+    if std::io::stdin().is_terminal() {
+        eprintln!(
+            "cellbridge {} speaks the Model Context Protocol on standard input and output.\n\
+             Register this command with an agent, for example:\n  \
+             claude mcp add {registration}\n\
+             Press Ctrl-D to end it.",
+            env!("CARGO_PKG_VERSION")
+        );
+    }
+}
+
+async fn cancel_on_signal(shutdown: CancellationToken) {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut terminate) => {
+                tokio::select! {
+                    _ = tokio::signal::ctrl_c() => {}
+                    _ = terminate.recv() => {}
+                }
+            }
+            Err(_) => {
+                let _ = tokio::signal::ctrl_c().await;
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = tokio::signal::ctrl_c().await;
+    shutdown.cancel();
+}
