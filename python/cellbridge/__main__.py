@@ -15,7 +15,7 @@ def program() -> Path:
     folders.append(Path(__file__).parent.parent / "bin")
     found = [file for file in (Path(folder, name) for folder in folders) if file.is_file()]
     if not found:
-        sys.exit(f"{name} is in none of {', '.join(map(str, folders))}; install the package cellbridge again")
+        sys.exit(f"{name} is not in any of {', '.join(map(str, folders))}; reinstall the package cellbridge")
     return found[0]
 
 

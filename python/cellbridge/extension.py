@@ -1,4 +1,4 @@
-"""The server extension: its settings, and when it begins and ends."""
+"""The server extension: its settings, its start and its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import metrics
 from ._native import Core
 from .handler import McpHandler
 from .managers import connection_file, kernels, notebook_file
-from .neighbours import has_commands, has_rooms
+from .installed import has_commands, has_rooms
 from .private_socket import PrivateSocket
 
 
@@ -27,35 +27,35 @@ class CellbridgeApp(ExtensionApp):
     document_url = Unicode(
         "local", config=True, help="The server of the notebooks; `local` is this one."
     )
-    document_token = Unicode(None, allow_none=True, config=True, help="Its token, if it is another.")
+    document_token = Unicode(None, allow_none=True, config=True, help="Its token, if it is not this one.")
     document_id = Unicode(None, allow_none=True, config=True, help="A notebook to begin with.")
     runtime_url = Unicode(
         "local", config=True, help="The server of the kernels; `local` is this one."
     )
-    runtime_token = Unicode(None, allow_none=True, config=True, help="Its token, if it is another.")
+    runtime_token = Unicode(None, allow_none=True, config=True, help="Its token, if it is not this one.")
     runtime_id = Unicode(
-        None, allow_none=True, config=True, help="The kernel that the first notebook is to run on."
+        None, allow_none=True, config=True, help="The kernel on which the first notebook runs."
     )
-    max_characters = Int(20_000, min=500, config=True, help="The characters that one reply may hold.")
-    max_images = Int(4, min=0, config=True, help="The images that one reply may hold.")
+    max_characters = Int(20_000, min=500, config=True, help="The most characters in one reply.")
+    max_images = Int(4, min=0, config=True, help="The most images in one reply.")
     execution_timeout = Float(
         120,
         min=0,
         config=True,
-        help="Seconds that `execute_cell` waits when the agent does not say; the run itself goes on.",
+        help="Seconds that `execute_cell` waits if the call names no timeout; the run itself goes on.",
     )
     max_execution_timeout = Float(
         3600, min=0, config=True, help="The most seconds that a call waits for a run."
     )
     max_notebooks = Int(
-        100, min=1, config=True, help="The notebooks that one agent's session may have open."
+        100, min=1, config=True, help="The most notebooks that one agent's session may have open."
     )
     max_runs = Int(
-        100, min=1, config=True, help="The runs that one agent's session may have under way."
+        100, min=1, config=True, help="The most unfinished runs that one agent's session may have."
     )
-    read_only = Bool(False, config=True, help="Whether agents may only read, whoever they work for.")
+    read_only = Bool(False, config=True, help="Whether agents may only read, whatever their user may do.")
     allowed_tools = List(
-        Unicode(), config=True, help="The only tools that agents are offered; all, if none is named."
+        Unicode(), config=True, help="The only tools that agents may use; all, if the list is empty."
     )
     otel_file = Unicode(
         None,
@@ -64,7 +64,7 @@ class CellbridgeApp(ExtensionApp):
         help="The file to which OpenTelemetry spans are appended [default: $CELLBRIDGE_OTEL_FILE].",
     )
 
-    _told = (
+    _configured = (
         "document_url",
         "document_token",
         "document_id",
@@ -86,32 +86,35 @@ class CellbridgeApp(ExtensionApp):
 
     @default("otel_file")
     def _otel_file(self) -> str | None:
-        return os.environ.get("CELLBRIDGE_OTEL_FILE")
+        # The second name is that of jupyter-mcp-server.
+        return os.environ.get("CELLBRIDGE_OTEL_FILE") or os.environ.get("JUPYTER_MCP_OTEL_FILE") or None
 
     def initialize_settings(self) -> None:
-        # Set for jupyter-mcp-server, whose traits of these names mean the same.
+        # Settings for jupyter-mcp-server: traits of these names mean the same here.
         theirs = self.config.get("JupyterMCPServerExtensionApp", {})
         ours = self.config.get(type(self).__name__, {})
         named = {name.replace("code_sandbox_", "runtime_"): value for name, value in theirs.items()}
-        adopted = {name: named[name] for name in self._told if name in named and name not in ours}
+        adopted = {name: named[name] for name in self._configured if name in named and name not in ours}
+        for name in sorted(named.keys() - adopted.keys() - ours.keys()):
+            self.log.warning("JupyterMCPServerExtensionApp.%s has no effect on cellbridge", name)
         if adopted:
             self.update_config(Config({type(self).__name__: adopted}))
         if self.otel_file:
-            # If it cannot be written, that is known now, and not when the first agent comes.
+            # Fail now if the file cannot be written, not when the first agent comes.
             os.close(os.open(self.otel_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600))
 
     def initialize_handlers(self) -> None:
         self.handlers.append((McpHandler.pattern, McpHandler, {"extension": self}))
 
     def core(self) -> Core:
-        """What answers; made for the first request, so that an unused extension costs nothing."""
+        """The native core; made for the first request, so that an unused extension costs nothing."""
         if self._core is None:
             self._socket = PrivateSocket(self.serverapp)
-            told = {trait: getattr(self, trait) for trait in self._told}
-            told |= {"socket": self._socket.path, "base_url": self.serverapp.base_url}
-            told |= {"has_rooms": has_rooms(self.serverapp), "has_commands": has_commands(self.serverapp)}
-            managers = (partial(known, self.serverapp) for known in (connection_file, notebook_file, kernels))
-            self._core = Core(json.dumps(told), *managers)
+            config = {trait: getattr(self, trait) for trait in self._configured}
+            config |= {"socket": self._socket.path, "base_url": self.serverapp.base_url}
+            config |= {"has_rooms": has_rooms(self.serverapp), "has_commands": has_commands(self.serverapp)}
+            callbacks = (partial(callback, self.serverapp) for callback in (connection_file, notebook_file, kernels))
+            self._core = Core(json.dumps(config), *callbacks)
             metrics.show(self._core)
         return self._core
 

@@ -1,4 +1,4 @@
-"""The way in for agents. Whoever gets this far was let in by Jupyter; what is asked and answered is Rust's business."""
+"""The HTTP handler for agents. Jupyter has authenticated the request; Rust answers it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tornado.iostream import StreamClosedError
 
 from .user import identity, user_key
 
-# The server's own: Tornado frames bodies itself.
+# Headers that Tornado sets itself.
 FRAMING = {"connection", "content-length", "transfer-encoding"}
 
 
 class McpHandler(APIHandler):
-    """Hands requests to Rust, and answers back as they come."""
+    """Passes requests to Rust, and answers back as they arrive."""
 
     pattern = r"/mcp(/healthz|/tools/list|/tools/call)?/?"
     auth_resource = "cellbridge"
@@ -36,9 +36,9 @@ class McpHandler(APIHandler):
     async def _relay(self, path: str) -> None:
         may = await self._permissions()
         loop = asyncio.get_running_loop()
-        asked = (self.request.method, path, identity(self), self.request.body, user_key(self), may)
+        request = (self.request.method, path, identity(self), self.request.body, user_key(self), may)
         try:
-            self._answer = self.extension.core().answer(loop, *asked)
+            self._answer = self.extension.core().answer(loop, *request)
         except RuntimeError as error:
             raise web.HTTPError(503, str(error)) from None
         try:
@@ -49,18 +49,18 @@ class McpHandler(APIHandler):
             if self._stream is not None:
                 await self._send(loop)
         except (asyncio.CancelledError, StreamClosedError):
-            # The client has gone.
+            # The client has disconnected.
             self.on_connection_close()
 
     async def _permissions(self) -> tuple[bool, ...]:
-        """What the authorizer lets this user do: read, write, execute, see kernels."""
+        """Whether the authorizer lets this user read, write, execute, and see kernels."""
         own = self.auth_resource
-        # Kernels are spoken to directly, past the handlers that would ask.
+        # Rust connects to kernels directly, without the handlers that would check this.
         kernels = "kernels"
-        asked = (("read", own), ("write", own), ("read", kernels), ("execute", own), ("execute", kernels))
+        actions = (("read", own), ("write", own), ("read", kernels), ("execute", own), ("execute", kernels))
         read, write, sees_kernels, *execute = [
-            bool(await ensure_async(self.authorizer.is_authorized(self, self.current_user, *what)))
-            for what in asked
+            bool(await ensure_async(self.authorizer.is_authorized(self, self.current_user, *action)))
+            for action in actions
         ]
         if not (read or write or all(execute)):
             raise web.HTTPError(403)
@@ -74,7 +74,7 @@ class McpHandler(APIHandler):
                 self.set_header(name, value)
 
     async def _send(self, loop: asyncio.AbstractEventLoop) -> None:
-        # Small events would wait for acknowledgements that clients delay.
+        # Otherwise small events wait for acknowledgements, which clients delay.
         self.request.connection.stream.set_nodelay(True)
         await self.flush()
         while (chunk := await self._stream.next(loop)) is not None:
@@ -91,6 +91,6 @@ class McpHandler(APIHandler):
         return None
 
     def finish(self, *arguments, **options):
-        # APIHandler says that whatever it sends is JSON.
+        # APIHandler.finish would set the content type to JSON.
         self.update_api_activity()
         return super(APIHandler, self).finish(*arguments, **options)

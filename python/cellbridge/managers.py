@@ -1,4 +1,4 @@
-"""Where the server's kernels listen, and where its files lie."""
+"""Where the server's kernels listen, and where its files are."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from jupyter_server.services.kernels.kernelmanager import MappingKernelManager
 from tornado.web import HTTPError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-# Jupyter's own: others may keep something else in a file than what they tell.
+# Jupyter's own. Other managers may return something else than what their file holds.
 FILE_MANAGERS = (AsyncFileContentsManager, AsyncLargeFileManager, FileContentsManager, LargeFileManager)
 
 
 def connection_file(serverapp: ServerApp, kernel_id: str) -> str | None:
-    """What the kernel's connection file says; `None` if its sockets are elsewhere, as behind a gateway."""
+    """The kernel's connection info as JSON; `None` if its sockets are elsewhere, as behind a gateway."""
     manager = serverapp.kernel_manager
     if serverapp.gateway_config.gateway_enabled or kernel_id not in manager:
         return None
@@ -28,7 +28,7 @@ def connection_file(serverapp: ServerApp, kernel_id: str) -> str | None:
 
 
 def kernels(serverapp: ServerApp, _: str) -> str | None:
-    """The kernels, as the server lists them; `None` if they are elsewhere."""
+    """The server's list of kernels as JSON; `None` if they are elsewhere."""
     if serverapp.gateway_config.gateway_enabled or not isinstance(
         serverapp.kernel_manager, MappingKernelManager
     ):
@@ -37,7 +37,7 @@ def kernels(serverapp: ServerApp, _: str) -> str | None:
 
 
 def notebook_file(serverapp: ServerApp, path: str) -> str | None:
-    """The file at a path from the server's root; `None` if the contents are not simply files."""
+    """The file at a path below the server's root; `None` if the contents are not plain files."""
     manager = serverapp.contents_manager
     if type(manager) not in FILE_MANAGERS:
         return None

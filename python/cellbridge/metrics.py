@@ -1,4 +1,4 @@
-"""What agents do, beside Jupyter's own numbers at /metrics."""
+"""Metrics of agents' calls, in addition to Jupyter's own at /metrics."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ._native import Core
 
 
 class Collector:
-    """Shows the numbers of a server; with several in one process, those of the first."""
+    """Collects the metrics of a server; of several in one process, the first."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
 
     def collect(self) -> Iterator[Metric]:
         users, sessions, runs, calls = self.core.metrics()
-        yield GaugeMetricFamily("cellbridge_users", "Users whose agents were here", users)
+        yield GaugeMetricFamily("cellbridge_users", "Users whose agents have connected", users)
         yield GaugeMetricFamily("cellbridge_sessions", "Sessions of agents", sessions)
-        yield GaugeMetricFamily("cellbridge_runs", "Runs that are not over", runs)
+        yield GaugeMetricFamily("cellbridge_runs", "Runs that have not ended", runs)
         counts = CounterMetricFamily("cellbridge_tool_calls", "Calls of tools", labels=["tool", "outcome"])
-        times = CounterMetricFamily("cellbridge_tool_seconds", "Time that calls took", labels=["tool"])
+        times = CounterMetricFamily("cellbridge_tool_seconds", "Time spent in calls", labels=["tool"])
         for tool, answered, failed, abandoned, seconds in calls:
             counts.add_metric([tool, "success"], answered - failed)
             counts.add_metric([tool, "error"], failed)
@@ -39,7 +39,7 @@ _shown: Collector | None = None
 
 
 def show(core: Core) -> None:
-    """Adds the numbers, unless another server of this process has done so."""
+    """Registers the metrics, unless another server of this process has."""
     global _shown
     if _shown is None:
         _shown = Collector(core)

@@ -1,6 +1,6 @@
-"""The server's own application once more, on a socket that only this process can open.
+"""Serves the server's own application a second time, on a Unix socket that only this user can open.
 
-Requests made there meet the same handlers, with the same checks, as those from outside."""
+The same handlers, with the same checks, answer these requests and those from outside."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from jupyter_server.serverapp import ServerApp
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_unix_socket
 
-# What the address of a Unix socket may hold, on the system that allows least.
-LONGEST = 100
+# The shortest limit of any system for the path of a Unix socket.
+MAX_PATH_BYTES = 100
 
 
 class PrivateSocket:
     def __init__(self, serverapp: ServerApp) -> None:
         folder = tempfile.mkdtemp(prefix="cellbridge-")
-        if len(folder) > LONGEST - len("/jupyter"):
+        if len(folder) > MAX_PATH_BYTES - len("/jupyter"):
             os.rmdir(folder)
             folder = tempfile.mkdtemp(prefix="cellbridge-", dir="/tmp")
         self._remove = weakref.finalize(self, remove, folder, os.getpid())
@@ -41,6 +41,6 @@ class PrivateSocket:
 
 
 def remove(folder: str, process: int) -> None:
-    # A forked child ends, too.
+    # A forked child runs this as well when it exits.
     if os.getpid() == process:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Who asks."""
+"""The user who makes a request."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from jupyter_server.base.handlers import JupyterHandler
 
 
 def user_key(handler: JupyterHandler) -> str:
-    """The name of the user. Where there is only a token or a password, Jupyter makes up a name, with the token one for
-    each request; whoever knows it is the server's one user."""
+    """A key for the user. With a token or a password alone, Jupyter generates a name, with a token even one for each
+    request; all who know it are one user."""
     user = handler.current_user
     name = getattr(user, "username", None) or str(user)
-    is_made_up = re.fullmatch("[0-9a-f]{32}", name) and getattr(user, "name", "").startswith("Anonymous ")
-    return "" if is_made_up else f"user {name}"
+    is_generated = re.fullmatch("[0-9a-f]{32}", name) and getattr(user, "name", "").startswith("Anonymous ")
+    return "" if is_generated else f"user {name}"
 
 
 def identity(handler: JupyterHandler) -> list[tuple[str, str]]:
-    """The request's headers, with the token that may stand in its address instead."""
+    """The request's headers, with the token from its address if that is where it is."""
     headers = list(handler.request.headers.get_all())
     token = handler.get_query_argument("token", "")
     if token and "Authorization" not in handler.request.headers:

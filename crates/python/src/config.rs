@@ -1,4 +1,4 @@
-//! What the person who runs the Jupyter server has set, as the extension writes it down.
+//! The configuration: the extension's traits as JSON.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -8,29 +8,28 @@ use jupyter::Capabilities;
 use rest::{Credentials, Secret};
 use serde::{Deserialize, Deserializer};
 
-/// The extension's traits.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
-    /// Where the Jupyter server that we live in is served to us.
+    /// The Unix socket of the Jupyter server in whose process we live.
     pub(crate) socket: PathBuf,
     pub(crate) base_url: String,
-    /// Whether it has rooms in which notebooks are edited together.
+    /// Whether it serves live notebooks.
     has_rooms: bool,
-    /// Whether it passes commands to `JupyterLab`.
+    /// Whether it passes commands on to `JupyterLab`.
     has_commands: bool,
     #[serde(default)]
-    document_url: Whereabouts,
+    document_url: ServerUrl,
     #[serde(default, deserialize_with = "given")]
     document_token: Option<String>,
     #[serde(default)]
-    runtime_url: Whereabouts,
+    runtime_url: ServerUrl,
     #[serde(default, deserialize_with = "given")]
     runtime_token: Option<String>,
     /// The notebook to begin with.
     #[serde(default, deserialize_with = "given")]
     pub(crate) document_id: Option<String>,
-    /// The kernel that the first notebook is to run on.
+    /// The kernel on which the first notebook runs.
     #[serde(default, deserialize_with = "given")]
     pub(crate) runtime_id: Option<String>,
     pub(crate) max_characters: usize,
@@ -43,32 +42,31 @@ pub(crate) struct Config {
     pub(crate) max_runs: usize,
     pub(crate) read_only: bool,
     pub(crate) allowed_tools: BTreeSet<String>,
-    /// Where spans are written.
+    /// The file for spans.
     #[serde(default, deserialize_with = "given")]
     pub(crate) otel_file: Option<String>,
 }
 
-/// Which server.
 #[derive(Clone, Default, PartialEq)]
-pub(crate) enum Whereabouts {
-    /// The one that we live in.
+pub(crate) enum ServerUrl {
+    /// The Jupyter server in whose process we live.
     #[default]
-    Here,
-    Elsewhere(String),
+    Local,
+    Other(String),
 }
 
-impl<'de> Deserialize<'de> for Whereabouts {
+impl<'de> Deserialize<'de> for ServerUrl {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let url = String::deserialize(deserializer)?;
         let url = url.trim();
         Ok(match url.to_ascii_lowercase().as_str() {
-            "" | "local" => Self::Here,
-            _ => Self::Elsewhere(url.to_owned()),
+            "" | "local" => Self::Local,
+            _ => Self::Other(url.to_owned()),
         })
     }
 }
 
-/// Configurations that must say something say nothing with an empty text.
+/// An empty text means that the setting is not given.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
     Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
@@ -79,18 +77,18 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
 }
 
 impl Config {
-    pub(crate) fn documents(&self) -> (&Whereabouts, Credentials) {
+    pub(crate) fn documents(&self) -> (&ServerUrl, Credentials) {
         (&self.document_url, login(self.document_token.as_deref()))
     }
 
     /// The extensions that the server of the notebooks may have.
     pub(crate) fn capabilities(&self) -> Capabilities {
-        let is_here = self.document_url == Whereabouts::Here;
-        Capabilities { rooms: !is_here || self.has_rooms, commands: !is_here || self.has_commands }
+        let is_local = self.document_url == ServerUrl::Local;
+        Capabilities { rooms: !is_local || self.has_rooms, commands: !is_local || self.has_commands }
     }
 
     /// The server of the kernels, if that is another.
-    pub(crate) fn kernels(&self) -> Option<(&Whereabouts, Credentials)> {
+    pub(crate) fn kernels(&self) -> Option<(&ServerUrl, Credentials)> {
         let is_another = self.runtime_url != self.document_url;
         is_another.then(|| (&self.runtime_url, login(self.runtime_token.as_deref())))
     }

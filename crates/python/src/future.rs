@@ -1,4 +1,7 @@
-//! Futures of Python's `asyncio` that tasks of ours complete.
+//! Futures of Python's `asyncio` that our tasks complete.
+//!
+//! `pyo3-async-runtimes` does the same on a global runtime, and does not notice that a process was forked: there the
+//! runtime has no threads, and its locks may be held forever. `runtime` refuses to work in a forked process.
 
 use std::any::Any;
 use std::future::Future;
@@ -13,36 +16,36 @@ use tokio::task::AbortHandle;
 
 use crate::runtime;
 
-/// What becomes of a future once its loop has time.
+/// Produces the result of a future, on its event loop's thread.
 type Outcome = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
 
-/// Runs `work` in a task, which ends if the future is cancelled; `show` makes an object of what came out.
+/// Runs `work` in a task, which ends if the future is cancelled; `convert` makes a Python object of the result.
 pub(crate) fn spawn<'py, T: Send + 'static>(
     event_loop: &Bound<'py, PyAny>,
     runtime: &Handle,
     work: impl Future<Output = T> + Send + 'static,
-    show: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
+    convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
     let future = event_loop.call_method0("create_future")?;
     let promise = Promise::new(event_loop, &future);
     let task = runtime.spawn(async move {
         match AssertUnwindSafe(work).catch_unwind().await {
-            Ok(value) => promise.keep(Box::new(move |py| show(py, value))),
-            Err(panic) => promise.keep(Box::new(move |_| Err(failure(&*panic)))),
+            Ok(value) => promise.complete(Box::new(move |py| convert(py, value))),
+            Err(panic) => promise.complete(Box::new(move |_| Err(failure(&*panic)))),
         }
     });
     future.call_method1("add_done_callback", (Abandon(task.abort_handle()),))?;
     Ok(future)
 }
 
-/// A future that is `None` already.
+/// A future that is already `None`.
 pub(crate) fn none<'py>(event_loop: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let future = event_loop.call_method0("create_future")?;
     future.call_method1("set_result", (event_loop.py().None(),))?;
     Ok(future)
 }
 
-/// Calls `work`; a panic becomes an exception that programs expect.
+/// Calls `work`; a panic becomes a `RuntimeError`.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(failure(&*panic)))
 }
@@ -54,26 +57,27 @@ fn failure(panic: &(dyn Any + Send)) -> PyErr {
     PyRuntimeError::new_err(format!("cellbridge failed: {text}"))
 }
 
-/// A future that somebody waits for. It is completed even if the task that should have done it is gone.
-struct Promise(Option<Waiting>);
+/// The duty to complete a future. Dropped without a result, as when the task is cancelled, it completes the future with
+/// an error.
+struct Promise(Option<Pending>);
 
-struct Waiting {
+struct Pending {
     event_loop: Py<PyAny>,
     future: Py<PyAny>,
 }
 
 impl Promise {
     fn new(event_loop: &Bound<'_, PyAny>, future: &Bound<'_, PyAny>) -> Self {
-        Self(Some(Waiting { event_loop: event_loop.clone().unbind(), future: future.clone().unbind() }))
+        Self(Some(Pending { event_loop: event_loop.clone().unbind(), future: future.clone().unbind() }))
     }
 
-    fn keep(mut self, outcome: Outcome) {
+    fn complete(mut self, outcome: Outcome) {
         self.settle(outcome);
     }
 
     fn settle(&mut self, outcome: Outcome) {
-        let Some(Waiting { event_loop, future }) = self.0.take() else { return };
-        // There is nobody left to tell where the interpreter is going down, or the loop is closed.
+        let Some(Pending { event_loop, future }) = self.0.take() else { return };
+        // Nobody waits any longer if the interpreter is shutting down or the loop is closed.
         Python::try_attach(|py| {
             let settle = Settle { future, outcome: Mutex::new(Some(outcome)) };
             let _ = event_loop.call_method1(py, "call_soon_threadsafe", (settle,));
@@ -88,7 +92,7 @@ impl Drop for Promise {
     }
 }
 
-/// What the loop calls: futures may be completed on its thread only.
+/// The loop's callback: a future may be completed only on its loop's thread.
 #[pyclass(frozen)]
 struct Settle {
     future: Py<PyAny>,
@@ -119,12 +123,12 @@ impl Settle {
 
 impl Drop for Settle {
     fn drop(&mut self) {
-        // Nobody wanted it; it may hold a stream.
+        // The result was not used; it may hold a stream.
         runtime::release(self.outcome());
     }
 }
 
-/// Ends the task of a future that is done: it may have been cancelled.
+/// Called when a future is done, perhaps because it was cancelled: ends its task.
 #[pyclass(frozen)]
 struct Abandon(AbortHandle);
 

@@ -1,4 +1,4 @@
-//! Requests and answers as Python holds them.
+//! Requests from Python, and answers to it.
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::stream::{self, Stream};
 
-/// A request; header values are text as Tornado has it, a character for each byte.
+/// Makes a request. Header values are text as in Tornado, one character for each byte.
 pub(crate) fn request(
     method: &str,
     path: &str,
@@ -23,7 +23,7 @@ pub(crate) fn request(
         .method(method)
         .uri(path)
         .body(body)
-        .map_err(|error| PyValueError::new_err(format!("no request: {error}")))?;
+        .map_err(|error| PyValueError::new_err(format!("invalid request: {error}")))?;
     let headers = headers.iter().filter_map(|(name, value)| {
         let value: Option<Vec<u8>> = value.chars().map(|character| u8::try_from(character).ok()).collect();
         Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_bytes(&value?).ok()?))
@@ -34,7 +34,6 @@ pub(crate) fn request(
     Ok(request)
 }
 
-/// An answer: its whole body, or the stream that it is.
 pub(crate) struct Answer {
     status: u16,
     headers: HeaderMap,
@@ -43,7 +42,7 @@ pub(crate) struct Answer {
 
 enum AnswerBody {
     Whole(Bytes),
-    /// What it has said already, and the rest.
+    /// The part that has arrived, and the rest.
     Stream(Bytes, Body),
 }
 
@@ -54,8 +53,8 @@ impl Answer {
         let kind = parts.headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
         let body = if kind.starts_with(b"text/event-stream") {
             match stream::soon(&mut body).await {
-                (said, true) => AnswerBody::Stream(said, body),
-                (said, false) => AnswerBody::Whole(said),
+                (start, true) => AnswerBody::Stream(start, body),
+                (whole, false) => AnswerBody::Whole(whole),
             }
         } else {
             AnswerBody::Whole(body.collect().await?.to_bytes())
@@ -63,14 +62,14 @@ impl Answer {
         Ok(Self { status: parts.status.as_u16(), headers: parts.headers, body })
     }
 
-    /// `(status, headers, body, stream or None)`; the stream goes on where the body ends, and ends with `over`.
-    pub(crate) fn show(self, py: Python<'_>, over: &CancellationToken) -> PyResult<Py<PyAny>> {
+    /// `(status, headers, body, stream or None)`. The stream continues the body, and ends with `shutdown`.
+    pub(crate) fn into_python(self, py: Python<'_>, shutdown: &CancellationToken) -> PyResult<Py<PyAny>> {
         let text = |value: &HeaderValue| value.as_bytes().iter().copied().map(char::from).collect::<String>();
         let headers: Vec<(&str, String)> =
             self.headers.iter().map(|(name, value)| (name.as_str(), text(value))).collect();
         let (body, stream) = match self.body {
             AnswerBody::Whole(bytes) => (bytes, None),
-            AnswerBody::Stream(said, rest) => (said, Some(Stream::new(rest, over))),
+            AnswerBody::Stream(start, rest) => (start, Some(Stream::new(rest, shutdown))),
         };
         Ok((self.status, headers, PyBytes::new(py, &body), stream).into_pyobject(py)?.into_any().unbind())
     }

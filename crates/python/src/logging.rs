@@ -1,6 +1,6 @@
-//! Where warnings go, and spans.
+//! Passes warnings on to Python's `logging`, and starts the export of spans.
 //!
-//! Warnings go to Python's `logging`, by a thread of their own: nobody who serves waits for the interpreter.
+//! A separate thread does it, so that no request waits for the interpreter.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,8 +17,8 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 
-/// Lines that may wait; further ones are dropped.
-const MOST_WAITING: usize = 256;
+/// The most lines that wait to be passed on; further ones are dropped.
+const MAX_PENDING_LINES: usize = 256;
 
 static STARTED: OnceLock<Started> = OnceLock::new();
 
@@ -27,22 +27,22 @@ struct Started {
     file: Option<PathBuf>,
 }
 
-/// Spans that go somewhere, if that was asked for.
+/// The export of spans, if it is configured.
 pub(crate) fn telemetry() -> Option<&'static Telemetry> {
     STARTED.get()?.telemetry.as_ref()
 }
 
-/// Begins, unless another server of this process has done so. Spans are appended to `file`.
+/// Starts, unless another server of this process has. Spans are appended to `file`.
 pub(crate) fn start(file: Option<PathBuf>) -> PyResult<()> {
     if let Some(started) = STARTED.get() {
         if file.is_some() && file != started.file {
-            tracing::warn!("spans go to the file of the first server of this process");
+            tracing::warn!("spans go to the file that the first server of this process named");
         }
         return Ok(());
     }
-    let mut wanted = Settings::read(|name| std::env::var(name).ok(), file.clone());
-    let telemetry = Telemetry::start(&mut wanted).map_err(|error| PyOSError::new_err(error.to_string()))?;
-    let (lines, waiting) = sync_channel::<Line>(MOST_WAITING);
+    let mut settings = Settings::read(|name| std::env::var(name).ok(), file.clone());
+    let telemetry = Telemetry::start(&mut settings).map_err(|error| PyOSError::new_err(error.to_string()))?;
+    let (lines, waiting) = sync_channel::<Line>(MAX_PENDING_LINES);
     std::thread::Builder::new().name("cellbridge-log".into()).spawn(move || {
         waiting.into_iter().for_each(Line::pass_on);
     })?;
@@ -54,23 +54,23 @@ pub(crate) fn start(file: Option<PathBuf>) -> PyResult<()> {
     let spans = telemetry.as_ref().map(Telemetry::layer);
     tracing::subscriber::set_global_default(tracing_subscriber::registry().with(spans).with(format))
         .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    // Whoever else came here would have failed above.
+    // Setting the default subscriber fails for everybody but the first.
     let _ = STARTED.set(Started { telemetry, file });
-    for note in wanted.notes() {
+    for note in settings.notes() {
         tracing::warn!("{note}");
     }
     Ok(())
 }
 
 struct Line {
-    /// As `logging` counts.
+    /// As a number of Python's `logging`.
     level: u8,
     text: String,
 }
 
 impl Line {
     fn pass_on(self) {
-        // There is nobody left to tell where the interpreter is going down.
+        // The interpreter may be shutting down.
         let _ = Python::try_attach(|py| -> PyResult<()> {
             let logger = py.import("logging")?.call_method1("getLogger", ("cellbridge",))?;
             logger.call_method1("log", (self.level, "%s", self.text))?;
@@ -101,7 +101,7 @@ struct Writer {
 }
 
 impl io::Write for Writer {
-    /// The formatter hands over one whole line at a time.
+    /// The formatter writes one whole line at a time.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line).trim_end().to_owned();
         let _ = self.lines.try_send(Line { level: self.level, text });

@@ -1,4 +1,4 @@
-//! What Jupyter's managers know and no handler tells.
+//! Asks Jupyter's managers, in Python, what no HTTP handler answers.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,72 +12,74 @@ use jupyter::{ConnectionInfo, InProcessServer};
 use pyo3::prelude::*;
 use tokio::sync::oneshot;
 
-/// How long the server's loop may be busy with something else.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time limit for an answer: the server's event loop may be busy.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Asks where kernels listen and files lie, on the server's loop.
+/// Finds out on the server's event loop where kernels listen and where files are.
 pub(crate) struct Managers {
     event_loop: Py<PyAny>,
-    known: Known,
+    callbacks: Callbacks,
     /// Whether the user may see kernels.
     sees_kernels: AtomicBool,
 }
 
-/// What Python knows: functions of one text that give a text or `None`.
-pub(crate) struct Known {
-    /// Of a kernel's id: its connection file's text.
+/// Python functions that take a text and return a text or `None`.
+pub(crate) struct Callbacks {
+    /// From a kernel's id to the text of its connection file.
     pub(crate) connection: Py<PyAny>,
-    /// Of a path from the server's root: the file.
+    /// From a path below the server's root to that of the file.
     pub(crate) file: Py<PyAny>,
-    /// Of nothing: the kernels, as JSON.
+    /// The kernels as JSON; ignores its argument.
     pub(crate) kernels: Py<PyAny>,
 }
 
 impl Managers {
-    pub(crate) fn new(event_loop: &Bound<'_, PyAny>, known: &Known) -> Self {
+    pub(crate) fn new(event_loop: &Bound<'_, PyAny>, callbacks: &Callbacks) -> Self {
         let py = event_loop.py();
-        let known = Known {
-            connection: known.connection.clone_ref(py),
-            file: known.file.clone_ref(py),
-            kernels: known.kernels.clone_ref(py),
+        let callbacks = Callbacks {
+            connection: callbacks.connection.clone_ref(py),
+            file: callbacks.file.clone_ref(py),
+            kernels: callbacks.kernels.clone_ref(py),
         };
-        Self { event_loop: event_loop.clone().unbind(), known, sees_kernels: AtomicBool::new(false) }
+        Self { event_loop: event_loop.clone().unbind(), callbacks, sees_kernels: AtomicBool::new(false) }
     }
 
-    /// Takes what the server says of the user's right to see kernels.
     pub(crate) fn let_see_kernels(&self, may: bool) {
         self.sees_kernels.store(may, Ordering::Relaxed);
     }
 
-    async fn ask(&self, what: &Py<PyAny>, of: &str) -> Option<String> {
+    async fn call(&self, callback: &Py<PyAny>, argument: &str) -> Option<String> {
         let (answer, answered) = oneshot::channel();
         Python::try_attach(|py| {
-            let question =
-                Question { what: what.clone_ref(py), of: of.to_owned(), answer: Mutex::new(Some(answer)) };
-            // A closed loop drops the question, which is an answer as well.
-            let _ = self.event_loop.call_method1(py, "call_soon_threadsafe", (question,));
+            let call = Call {
+                callback: callback.clone_ref(py),
+                argument: argument.to_owned(),
+                answer: Mutex::new(Some(answer)),
+            };
+            // A closed loop drops the call, and with it the sender, which ends the wait.
+            let _ = self.event_loop.call_method1(py, "call_soon_threadsafe", (call,));
         });
-        tokio::time::timeout(PATIENCE, answered).await.ok().and_then(Result::ok).flatten()
+        tokio::time::timeout(TIMEOUT, answered).await.ok().and_then(Result::ok).flatten()
     }
 }
 
 impl InProcessServer for Managers {
     fn kernels(&self) -> BoxFuture<'_, Option<String>> {
         async {
-            // The server's own refusal says more.
+            // Otherwise ask over HTTP: the server's refusal gives the reason.
             let may_see = self.sees_kernels.load(Ordering::Relaxed);
-            if may_see { self.ask(&self.known.kernels, "").await } else { None }
+            if may_see { self.call(&self.callbacks.kernels, "").await } else { None }
         }
         .boxed()
     }
 
     fn connection<'a>(&'a self, kernel: &'a str) -> BoxFuture<'a, Option<ConnectionInfo>> {
         async {
-            let file = self.ask(&self.known.connection, kernel).await?;
+            let file = self.call(&self.callbacks.connection, kernel).await?;
             match serde_json::from_str(&file) {
                 Ok(info) => Some(info),
                 Err(error) => {
-                    tracing::warn!(%error, "the kernel manager tells of sockets of another kind");
+                    tracing::warn!(%error, "the kernel manager's connection info cannot be read");
                     None
                 }
             }
@@ -86,7 +88,7 @@ impl InProcessServer for Managers {
     }
 
     fn file<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Option<PathBuf>> {
-        async { self.ask(&self.known.file, path).await.map(PathBuf::from) }.boxed()
+        async { self.call(&self.callbacks.file, path).await.map(PathBuf::from) }.boxed()
     }
 }
 
@@ -96,22 +98,22 @@ impl fmt::Debug for Managers {
     }
 }
 
-/// What the loop calls.
+/// A callback with its argument, to be called by the loop.
 #[pyclass(frozen)]
-struct Question {
-    what: Py<PyAny>,
-    of: String,
+struct Call {
+    callback: Py<PyAny>,
+    argument: String,
     answer: Mutex<Option<oneshot::Sender<Option<String>>>>,
 }
 
 #[pymethods]
-impl Question {
+impl Call {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
         let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let told = self.what.call1(py, (&self.of,))?.extract(py)?;
+        let result = self.callback.call1(py, (&self.argument,))?.extract(py)?;
         if let Some(answer) = answer {
-            // Whoever asked may have gone.
-            let _ = answer.send(told);
+            // Nobody receives it after the time limit.
+            let _ = answer.send(result);
         }
         Ok(())
     }

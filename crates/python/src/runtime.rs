@@ -1,5 +1,5 @@
-//! The one runtime of the process. It starts when it is first needed, not when Python imports the module, and is never
-//! dropped: a forked child, which has none of its threads, would wait for them.
+//! The runtime of the process. It starts on first use, not when Python imports the module, and is never dropped: a
+//! forked child has none of its threads and would wait for them forever.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use pyo3::PyErr;
 use pyo3::exceptions::PyRuntimeError;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// The rest of the work is done by the threads of the kernels' connections.
+/// Enough: each kernel connection has a thread of its own.
 const WORKERS: usize = 2;
 
 static STARTED: OnceLock<Result<Started, String>> = OnceLock::new();
@@ -17,7 +17,7 @@ struct Started {
     process: u32,
 }
 
-/// Why nothing can run here.
+/// Why this process has no runtime.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum Unavailable {
     #[error(
@@ -34,7 +34,7 @@ impl From<Unavailable> for PyErr {
     }
 }
 
-/// The runtime, which is started if need be.
+/// The runtime, started on first use.
 pub(crate) fn start() -> Result<&'static Handle, Unavailable> {
     let started = STARTED.get_or_init(|| {
         let mut builder = Builder::new_multi_thread();
@@ -49,7 +49,7 @@ pub(crate) fn start() -> Result<&'static Handle, Unavailable> {
     }
 }
 
-/// The runtime, if it was started, and in this process.
+/// The runtime, if this process has started it.
 pub(crate) fn running() -> Option<&'static Handle> {
     match STARTED.get() {
         Some(Ok(started)) if started.process == std::process::id() => Some(started.runtime.handle()),
@@ -57,14 +57,15 @@ pub(crate) fn running() -> Option<&'static Handle> {
     }
 }
 
-/// Drops what belongs to the runtime. A forked child keeps it: the locks in there may be held for ever.
-pub(crate) fn release<T>(belonging: T) {
+/// Drops a value that belongs to the runtime. A forked child leaks it: its locks may be held by threads that do not
+/// exist there.
+pub(crate) fn release<T>(value: T) {
     match (running(), STARTED.get()) {
         (Some(runtime), _) => {
             let _entered = runtime.enter();
-            drop(belonging);
+            drop(value);
         }
-        (None, None) => drop(belonging),
-        (None, Some(_)) => std::mem::forget(belonging),
+        (None, None) => drop(value),
+        (None, Some(_)) => std::mem::forget(value),
     }
 }

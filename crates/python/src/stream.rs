@@ -1,4 +1,4 @@
-//! A response that is sent as it comes.
+//! A response that is passed on as it arrives.
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,35 +17,36 @@ use tokio_util::sync::CancellationToken;
 use crate::future::{self, guarded};
 use crate::runtime;
 
-/// What is said at once is handed over as one chunk, up to about this many bytes.
-const ENOUGH: usize = 256 * 1024;
-/// How long an answer is waited for as a whole. Most are there by then, and each part costs the server's loop a turn.
-const SOON: Duration = Duration::from_millis(15);
+/// Data that has arrived is passed on as one chunk, up to about this many bytes.
+const MAX_CHUNK_BYTES: usize = 256 * 1024;
+/// How long to wait for the whole response. Most arrive within it, and each further chunk costs a turn of the server's
+/// event loop.
+const WHOLE_TIMEOUT: Duration = Duration::from_millis(15);
 
 /// The chunks of one response.
 #[pyclass(frozen, module = "cellbridge._native")]
 pub struct Stream(Option<Arc<Source>>);
 
 struct Source {
-    /// Absent while a chunk is waited for, and once the stream has ended.
+    /// `None` while a call waits for a chunk, and after the end.
     body: Mutex<Option<Body>>,
-    over: CancellationToken,
+    ended: CancellationToken,
 }
 
 impl Stream {
-    /// The stream ends with `over`.
-    pub(crate) fn new(body: Body, over: &CancellationToken) -> Self {
-        Self(Some(Arc::new(Source { body: Mutex::new(Some(body)), over: over.child_token() })))
+    /// The stream ends with `shutdown`.
+    pub(crate) fn new(body: Body, shutdown: &CancellationToken) -> Self {
+        Self(Some(Arc::new(Source { body: Mutex::new(Some(body)), ended: shutdown.child_token() })))
     }
 
     fn source(&self) -> PyResult<&Arc<Source>> {
-        self.0.as_ref().ok_or_else(|| PyRuntimeError::new_err("the stream is gone"))
+        self.0.as_ref().ok_or_else(|| PyRuntimeError::new_err("the stream is closed"))
     }
 }
 
 #[pymethods]
 impl Stream {
-    /// The next chunk; `None` at the end. One is waited for at a time.
+    /// A future of the next chunk, or of `None` at the end. Call it again only when it is done.
     fn next<'py>(&self, event_loop: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         guarded(|| {
             let runtime = runtime::start()?;
@@ -60,7 +61,7 @@ impl Stream {
         })
     }
 
-    /// Ends it: the client has gone.
+    /// Ends the stream, because the client has disconnected.
     fn close(&self) -> PyResult<()> {
         guarded(|| {
             if runtime::running().is_some() {
@@ -84,19 +85,19 @@ impl Drop for Stream {
 impl Source {
     async fn next(&self) -> Option<Bytes> {
         let mut body = self.body().take()?;
-        let (chunk, has_more) = self.over.run_until_cancelled(chunk(&mut body)).await?;
+        let (chunk, has_more) = self.ended.run_until_cancelled(chunk(&mut body)).await?;
         if has_more {
             *self.body() = Some(body);
         }
-        // Closed in the meantime.
-        if self.over.is_cancelled() {
+        // It may have been closed meanwhile.
+        if self.ended.is_cancelled() {
             drop(self.body().take());
         }
         chunk
     }
 
     fn end(&self) {
-        self.over.cancel();
+        self.ended.cancel();
         let body = self.body().take();
         runtime::release(body);
     }
@@ -106,37 +107,37 @@ impl Source {
     }
 }
 
-/// What a body says next, and whether more may follow.
+/// The next data of a body, and whether more may follow.
 async fn chunk(body: &mut Body) -> (Option<Bytes>, bool) {
     let Some(first) = read(body.frame().await) else { return (None, false) };
-    // Whoever says this may be about to say more, or to end.
+    // The sender may be about to send more, or to end.
     tokio::task::yield_now().await;
     let (rest, has_more) = ready(body);
     let all = if rest.is_empty() { first } else { [first, rest].concat().into() };
     (Some(all), has_more)
 }
 
-/// What a body says without a wait, and whether more may follow.
+/// The data that a body has now, and whether more may follow.
 fn ready(body: &mut Body) -> (Bytes, bool) {
-    // It never waits: what is over already ends it.
+    // Never pending: the deadline has passed already.
     gather(body, std::future::ready(())).now_or_never().unwrap_or_default()
 }
 
-/// What a body says soon, and whether more may follow.
+/// The data that arrives within the time limit, and whether more may follow.
 pub(crate) async fn soon(body: &mut Body) -> (Bytes, bool) {
-    gather(body, tokio::time::sleep(SOON)).await
+    gather(body, tokio::time::sleep(WHOLE_TIMEOUT)).await
 }
 
-/// What a body says until `over`, and whether more may follow.
-async fn gather(body: &mut Body, over: impl Future<Output = ()>) -> (Bytes, bool) {
-    let mut over = pin!(over);
+/// The data of a body until `deadline`, and whether more may follow.
+async fn gather(body: &mut Body, deadline: impl Future<Output = ()>) -> (Bytes, bool) {
+    let mut deadline = pin!(deadline);
     let mut chunks: Vec<Bytes> = Vec::new();
     let mut length = 0;
-    while length < ENOUGH {
+    while length < MAX_CHUNK_BYTES {
         let frame = tokio::select! {
             biased;
             frame = body.frame() => frame,
-            () = &mut over => return (chunks.concat().into(), true),
+            () = &mut deadline => return (chunks.concat().into(), true),
         };
         let Some(chunk) = read(frame) else { return (chunks.concat().into(), false) };
         length += chunk.len();
@@ -148,10 +149,10 @@ async fn gather(body: &mut Body, over: impl Future<Output = ()>) -> (Bytes, bool
 /// The data of a frame; `None` at the end.
 fn read(frame: Option<Result<Frame<Bytes>, axum::Error>>) -> Option<Bytes> {
     match frame? {
-        // Trailers are for nobody.
+        // Trailers are not used.
         Ok(frame) => Some(frame.into_data().unwrap_or_default()),
         Err(error) => {
-            tracing::warn!(%error, "a response broke off");
+            tracing::warn!(%error, "a response was cut off");
             None
         }
     }

@@ -1,10 +1,11 @@
-//! Spans of OpenTelemetry: what is traced by `tracing` under the target [`workspace::TRACED`] goes to a collector, to a
-//! file, or to both.
+//! Exports spans with OpenTelemetry: those with the target [`workspace::TRACED`] go to a collector, to a file, or to
+//! both.
 //!
-//! Batches leave on threads of the library's. Where nothing is asked for, there are none, and spans are never made.
+//! The OpenTelemetry SDK sends batches on threads that it starts. Without a collector and a file there are no such
+//! threads, and no spans.
 
-mod lines;
-mod sender;
+mod collector;
+mod file;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -26,14 +27,14 @@ use tracing_subscriber::filter::FilterFn;
 use tracing_subscriber::registry::LookupSpan;
 use workspace::TRACED;
 
-use crate::lines::Lines;
-use crate::sender::Sender;
+use crate::collector::CollectorClient;
+use crate::file::FileExporter;
 pub use crate::settings::Settings;
 
-/// How often lines are written.
-const WRITE_EVERY: Duration = Duration::from_millis(500);
+/// The pause between two writes to the file.
+const WRITE_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The file cannot be written.
+/// The file for spans cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write spans to {path}: {source}")]
 pub struct StartError {
@@ -41,14 +42,14 @@ pub struct StartError {
     source: io::Error,
 }
 
-/// Spans that go somewhere.
+/// The running export of spans.
 #[derive(Debug, Clone)]
 pub struct Telemetry {
     provider: SdkTracerProvider,
 }
 
 impl Telemetry {
-    /// Opens the ways out; `None` if there are none. Contacts nobody.
+    /// Opens the file and prepares the client of the collector; `None` if neither is configured. Contacts nobody.
     pub fn start(settings: &mut Settings) -> Result<Option<Self>, StartError> {
         let (file, collector) = (settings.file.take(), settings.collector.take());
         if file.is_none() && collector.is_none() {
@@ -56,32 +57,33 @@ impl Telemetry {
         }
         let mut provider = SdkTracerProvider::builder().with_resource(resource(settings));
         if let Some(path) = file {
-            let lines = Lines::open(&path).map_err(|source| StartError { path, source })?;
-            let batches = BatchConfigBuilder::default().with_scheduled_delay(WRITE_EVERY).build();
-            provider = provider
-                .with_span_processor(BatchSpanProcessor::builder(lines).with_batch_config(batches).build());
+            let exporter = FileExporter::open(&path).map_err(|source| StartError { path, source })?;
+            let batches = BatchConfigBuilder::default().with_scheduled_delay(WRITE_INTERVAL).build();
+            provider = provider.with_span_processor(
+                BatchSpanProcessor::builder(exporter).with_batch_config(batches).build(),
+            );
         }
         if let Some(collector) = collector {
             let exporter = SpanExporter::builder()
                 .with_http()
                 .with_endpoint(collector.url.as_str())
                 .with_protocol(collector.protocol)
-                .with_timeout(collector.patience)
+                .with_timeout(collector.timeout)
                 .with_retry_policy(RetryPolicy::recommended())
-                .with_http_client(Sender::new(collector))
+                .with_http_client(CollectorClient::new(collector))
                 .build();
             match exporter {
                 Ok(exporter) => provider = provider.with_batch_exporter(exporter),
-                // What it says may hold the address.
-                Err(_) => settings.note("the collector's settings cannot be used; no spans are sent"),
+                // The error may hold the address, which may hold a password.
+                Err(_) => settings.note("the settings of the collector are invalid; no spans are sent"),
             }
         }
-        // Agents that trace, too, say in a call what it is a part of.
+        // An agent that traces sends the parent of a call's span.
         global::set_text_map_propagator(TraceContextPropagator::new());
         Ok(Some(Self { provider: provider.build() }))
     }
 
-    /// What a subscriber has to be given.
+    /// The layer for the subscriber.
     pub fn layer<S>(&self) -> impl Layer<S> + Send + Sync + use<S>
     where
         S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
@@ -99,19 +101,19 @@ impl Telemetry {
             )
     }
 
-    /// Sees off what has ended so far. Blocks, for some seconds at the most.
+    /// Sends the spans that have ended. Blocks for a few seconds at most.
     pub fn flush(&self) {
-        // What stood in the way was said in the log.
+        // The exporter has logged the failure.
         let _ = self.provider.force_flush();
     }
 
-    /// Sees off everything, and ends. Blocks no longer than `patience`.
-    pub fn end(&self, patience: Duration) {
-        let _ = self.provider.shutdown_with_timeout(patience);
+    /// Sends the remaining spans and ends the export. Blocks no longer than `timeout`.
+    pub fn end(&self, timeout: Duration) {
+        let _ = self.provider.shutdown_with_timeout(timeout);
     }
 }
 
-/// Who it is that tells all this.
+/// Describes this process in every span.
 fn resource(settings: &Settings) -> Resource {
     let mut resource = Resource::builder();
     if !settings.names_service {

@@ -1,4 +1,4 @@
-//! What the environment wants to be told, and where.
+//! Where spans go, from the environment.
 //!
 //! The variables are those of <https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/> and
 //! <https://opentelemetry.io/docs/specs/otel/protocol/exporter/>. Headers, compression, sampling, limits and batches
@@ -10,8 +10,7 @@ use std::time::Duration;
 use opentelemetry_otlp::Protocol;
 use url::Url;
 
-/// How long a collector may take, where nothing is said.
-const PATIENCE: Duration = Duration::from_secs(10);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where spans go.
 #[derive(Debug)]
@@ -23,19 +22,18 @@ pub struct Settings {
     notes: Vec<String>,
 }
 
-/// What receives spans over HTTP.
+/// A receiver of spans over HTTP.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Collector {
     pub(crate) url: Url,
     pub(crate) protocol: Protocol,
-    pub(crate) patience: Duration,
-    /// Certificates to trust beside the system's.
+    pub(crate) timeout: Duration,
+    /// Certificates to trust in addition to the system's.
     pub(crate) certificates: Option<PathBuf>,
 }
 
 impl Settings {
-    /// Reads what is asked for; `variable` gives a variable of the environment, `file` is where spans are to be
-    /// written.
+    /// Reads the settings: `variable` returns the value of an environment variable, and `file` is the file for spans.
     pub fn read(variable: impl Fn(&str) -> Option<String>, file: Option<PathBuf>) -> Self {
         let variable = |name: &str| {
             let value = variable(name).map(|value| value.trim().to_owned());
@@ -62,29 +60,29 @@ impl Settings {
         self.notes.push(note.to_owned());
     }
 
-    /// What was asked for and is not done, a line each.
+    /// The settings that have no effect, one line each.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 }
 
-/// The collector, if one is wanted. The error says what stands in the way, and no value: addresses can hold passwords.
+/// The collector, if one is configured. The error names the wrong variable but not its value: addresses can hold
+/// passwords.
 fn collector(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Collector>, String> {
     let first = |names: [&'static str; 2]| names.into_iter().find_map(|name| Some((name, variable(name)?)));
     let of_traces = first(["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"]);
     let exporters = variable("OTEL_TRACES_EXPORTER");
-    // The standard would send to localhost where nothing is said; a program of the person's own does so only if told to.
+    // By the standard, spans go to localhost if nothing is configured. On a person's own machine they go nowhere.
     let (name, address) = match (exporters.as_deref(), of_traces) {
         (Some("none"), _) | (None, None) => return Ok(None),
         (Some(exporters), _) if !exporters.split(',').any(|exporter| exporter.trim() == "otlp") => {
-            return Err(
-                "OTEL_TRACES_EXPORTER may be otlp or none here, and --otel-file writes to a file".to_owned()
-            );
+            return Err("OTEL_TRACES_EXPORTER may only be otlp or none; --otel-file writes spans to a file"
+                .to_owned());
         }
         (_, Some(named)) => named,
         (Some(_), None) => ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4318".to_owned()),
     };
-    let invalid = || format!("{name} is no http or https address");
+    let invalid = || format!("{name} is not an http or https address");
     let mut url = Url::parse(&address).map_err(|_| invalid())?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(invalid());
@@ -100,19 +98,19 @@ fn collector(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Collect
             "http/json" => Protocol::HttpJson,
             "grpc" => {
                 return Err(format!(
-                    "{name} is grpc, which is not spoken here: use http/protobuf and the collector's port for it (4318)"
+                    "{name} is grpc, which is not supported: use http/protobuf and the collector's port for it (4318)"
                 ));
             }
-            _ => return Err(format!("{name} may be http/protobuf or http/json")),
+            _ => return Err(format!("{name} may only be http/protobuf or http/json")),
         },
     };
-    let patience = first(["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"]);
-    let patience = patience.and_then(|(_, milliseconds)| milliseconds.parse().ok());
+    let timeout = first(["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"]);
+    let timeout = timeout.and_then(|(_, milliseconds)| milliseconds.parse().ok());
     let certificates = first(["OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", "OTEL_EXPORTER_OTLP_CERTIFICATE"]);
     Ok(Some(Collector {
         url,
         protocol,
-        patience: patience.map_or(PATIENCE, Duration::from_millis),
+        timeout: timeout.map_or(DEFAULT_TIMEOUT, Duration::from_millis),
         certificates: certificates.map(|(_, path)| path.into()),
     }))
 }
@@ -135,16 +133,16 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_sent_unless_that_is_asked_for() {
+    fn nothing_is_sent_by_default() {
         assert_eq!(address(&[]), None);
         assert_eq!(address(&[("OTEL_SERVICE_NAME", "x"), ("OTEL_EXPORTER_OTLP_HEADERS", "a=b")]), None);
         assert_eq!(address(&[("OTEL_EXPORTER_OTLP_ENDPOINT", " ")]), None);
-        let refused = [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a:1"), ("OTEL_TRACES_EXPORTER", "none")];
-        assert_eq!(address(&refused), None);
+        let none = [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a:1"), ("OTEL_TRACES_EXPORTER", "none")];
+        assert_eq!(address(&none), None);
     }
 
     #[test]
-    fn the_address_for_traces_is_taken_as_it_is_and_the_common_one_extended() {
+    fn the_address_for_traces_is_used_unchanged_and_the_common_one_extended() {
         let common = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a:1/base/");
         assert_eq!(address(&[common]).as_deref(), Some("http://a:1/base/v1/traces"));
         let own = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://b/x?y=1");
@@ -156,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_said_in_a_line_without_the_value() {
+    fn invalid_settings_are_noted_without_their_value() {
         let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a:1");
         for (variables, said) in [
             (&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")][..], "http/protobuf"),
@@ -176,14 +174,14 @@ mod tests {
     }
 
     #[test]
-    fn all_of_it_can_be_switched_off() {
+    fn everything_can_be_switched_off() {
         let settings = read(&[("OTEL_SDK_DISABLED", "TRUE"), ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a:1")]);
         assert!(settings.file.is_none() && settings.collector.is_none());
         assert_eq!(settings.notes().len(), 1);
     }
 
     #[test]
-    fn protocol_time_and_name_are_read() {
+    fn protocol_timeout_and_name_are_read() {
         let collector = read(&[
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a:1"),
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
@@ -193,6 +191,6 @@ mod tests {
         assert!(collector.names_service && !read(&[]).names_service);
         let collector = collector.collector.unwrap();
         assert_eq!(collector.protocol, Protocol::HttpJson);
-        assert_eq!(collector.patience, Duration::from_millis(1500));
+        assert_eq!(collector.timeout, Duration::from_millis(1500));
     }
 }

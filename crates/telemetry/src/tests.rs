@@ -1,5 +1,3 @@
-//! What a file is told of spans.
-
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -67,12 +65,12 @@ fn a_line_is_a_span_as_otlp_has_it() {
 }
 
 #[test]
-fn nothing_of_the_log_is_told() {
+fn log_lines_and_other_spans_are_not_exported() {
     let folder = tempfile::tempdir().unwrap();
     let lines = written(&folder.path().join("spans.jsonl"), || {
         info_span!(target: TRACED, "traced").in_scope(|| {
             tracing::error!("a secret");
-            info_span!("somebody else's").in_scope(|| info_span!(target: TRACED, "inner").in_scope(|| ()));
+            info_span!("other").in_scope(|| info_span!(target: TRACED, "inner").in_scope(|| ()));
         });
     });
     let names: Vec<_> = lines.iter().map(|line| span(line)["name"].as_str().unwrap()).collect();
@@ -82,7 +80,7 @@ fn nothing_of_the_log_is_told() {
 }
 
 #[test]
-fn the_file_is_appended_to_and_for_its_owner_alone() {
+fn the_file_is_appended_to_and_only_its_owner_can_read_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("spans.jsonl");
     let once = || drop(info_span!(target: TRACED, "once"));
@@ -104,12 +102,12 @@ fn a_file_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn where_nothing_is_wanted_nothing_is_made() {
+fn without_a_collector_and_a_file_nothing_starts() {
     assert!(Telemetry::start(&mut Settings::read(|_| None, None)).unwrap().is_none());
 }
 
 #[test]
-fn a_collector_that_is_not_there_keeps_nobody() {
+fn an_absent_collector_does_not_delay_the_end() {
     let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let address = format!("http://{unused}");
     let read = |name: &str| (name == "OTEL_EXPORTER_OTLP_ENDPOINT").then(|| address.clone());

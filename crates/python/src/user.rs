@@ -1,4 +1,4 @@
-//! What one user's agents see.
+//! One user of the Jupyter server: workspace, MCP server and identity.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use rest::{Credentials, Forwarded, Options, Proxies};
 use tokio_util::sync::CancellationToken;
 use workspace::{Limits, Workspace};
 
-use crate::config::{Config, Whereabouts};
+use crate::config::{Config, ServerUrl};
 use crate::managers::Managers;
 
-/// One user's notebooks, runs and sessions, and what the user was last known by.
-pub(crate) struct Face {
+pub(crate) struct User {
+    /// The headers of the user's last request.
     pub(crate) identity: Arc<Forwarded>,
     pub(crate) embedded: Embedded,
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) managers: Arc<Managers>,
 }
 
-impl Face {
-    /// Contacts nothing. Needs to be called within the runtime.
+impl User {
+    /// Contacts nothing. Call it within the runtime.
     pub(crate) fn new(
         config: &Config,
         headers: &[(String, String)],
@@ -31,12 +31,12 @@ impl Face {
     ) -> Self {
         let identity = Arc::new(Forwarded::new(headers));
         let managers = Arc::new(managers);
-        let source = |(whereabouts, login): (&Whereabouts, Credentials)| match whereabouts {
-            Whereabouts::Here => Source::Given {
+        let source = |(server, login): (&ServerUrl, Credentials)| match server {
+            ServerUrl::Local => Source::Given {
                 url: format!("http://localhost{}", config.base_url),
                 credentials: Credentials::Forwarded(identity.clone()),
             },
-            Whereabouts::Elsewhere(url) => Source::Given { url: url.clone(), credentials: login },
+            ServerUrl::Other(url) => Source::Given { url: url.clone(), credentials: login },
         };
         let place = Jupyter::new(Settings {
             documents: source(config.documents()),

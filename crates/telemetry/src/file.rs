@@ -1,4 +1,4 @@
-//! Spans as lines of a file, each a JSON object as OTLP has it, which the file receivers of collectors read:
+//! Writes spans to a file, one line of OTLP JSON for each, which collectors can read:
 //! <https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/>.
 
 use std::fs::{File, OpenOptions};
@@ -13,17 +13,16 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 
-/// Appends to a file.
 #[derive(Debug)]
-pub(crate) struct Lines {
+pub(crate) struct FileExporter {
     file: File,
     path: PathBuf,
     resource: ResourceAttributesWithSchema,
     has_failed: AtomicBool,
 }
 
-impl Lines {
-    /// Opens the file, which is for its owner alone if it is new.
+impl FileExporter {
+    /// Opens the file. Only its owner can read a new one.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
@@ -41,17 +40,17 @@ impl Lines {
             serde_json::to_writer(&mut lines, &TracesData { resource_spans })?;
             lines.push(b'\n');
         }
-        // At once, so that lines of several programs do not mix.
+        // One write, so that the lines of several programs do not mix.
         (&self.file).write_all(&lines)
     }
 }
 
-impl SpanExporter for Lines {
+impl SpanExporter for FileExporter {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         self.write(batch).map_err(|error| {
             if !self.has_failed.swap(true, Ordering::Relaxed) {
                 let path = self.path.display();
-                tracing::warn!(%path, %error, "spans could not be written; this is said once");
+                tracing::warn!(%path, %error, "spans could not be written; further failures are not logged");
             }
             OTelSdkError::InternalFailure(error.to_string())
         })

@@ -1,4 +1,4 @@
-"""What else is installed in the server, so that nothing is asked of it in vain."""
+"""What else is installed in the server, so that we do not request what it does not have."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ COMMANDS = "https://events.jupyter.org/jupyterlab_command_toolkit/lab_command/v1
 
 
 def has_rooms(serverapp: ServerApp) -> bool:
-    """Whether notebooks are edited together, in rooms of either kind."""
+    """Whether the server has live notebooks, of jupyter-collaboration or jupyter-server-documents."""
     return _answers(serverapp, "api/collaboration/session/x") or _answers(serverapp, "api/fileid/index")
 
 
 def has_commands(serverapp: ServerApp) -> bool:
-    """Whether JupyterLab takes commands by way of the server's events."""
+    """Whether JupyterLab accepts commands through the server's events."""
     return COMMANDS in serverapp.event_logger.schemas
 
 

@@ -1,4 +1,4 @@
-//! Spans on their way to a collector, which may be slow, or not there.
+//! The HTTP client for a collector, which may be slow or absent.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,24 +12,27 @@ use url::{Host, Url};
 
 use crate::settings::Collector;
 
-/// The largest answer that is read; there is next to nothing in one.
-const LARGEST_ANSWER: usize = 64 * 1024;
+/// The largest answer that is read, in bytes; real ones are tiny.
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
-/// Posts batches, from the one thread that makes them.
+/// Posts batches on the exporter's thread.
+///
+/// The async client of `opentelemetry-http` needs a running runtime, and this thread has none; the blocking one needs
+/// another feature of reqwest and starts a thread of its own.
 #[derive(Debug)]
-pub(crate) struct Sender {
+pub(crate) struct CollectorClient {
     collector: Collector,
-    /// Made for the first batch: certificates take milliseconds.
+    /// Built for the first batch: reading certificates takes milliseconds.
     client: OnceLock<Client>,
-    /// Whether the last attempt reached nobody.
+    /// Whether the last attempt failed.
     is_down: AtomicBool,
-    has_complained: AtomicBool,
+    has_warned: AtomicBool,
 }
 
-impl Sender {
+impl CollectorClient {
     pub(crate) fn new(collector: Collector) -> Self {
-        let (is_down, has_complained) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { collector, client: OnceLock::new(), is_down, has_complained }
+        let (is_down, has_warned) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { collector, client: OnceLock::new(), is_down, has_warned }
     }
 
     fn client(&self) -> Result<&Client, HttpError> {
@@ -43,52 +46,53 @@ impl Sender {
     fn post(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let client = self.client()?;
         let mut request = reqwest::Request::try_from(request)?;
-        *request.timeout_mut() = Some(self.collector.patience);
-        // Of its own, on a thread of the library's: neither agents nor kernels ever wait for it.
+        *request.timeout_mut() = Some(self.collector.timeout);
+        // This is a thread of the SDK, so that blocking it delays neither agents nor kernels. It has no runtime.
         let runtime = Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let mut response = client.execute(request).await?;
             let status = response.status();
-            let mut answer = Vec::new();
+            let mut body = Vec::new();
             while let Some(chunk) = response.chunk().await? {
-                answer.extend_from_slice(&chunk);
-                if answer.len() > LARGEST_ANSWER {
+                body.extend_from_slice(&chunk);
+                if body.len() > MAX_ANSWER_BYTES {
                     return Err("the answer is too long".into());
                 }
             }
-            let mut whole = Response::new(Bytes::from(answer));
+            let mut whole = Response::new(Bytes::from(body));
             *whole.status_mut() = status;
             Ok(whole)
         })
     }
 
-    /// Says why nothing arrives, once. Neither headers nor what an address may hold beside the host.
-    fn complain(&self, reason: &str) {
-        if !self.has_complained.swap(true, Ordering::Relaxed) {
+    /// Logs once why spans are not sent. Names only the collector's origin: headers and the rest of the address may hold
+    /// secrets.
+    fn warn_once(&self, reason: &str) {
+        if !self.has_warned.swap(true, Ordering::Relaxed) {
             let collector = self.collector.url.origin().ascii_serialization();
-            tracing::warn!(collector, reason, "spans could not be sent; this is said once");
+            tracing::warn!(collector, reason, "spans could not be sent; further failures are not logged");
         }
     }
 }
 
 #[async_trait]
-impl HttpClient for Sender {
+impl HttpClient for CollectorClient {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         match self.post(request) {
             Ok(response) => {
                 self.is_down.store(false, Ordering::Relaxed);
                 if !response.status().is_success() {
-                    self.complain(&format!("it answered {}", response.status()));
+                    self.warn_once(&format!("it answered {}", response.status()));
                 }
                 Ok(response)
             }
             Err(error) => {
-                self.complain(&innermost(&*error));
+                self.warn_once(&innermost(&*error));
                 if self.is_down.swap(true, Ordering::Relaxed) {
-                    // Unlike an error, this is not tried again: the next batch is the next attempt.
-                    let mut gone = Response::new(Bytes::new());
-                    *gone.status_mut() = reqwest::StatusCode::INTERNAL_SERVER_ERROR;
-                    return Ok(gone);
+                    // The SDK retries errors at once, but not this answer: the next batch is the next attempt.
+                    let mut answer = Response::new(Bytes::new());
+                    *answer.status_mut() = reqwest::StatusCode::INTERNAL_SERVER_ERROR;
+                    return Ok(answer);
                 }
                 Err(error)
             }
@@ -96,7 +100,7 @@ impl HttpClient for Sender {
     }
 }
 
-/// What is at the bottom of an error; what stands above it repeats the address.
+/// The innermost cause of an error; the outer ones repeat the address.
 fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let mut deepest = error;
     while let Some(source) = deepest.source() {
@@ -113,13 +117,13 @@ fn build(collector: &Collector) -> Result<Client, HttpError> {
     let mut client = Client::builder()
         .redirect(redirect::Policy::none())
         .referer(false)
-        // Nobody looks after connections between two batches.
+        // A connection does not outlive the runtime of its batch.
         .pool_max_idle_per_host(0)
         .http1_only();
     if is_loopback(&collector.url) {
         client = client.no_proxy();
     }
-    // The process's choice, if another part has made one, is as good.
+    // Fails if a provider is installed already; any will do.
     drop(rustls::crypto::ring::default_provider().install_default());
     if collector.url.scheme() == "http" && is_loopback(&collector.url) {
         client = client.tls_certs_only([]);
