@@ -1,13 +1,13 @@
 """A real Jupyter server on loopback, in one of three forms; it can be killed and started again on the same port."""
 
 import os
+import random
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from itertools import count
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -26,9 +26,8 @@ LIVE_FORMS = ("rtc", "jsd")
 JUPYTER_CONFIG = Path(__file__).parent / "jupyter_config"
 TOKEN = "e2e-token-of-the-jupyter-server"
 
-
-_worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-_ports = count(20_000 + 1_000 * _worker)
+# Each holds a port for this process, on the whole machine, until the process ends.
+_claims: list[socket.socket] = []
 
 
 def interpreter(form: str) -> Path:
@@ -40,12 +39,19 @@ def interpreter(form: str) -> Path:
 
 
 def free_port() -> int:
-    """A port that is not given away: below those that the system hands out, and not of another worker's range."""
+    """A port that no other process of these tests uses, below those that the system assigns."""
     while True:
-        port = next(_ports)
-        with socket.socket() as listener, suppress(OSError):
-            listener.bind(("127.0.0.1", port))
-            return port
+        port = random.randrange(10_000, 32_000)
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0cellbridge-e2e-port-{port}")
+            with socket.socket() as listener:
+                listener.bind(("127.0.0.1", port))
+        except OSError:
+            claim.close()
+            continue
+        _claims.append(claim)
+        return port
 
 
 class JupyterServer:
