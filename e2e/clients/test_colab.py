@@ -92,7 +92,7 @@ async def _uses_the_page(agent: Agent) -> None:
     assert tools["run_code_cell"]["description"] == "The page's own run_code_cell"
     assert tools["page_say"]["inputSchema"]["properties"] == WORD
 
-    assert (await agent.call(OPEN)).structured == {"result": True}
+    assert (await agent.call(OPEN)).is_connected
 
     said = await agent.call("page_say", {"word": "größer 🪐"})
     assert (said.text, said.structured, said.is_error) == ("größer 🪐", {"said": "größer 🪐"}, False)
@@ -117,7 +117,7 @@ async def _uses_the_page(agent: Agent) -> None:
 async def test_a_cancelled_call_is_cancelled_once_at_the_page(mode: str, transport: str) -> None:
     async with connected(Sdk(python_agent, mode, mode), transport) as agent:
         async with tab_socket(await agent.tab_address(), PAGE) as tab:
-            assert (await agent.call(OPEN)).structured == {"result": True}
+            assert (await agent.call(OPEN)).is_connected
             waiting = asyncio.create_task(agent.call("page_wait"))
             await tab.receives("tools/call")
             waiting.cancel()
@@ -134,7 +134,7 @@ async def test_agents_of_different_eras_share_a_page_without_mixing() -> None:
             for sdk in (SDKS["python-modern"], SDKS["typescript1-legacy"], SDKS["typescript2-modern"])
         ]
         await stack.enter_async_context(tab_socket(await agents[0].tab_address(), PAGE))
-        assert (await agents[0].call(OPEN)).structured == {"result": True}
+        assert (await agents[0].call(OPEN)).is_connected
 
         said = [(agent, f"{place}-{turn}") for turn in range(TURNS) for place, agent in enumerate(agents)]
         answers = await asyncio.gather(*(agent.call("page_say", {"word": word}) for agent, word in said))

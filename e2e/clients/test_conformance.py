@@ -123,7 +123,7 @@ async def test_with_a_jupyter_server_only_the_baseline_fails(
 async def test_the_suite_passes_through_the_bridge_to_a_page(revision: str, tmp_path: Path) -> None:
     async with serving_http(*OPTIONS) as server, python_agent(server.url) as agent:
         async with tab_socket(await agent.tab_address(), FIXTURE_TOOLS) as page:
-            assert (await agent.call(OPEN)).structured == {"result": True}
+            assert (await agent.call(OPEN)).is_connected
             verdict = await suite(server.url, revision, f"through-bridge-{revision}.yml", tmp_path)
             calls = page.received.count("tools/call")
     assert verdict.code == 0, verdict.output

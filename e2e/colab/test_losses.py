@@ -63,7 +63,7 @@ async def test_a_tab_can_connect_after_the_timeout(page_port: int) -> None:
         began = time.monotonic()
         answer = await agent.call(OPEN)
         assert 2 <= time.monotonic() - began < 2 + PROMPTLY
-        assert answer.structured == {"result": False}
+        assert answer.is_connected is False
         assert [message for _, _, message in answer.progress] == [
             "The user is not connected to the Colab UI",
             "Waiting for user to connect in Colab - will wait for 2s",

@@ -24,7 +24,7 @@ async def test_cells_are_added_edited_run_and_read(page_port: int, strict: bool,
         async with browser.person(strict=strict, results=results) as person:
             tab = await person.connect((await agent.tab_address()).url)
             assert "mcpProxy" not in tab.page.url
-            assert (await agent.call(OPEN)).structured == {"result": True}
+            assert (await agent.call(OPEN)).is_connected
             assert await agent.tool_names() == TOOLS_WITHOUT_A_PAGE | {"colab_extra"}
 
             notebook = ColabClient(agent)
@@ -50,7 +50,7 @@ async def test_the_page_s_error_messages_reach_the_agent(page_port: int) -> None
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person() as person:
             tab = await person.connect((await agent.tab_address()).url)
-            assert (await agent.call(OPEN)).structured == {"result": True}
+            assert (await agent.call(OPEN)).is_connected
             tools = {tool["name"]: tool for tool in await agent.tools()}
             assert all(tools[name]["description"].startswith("Page: ") for name in NOTEBOOK_TOOLS)
 

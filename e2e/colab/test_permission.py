@@ -26,7 +26,7 @@ async def test_without_permission_the_tab_cannot_connect_and_the_agent_is_told_w
             assert await tab.transcripts() == [[]]
 
         answer = await agent.call(OPEN, {"timeout_seconds": 1})
-        assert answer.structured == {"result": False}
+        assert answer.is_connected is False
         assert "block" in answer.text.lower() and "dismiss" in answer.text.lower(), answer.text
 
 
@@ -48,7 +48,7 @@ async def test_a_prompt_accepted_late_connects_the_same_socket(page_port: int) -
             await screen.allow_the_permission_prompt()
             await tab.says("Connected")
             async with asyncio.timeout(LONG):
-                assert (await connecting).structured == {"result": True}
+                assert (await connecting).is_connected
             assert await tab.page.evaluate("window.tab.connection.sockets") == 1
             assert printed(await ColabClient(agent).run_code("print('patient')")) == "patient\n"
 
@@ -64,14 +64,14 @@ async def test_a_blocked_prompt_differs_from_an_open_one(page_port: int) -> None
             await screen.block_the_permission_prompt()
             await tab.says("Disconnected")
             answer = await agent.call(OPEN, {"timeout_seconds": 1})
-            assert answer.structured == {"result": False}
+            assert answer.is_connected is False
             assert "block" in answer.text.lower(), answer.text
             assert not _tells_of_an_open_prompt(answer), answer.text
 
 
 async def _hears_of_the_prompt(agent: Agent) -> None:
     answer = await agent.call(OPEN, {"timeout_seconds": 1})
-    assert answer.structured == {"result": False}
+    assert answer.is_connected is False
     assert _tells_of_an_open_prompt(answer), answer.text
 
 

@@ -26,6 +26,13 @@ class Answer:
         return "\n".join(block["text"] for block in self.content if block["type"] == "text")
 
     @property
+    def is_connected(self) -> bool:
+        """The result of `OPEN`; without a connection it repeats the text, for clients that show nothing else."""
+        assert set(self.structured) == ({"result"} if self.structured["result"] else {"result", "message"})
+        assert self.structured.get("message", "") in self.text
+        return self.structured["result"]
+
+    @property
     def images(self) -> list[dict[str, Any]]:
         return [block for block in self.content if block["type"] == "image"]
 
@@ -65,7 +72,7 @@ class Agent(ABC):
     async def tab_address(self) -> TabAddress:
         """Asks the program, started with --no-browser, for the tab's address."""
         answer = await self.call(OPEN, {"timeout_seconds": 0})
-        assert answer.structured == {"result": False}, answer
+        assert answer.is_connected is False, answer
         return TabAddress.parse(answer.text)
 
     async def note_change(self) -> None:
