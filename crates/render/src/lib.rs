@@ -25,7 +25,7 @@ pub use budget::Budget;
 pub use merge::merged;
 pub use output::{full_text, last_line};
 pub use page::page;
-pub use reply::{Part, Reply, Section};
+pub use reply::{Part, Reply};
 
 fn size(bytes: usize) -> String {
     match bytes {

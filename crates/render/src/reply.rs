@@ -24,14 +24,6 @@ pub enum Part {
     },
 }
 
-/// Text of the tool and the outputs that belong to it, for example those of one cell of several.
-#[derive(Debug, Clone, Copy)]
-pub struct Section<'a> {
-    /// The tool's text, which comes first.
-    pub text: &'a str,
-    pub outputs: &'a [Output],
-}
-
 /// A reply whose texts together never exceed one budget.
 #[derive(Debug)]
 pub struct Reply {
@@ -60,25 +52,6 @@ impl Reply {
         let available = self.available();
         let items = self.items(outputs, available, more);
         self.fit(items, available, more);
-    }
-
-    /// Like [`Reply::outputs`] for several sections: a short section is shown whole, however long the others are.
-    ///
-    /// `more` gets the index of the section first.
-    pub fn sections(&mut self, sections: &[Section<'_>], more: &dyn Fn(usize, usize, usize) -> String) {
-        let available = self.available();
-        let mut all = Vec::new();
-        for (place, section) in sections.iter().enumerate() {
-            let mut items = vec![(0, Item::from_tool(section.text, available))];
-            let share = available / sections.len();
-            items.extend(self.items(section.outputs, share, &|index, offset| more(place, index, offset)));
-            all.push(items);
-        }
-        let size = |items: &Vec<(usize, Item)>| items.iter().map(|(_, item)| item.size()).sum();
-        let claims: Vec<Claim> = all.iter().map(|items| Claim { size: size(items), weight: 1 }).collect();
-        for (place, (items, share)) in all.into_iter().zip(shares(available, &claims)).enumerate() {
-            self.fit(items, share, &|index, offset| more(place, index, offset));
-        }
     }
 
     /// The characters that remain.

@@ -13,7 +13,7 @@ const MAX_DIFF: usize = 256 * 1024;
 const MAX_LINE_DIFF: usize = 8 * 1024;
 /// When it is exceeded, the comparison is coarser.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(50);
-/// Changes with no more equal bytes between them are joined.
+/// Changes with at most this many equal bytes between them are joined.
 const MAX_JOINED_GAP: usize = 2;
 
 /// A range of the old text and the range of the new text that replaces it, in bytes; both hold whole characters.

@@ -5,7 +5,7 @@ use notebook::{Cell, CellType, Edit, NewCell, Notebook};
 use crate::files::{Corpus, cells_of, corpus, parse, seen};
 
 /// These need repair, so a modification anywhere changes them elsewhere too. Upgraded files change as a whole.
-const MENDED: [&str; 18] = [
+const NEED_REPAIR: [&str; 18] = [
     "bom",
     "cells-null",
     "duplicate-ids",
@@ -27,7 +27,7 @@ const MENDED: [&str; 18] = [
 ];
 
 fn needs_repair(file: &Corpus) -> bool {
-    MENDED.contains(&&*file.name)
+    NEED_REPAIR.contains(&&*file.name)
         || ["nbformat-3-", "kernelspec-without-", "metadata-null", "nbformat-float", "duplicate-cells-keys"]
             .iter()
             .any(|start| file.name.starts_with(start))

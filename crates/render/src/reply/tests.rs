@@ -178,34 +178,6 @@ fn the_offset_is_where_the_left_out_part_starts() {
     assert_eq!(between.lines().count().to_string(), count);
 }
 
-#[test]
-fn sections_share_the_budget() {
-    let long = "a\nb\n".repeat(10_000);
-    let outputs = [vec![stream("stdout", &long)], vec![result("42")], vec![stream("stdout", &long)]];
-    let sections: Vec<Section<'_>> = outputs
-        .iter()
-        .zip(["One", "Two", "Three"])
-        .map(|(outputs, text)| Section { text, outputs })
-        .collect();
-    let mut reply = Reply::new(Budget { characters: 600, images: 0 });
-    reply.sections(&sections, &|section, index, offset| format!("see({section}, {index}, {offset})"));
-    let text = text_of(reply);
-    assert!(text.starts_with("One\na\nb\n"), "{text}");
-    assert!(
-        text.contains(" lines left out, see(0, 0, ") && text.contains(" lines left out, see(2, 0, "),
-        "{text}"
-    );
-    assert!(text.contains("\na\nb\nTwo\n42\nThree\na\nb\n"), "{text}");
-    assert!((560..=600).contains(&text.chars().count()), "{text}");
-}
-
-#[test]
-fn no_sections_make_an_empty_reply() {
-    let mut reply = Reply::new(Budget::default());
-    reply.sections(&[], &|_, _, _| String::new());
-    assert_eq!(reply.into_parts(), []);
-}
-
 proptest! {
     #[test]
     fn no_reply_exceeds_its_budget(

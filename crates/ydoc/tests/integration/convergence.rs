@@ -221,7 +221,7 @@ fn a_cell_moved_by_two_exists_once() {
     assert_eq!(writers.live[2].snapshot().unwrap().cells().len(), 5);
 }
 
-/// An update that is heard twice changes nothing; one that is heard too early waits.
+/// An update that arrives twice changes nothing; one that arrives too early waits.
 #[test]
 fn updates_can_arrive_twice_or_too_early() {
     let mut writers = Writers::new(2);
