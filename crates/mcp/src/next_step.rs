@@ -56,16 +56,13 @@ fn words(step: &NextStep) -> Cow<'static, str> {
             "Wait for one with get_run, or stop one with interrupt_kernel; get_run without run_id lists them."
         }
         NextStep::GiveServerAddress => {
-            "Start one (`jupyter lab`), or give the address of one to connect_to_jupyter or with --jupyter-url."
+            "Start one, or give the address of a running one to connect_to_jupyter or in JUPYTER_URL."
         }
         NextStep::GiveToken { obtain } => {
-            return format!(
-                "{obtain} Then give it to connect_to_jupyter, with --jupyter-token or in JUPYTER_TOKEN."
-            )
-            .into();
+            return format!("{obtain} Then give it to connect_to_jupyter or in JUPYTER_TOKEN.").into();
         }
         NextStep::GivePassword => {
-            "Give the server's address with --jupyter-url and its password with --jupyter-password."
+            "Start this program with the server's address and password, or give connect_to_jupyter its address and token."
         }
         NextStep::GiveCertificate => {
             "If an authority of your own signed the server's certificate, give its certificate (PEM) with --ca-file."
