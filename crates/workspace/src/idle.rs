@@ -1,6 +1,6 @@
-//! Lets go of notebooks that nobody uses.
+//! Suspends notebooks that no session uses.
 //!
-//! Agents of the 2026-07-28 era have no sessions: each of their calls comes and goes, so a notebook is kept for a while.
+//! With MCP 2026-07-28, agents have no sessions and every call stands alone, so notebooks are kept open for a while.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -9,17 +9,17 @@ use std::time::Duration;
 use crate::open_notebook::OpenNotebook;
 use crate::workspace::Workspace;
 
-/// How long nobody may use a notebook until it is let go of.
-pub(crate) const REST: Duration = Duration::from_secs(300);
-/// The pause between two looks.
-const LOOK: Duration = Duration::from_secs(60);
+/// How long a notebook is unused until it is suspended.
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+/// The pause between two checks.
+const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Whether somebody looks after the notebooks.
+/// Whether a sweep is under way.
 #[derive(Default)]
-pub(crate) struct Tidying(AtomicBool);
+pub(crate) struct SweepFlag(AtomicBool);
 
-impl Tidying {
-    /// `false`: somebody does it already.
+impl SweepFlag {
+    /// `false` if one is under way already.
     pub(crate) fn begin(&self) -> bool {
         !self.0.swap(true, Ordering::Relaxed)
     }
@@ -29,33 +29,33 @@ impl Tidying {
     }
 }
 
-/// Looks after the notebooks until all are in use or at rest, or the workspace has gone.
-pub(crate) async fn tidy(workspace: Weak<Workspace>) {
+/// Suspends unused notebooks, until all are in use or suspended, or the workspace was dropped.
+pub(crate) async fn sweep(workspace: Weak<Workspace>) {
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(CHECK_INTERVAL).await;
         let Some(workspace) = workspace.upgrade() else { return };
-        // Whoever leaves from here on has it done anew.
-        workspace.tidying.end();
+        // A session that leaves from here on starts another sweep.
+        workspace.sweep.end();
         let mut is_waiting = false;
         for opened in workspace.open_notebooks() {
             if is_held(&opened) {
-                // Its run, or whoever else holds it, ends without a word.
+                // The end of a run does not start a sweep, so this one has to check again.
                 is_waiting = true;
                 continue;
             }
             match opened.unused_for() {
-                Some(unused) if unused >= REST => opened.suspend().await,
+                Some(unused) if unused >= IDLE_TIMEOUT => opened.suspend().await,
                 Some(_) => is_waiting = true,
                 None => {}
             }
         }
-        if !(is_waiting && workspace.tidying.begin()) {
+        if !(is_waiting && workspace.sweep.begin()) {
             return;
         }
     }
 }
 
-/// Whether a run or a call holds it; the workspace and the list that we look at do.
+/// Whether a run or a call uses it: two references are the workspace's and the one of our list.
 fn is_held(opened: &Arc<OpenNotebook>) -> bool {
     Arc::strong_count(opened) > 2
 }

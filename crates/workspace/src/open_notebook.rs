@@ -1,9 +1,10 @@
-//! A notebook that some agent uses: its document, and the kernel that it runs on.
+//! A notebook that agents use: its document and its kernel.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
@@ -11,35 +12,35 @@ use crate::changes::{ByAgents, Changes};
 use crate::place::{Document, Kernel, KernelChoice, KernelRequest, Place, Presence};
 use crate::{Error, ErrorKind, NextStep, SessionId, telemetry};
 
-/// An open notebook, shared by all sessions of the server.
+/// An open notebook, shared by all sessions of the process.
 pub struct OpenNotebook {
     place: Arc<dyn Place>,
     document: Arc<dyn Document>,
-    /// Held from a look at the cells to the change that relies on it, where an edit cannot say what it relies on.
-    arranging: tokio::sync::Mutex<()>,
+    /// Held from reading the cells until inserting one: an insertion cannot express the index that it relies on.
+    insertion: tokio::sync::Mutex<()>,
     binding: Mutex<KernelBinding>,
     /// Held while a kernel is being chosen.
     choosing: tokio::sync::Mutex<()>,
-    /// Moves when an agent has changed the notebook.
+    /// Changes when an agent has changed the notebook.
     changed: watch::Sender<ByAgents>,
 }
 
 #[derive(Default)]
 struct KernelBinding {
     kernel: Option<Arc<dyn Kernel>>,
-    /// The session that brought the kernel; `None` for one that was there before.
-    brought_by: Option<SessionId>,
+    /// The session that started the kernel; `None` if it existed before.
+    started_by: Option<SessionId>,
     users: HashSet<SessionId>,
-    /// When the last of them left, if nobody has come since and it is not at rest.
-    left: Option<Instant>,
+    /// When the last user left; `None` while it has users or is suspended.
+    unused_since: Option<Instant>,
 }
 
 /// Which kernel an agent wants for a notebook.
 #[derive(Debug, Clone, Default)]
 pub struct KernelSelector {
-    /// A kernel that is there, by its id, or `NEW`.
+    /// The id of an existing kernel or its beginning, or `NEW`.
     pub id: Option<String>,
-    /// A kernelspec by its name.
+    /// The name of a kernelspec.
     pub name: Option<String>,
 }
 
@@ -48,31 +49,29 @@ impl OpenNotebook {
         Self {
             place,
             document,
-            arranging: tokio::sync::Mutex::default(),
+            insertion: tokio::sync::Mutex::default(),
             binding: Mutex::default(),
             choosing: tokio::sync::Mutex::default(),
             changed: watch::Sender::new((0, SessionId::new(0))),
         }
     }
 
-    /// The notebook's path, as agents name it.
+    /// The path, as agents see it.
     pub fn path(&self) -> &str {
         self.document.path()
     }
 
-    /// The place where it lives.
     pub fn place(&self) -> &Arc<dyn Place> {
         &self.place
     }
 
-    /// The document.
     pub fn document(&self) -> &Arc<dyn Document> {
         &self.document
     }
 
-    /// Waits for the turn to insert cells; first come, first served.
+    /// Waits until no other session inserts cells.
     pub async fn arrange(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.arranging.lock().await
+        self.insertion.lock().await
     }
 
     /// The kernel, if one has been chosen.
@@ -80,24 +79,24 @@ impl OpenNotebook {
         self.binding().kernel.clone()
     }
 
-    /// Chooses the kernel for this notebook unless that has been done, or the wish asks for another.
+    /// Returns the notebook's kernel, or chooses one if it has none or `selector` asks for another.
     pub(crate) async fn choose(
         &self,
-        wish: &KernelSelector,
+        selector: &KernelSelector,
         session: SessionId,
         is_for_run: bool,
         progress: Option<mpsc::Sender<String>>,
     ) -> Result<KernelChoice, Error> {
         let _one_at_a_time = self.choosing.lock().await;
-        // One that was shut down under another notebook is no choice any more.
+        // It may have been shut down through another notebook.
         let present = self.kernel().filter(|kernel| !kernel.is_gone());
-        if let (None, Some(kernel)) = (&wish.id, present)
-            && fits(&*kernel, wish.name.as_deref())
+        if let (None, Some(kernel)) = (&selector.id, present)
+            && fits(&*kernel, selector.name.as_deref())
         {
             return Ok(KernelChoice::Kernel { kernel, is_new: false });
         }
-        let is_new = wish.id.as_deref() == Some("NEW");
-        let id = match &wish.id {
+        let is_new = selector.id.as_deref() == Some("NEW");
+        let id = match &selector.id {
             Some(id) if !is_new => Some(find_kernel(&*self.place, id).await?.id().clone()),
             _ => None,
         };
@@ -105,8 +104,8 @@ impl OpenNotebook {
             notebook: Some(self.path().to_owned()),
             id,
             is_new,
-            is_needed: is_for_run || wish.id.is_some() || wish.name.is_some(),
-            name: wish.name.clone(),
+            is_needed: is_for_run || selector.id.is_some() || selector.name.is_some(),
+            name: selector.name.clone(),
             preferred: self.document.snapshot().await?.kernelspec(),
             progress,
         };
@@ -115,14 +114,14 @@ impl OpenNotebook {
             telemetry::kernel_chosen(&**kernel, *is_new);
             let mut binding = self.binding();
             if binding.kernel.as_ref().is_none_or(|bound| bound.id() != kernel.id()) {
-                binding.brought_by = is_new.then_some(session);
+                binding.started_by = is_new.then_some(session);
                 binding.kernel = Some(kernel.clone());
             }
         }
         Ok(choice)
     }
 
-    /// What is heard of changes by others than this session.
+    /// Changes by anybody but this session.
     pub(crate) fn changes(&self, session: SessionId) -> Changes {
         Changes::new(self.document.changes(), self.changed.subscribe(), session)
     }
@@ -140,48 +139,48 @@ impl OpenNotebook {
     pub(crate) fn enter(&self, session: SessionId) {
         let mut binding = self.binding();
         binding.users.insert(session);
-        binding.left = None;
+        binding.unused_since = None;
     }
 
-    /// Lets a session go that has ended. Its kernel stays.
+    /// Removes a session that has ended. The kernel keeps running.
     pub(crate) fn forget(&self, session: SessionId) {
         {
             let mut binding = self.binding();
             if binding.users.remove(&session) && binding.users.is_empty() {
-                binding.left = Some(Instant::now());
+                binding.unused_since = Some(Instant::now());
             }
         }
         self.document.set_presence(session, None);
     }
 
-    /// How long nobody has used it; `None` if somebody does, or it is at rest.
+    /// `None` if a session uses it, or it is suspended.
     pub(crate) fn unused_for(&self) -> Option<Duration> {
-        self.binding().left.map(|left| left.elapsed())
+        self.binding().unused_since.map(|left| left.elapsed())
     }
 
-    /// Lets go of what only serves those who use it. Its kernel stays.
+    /// Releases connections and memory. The kernel keeps running.
     pub(crate) async fn suspend(&self) {
-        self.binding().left = None;
+        self.binding().unused_since = None;
         self.document.suspend().await;
     }
 
-    /// Lets a session go. Gives the kernel if no other uses the notebook and that session brought it, or, with
-    /// `takes_orphans`, any session did.
+    /// Removes a session. Returns the kernel to shut down: if no session uses the notebook any longer, and this one
+    /// started the kernel or, with `takes_orphans`, any session did.
     pub(crate) fn leave(&self, session: SessionId, takes_orphans: bool) -> Option<Arc<dyn Kernel>> {
         self.forget(session);
         let mut binding = self.binding();
-        let is_ours = binding.brought_by.is_some_and(|by| takes_orphans || by == session);
+        let is_ours = binding.started_by.is_some_and(|by| takes_orphans || by == session);
         if binding.users.is_empty() && is_ours { binding.kernel.take() } else { None }
     }
 
-    /// Gives the kernel if a session brought it, whoever uses the notebook.
-    pub(crate) fn give_up(&self) -> Option<Arc<dyn Kernel>> {
+    /// Unbinds and returns the kernel if a session started it, even while others use the notebook.
+    pub(crate) fn take_kernel(&self) -> Option<Arc<dyn Kernel>> {
         let mut binding = self.binding();
-        if binding.brought_by.is_some() { binding.kernel.take() } else { None }
+        if binding.started_by.is_some() { binding.kernel.take() } else { None }
     }
 
     fn binding(&self) -> MutexGuard<'_, KernelBinding> {
-        self.binding.lock().unwrap_or_else(PoisonError::into_inner)
+        self.binding.lock()
     }
 }
 
@@ -189,7 +188,7 @@ fn fits(kernel: &dyn Kernel, name: Option<&str>) -> bool {
     name.is_none_or(|name| kernel.description().name == name)
 }
 
-/// The kernel of the place with this id, or the only one whose id begins so.
+/// The kernel with this id, or the only one whose id begins with it.
 pub(crate) async fn find_kernel(place: &dyn Place, id: &str) -> Result<Arc<dyn Kernel>, Error> {
     let kernels = place.kernels().await?;
     let mut found = kernels.iter().filter(|kernel| kernel.id().starts_with(id));

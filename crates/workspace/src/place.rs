@@ -1,4 +1,4 @@
-//! What a place with documents and kernels can do. The tools know nothing but these traits.
+//! The traits of a place with notebooks and kernels. Tools use a place through these traits only.
 
 use std::fmt;
 use std::future::ready;
@@ -11,63 +11,61 @@ use tokio::sync::{mpsc, watch};
 
 use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, Token};
 
-/// What every request to a place gives.
 pub type Future<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
-/// A place where notebooks and kernels live: a folder, a server.
+/// Where notebooks and kernels live: a folder or a server.
 pub trait Place: Send + Sync + 'static {
-    /// One line for agents: what the place is, for example `the folder /home/ada/work`.
+    /// The place as part of a sentence, for example `the folder /home/ada/work`.
     fn description(&self) -> String;
 
-    /// What its paths begin with where they are shown, so that they differ from those of other places of the same
-    /// server. Paths are taken with and without it.
+    /// The start of its paths where they are shown, to tell them from paths of other places. Accepted paths may omit
+    /// it.
     #[expect(clippy::unnecessary_literal_bound, reason = "other places give what they own")]
     fn prefix(&self) -> &str {
         ""
     }
 
-    /// The notebook that is meant where an agent names none and has opened none.
+    /// The notebook to use if the agent names none and has opened none.
     fn first_notebook(&self) -> Option<String> {
         None
     }
 
-    /// What lies below the folder `path` (empty: the root), sorted by path. `max_depth` 0 looks at the folder
-    /// alone. A folder that cannot be read is an entry that says so.
+    /// Everything below the folder `path` (empty: the root), sorted by path. `max_depth` 0 lists only the folder itself.
+    /// A folder that cannot be read is listed as [`FileKind::Unreadable`].
     fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>>;
 
     /// Searches the place for notebooks, at most `limit` of them. Hidden folders and those of environments are left out.
     /// Bounded: a search that takes longer goes on in the background.
     fn notebooks(&self, limit: usize) -> Future<'_, FoundNotebooks>;
 
-    /// Opens a notebook. The same notebook opened twice is the same document.
+    /// Opens a notebook. Opening it again returns the same document.
     fn open(&self, path: &str, mode: Mode) -> Future<'_, Arc<dyn Document>>;
 
-    /// The kernels that could be started.
     fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>>;
 
-    /// The kernels that there are, started or not.
+    /// The existing kernels, started or not.
     fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>>;
 
-    /// Chooses a kernel and prepares what it needs.
+    /// Chooses a kernel, and installs or starts what it needs.
     fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice>;
 
-    /// What shows the place's notebooks to its person, if it is known to take requests. Never waits.
+    /// The frontend of the place, if one is connected. Never waits.
     fn frontend(&self) -> Option<Arc<dyn Frontend>> {
         None
     }
 
-    /// A counter that moves whenever [`Place::frontend`] may answer differently; `None` where it never does.
+    /// A counter that changes whenever the result of [`Place::frontend`] may have changed; `None` if it never does.
     fn frontend_changes(&self) -> Option<watch::Receiver<u64>> {
         None
     }
 
-    /// Stops the kernels that this place started. Bounded.
+    /// Ends the kernels that this place started. Returns in bounded time.
     fn shutdown(&self) -> BoxFuture<'_, ()>;
 }
 
-/// What shows a place's notebooks to its person.
+/// Shows a place's notebooks to a person, as `JupyterLab` does.
 pub trait Frontend: Send + Sync + 'static {
-    /// Shows the person the notebook at `path`. Fails if nobody looks. Bounded.
+    /// Opens the notebook at `path` in front of the person. Fails if no frontend is open. Returns in bounded time.
     fn open(&self, path: &str) -> Future<'_, ()>;
 }
 
@@ -105,7 +103,6 @@ pub enum SearchExtent {
 pub struct FileEntry {
     /// The path from the root, with `/`.
     pub path: String,
-    /// What it is.
     pub kind: FileKind,
     /// The size in bytes, for files.
     pub size: Option<u64>,
@@ -118,18 +115,15 @@ pub struct FileEntry {
 pub enum FileKind {
     /// Any file but a notebook.
     File,
-    /// A notebook.
     Notebook,
-    /// A folder.
     Directory,
-    /// What cannot be read, and why.
+    /// It cannot be read; the reason.
     Unreadable(String),
 }
 
 /// A kernel that could be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelspecInfo {
-    /// The name by which it is asked for.
     pub name: String,
     /// The name for people.
     pub display_name: String,
@@ -142,83 +136,82 @@ pub struct KernelspecInfo {
 /// Which kernel is wanted.
 #[derive(Debug, Clone, Default)]
 pub struct KernelRequest {
-    /// The path of the notebook that it is for.
+    /// The path of the notebook that will use the kernel.
     pub notebook: Option<String>,
-    /// The id of a kernel that is there, which the notebook is to run on.
+    /// An existing kernel that the notebook is to use.
     pub id: Option<KernelId>,
-    /// Whether it must be a new one, even if the notebook has one.
+    /// Whether to start a new one, even if the notebook has one.
     pub is_new: bool,
-    /// Whether it was asked for by name, or a run waits for it. Otherwise a place that cannot name a kernel before its
-    /// process runs starts none.
+    /// Whether a run waits for the kernel, or it was asked for by name. If not, a place may answer with
+    /// [`KernelChoice::OnFirstRun`].
     pub is_needed: bool,
     /// A kernelspec asked for by name.
     pub name: Option<String>,
-    /// What the notebook says that it wants.
+    /// The kernelspec in the notebook's metadata.
     pub preferred: Option<Kernelspec>,
-    /// Lines for people while something is prepared. Those that find the channel full are dropped.
+    /// Receives lines about the preparation. Lines are dropped while the channel is full.
     pub progress: Option<mpsc::Sender<String>>,
 }
 
-/// The kernel that a place has chosen.
+/// The result of [`Place::kernel`].
 pub enum KernelChoice {
-    /// This one.
     Kernel {
-        /// The kernel.
         kernel: Arc<dyn Kernel>,
-        /// Whether it is there because of this request.
+        /// Whether this request created it.
         is_new: bool,
     },
-    /// None yet; the first run starts one: which, for people.
+    /// None yet: the first run starts this one, described for people.
     OnFirstRun(String),
 }
 
-/// A notebook, however it is stored.
+/// A notebook, wherever it is stored.
 pub trait Document: Send + Sync + 'static {
     /// The path from the root of the place, with `/`.
     fn path(&self) -> &str;
 
-    /// The notebook as it is now, with the changes of others.
+    /// The current notebook, including changes by others.
     fn snapshot(&self) -> Future<'_, Notebook>;
 
-    /// Makes all of `edits` or none, on the newest state, one caller at a time. Answers when they are stored, or when
-    /// it is clear that this takes longer.
+    /// Applies all of `edits` or none to the newest state, one caller at a time. Returns when they are stored, or as
+    /// soon as it is clear that storing takes longer.
     ///
-    /// It fails, and stores nothing, if a cell of `expected` is gone or has another revision; the error's cause
-    /// then holds the new source.
+    /// Fails without storing anything if a cell of `expected` was deleted or has another revision; the error contains
+    /// the new source.
     fn apply(&self, edits: Vec<Edit>, expected: Vec<Expected>) -> Future<'_, Applied>;
 
-    /// A counter that moves when somebody else has changed the notebook.
+    /// A counter that changes when somebody else has changed the notebook.
     fn changes(&self) -> watch::Receiver<u64>;
 
-    /// Whether people watch the notebook while it changes, so that outputs are worth showing as they come.
+    /// Whether others see changes at once, so that outputs are worth writing while a run goes on.
     fn is_live(&self) -> bool {
         false
     }
 
-    /// Makes edits that others should see and that a later [`Document::apply`] stores: outputs of a run that goes on.
+    /// Applies edits that others should see now, and that a later [`Document::apply`] stores: outputs of an unfinished
+    /// run.
     fn show(&self, edits: Vec<Edit>) -> Future<'_, ()> {
         Box::pin(async { self.apply(edits, Vec::new()).await.map(drop) })
     }
 
-    /// Tells others that a cell runs, or does so no more.
+    /// Shows others whether a cell is running.
     fn set_running(&self, _cell: &str, _is_running: bool) -> Future<'_, ()> {
         Box::pin(ready(Ok(())))
     }
 
-    /// Shows others that the agent of a session is here, and at which cell; `None`: it has left.
+    /// Shows others where the agent of a session works; `None` if it has left.
     fn set_presence(&self, _session: SessionId, _presence: Option<Presence>) {}
 
-    /// The id of the cell with the cursor of the person who moved last, where people are seen. Never waits.
+    /// The cell with the cursor of the person who moved last, if that is known. Never waits.
     fn selected(&self) -> Option<String> {
         None
     }
 
-    /// Nobody uses it for now: lets go of what is kept for them. It can be used again at any time.
+    /// Releases connections and memory while no session uses the notebook. Any later call resumes it.
     fn suspend(&self) -> BoxFuture<'_, ()> {
         Box::pin(ready(()))
     }
 
-    /// What an agent should know of the way in which this notebook is stored.
+    /// What an agent should know about how this notebook is stored.
     fn notice(&self) -> Option<String> {
         None
     }
@@ -227,29 +220,26 @@ pub trait Document: Send + Sync + 'static {
 /// Where an agent is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Presence {
-    /// What the agent is called.
+    /// The name of the agent.
     pub name: String,
-    /// The id of the cell that it works on.
+    /// The cell that it works on.
     pub cell: Option<String>,
 }
 
 /// A notebook after an edit.
 #[derive(Debug, Clone)]
 pub struct Applied {
-    /// With the edit.
     pub notebook: Notebook,
-    /// Whether the edit is stored.
     pub saved: SaveStatus,
 }
 
-/// Whether a change is stored.
+/// Whether an edit is in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SaveStatus {
-    /// It is in the file.
     OnDisk,
-    /// It is in the file, which is at this path now.
+    /// The file was renamed to this path.
     OnDiskAt(String),
-    /// Others see it, but it is not known to be in the file; why.
+    /// Others see the edit, but it is not known to be in the file; the reason.
     NotYet(String),
 }
 
@@ -263,17 +253,16 @@ impl fmt::Display for SaveStatus {
     }
 }
 
-/// What a caller believes of a cell.
+/// The state of a cell that an edit relies on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
-    /// The cell's id.
     pub id: String,
-    /// Its revision; `None` if it only has to exist.
+    /// `None` if the cell only has to exist.
     pub revision: Option<String>,
 }
 
 impl Expected {
-    /// Fails if the cell is gone or has another revision; the cause then holds its source.
+    /// Fails if the cell was deleted or has another revision; the error then contains its source.
     pub fn check(&self, notebook: &Notebook) -> Result<(), Error> {
         let Self { id, revision } = self;
         let Some((_, cell)) = notebook.cell(id) else {
@@ -305,13 +294,13 @@ impl Expected {
 pub trait Kernel: Send + Sync + 'static {
     fn id(&self) -> &KernelId;
 
-    /// What is known of it now. Never waits.
+    /// What is known about it now. Never waits.
     fn description(&self) -> KernelDescription;
 
-    /// Whether it was ended on purpose, or is known to be no more: nothing will run on it again. Never waits.
+    /// Whether it was shut down, or is known not to exist any longer: nothing will run on it again. Never waits.
     fn is_gone(&self) -> bool;
 
-    /// Whether somebody else uses it at this moment, so that ending it would take it from them.
+    /// Whether another client uses it now, so that shutting it down would affect somebody else.
     fn is_shared(&self) -> BoxFuture<'_, bool> {
         Box::pin(ready(false))
     }
@@ -321,20 +310,19 @@ pub trait Kernel: Send + Sync + 'static {
         false
     }
 
-    /// A connection; starts the kernel if it does not run, and waits until it answers.
+    /// Connects; starts the kernel if it is not running, and waits until it is ready.
     fn client(&self) -> Future<'_, kernel::Client>;
 
-    /// Interrupts what it runs, by message or signal.
+    /// Interrupts the running code, by message or signal as its kernelspec says.
     fn interrupt(&self) -> Future<'_, ()>;
 
-    /// Starts it anew and waits until it answers.
+    /// Restarts it and waits until it is ready.
     fn restart(&self) -> Future<'_, ()>;
 
-    /// Ends it.
     fn shutdown(&self) -> Future<'_, ()>;
 }
 
-/// A kernel as agents are told of it.
+/// A kernel as shown to agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelDescription {
     /// The kernelspec's name.
@@ -345,44 +333,42 @@ pub struct KernelDescription {
     pub language: String,
     /// The interpreter or program that it runs.
     pub environment: String,
-    /// What it does.
     pub state: KernelState,
     /// When it was last used.
     pub last_activity: Option<SystemTime>,
-    /// How many clients are connected to it, where that is known.
+    /// The number of connected clients, if known.
     pub connections: Option<u64>,
 }
 
-/// What a kernel does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KernelState {
-    /// It has not been started; the first run starts it.
+    /// The first run starts it.
     NotStarted,
-    /// Its process is there and does not answer yet.
+    /// Its process is running but not ready yet.
     Starting,
-    /// It waits for work.
     Idle,
-    /// It works.
     Busy,
-    /// It ended without being asked to.
-    Dead { how: String },
+    /// Its process ended unexpectedly.
+    Dead {
+        how: String,
+    },
 }
 
-/// What can reach servers while the program runs.
+/// Connects to servers that agents name.
 pub trait Connector: Send + Sync + 'static {
-    /// Reaches a server, and gives the place that it is. The same server reached twice is the same place.
-    fn connect(&self, wish: ServerSpec) -> Future<'_, Arc<dyn Place>>;
+    /// Connects to a server. Connecting to the same server again returns the same place.
+    fn connect(&self, spec: ServerSpec) -> Future<'_, Arc<dyn Place>>;
 }
 
-/// A server that is to be reached.
+/// A server to connect to.
 #[derive(Debug, Clone)]
 pub struct ServerSpec {
-    /// Its address, as people paste it.
+    /// The address, as people paste it.
     pub url: String,
-    /// What it wants to know; `None` if the address holds it, or none is needed.
+    /// `None` if the address contains it, or none is needed.
     pub token: Option<Token>,
-    /// The kind of server, where the caller names one; each connector knows its own.
+    /// The kind of server; connectors define the names.
     pub provider: Option<String>,
-    /// The address and the token of another server that runs the kernels.
+    /// The address and token of another server that runs the kernels.
     pub kernels: Option<(String, Option<Token>)>,
 }

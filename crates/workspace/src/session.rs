@@ -154,7 +154,7 @@ impl Session {
             is_used
         };
         let kernel = if is_used { None } else { opened.leave(self.id, takes_orphans) };
-        self.workspace.left();
+        self.workspace.session_left();
         let kernel = kernel.filter(|kernel| !self.workspace.is_shared(&**kernel, opened.path()));
         let Some(kernel) = kernel else { return Ok((opened, None)) };
         self.workspace.close(&opened);
@@ -316,7 +316,7 @@ impl Drop for Session {
         for opened in self.workspace.open_notebooks() {
             opened.forget(self.id);
         }
-        self.workspace.left();
+        self.workspace.session_left();
     }
 }
 

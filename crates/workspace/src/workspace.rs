@@ -1,16 +1,17 @@
-//! What all sessions of one server share: the place, the open notebooks, the journal, the queues of the kernels.
+//! What all sessions of a process share: places, open notebooks, runs.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use parking_lot::{Mutex, MutexGuard};
 use render::Budget;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use crate::idle::Tidying;
+use crate::idle::SweepFlag;
 use crate::limits::{Limits, Slots};
 use crate::open_notebook::OpenNotebook;
 use crate::place::{Connector, Kernel, Mode, Place, ServerSpec};
@@ -18,22 +19,21 @@ use crate::places::{ConnectScope, Places};
 use crate::runs::{Journal, Runner};
 use crate::{Error, SessionId, idle};
 
-/// How long a run may still take to leave at the end, in all.
-const CLOSING: Duration = Duration::from_secs(5);
+/// Time limit for shutting down.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How much of that is for the last outputs of runs that the kernel continues without us.
 const LAST_OUTPUTS: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// What the operator of the server has set.
+/// Settings of the operator.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
-    /// What one reply may hold.
+    /// The largest reply.
     pub budget: Budget,
-    /// How long `execute_cell` waits when the agent does not say.
+    /// How long a call waits for a run if the agent gives no timeout.
     pub default_timeout: Duration,
-    /// The longest that a call waits for a run, whatever the agent says.
+    /// The longest timeout that an agent can give.
     pub max_timeout: Duration,
-    /// How much one session may have at a time.
     pub limits: Limits,
 }
 
@@ -48,7 +48,7 @@ impl Default for Settings {
     }
 }
 
-/// One server's notebooks, kernels and runs.
+/// The notebooks, kernels and runs of a process.
 pub struct Workspace {
     places: Places,
     settings: Settings,
@@ -56,12 +56,12 @@ pub struct Workspace {
     shared: Mutex<Shared>,
     runtime: Handle,
     sessions: AtomicU64,
-    /// What agents without sessions may have under way, all together.
+    /// The runs of all agents without sessions count together.
     slots: Slots,
-    pub(crate) tidying: Tidying,
+    pub(crate) sweep: SweepFlag,
 }
 
-/// A notebook: which place it is in, and its path there. Two ways into the same server are two places.
+/// A notebook: its place (by address in memory) and its path there. The same server under two logins is two places.
 type Key = (usize, String);
 
 fn key(place: &Arc<dyn Place>, path: &str) -> Key {
@@ -71,17 +71,17 @@ fn key(place: &Arc<dyn Place>, path: &str) -> Key {
 #[derive(Default)]
 struct Shared {
     opened: HashMap<Key, Arc<OpenNotebook>>,
-    /// Names given by any session, for agents that have no session of their own.
+    /// The notebooks to which sessions have given a name, for agents without sessions.
     names: HashMap<String, BTreeSet<Key>>,
 }
 
 impl Workspace {
-    /// Serves one place. Needs to be called within the runtime that serves it.
+    /// A workspace with one place. Must be called within a runtime.
     pub fn new(place: Arc<dyn Place>, settings: Settings) -> Arc<Self> {
         Self::with_connector(place, settings, None)
     }
 
-    /// Serves one place, and those that agents reach through the connector.
+    /// A workspace with one place, and those that agents connect to.
     pub fn with_connector(
         place: Arc<dyn Place>,
         settings: Settings,
@@ -90,7 +90,7 @@ impl Workspace {
         Arc::new(Self {
             places: Places::new(place, connector),
             slots: Slots::new(settings.limits),
-            tidying: Tidying::default(),
+            sweep: SweepFlag::default(),
             settings,
             runner: Runner::new(),
             shared: Mutex::default(),
@@ -109,17 +109,16 @@ impl Workspace {
         self.places.common()
     }
 
-    /// Whether agents can reach other servers.
+    /// Whether agents can connect to servers.
     pub fn can_connect(&self) -> bool {
         self.places.can_connect()
     }
 
-    /// Reaches a server.
-    pub async fn connect(&self, wish: ServerSpec, scope: ConnectScope) -> Result<Arc<dyn Place>, Error> {
-        self.places.connect(wish, scope).await
+    pub async fn connect(&self, spec: ServerSpec, scope: ConnectScope) -> Result<Arc<dyn Place>, Error> {
+        self.places.connect(spec, scope).await
     }
 
-    /// A counter that moves whenever tools may be possible that were not, or no more.
+    /// A counter that changes whenever the set of possible tools may have changed.
     pub fn capabilities(&self) -> watch::Receiver<u64> {
         self.places.capabilities()
     }
@@ -128,7 +127,6 @@ impl Workspace {
         self.places.capabilities_changed();
     }
 
-    /// What the operator has set.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -141,14 +139,14 @@ impl Workspace {
         self.runner.journal()
     }
 
-    /// The notebooks that are open, by path.
+    /// Sorted by path.
     pub fn open_notebooks(&self) -> Vec<Arc<OpenNotebook>> {
         let mut opened: Vec<_> = self.shared().opened.values().cloned().collect();
         opened.sort_by(|one, other| one.path().cmp(other.path()));
         opened
     }
 
-    /// Opens a notebook of `place`, or, if the path tells, of another place; or gives the one that is open.
+    /// Opens a notebook of `place`, or of the place whose prefix the path has. Returns the open one if there is one.
     pub(crate) async fn open(
         &self,
         place: &Arc<dyn Place>,
@@ -160,7 +158,7 @@ impl Workspace {
         let key = key(&place, document.path());
         let mut shared = self.shared();
         let is_same = |opened: &Arc<OpenNotebook>| Arc::ptr_eq(opened.document(), &document);
-        // A place gives another document where another file has taken the path.
+        // It is another document if another file was moved to this path.
         if let Some(opened) = shared.opened.get(&key).filter(|opened| is_same(opened)) {
             return Ok(opened.clone());
         }
@@ -174,12 +172,12 @@ impl Workspace {
         self.shared().opened.get(&key(place, path)).cloned()
     }
 
-    /// Ends the kernels that sessions brought for notebooks, and lets go of those notebooks. A kernel that somebody else
-    /// uses as well goes on.
+    /// Shuts down the kernels that sessions started for notebooks, and closes those notebooks. Kernels that others use
+    /// keep running.
     pub async fn stop(&self) -> Result<(), Error> {
         let mut ended = Ok(());
         for opened in self.open_notebooks() {
-            let Some(kernel) = opened.give_up() else { continue };
+            let Some(kernel) = opened.take_kernel() else { continue };
             self.close(&opened);
             if !kernel.is_shared().await {
                 ended = ended.and(kernel.shutdown().await);
@@ -188,7 +186,7 @@ impl Workspace {
         ended
     }
 
-    /// Stops what was started, and lets the runs write down how they ended. Bounded.
+    /// Ends kernels and tasks; runs store their last outputs. Returns in bounded time.
     pub async fn shutdown(&self) {
         let ended = async {
             if self.runner.end_runs_that_continue() {
@@ -198,19 +196,19 @@ impl Workspace {
             join_all(self.places.all().iter().map(|place| place.shutdown())).await;
             self.runner.drain().await;
         };
-        let _ = tokio::time::timeout(CLOSING, ended).await;
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;
         self.runner.end_spans();
     }
 
-    /// What agents without sessions may have under way.
+    /// The slots of agents without sessions.
     pub(crate) fn common_slots(&self) -> Slots {
         self.slots.clone()
     }
 
-    /// A session has left a notebook: what nobody uses is let go of after a while.
-    pub(crate) fn left(self: &Arc<Self>) {
-        if self.tidying.begin() {
-            self.runtime.spawn(idle::tidy(Arc::downgrade(self)));
+    /// Called when a session leaves notebooks: suspends unused ones after a while.
+    pub(crate) fn session_left(self: &Arc<Self>) {
+        if self.sweep.begin() {
+            self.runtime.spawn(idle::sweep(Arc::downgrade(self)));
         }
     }
 
@@ -246,13 +244,13 @@ impl Workspace {
         self.open_notebooks().iter().any(|opened| opened.path() != path && is_same(opened))
     }
 
-    /// Lets go of an open notebook, unless it has been opened anew.
+    /// Closes a notebook, unless it was opened again meanwhile.
     pub(crate) fn close(&self, notebook: &Arc<OpenNotebook>) {
         self.shared().opened.retain(|_, opened| !Arc::ptr_eq(opened, notebook));
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.lock()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What sessions hold, and how much of it.
 
 use super::*;
-use crate::idle::REST;
+use crate::idle::IDLE_TIMEOUT;
 use crate::limits::Limits;
 
 fn limited(limits: Limits) -> Session {
@@ -59,12 +59,12 @@ async fn a_notebook_that_nobody_uses_is_laid_to_rest() {
     }
     let mut rests = memory.pages.lock().unwrap()["a.ipynb"].rests.subscribe();
     drop(session);
-    tokio::time::sleep(REST * 3).await;
+    tokio::time::sleep(IDLE_TIMEOUT * 3).await;
     assert_eq!(*rests.borrow_and_update(), 0, "another session uses it");
 
     let held = other.notebook(None).await.unwrap();
     drop(other);
-    tokio::time::sleep(REST * 3).await;
+    tokio::time::sleep(IDLE_TIMEOUT * 3).await;
     assert_eq!(*rests.borrow_and_update(), 0, "a run may hold it");
 
     drop(held);
@@ -72,7 +72,7 @@ async fn a_notebook_that_nobody_uses_is_laid_to_rest() {
     let again = Session::new(workspace.clone());
     again.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
     drop(again);
-    tokio::time::sleep(REST / 2).await;
+    tokio::time::sleep(IDLE_TIMEOUT / 2).await;
     assert_eq!(*rests.borrow_and_update(), 1, "it was used a moment ago");
     rests.changed().await.unwrap();
 }
