@@ -1,4 +1,4 @@
-//! The notebooks of a server that are open: one document for each, however often and under whatever path it is opened.
+//! The open notebooks of a server: one document for each, however often it is opened.
 
 mod contents_api;
 mod document;
@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use notebook::Notebook;
 use rest::{EntryKind, Kind, Want};
 use tokio::sync::OnceCell;
-use workspace::{Error, ErrorKind, Mode};
+use workspace::{Error, Mode};
 
 use crate::failure;
 use crate::paths::Prefix;
@@ -26,7 +26,7 @@ pub(crate) struct Documents {
     opened: Mutex<HashMap<String, Slot>>,
 }
 
-/// A document, once it is open.
+/// Empty until the document is open.
 type Slot = Arc<OnceCell<Arc<ServerDocument>>>;
 
 impl Documents {
@@ -34,13 +34,13 @@ impl Documents {
         Self { handle, prefix, opened: Mutex::default() }
     }
 
-    /// Opens a notebook. One that is open costs no request, unless its file may be elsewhere: where another has taken the
-    /// path, that one is opened.
+    /// Opens a notebook. One that is open already costs no request, unless its file may have moved: if another file is at
+    /// its path now, that one is opened.
     pub(crate) async fn open(&self, path: &str, mode: Mode) -> Result<Arc<ServerDocument>, Error> {
         let path = self.prefix.strip_notebook(path)?;
         if mode == Mode::Create {
             self.create(&path).await?;
-            // What was open there is another file.
+            // A document that was open at this path is of another file.
             self.opened().remove(&path);
         }
         let mut slot = self.opened().entry(path.clone()).or_default().clone();
@@ -60,7 +60,7 @@ impl Documents {
         });
         let opened = opened.await?.clone();
         if let Some(before) = before {
-            opened.follow(&before);
+            opened.inherit_lost_edits(&before);
         }
         if mode == Mode::Create {
             opened.remove_default_cell();
@@ -68,7 +68,7 @@ impl Documents {
         Ok(opened)
     }
 
-    /// A new slot in place of this one, unless somebody else has put one there.
+    /// Replaces a slot by a new one, unless another call has done so.
     fn replace(&self, path: &str, old: &Slot) -> Slot {
         let mut opened = self.opened();
         let slot = opened.entry(path.to_owned()).or_default();
@@ -78,7 +78,7 @@ impl Documents {
         slot.clone()
     }
 
-    /// What is there must be a notebook.
+    /// Fails unless there is a notebook at the path.
     async fn check(&self, path: &str) -> Result<(), Error> {
         let shown = self.prefix.shown(path);
         let asked = self.handle.attempt(None, |server| {
@@ -87,7 +87,7 @@ impl Documents {
         });
         match asked.await {
             Ok(entry) if entry.kind == EntryKind::Directory => {
-                Err(failure::not_a_notebook(&shown, "it is a folder"))
+                Err(Error::not_a_notebook(&shown, "it is a folder"))
             }
             Ok(_) => Ok(()),
             Err(error) if error.kind == Kind::NotFound => {
@@ -99,29 +99,25 @@ impl Documents {
 
     async fn create(&self, path: &str) -> Result<(), Error> {
         let mut text = Vec::new();
-        Notebook::new().write(&mut text).map_err(|error| failure::ours(&error))?;
+        Notebook::new().write(&mut text).map_err(Error::notebook_task_failed)?;
         let text = Bytes::from(text);
-        let made = self.handle.attempt(None, |server| {
+        let created = self.handle.attempt(None, |server| {
             let (path, text) = (path.to_owned(), text.clone());
             async move { server.create_notebook(&path, vec![text]).await }
         });
         let shown = self.prefix.shown(path);
-        match made.await {
+        match created.await {
             Ok(_) => Ok(()),
-            Err(error) if error.kind == Kind::Conflict => Err(Error::new(
-                ErrorKind::Conflict,
-                format!("There is a notebook {shown:?} already; it was left as it is."),
-                "Open it with mode \"connect\", or give another path.",
-            )),
+            Err(error) if error.kind == Kind::Conflict => Err(Error::notebook_exists(&shown)),
             Err(error) => {
                 let error = failure::of(error);
-                let cause = format!("The notebook {shown:?} could not be made. {}", error.cause);
+                let cause = format!("The notebook {shown:?} could not be created. {}", error.cause);
                 Err(Error { cause, ..error })
             }
         }
     }
 
-    /// Says goodbye in all rooms.
+    /// Leaves all rooms.
     pub(crate) async fn leave(&self) {
         let opened: Vec<_> = self.opened().values().filter_map(|slot| slot.get().cloned()).collect();
         join_all(opened.iter().map(|document| document.leave())).await;

@@ -1,4 +1,4 @@
-//! The kernels of a server, and which of them a notebook gets.
+//! The kernels of a server, and the choice of one for a notebook.
 
 mod channels;
 mod kernel;
@@ -21,21 +21,21 @@ use kernel::ServerKernel;
 use kernelspec_cache::KernelspecCache;
 use kernelspec_choice::KernelspecQuery;
 
-/// The kernels of one server; for one id there is one kernel.
+/// There is one [`ServerKernel`] for each id.
 pub(crate) struct Kernels {
     handle: Arc<ServerHandle>,
     prefix: Prefix,
-    /// The kernel that the operator has named.
+    /// The kernel that the operator has configured.
     pinned: Mutex<Option<PinnedKernel>>,
     known: Mutex<BTreeMap<String, Arc<ServerKernel>>>,
     specs: KernelspecCache,
 }
 
-/// A kernel for code of no notebook, and for the first notebook that has none.
+/// It is used for code without a notebook, and for the first notebook that has no kernel.
 #[derive(Clone)]
 struct PinnedKernel {
     id: String,
-    /// The notebook that has got it.
+    /// The notebook that uses it.
     notebook: Option<String>,
 }
 
@@ -46,17 +46,17 @@ impl Kernels {
         Self { handle, prefix, pinned, known: Mutex::default(), specs }
     }
 
-    /// What the server could start.
+    /// The kernelspecs that the server can start.
     pub(crate) async fn specs(&self) -> Result<Arc<Kernelspecs>, Error> {
         self.specs.get().await
     }
 
-    /// The kernels that run.
+    /// The running kernels.
     pub(crate) async fn list(&self) -> Result<Vec<Arc<ServerKernel>>, Error> {
         let start = Instant::now();
-        let (models, ()) = join(self.handle.kernels(), self.specs.learn()).await;
+        let (models, ()) = join(self.handle.kernels(), self.specs.prefetch()).await;
         let models = models?;
-        self.specs.learn_of(&models, start).await;
+        self.specs.fetch_missing(&models, start).await;
         let listed: HashSet<&str> = models.iter().map(|model| model.id.as_str()).collect();
         let lost: Vec<_> = {
             let mut known = self.known();
@@ -85,11 +85,11 @@ impl Kernels {
         }
         match notebook {
             Some(notebook) => self.for_notebook(notebook, &request).await,
-            None => self.scratch(&request).await,
+            None => self.default_kernel(&request).await,
         }
     }
 
-    /// The operator's kernel, if it is there and for this.
+    /// The pinned kernel, if it exists and fits the request.
     async fn pinned(
         &self,
         notebook: Option<&str>,
@@ -109,7 +109,7 @@ impl Kernels {
         let joined = self.join(notebook.map(str::to_owned), &id, request).await?;
         let mut pinned = self.named();
         if joined.is_none() {
-            tracing::warn!(id, "there is no such kernel any more; the one that was set is forgotten");
+            tracing::warn!(id, "the configured kernel no longer exists; it is ignored from now on");
             *pinned = None;
         } else if let (Some(pinned), Some(notebook)) = (&mut *pinned, notebook) {
             pinned.notebook = Some(notebook.to_owned());
@@ -121,7 +121,7 @@ impl Kernels {
         self.pinned.lock()
     }
 
-    /// A kernel that is there; `None` if it is not.
+    /// A kernel that is running; `None` if it does not exist.
     async fn join(
         &self,
         notebook: Option<String>,
@@ -131,25 +131,24 @@ impl Kernels {
         let found =
             self.handle.call(request.progress.as_ref(), |server| async move { server.kernel(id).await });
         let Some(model) = found.await? else { return Ok(None) };
-        self.specs.learn_of(std::slice::from_ref(&model), Instant::now()).await;
+        self.specs.fetch_missing(std::slice::from_ref(&model), Instant::now()).await;
         let kernel = self.adopt(model);
         if let Some(notebook) = notebook {
             match self.register(&notebook, id).await {
-                // Others find it there from now on, so it does not end with us.
+                // Others can find it there from now on, so it does not end with us.
                 Ok(true) => kernel.attach(),
                 Ok(false) => {}
-                // It works all the same if the server does not note it.
+                // It can be used all the same.
                 Err(error) => tracing::warn!(%error, "the kernel could not be registered as the notebook's"),
             }
         }
         Ok(Some(KernelChoice::Kernel { kernel, is_new: false }))
     }
 
-    /// Notes at the server that a notebook runs on a kernel, so that people see it. A notebook that has another kernel
-    /// keeps it, unless that is only ours: to change a session's kernel ends the one before, with everything that a person
-    /// has computed there.
+    /// Makes a kernel the one of a notebook's session, so that people see it. A session keeps another kernel, unless only we
+    /// use that: changing the kernel of a session ends the previous one, with everything that a person has computed there.
     ///
-    /// Whether it is that notebook's kernel now.
+    /// Returns whether it is the session's kernel now.
     async fn register(&self, notebook: &str, id: &str) -> Result<bool, Error> {
         let sessions = self.sessions(None).await?;
         if let Some(session) = sessions.iter().find(|session| is_of(session, notebook)) {
@@ -175,7 +174,7 @@ impl Kernels {
             && !request.is_new
             && request.name.as_ref().is_none_or(|name| *name == model.name)
         {
-            self.specs.learn_of(std::slice::from_ref(&model), Instant::now()).await;
+            self.specs.fetch_missing(std::slice::from_ref(&model), Instant::now()).await;
             return Ok(KernelChoice::Kernel { kernel: self.adopt(model), is_new: false });
         }
         let query = KernelspecQuery { name: request.name.as_deref(), preferred: request.preferred.as_ref() };
@@ -185,20 +184,20 @@ impl Kernels {
         }
         report(progress, format!("starting the kernel {} ({})", spec.name, spec.display_name));
         let model = match (session, present) {
-            // What it runs was ours, or died: the notebook's session gets the new one, and the server ends the old.
+            // Only we use its kernel, or that is dead: the session gets the new one, and the server ends the old one.
             (Some(session), present)
                 if present.as_ref().is_none_or(|model| self.is_free(model, &sessions)) =>
             {
                 self.change(&session.id, SessionKernel::Named(spec.name.clone())).await?
             }
-            (None, _) => match self.begin(&notebook, &spec.name, progress).await? {
-                Begun::Ours(model) => model,
-                Begun::Theirs(model) => {
+            (None, _) => match self.start_session(&notebook, &spec.name, progress).await? {
+                StartedSession::Ours(model) => model,
+                StartedSession::Theirs(model) => {
                     return Ok(KernelChoice::Kernel { kernel: self.adopt(model), is_new: false });
                 }
             },
-            // A person's kernel goes on, and stays the one of the notebook's session. Nobody else would find the new one
-            // again, so it ends with us.
+            // A person's kernel continues, and stays the one of the session. Nobody else could find the new one, so it ends
+            // with us.
             (Some(_), _) => {
                 let kernel = self.adopt(self.start(&spec.name, Some(folder(&notebook)), progress).await?);
                 kernel.set_unattached();
@@ -210,8 +209,8 @@ impl Kernels {
         Ok(KernelChoice::Kernel { kernel, is_new: true })
     }
 
-    /// A kernel for code of no notebook. It ends with us.
-    async fn scratch(&self, request: &KernelRequest) -> Result<KernelChoice, Error> {
+    /// The kernel of a session without a notebook. It ends with us.
+    async fn default_kernel(&self, request: &KernelRequest) -> Result<KernelChoice, Error> {
         let query = KernelspecQuery { name: request.name.as_deref(), preferred: request.preferred.as_ref() };
         let spec = self.specs.choose(&query).await?;
         if !request.is_needed {
@@ -250,31 +249,31 @@ impl Kernels {
         made.await
     }
 
-    /// A session for a notebook that has none. The server looks for one and makes one in two steps, between which another
-    /// program may do the same; the one that it lists first, which is the older, is then that of both.
-    async fn begin(
+    /// Creates a session for a notebook that has none. The server looks for a session and creates one in two steps, and
+    /// another program may do the same in between. Then both use the older one, which the server lists first.
+    async fn start_session(
         &self,
         notebook: &str,
         spec: &str,
         progress: Option<&crate::ProgressSender>,
-    ) -> Result<Begun, Error> {
+    ) -> Result<StartedSession, Error> {
         let ours = self.create(notebook, SessionKernel::Named(spec.to_owned()), progress).await?;
         let id = ours.id.clone();
         let model = kernel_of(ours)?;
         let sessions = match self.sessions(progress).await {
             Ok(sessions) => sessions,
             Err(error) => {
-                tracing::debug!(%error, "whether the notebook has two sessions is not known");
-                return Ok(Begun::Ours(model));
+                tracing::debug!(%error, "whether the notebook has two sessions is unknown");
+                return Ok(StartedSession::Ours(model));
             }
         };
         let mut of_it = sessions.into_iter().filter(|session| is_of(session, notebook));
         let is_ours_listed = |session: &SessionModel| session.id == id;
         let Some(first) = of_it.next().filter(|first| !is_ours_listed(first)) else {
-            return Ok(Begun::Ours(model));
+            return Ok(StartedSession::Ours(model));
         };
         let Some(theirs) = first.kernel.filter(|theirs| theirs.id != model.id) else {
-            return Ok(Begun::Ours(model));
+            return Ok(StartedSession::Ours(model));
         };
         if of_it.any(|session| is_ours_listed(&session)) {
             let id = id.as_str();
@@ -283,7 +282,7 @@ impl Kernels {
                 tracing::warn!(%error, "a second session of the notebook could not be ended");
             }
         }
-        Ok(Begun::Theirs(theirs))
+        Ok(StartedSession::Theirs(theirs))
     }
 
     async fn change(&self, session: &str, kernel: SessionKernel) -> Result<KernelModel, Error> {
@@ -306,7 +305,7 @@ impl Kernels {
         started.await
     }
 
-    /// Whether nobody but us can miss the kernel of a session.
+    /// Whether nobody but us uses the kernel of a session.
     fn is_free(&self, model: &KernelModel, sessions: &[SessionModel]) -> bool {
         if sessions.iter().filter(|session| has_kernel(session, &model.id)).count() > 1 {
             return false;
@@ -319,19 +318,19 @@ impl Kernels {
         kernel.is_unattached() || kernel.is_only_ours()
     }
 
-    /// Ends the kernels of no notebook that we started, and lets the others go on without us.
-    pub(crate) async fn leave(&self) {
+    /// Ends the kernels that we started for no notebook, and disconnects from the others.
+    pub(crate) async fn shutdown(&self) {
         let known: Vec<_> = self.known().values().cloned().collect();
         let ending = known.iter().filter(|kernel| kernel.is_unattached()).map(|kernel| kernel.shutdown());
         for error in join_all(ending).await.into_iter().filter_map(Result::err) {
-            tracing::warn!(%error, "a kernel goes on that we started");
+            tracing::warn!(%error, "a kernel that we started could not be ended");
         }
         for kernel in known {
             kernel.disconnect();
         }
     }
 
-    /// The kernel of a model; the same for the same id.
+    /// The kernel of a model: the known one of this id, or a new one.
     fn adopt(&self, model: KernelModel) -> Arc<ServerKernel> {
         let spec = self.specs.named(&model.name);
         let mut known = self.known();
@@ -350,11 +349,11 @@ impl Kernels {
     }
 }
 
-/// How a notebook has got its session.
-enum Begun {
-    /// With a kernel that we started.
+/// How a notebook got its session.
+enum StartedSession {
+    /// We started its kernel.
     Ours(KernelModel),
-    /// Somebody else was first.
+    /// Somebody else started its kernel first.
     Theirs(KernelModel),
 }
 
@@ -371,8 +370,8 @@ fn kernel_of(session: SessionModel) -> Result<KernelModel, Error> {
     session.kernel.ok_or_else(|| {
         Error::new(
             ErrorKind::RemoteFailure,
-            format!("The server made a session for {:?} without a kernel.", session.path),
-            "The server's log says why; try again.",
+            format!("The server created a session for {:?} without a kernel.", session.path),
+            "The server's log may say why; try again.",
         )
     })
 }

@@ -1,4 +1,4 @@
-//! What lies in a server's folders.
+//! Lists a server's folders.
 
 mod notebook_search;
 mod walk;
@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use chrono::DateTime;
 use rest::{Entry, EntryKind, Kind, RestError};
-use workspace::{Error, ErrorKind, FileEntry, FileKind};
+use workspace::{Error, ErrorKind, FileEntry, FileKind, NextStep};
 
 use crate::failure;
 use crate::paths::{Prefix, is_notebook};
@@ -58,11 +58,7 @@ fn not_listed(path: &str, handle: &ServerHandle, error: RestError) -> Error {
         Kind::Refused => "There is a file, not a folder,",
         _ => return failure::of(error),
     };
-    Error::new(
-        ErrorKind::NotFound,
-        format!("{what} {path:?} on {}.", handle.title()),
-        "Call list_files with path \"\" to see what there is from the root folder on.",
-    )
+    Error::new(ErrorKind::NotFound, format!("{what} {path:?} on {}.", handle.title()), NextStep::ListFiles)
 }
 
 fn take(

@@ -1,10 +1,8 @@
 //! Paths on a server, as agents and people write them.
 
-use workspace::{Error, ErrorKind};
+use workspace::{Error, ErrorKind, NextStep};
 
-use crate::failure;
-
-/// What stands before the paths of a place where they are shown; empty for the first place.
+/// The prefix of a place's paths where they are shown; empty for the first place.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Prefix(String);
 
@@ -22,18 +20,18 @@ impl Prefix {
         format!("{}{path}", self.0)
     }
 
-    /// The path from the server's root: without the prefix, empty parts and `.`. One that goes up is refused.
+    /// The path from the server's root: without the prefix, empty parts and `.`. A path with `..` is refused.
     pub(crate) fn strip(&self, path: &str) -> Result<String, Error> {
         let asked = path;
         let path = path.strip_prefix(self.0.as_str()).unwrap_or(path);
-        // jupyter-collaboration before version 3 shows paths so.
+        // jupyter-collaboration before version 3 shows paths with this prefix.
         let path = path.strip_prefix("RTC:").unwrap_or(path);
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
         if parts.contains(&"..") || path.contains('\0') {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,
-                format!("The path {asked:?} goes up, which a server's paths cannot."),
-                "Give the path from the server's root folder; list_files shows what there is.",
+                format!("The path {asked:?} leads above the server's root folder."),
+                NextStep::ListFiles,
             ));
         }
         Ok(parts.join("/"))
@@ -45,12 +43,12 @@ impl Prefix {
         if is_notebook(&stripped) {
             Ok(stripped)
         } else {
-            Err(failure::not_a_notebook(path, "its name does not end in .ipynb"))
+            Err(Error::not_a_notebook(path, "its name does not end in .ipynb"))
         }
     }
 }
 
-/// Whether a path has the name of a notebook.
+/// Whether a path ends in `.ipynb`.
 pub(crate) fn is_notebook(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("ipynb"))
@@ -79,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_up_or_is_no_notebook_is_refused() {
+    fn paths_above_the_root_and_other_files_are_refused() {
         let prefix = Prefix::default();
         for path in ["../x.ipynb", "a/../x.ipynb", "x\0.ipynb", "x.txt", "ipynb", "", "x.ipynb/y"] {
             assert!(prefix.strip_notebook(path).is_err(), "{path:?}");

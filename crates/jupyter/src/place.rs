@@ -179,7 +179,7 @@ impl Place for Jupyter {
     fn shutdown(&self) -> BoxFuture<'_, ()> {
         async {
             let _ =
-                tokio::time::timeout(SHUTDOWN_TIMEOUT, join(self.documents.leave(), self.kernels.leave()))
+                tokio::time::timeout(SHUTDOWN_TIMEOUT, join(self.documents.leave(), self.kernels.shutdown()))
                     .await;
         }
         .boxed()

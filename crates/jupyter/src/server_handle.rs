@@ -248,7 +248,7 @@ impl ServerHandle {
             tokio::task::spawn_blocking(move || discovery::running(&folder)).await.unwrap_or_default();
         let mut problem = RestError::new(
             Kind::Unreachable,
-            "No Jupyter server of this user runs on this machine.",
+            "No Jupyter server of this user is running on this machine.",
             rest::NextStep::GiveAddress,
         );
         for found in running {

@@ -1,4 +1,4 @@
-//! A server for tests: one notebook, with or without a room, that can be made to misbehave.
+//! A fake server for tests: one notebook, with or without a room, that can be made to misbehave.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -19,15 +19,15 @@ use ydoc::{Dialect, LiveNotebook, Room, RoomEvent};
 use crate::server_handle::ServerHandle;
 use crate::settings::Source;
 
-/// What a room does when it is asked to save.
+/// What a room does when a save is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Saving {
     Writes,
-    /// Says so, and writes nothing.
+    /// Reports success, and writes nothing.
     Lies,
-    /// Puts the cell `c1` back to `b` once, as if the file had been read again; writes from then on.
+    /// Reverts the cell `c1` to `b` once, as if the file had been read again; writes from then on.
     Reverts,
-    /// Drops all connections once, and opens the notebook anew from the file; writes from then on.
+    /// Drops all connections once, and rebuilds the document from the file; writes from then on.
     Dies,
 }
 
@@ -35,24 +35,24 @@ pub(crate) struct Inside {
     /// The notebook's JSON on disk, and how often it was written.
     pub(crate) file: String,
     pub(crate) version: u64,
-    /// Where it is.
+    /// Its path.
     pub(crate) path: String,
-    /// Another file is where it was at first.
+    /// Whether another file is at its first path.
     pub(crate) is_taken: bool,
-    /// How often the server was asked something.
+    /// How many requests the server got.
     pub(crate) requests: u64,
     pub(crate) has_rooms: bool,
     pub(crate) dialect: Dialect,
     pub(crate) saving: Saving,
-    /// What others do to the file when it is about to be replaced, or to the notebook before it is opened anew.
+    /// How others change the file when it is about to be replaced, or before the document is rebuilt.
     pub(crate) meanwhile: Option<fn(&mut Notebook)>,
     pub(crate) puts: u64,
-    /// How many bytes the disk holds; of what is longer a part is left.
+    /// The size of the disk in bytes. A longer file is truncated.
     pub(crate) disk: usize,
-    /// A hook of the server fails when all is done.
+    /// Whether a hook of the server fails after the file was written.
     pub(crate) fails_after_writing: bool,
     live: LiveNotebook,
-    /// Moves when connections are to be dropped.
+    /// Changes when connections are to be dropped.
     drops: watch::Sender<u64>,
 }
 
@@ -92,7 +92,7 @@ impl Inside {
         self.version += 1;
     }
 
-    /// Builds the document from the file, with a history of its own.
+    /// Builds the document from the file, with a new history.
     fn load(&mut self) {
         let mut live = LiveNotebook::new();
         let cells = self.notebook();
@@ -231,7 +231,7 @@ fn answer(line: &str, body: &[u8], inside: &mut Inside) -> (&'static str, String
         }
         return ("200 OK", model(inside, false));
     }
-    // A new notebook is written beside its place, and then moved there.
+    // A new notebook is written under another name, and then renamed.
     if line.starts_with("PUT /api/contents/") || line.starts_with("PATCH /api/contents/") {
         inside.is_taken = true;
         return ("201 Created", model(inside, false));
@@ -243,13 +243,16 @@ fn answer(line: &str, body: &[u8], inside: &mut Inside) -> (&'static str, String
             let text = json!(inside.file);
             return ("200 OK", json!({"path": inside.path, "type": "file", "content": text}).to_string());
         }
-        // To read a notebook that is being written may destroy it.
-        assert!(!inside.has_rooms || !line.contains("content=1"), "nobody may read a notebook beside a room");
+        // Reading a notebook while it is being written may destroy it.
+        assert!(
+            !inside.has_rooms || !line.contains("content=1"),
+            "a notebook with a room must not be read through the contents API"
+        );
         if line.contains("content=1") && serde_json::from_str::<serde_json::Value>(&inside.file).is_err() {
             return ("400 Bad", json!({"message": "Unreadable Notebook: x.ipynb"}).to_string());
         }
         let model = model(inside, line.contains("content=1"));
-        // What others do between a look and what follows it.
+        // Others change the file between reading and writing.
         if let Some(meanwhile) = inside.meanwhile.take_if(|_| inside.puts == 0 && line.contains("content=1"))
         {
             let mut notebook = inside.notebook();
@@ -289,7 +292,7 @@ async fn room(mut socket: WebSocketStream<TcpStream>, inside: Arc<Mutex<Inside>>
         };
         match message {
             Some(Ok(Message::Binary(frame))) => {
-                hear(&frame, &mut room, &mut inside.lock().unwrap(), &mut frames);
+                handle_frame(&frame, &mut room, &mut inside.lock().unwrap(), &mut frames);
             }
             Some(Ok(_)) => {}
             Some(Err(_)) | None => return,
@@ -297,7 +300,7 @@ async fn room(mut socket: WebSocketStream<TcpStream>, inside: Arc<Mutex<Inside>>
     }
 }
 
-fn hear(frame: &[u8], room: &mut Room, inside: &mut Inside, frames: &mut Vec<Vec<u8>>) {
+fn handle_frame(frame: &[u8], room: &mut Room, inside: &mut Inside, frames: &mut Vec<Vec<u8>>) {
     if frame.first() != Some(&2) {
         for event in room.receive(frame, std::time::Instant::now(), &mut inside.live) {
             if let RoomEvent::Send(frame) = event {

@@ -1,4 +1,4 @@
-//! A notebook on a server where nobody edits together: it is read and written through the contents API.
+//! A notebook on a server without rooms: it is read and written through the contents API.
 
 mod direct_file;
 mod recover;
@@ -11,31 +11,31 @@ use bytes::Bytes;
 use notebook::{Edit, Notebook};
 use rest::{Entry, Want};
 use tokio::sync::{Mutex, OnceCell, watch};
-use workspace::{Applied, Error, ErrorKind, Expected, SaveStatus};
+use workspace::{Applied, Error, Expected, SaveStatus};
 
 use crate::failure;
 use crate::server_handle::ServerHandle;
-use recover::Left;
+use recover::Recovered;
 
-/// How often a change is made again on what somebody else has just written.
-const WRITINGS: u32 = 20;
+/// How often an edit is tried while others change the notebook.
+const MAX_ATTEMPTS: u32 = 20;
 
-/// How old a look at the file may be when it is replaced.
+/// How old the last comparison with the file may be when it is replaced.
 const FRESH: Duration = Duration::from_millis(50);
 
-/// What an agent is told of such a notebook.
+/// The notice about such a notebook, for agents.
 pub(crate) const NOTICE: &str = "This server has no real-time collaboration: a person who has the notebook open sees \
     changes only after reloading it, and may be asked whether to overwrite them. Install jupyter-collaboration on the \
     server to edit together.";
 
-/// A stored notebook. The newest state that is known of it is kept.
+/// The last known content is kept.
 pub(crate) struct ContentsDocument {
     handle: Arc<ServerHandle>,
     path: String,
-    /// Also the queue of those who want to change it.
+    /// Held while the notebook is read or written, so edits are made one after the other.
     known: Mutex<Option<Known>>,
     changes: watch::Sender<u64>,
-    /// The file, if it can be read without the server.
+    /// The file, if we live in the server's process and can read it.
     file: OnceCell<Option<PathBuf>>,
 }
 
@@ -45,7 +45,7 @@ struct Known {
     version: Version,
 }
 
-/// What tells one content of a file from another.
+/// Identifies one content of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Version {
     hash: Option<String>,
@@ -58,7 +58,7 @@ impl Version {
         Self { hash: entry.hash.clone(), modified: entry.last_modified.clone(), size: entry.size }
     }
 
-    /// Whether both surely are the same content. Times are as coarse as the server's disk has them.
+    /// Whether both are certainly the same content. Times alone may be too coarse.
     fn is_same(&self, other: &Self) -> bool {
         match (&self.hash, &other.hash) {
             (Some(one), Some(other)) => one == other,
@@ -79,7 +79,7 @@ impl ContentsDocument {
 
     pub(crate) async fn apply(&self, edits: &[Edit], expected: &[Expected]) -> Result<Applied, Error> {
         let mut known = self.known.lock().await;
-        for _ in 0..WRITINGS {
+        for _ in 0..MAX_ATTEMPTS {
             let looked = Instant::now();
             let current = self.refresh(&mut known).await?;
             for expected in expected {
@@ -87,29 +87,29 @@ impl ContentsDocument {
             }
             let mut notebook = current.notebook.clone();
             for edit in edits {
-                notebook.apply(edit).map_err(|error| failure::refused(&self.path, &error))?;
+                notebook.apply(edit).map_err(|error| Error::edit_refused(&self.path, error))?;
             }
             if !notebook.is_modified() {
                 return Ok(Applied { notebook, saved: SaveStatus::OnDisk });
             }
-            // As late as can be: there is no way to let the server check and write in one.
+            // As late as possible: the server cannot compare and write in one step.
             let text = text(&notebook)?;
             if looked.elapsed() > FRESH && !self.meta().await?.is_same(&current.version) {
                 continue;
             }
             let written = match self.write(text).await {
                 Ok(written) => written,
-                Err(error) => match self.after(error, &current, &notebook, edits).await {
-                    Left::Written(found) => {
+                Err(error) => match self.recover(error, &current, &notebook, edits).await {
+                    Recovered::Written(found) => {
                         *known = Some(found.clone());
                         return Ok(Applied { notebook: found.notebook, saved: SaveStatus::OnDisk });
                     }
-                    Left::NotWritten(error) => return Err(error),
+                    Recovered::NotWritten(error) => return Err(error),
                 },
             };
             let now = self.meta().await?;
             if now.modified != written.modified {
-                // Somebody wrote at the same moment; what is there now decides.
+                // Somebody else wrote at the same moment; the file now has one of both contents.
                 let current = self.refresh(&mut known).await?;
                 if edits.iter().all(|edit| edit.is_applied(&current.notebook)) {
                     return Ok(Applied { notebook: current.notebook, saved: SaveStatus::OnDisk });
@@ -119,15 +119,11 @@ impl ContentsDocument {
             *known = Some(Known { notebook: notebook.clone(), version: now });
             return Ok(Applied { notebook, saved: SaveStatus::OnDisk });
         }
-        Err(Error::new(
-            ErrorKind::Busy,
-            format!("Others keep changing the notebook {:?}; nothing was written.", self.path),
-            "Try again in a moment.",
-        ))
+        Err(Error::notebook_busy(&self.path))
     }
 
-    /// Reads the file if it changed since it was last read. For whoever wants to hear of changes.
-    pub(crate) async fn look(&self) {
+    /// Reads the file again if it was read before, so that subscribers are notified of a change.
+    pub(crate) async fn refresh_if_read(&self) {
         let mut known = self.known.lock().await;
         if known.is_some()
             && let Err(error) = self.refresh(&mut known).await
@@ -141,7 +137,7 @@ impl ContentsDocument {
             if let Some(known) = known {
                 return Ok(known.clone());
             }
-            return Err(failure::unreadable(&self.path, &"it was not read"));
+            return Err(Error::unreadable_notebook(&self.path, "it was not read"));
         };
         if let Some(before) = &*known {
             notebook.carry_ids(&before.notebook);
@@ -153,41 +149,43 @@ impl ContentsDocument {
         Ok(now)
     }
 
-    /// The notebook as it is in the file; `None` if that is what is known.
+    /// The content of the file; `None` if that is the known one.
     async fn newer(&self, known: Option<&Known>) -> Result<Option<(Version, Notebook)>, Error> {
         let is_known = |version: &Version| known.is_some_and(|known| version.is_same(&known.version));
         if let Some(file) = self.file().await {
-            return self.newer_beside(file, is_known).await;
+            return self.newer_in_file(file, is_known).await;
         }
         if known.is_some() && is_known(&self.meta().await?) {
             return Ok(None);
         }
-        let entry = self.ask(Want::Notebook).await?;
+        let entry = self.request(Want::Notebook).await?;
         let version = Version::of(&entry);
-        let content =
-            entry.content.ok_or_else(|| failure::unreadable(&self.path, &"the server sent no content"))?;
-        let notebook = Notebook::parse(content).map_err(|error| failure::unreadable(&self.path, &error))?;
+        let content = entry
+            .content
+            .ok_or_else(|| Error::unreadable_notebook(&self.path, "the server sent no content"))?;
+        let notebook =
+            Notebook::parse(content).map_err(|error| Error::unreadable_notebook(&self.path, error))?;
         Ok(Some((version, notebook)))
     }
 
     async fn meta(&self) -> Result<Version, Error> {
         match self.file().await {
-            Some(file) => self.read_beside(file).await.map(|(version, _)| version),
-            None => self.ask(Want::Meta).await.map(|entry| Version::of(&entry)),
+            Some(file) => self.read_file(file).await.map(|(version, _)| version),
+            None => self.request(Want::Meta).await.map(|entry| Version::of(&entry)),
         }
     }
 
-    async fn ask(&self, want: Want) -> Result<Entry, Error> {
+    async fn request(&self, want: Want) -> Result<Entry, Error> {
         let path = self.path.clone();
-        let asked = self.handle.attempt(None, |server| {
+        let request = self.handle.attempt(None, |server| {
             let path = path.clone();
             async move { server.contents(&path, want).await }
         });
-        asked.await.map_err(|error| self.failure(error))
+        request.await.map_err(|error| self.failure(error))
     }
 
     async fn write(&self, text: Bytes) -> rest::Result<Version> {
-        // Not tried again by itself: what was written may have been written.
+        // Not retried: a write that failed may have been made.
         let server = self.handle.server().await?;
         server.save_notebook(&self.path, vec![text]).await.map(|entry| Version::of(&entry))
     }
@@ -202,6 +200,6 @@ impl ContentsDocument {
 
 fn text(notebook: &Notebook) -> Result<Bytes, Error> {
     let mut text = Vec::new();
-    notebook.write(&mut text).map_err(|error| failure::ours(&error))?;
+    notebook.write(&mut text).map_err(Error::notebook_task_failed)?;
     Ok(text.into())
 }

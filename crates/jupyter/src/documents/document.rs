@@ -1,4 +1,4 @@
-//! One notebook of a server, in whichever backend the server lets it be edited.
+//! One notebook of a server: edited live where the server has rooms, and through the contents API elsewhere.
 
 use std::collections::HashMap;
 use std::future::ready;
@@ -19,22 +19,22 @@ use super::live::LiveDocument;
 use crate::failure;
 use crate::server_handle::ServerHandle;
 
-/// How often a stored notebook is looked at while somebody wants to hear of its changes.
-const LOOK: Duration = Duration::from_secs(3);
+/// How often a notebook without a room is checked for changes while there are subscribers.
+const POLL_INTERVAL: Duration = Duration::from_secs(3);
 
 pub(crate) struct ServerDocument {
     this: Weak<Self>,
     handle: Arc<ServerHandle>,
-    /// As agents know it.
+    /// As agents see it.
     path: String,
     /// From the server's root.
     server_path: String,
     backend: Mutex<Option<Backend>>,
-    /// Held while the backend is being found.
+    /// Held while the backend is chosen.
     choosing: tokio::sync::Mutex<()>,
     changes: watch::Sender<u64>,
     agents: Mutex<HashMap<SessionId, Presence>>,
-    is_watched: Mutex<bool>,
+    is_polled: Mutex<bool>,
 }
 
 /// How the notebook is read and edited.
@@ -55,17 +55,16 @@ impl ServerDocument {
             choosing: tokio::sync::Mutex::default(),
             changes: watch::Sender::new(0),
             agents: Mutex::default(),
-            is_watched: Mutex::new(false),
+            is_polled: Mutex::new(false),
         })
     }
 
-    /// Finds the backend and reads the notebook, so that what cannot be opened is refused here.
+    /// Chooses the backend and reads the notebook, so that it fails if the notebook cannot be opened.
     pub(crate) async fn open(&self) -> Result<(), Error> {
         self.backend().await?;
         self.snapshot().await.map(drop)
     }
 
-    /// Whether people see changes as they come.
     fn room(&self) -> Option<Arc<LiveDocument>> {
         match &*self.known_backend() {
             Some(Backend::Live(room)) => Some(room.clone()),
@@ -81,7 +80,7 @@ impl ServerDocument {
         self.agents.lock()
     }
 
-    /// The backend in which the notebook is edited now.
+    /// The backend; chosen if there is none.
     async fn backend(&self) -> Result<Backend, Error> {
         let usable = |backend: &Option<Backend>| match backend {
             Some(Backend::Live(room)) if room.is_unavailable() => None,
@@ -106,13 +105,13 @@ impl ServerDocument {
         Ok(backend)
     }
 
-    /// Enters the notebook's room. `None` if the server has none.
+    /// Joins the notebook's room. `None` if the server has no rooms.
     async fn find_room(&self) -> Result<Option<Arc<LiveDocument>>, Error> {
         let (path, may_have_rooms) = (self.server_path.clone(), self.handle.capabilities.rooms);
         let looked = self.handle.attempt(None, |server| {
             let path = path.clone();
             async move {
-                // First: a room is promised for a file that is not there as well.
+                // Checked first: a server assigns a room to a missing file too.
                 let entry = server.contents(&path, Want::Glance).await?;
                 let size = entry.size.unwrap_or(0);
                 if !may_have_rooms {
@@ -147,8 +146,8 @@ impl ServerDocument {
         Ok(Some(room))
     }
 
-    /// The backend to change the notebook: a server may have got rooms since it was opened, and one must never write beside
-    /// a room.
+    /// The backend to edit with. A server may have got rooms since the notebook was opened, and a file with a room must
+    /// never be written.
     async fn backend_for_write(&self) -> Result<Backend, Error> {
         let backend = self.backend().await?;
         if !self.handle.capabilities.rooms || matches!(backend, Backend::Live(_)) {
@@ -166,7 +165,7 @@ impl ServerDocument {
         self.backend().await
     }
 
-    /// Whether another file has taken its path. Costs no request while it is known to be where it was.
+    /// Whether another file is at its path. Costs no request while the location is verified.
     pub(crate) async fn is_displaced(&self) -> bool {
         match self.room() {
             Some(room) => room.is_displaced().await,
@@ -174,8 +173,8 @@ impl ServerDocument {
         }
     }
 
-    /// Tells, in its answers, what the document lost that was open at its path before.
-    pub(crate) fn follow(&self, before: &Self) {
+    /// Reports the edits that the document lost which was open at its path before.
+    pub(crate) fn inherit_lost_edits(&self, before: &Self) {
         if let (Some(room), Some(before)) = (self.room(), before.room()) {
             room.add_lost_edits(before.abandon_edits());
         }
@@ -188,34 +187,34 @@ impl ServerDocument {
         }
     }
 
-    /// Says goodbye to the others in the room.
+    /// Leaves the room.
     pub(crate) async fn leave(&self) {
         if let Some(room) = self.room() {
             room.leave().await;
         }
     }
 
-    /// Looks at a stored notebook as long as somebody wants to hear of its changes.
-    fn watch(&self) {
-        let mut is_watched = self.is_watched.lock();
-        if std::mem::replace(&mut *is_watched, true) {
+    /// Checks a notebook without a room for changes while there are subscribers.
+    fn poll(&self) {
+        let mut is_polled = self.is_polled.lock();
+        if std::mem::replace(&mut *is_polled, true) {
             return;
         }
         let this = self.this.clone();
         tokio::spawn(async move {
             loop {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
                 let Some(this) = this.upgrade() else { return };
                 let stored = match &*this.known_backend() {
                     Some(Backend::ContentsApi(stored)) => Some(stored.clone()),
                     _ => None,
                 };
                 if this.changes.receiver_count() == 0 {
-                    *this.is_watched.lock() = false;
+                    *this.is_polled.lock() = false;
                     return;
                 }
                 if let Some(stored) = stored {
-                    stored.look().await;
+                    stored.refresh_if_read().await;
                 }
             }
         });
@@ -242,9 +241,9 @@ impl Document for ServerDocument {
             match self.backend_for_write().await? {
                 Backend::Live(room) => room.apply(edits, expected).await,
                 Backend::ContentsApi(stored) => {
-                    // A task of its own: whoever asked may go away, and must not leave half of it.
+                    // A task of its own: the caller may be cancelled, and must not leave half an edit.
                     let task = tokio::spawn(async move { stored.apply(&edits, &expected).await });
-                    task.await.unwrap_or_else(|error| Err(failure::ours(&error)))
+                    task.await.unwrap_or_else(|error| Err(Error::notebook_task_failed(error)))
                 }
             }
         }
@@ -254,7 +253,7 @@ impl Document for ServerDocument {
     fn changes(&self) -> watch::Receiver<u64> {
         let changes = self.changes.subscribe();
         if self.room().is_none() {
-            self.watch();
+            self.poll();
         }
         changes
     }
@@ -292,7 +291,7 @@ impl Document for ServerDocument {
     }
 
     fn suspend(&self) -> BoxFuture<'_, ()> {
-        // What is not in the file yet, or could not be kept, is known to the room alone.
+        // Only the room knows which edits are not in the file yet, or were lost.
         let left = self
             .known_backend()
             .take_if(|backend| !matches!(backend, Backend::Live(room) if !room.is_settled()));
@@ -310,8 +309,8 @@ impl Document for ServerDocument {
             Some(Backend::Live(room)) => {
                 let renamed = room
                     .renamed()
-                    .map(|path| format!("The file was renamed since it was opened: it is {path:?} now."));
-                let lost = room.lost_edits().map(|lost| format!("Beware: {lost}"));
+                    .map(|path| format!("The file was renamed since it was opened; it is now {path:?}."));
+                let lost = room.lost_edits().map(|lost| format!("Warning: {lost}"));
                 let notices: Vec<String> = [renamed, lost].into_iter().flatten().collect();
                 Some(notices.join(" ")).filter(|notices| !notices.is_empty())
             }

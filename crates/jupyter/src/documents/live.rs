@@ -25,7 +25,6 @@ use tokio_util::sync::CancellationToken;
 use workspace::{Applied, Error, Expected, Presence, SessionId};
 use ydoc::Dialect;
 
-use crate::failure;
 use crate::server_handle::ServerHandle;
 use shared::Shared;
 
@@ -80,7 +79,7 @@ impl LiveDocument {
         // A task of its own: the caller may be cancelled, and must not leave an edit unconfirmed.
         let shared = self.shared.clone();
         let task = tokio::spawn(async move { edits::apply(&shared, edits, expected).await });
-        task.await.unwrap_or_else(|error| Err(failure::ours(&error)))
+        task.await.unwrap_or_else(|error| Err(Error::notebook_task_failed(error)))
     }
 
     /// Applies edits without waiting until they are in the file.

@@ -6,7 +6,7 @@ use super::*;
 use crate::testing::{Fake, Saving, sources};
 
 #[tokio::test]
-async fn a_path_that_another_file_has_taken_leads_to_that_file() {
+async fn another_file_at_the_path_is_opened_instead() {
     let fake = Fake::new(&["a"], true).await;
     fake.inside().dialect = Dialect::ServerDocuments;
     let documents = Documents::new(fake.handle(), Prefix::default());
@@ -28,7 +28,7 @@ async fn a_path_that_another_file_has_taken_leads_to_that_file() {
 }
 
 #[tokio::test]
-async fn what_was_promised_for_a_file_that_is_gone_is_told_to_be_lost() {
+async fn pending_edits_of_a_displaced_file_are_reported_as_lost() {
     let fake = Fake::new(&["a"], true).await;
     let documents = Documents::new(fake.handle(), Prefix::default());
     let first = documents.open("x.ipynb", Mode::Connect).await.unwrap();
@@ -46,7 +46,7 @@ async fn what_was_promised_for_a_file_that_is_gone_is_told_to_be_lost() {
 }
 
 #[tokio::test]
-async fn a_notebook_that_was_made_is_not_the_one_that_was_open_there() {
+async fn a_created_notebook_replaces_the_document_at_its_path() {
     for has_rooms in [true, false] {
         let fake = Fake::new(&["a"], has_rooms).await;
         let documents = Documents::new(fake.handle(), Prefix::default());

@@ -178,7 +178,7 @@ async fn a_server_that_cannot_be_reached_is_asked_again() {
 
 /// Tabs of older versions of the toolkit do not say who they are, and do not know the question.
 #[tokio::test]
-async fn a_tab_without_a_name_is_asked_too() {
+async fn a_tab_without_an_id_is_addressed_too() {
     fn old(data: &Value) -> Vec<Value> {
         vec![if data["name"] == IDENTIFY { failed(data, "no such command") } else { done(data) }]
     }
@@ -188,7 +188,7 @@ async fn a_tab_without_a_name_is_asked_too() {
 }
 
 #[tokio::test]
-async fn what_the_browser_could_not_do_is_told() {
+async fn a_failure_of_the_browser_is_an_error() {
     fn fails(data: &Value) -> Vec<Value> {
         vec![taken(data, "a"), if data["name"] == IDENTIFY { done(data) } else { failed(data, "it is gone") }]
     }

@@ -1,11 +1,10 @@
-//! The way to a kernel's channels: the server's WebSocket, through the same client as every other request.
+//! Connects to a kernel's channels: the server's WebSocket, through the same client as all requests.
 
 use ::kernel::{Dial, DialError, Dialed};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use rest::{Kind, RestError, Server};
 
-/// Opens the channels of one kernel of a server.
 pub(crate) struct Channels {
     pub(crate) server: Server,
     pub(crate) kernel: String,
@@ -34,8 +33,8 @@ impl Dial for Channels {
         self.is_limited
     }
 
-    /// jupyter-server-documents, the one without a limit, connects all sockets to the kernel under one `ZeroMQ` identity,
-    /// which the kernel gives to the last (`KernelManager.client`, `ROUTER_HANDOVER`).
+    /// jupyter-server-documents, which has no rate limit, connects all sockets to the kernel under one `ZeroMQ` identity,
+    /// and the kernel answers the last one (`KernelManager.client`, `ROUTER_HANDOVER`).
     fn can_be_superseded(&self) -> bool {
         !self.is_limited
     }

@@ -272,7 +272,7 @@ impl ServerKernel {
                 self.id,
                 self.handle.title()
             ),
-            "Run the cell again: that starts a new kernel. Run the cells first on which it depends.",
+            "Run the cell again: that starts a new kernel. First run the cells on which it depends.",
         )
     }
 

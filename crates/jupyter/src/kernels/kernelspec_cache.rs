@@ -1,4 +1,4 @@
-//! The kernelspecs of a server, which change when somebody installs one: asked for once in a while.
+//! Caches the kernelspecs of a server. They change when somebody installs one.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,82 +11,82 @@ use workspace::Error;
 use super::kernelspec_choice::{self, KernelspecQuery};
 use crate::server_handle::ServerHandle;
 
-/// How long what the server said is taken as true.
+/// How long the server's answer is used.
 const FRESH: Duration = Duration::from_secs(60);
 
 pub(crate) struct KernelspecCache {
     handle: Arc<ServerHandle>,
     known: Mutex<Option<Known>>,
-    /// Held while the server is asked: who comes meanwhile takes that answer.
-    asking: tokio::sync::Mutex<()>,
+    /// Held during a request: callers that come meanwhile use its answer.
+    fetching: tokio::sync::Mutex<()>,
 }
 
 struct Known {
     specs: Arc<Kernelspecs>,
-    asked: Instant,
-    /// Kernels run that were started from these, which the server does not list.
+    fetched: Instant,
+    /// The server does not list these, but runs kernels that were started from them.
     missing: HashSet<String>,
 }
 
 impl KernelspecCache {
     pub(crate) fn new(handle: Arc<ServerHandle>) -> Self {
-        Self { handle, known: Mutex::default(), asking: tokio::sync::Mutex::default() }
+        Self { handle, known: Mutex::default(), fetching: tokio::sync::Mutex::default() }
     }
 
-    /// What the server can start, or could within the last minute.
+    /// The kernelspecs, at most a minute old.
     pub(crate) async fn get(&self) -> Result<Arc<Kernelspecs>, Error> {
-        self.asked_since(Instant::now().checked_sub(FRESH)).await
+        self.fetched_since(Instant::now().checked_sub(FRESH)).await
     }
 
-    /// Asks unless that was done since `start`.
-    async fn asked_since(&self, start: Option<Instant>) -> Result<Arc<Kernelspecs>, Error> {
+    /// The kernelspecs as fetched since `start`, or fetched now.
+    async fn fetched_since(&self, start: Option<Instant>) -> Result<Arc<Kernelspecs>, Error> {
         let known = || {
             let known = self.known();
-            let known = known.as_ref().filter(|known| start.is_none_or(|start| known.asked >= start));
+            let known = known.as_ref().filter(|known| start.is_none_or(|start| known.fetched >= start));
             known.map(|known| known.specs.clone())
         };
         if let Some(specs) = known() {
             return Ok(specs);
         }
-        let _one_at_a_time = self.asking.lock().await;
+        let _one_at_a_time = self.fetching.lock().await;
         if let Some(specs) = known() {
             return Ok(specs);
         }
-        let asked = Instant::now();
+        let fetched = Instant::now();
         let specs = self.handle.call(None, |server| async move { server.kernelspecs().await }).await?;
         let specs = Arc::new(specs);
-        *self.known() = Some(Known { specs: specs.clone(), asked, missing: HashSet::new() });
+        *self.known() = Some(Known { specs: specs.clone(), fetched, missing: HashSet::new() });
         Ok(specs)
     }
 
-    /// The kernelspec for a query. One that is not known may have been installed a moment ago.
+    /// Chooses a kernelspec. One that is not in the cache may have been installed a moment ago.
     pub(crate) async fn choose(&self, query: &KernelspecQuery<'_>) -> Result<Kernelspec, Error> {
         let start = Instant::now();
         let specs = self.get().await?;
         let title = self.handle.title();
         match kernelspec_choice::choose(&specs, query, &title) {
-            Ok(spec) if query.is_met_by(spec) => Ok(spec.clone()),
+            Ok(spec) if query.is_exactly(spec) => Ok(spec.clone()),
             _ => {
-                let specs = self.asked_since(Some(start)).await?;
+                let specs = self.fetched_since(Some(start)).await?;
                 kernelspec_choice::choose(&specs, query, &title).cloned()
             }
         }
     }
 
-    /// Asks if nothing is known yet. For whoever shows kernels, who can do without.
-    pub(crate) async fn learn(&self) {
+    /// Fetches them if that was never done. A failure is ignored: kernels can be listed without them.
+    pub(crate) async fn prefetch(&self) {
         if self.known().is_none() {
-            told(self.get().await);
+            log_failure(self.get().await);
         }
     }
 
-    /// Asks, unless that was done since `start`, if one of the kernels was started from a kernelspec that is not known.
-    pub(crate) async fn learn_of(&self, models: &[KernelModel], start: Instant) {
-        let unknown: Vec<_> = models.iter().filter(|model| !self.is_settled(&model.name)).collect();
+    /// Fetches them, unless that was done since `start`, if a kernel was started from one that is not in the cache.
+    pub(crate) async fn fetch_missing(&self, models: &[KernelModel], start: Instant) {
+        let unknown: Vec<_> = models.iter().filter(|model| !self.is_resolved(&model.name)).collect();
         if unknown.is_empty() {
             return;
         }
-        told(self.asked_since(Some(start)).await);
+        log_failure(self.fetched_since(Some(start)).await);
         if let Some(known) = &mut *self.known() {
             let is_missing = |name: &&String| known.specs.specs.iter().all(|spec| spec.name != **name);
             let missing: Vec<_> =
@@ -95,12 +95,12 @@ impl KernelspecCache {
         }
     }
 
-    /// The kernelspec of this name, if it is known.
+    /// The kernelspec of this name, if it is in the cache.
     pub(crate) fn named(&self, name: &str) -> Option<Kernelspec> {
         self.known().as_ref()?.specs.specs.iter().find(|spec| spec.name == name).cloned()
     }
 
-    fn is_settled(&self, name: &str) -> bool {
+    fn is_resolved(&self, name: &str) -> bool {
         self.named(name).is_some() || self.known().as_ref().is_some_and(|known| known.missing.contains(name))
     }
 
@@ -109,7 +109,7 @@ impl KernelspecCache {
     }
 }
 
-fn told(specs: Result<Arc<Kernelspecs>, Error>) {
+fn log_failure(specs: Result<Arc<Kernelspecs>, Error>) {
     if let Err(error) = specs {
         tracing::debug!(%error, "kernels are shown without their kernelspecs");
     }

@@ -1,31 +1,31 @@
-//! Which kernelspec a notebook gets.
+//! Chooses a kernelspec for a notebook.
 
 use rest::{Kernelspec, Kernelspecs};
-use workspace::{Error, ErrorKind};
+use workspace::{Error, ErrorKind, NextStep};
 
-/// What is asked for.
+/// Which kernelspec is wanted.
 pub(crate) struct KernelspecQuery<'a> {
-    /// By name.
+    /// Its name, asked for by the caller.
     pub(crate) name: Option<&'a str>,
-    /// By the notebook.
+    /// The one in the notebook's metadata.
     pub(crate) preferred: Option<&'a notebook::Kernelspec>,
 }
 
 impl KernelspecQuery<'_> {
-    /// Whether it is the very one, so that another look at the server cannot find a better one.
-    pub(crate) fn is_met_by(&self, spec: &Kernelspec) -> bool {
+    /// Whether this is exactly the wanted one, so that newly installed ones cannot fit better.
+    pub(crate) fn is_exactly(&self, spec: &Kernelspec) -> bool {
         self.name.is_some() || self.preferred.is_none_or(|preferred| preferred.name == spec.name)
     }
 }
 
-/// The kernelspec of the query: the one named; else the notebook's, by name, by display name, by language; else the default.
+/// Chooses the named kernelspec; else the notebook's, by name, by display name or by language; else the default.
 pub(crate) fn choose<'a>(
     specs: &'a Kernelspecs,
     query: &KernelspecQuery<'_>,
     server: &str,
 ) -> Result<&'a Kernelspec, Error> {
     let list = &specs.specs;
-    let known = || list.iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>().join(", ");
+    let available = || list.iter().map(|spec| spec.name.clone()).collect();
     let by_name = |name: &str| list.iter().find(|spec| spec.name == name);
     if let Some(name) = query.name {
         let named = by_name(name).or_else(|| list.iter().find(|spec| spec.name.eq_ignore_ascii_case(name)));
@@ -33,14 +33,14 @@ pub(crate) fn choose<'a>(
             Error::new(
                 ErrorKind::NotFound,
                 format!("There is no kernelspec {name:?} on {server}."),
-                format!("There are: {}.", known()),
+                NextStep::ChooseKernelspec { available: available() },
             )
         });
     }
     let default = by_name(&specs.default).or_else(|| list.first()).ok_or_else(|| {
         Error::new(
             ErrorKind::Unavailable,
-            format!("There are no kernels to start on {server}."),
+            format!("There are no kernelspecs on {server}."),
             "Install one there, for example with `pip install ipykernel`.",
         )
     })?;
@@ -64,7 +64,7 @@ pub(crate) fn choose<'a>(
                 "The notebook asks for the kernel {:?} ({language}), and {server} has none for that language.",
                 preferred.name
             ),
-            format!("Install it there, or name another with kernel_name: {}.", known()),
+            NextStep::ChooseKernelspec { available: available() },
         )
     })
 }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_kernelspec_is_chosen() {
+    fn the_best_kernelspec_is_chosen() {
         assert_eq!(chosen(None, None), "python3");
         assert_eq!(chosen(Some("ir"), None), "ir");
         assert_eq!(chosen(Some("PY312"), None), "py312");
@@ -112,10 +112,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told_with_what_is() {
+    fn an_unknown_kernelspec_is_refused_with_the_available_ones() {
         assert_eq!(
             chosen(Some("julia"), None),
-            "There is no kernelspec \"julia\" on the server. There are: ir, py312, python3."
+            "There is no kernelspec \"julia\" on the server. Install that kernel, or choose one of these: ir, py312, python3."
         );
         assert!(chosen(None, Some(("julia", "Julia", "julia"))).contains("none for that language"));
     }

@@ -61,7 +61,7 @@ impl Fake {
         self.inside.lock().unwrap()
     }
 
-    /// Chooses, and tells the kernel, whether it is new, and what the server was asked to change.
+    /// Chooses a kernel. Returns its id and whether it is new, and the changes that the server was asked for.
     async fn choose(&self, request: KernelRequest) -> (String, Vec<String>) {
         let chosen = match self.kernels.choose(request).await {
             Ok(KernelChoice::Kernel { kernel, is_new }) => {
@@ -173,7 +173,7 @@ async fn the_kernel_of_the_notebooks_session_is_joined() {
 }
 
 #[tokio::test]
-async fn a_persons_kernel_outlives_the_wish_for_another() {
+async fn a_persons_kernel_stays_when_another_is_requested() {
     let fake = Fake::new(&["theirs"], &[("x.ipynb", "theirs")], None).await;
     for request in
         [KernelRequest { is_new: true, ..wanted() }, KernelRequest { name: Some("old".into()), ..wanted() }]
@@ -186,7 +186,7 @@ async fn a_persons_kernel_outlives_the_wish_for_another() {
 }
 
 #[tokio::test]
-async fn a_kernel_that_was_named_is_taken_and_registered() {
+async fn a_named_kernel_is_used_and_registered() {
     let fake = Fake::new(&["one"], &[], None).await;
     let (chosen, asked) = fake.choose(KernelRequest { id: Some("one".into()), ..wanted() }).await;
     assert_eq!((chosen.as_str(), asked.len()), ("one", 1));
@@ -196,7 +196,7 @@ async fn a_kernel_that_was_named_is_taken_and_registered() {
 }
 
 #[tokio::test]
-async fn the_operators_kernel_is_for_all_that_name_no_other() {
+async fn the_pinned_kernel_is_used_unless_another_is_named() {
     let fake = Fake::new(&["pinned"], &[], Some("pinned")).await;
     assert_eq!(fake.choose(KernelRequest { is_needed: true, ..KernelRequest::default() }).await.0, "pinned");
     assert_eq!(fake.choose(wanted()).await.0, "pinned");
@@ -204,16 +204,16 @@ async fn the_operators_kernel_is_for_all_that_name_no_other() {
 }
 
 #[tokio::test]
-async fn kernels_of_no_notebook_end_with_us_and_others_stay() {
+async fn unattached_kernels_end_with_us_and_others_stay() {
     let fake = Fake::new(&[], &[], None).await;
     fake.choose(wanted()).await;
     assert_eq!(fake.choose(KernelRequest { is_needed: true, ..KernelRequest::default() }).await.0, "k1 new");
-    fake.kernels.leave().await;
+    fake.kernels.shutdown().await;
     assert_eq!(fake.inside().kernels, ["k0"]);
 }
 
 #[tokio::test]
-async fn one_id_is_one_kernel_and_one_that_vanished_is_gone() {
+async fn one_id_is_one_kernel_and_an_unlisted_one_is_gone() {
     let fake = Fake::new(&["a", "b"], &[], None).await;
     let (first, second) = (fake.kernels.list().await.unwrap(), fake.kernels.list().await.unwrap());
     assert!(Arc::ptr_eq(&first[0], &second[0]));
@@ -227,7 +227,7 @@ async fn one_id_is_one_kernel_and_one_that_vanished_is_gone() {
 }
 
 #[tokio::test]
-async fn kernelspecs_are_asked_for_once_and_again_for_one_that_is_not_known() {
+async fn kernelspecs_are_fetched_once_and_again_for_an_unknown_one() {
     let fake = Fake::new(&["a"], &[], None).await;
     let (listed, specs) = tokio::join!(fake.kernels.list(), fake.kernels.specs());
     assert_eq!((listed.unwrap().len(), specs.unwrap().specs.len()), (1, 2));
@@ -260,7 +260,7 @@ async fn a_kernel_of_an_unknown_kernelspec_is_looked_up_once() {
 }
 
 #[tokio::test]
-async fn the_notebooks_session_gets_the_kernel_that_replaces_one_of_ours() {
+async fn the_session_gets_the_kernel_that_replaces_ours() {
     let fake = Fake::new(&["one"], &[], None).await;
     fake.choose(wanted()).await;
     let (chosen, asked) = fake.choose(KernelRequest { is_new: true, ..wanted() }).await;
@@ -287,17 +287,17 @@ async fn a_kernel_that_another_notebook_uses_is_not_ended() {
 }
 
 #[tokio::test]
-async fn a_kernel_of_no_notebook_that_became_one_of_a_notebook_outlives_us() {
+async fn an_unattached_kernel_that_gets_a_notebook_outlives_us() {
     let fake = Fake::new(&[], &[], None).await;
     fake.choose(KernelRequest { is_needed: true, ..KernelRequest::default() }).await;
     let (chosen, asked) = fake.choose(KernelRequest { id: Some("k0".into()), ..wanted() }).await;
     assert_eq!((chosen.as_str(), asked.len()), ("k0", 1));
-    fake.kernels.leave().await;
+    fake.kernels.shutdown().await;
     assert_eq!(fake.inside().kernels, ["k0"]);
 }
 
 #[tokio::test]
-async fn the_operators_kernel_is_for_one_notebook_and_forgotten_when_it_is_gone() {
+async fn the_pinned_kernel_is_for_one_notebook_until_it_is_gone() {
     let fake = Fake::new(&["pinned", "theirs"], &[("theirs.ipynb", "theirs")], Some("pinned")).await;
     let of = |path: &str| KernelRequest { notebook: Some(path.to_owned()), ..wanted() };
     assert_eq!(fake.choose(of("theirs.ipynb")).await, ("theirs".to_owned(), Vec::new()));
@@ -314,7 +314,7 @@ async fn the_operators_kernel_is_for_one_notebook_and_forgotten_when_it_is_gone(
 }
 
 #[tokio::test]
-async fn two_programs_that_begin_at_once_have_one_kernel() {
+async fn two_programs_that_start_at_once_use_one_kernel() {
     let fake = Fake::new(&[], &[], None).await;
     fake.inside().rival = Some("rival".to_owned());
     let (chosen, asked) = fake.choose(wanted()).await;

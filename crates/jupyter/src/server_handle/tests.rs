@@ -37,7 +37,7 @@ fn answer(method: &Method, path: &str, started: &AtomicUsize) -> Response {
 }
 
 #[tokio::test]
-async fn a_stopped_server_is_started_and_the_call_goes_on() {
+async fn a_stopped_server_is_started_and_the_call_continues() {
     let (url, hub) = hub().await;
     let source = Source::Given { url, credentials: Credentials::Token(rest::Secret::new("t").unwrap()) };
     let handle = ServerHandle::new(source, Options::default());
@@ -61,7 +61,7 @@ async fn an_invalid_address_is_an_error_of_each_call() {
 }
 
 #[tokio::test]
-async fn a_server_is_looked_for_at_each_call_until_there_is_one() {
+async fn each_call_searches_for_a_server_until_one_is_found() {
     let runtime = tempfile::tempdir().unwrap();
     let handle = ServerHandle::new(Source::Discover(runtime.path().to_owned()), Options::default());
     let look = || handle.call(None, |server| async move { Ok(server.base().to_string()) });
@@ -78,7 +78,7 @@ async fn a_server_is_looked_for_at_each_call_until_there_is_one() {
 }
 
 #[test]
-fn what_is_known_of_an_address_has_its_token_apart() {
+fn the_token_is_separated_from_the_address() {
     let source = Source::Given {
         url: "localhost:8888/lab/tree/a/x.ipynb?token=t".to_owned(),
         credentials: Credentials::None,

@@ -1,9 +1,8 @@
-//! Reads the file itself where the server that we live in keeps it on its disk.
+//! Reads the file itself if we live in the process of the server that keeps it on its disk.
 //!
-//! The server is still asked, so that its rules hold, but not for the content: Jupyter Server parses and validates a
-//! notebook, and hashes a file, on the thread that answers everybody.
+//! The server is still asked whether its user may read it, but not for the content: Jupyter Server parses and validates a
+//! notebook, and hashes a file, on the thread that serves all requests.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,58 +13,57 @@ use sha2::{Digest as _, Sha256};
 use workspace::Error;
 
 use super::{ContentsDocument, Version};
-use crate::failure;
 
-/// A server writes a file in place: half of it may be there for a moment.
-const LOOKS: u32 = 20;
-const PAUSE: Duration = Duration::from_millis(50);
+/// A server writes a file in place, so it may contain half a notebook for a moment.
+const MAX_ATTEMPTS: u32 = 20;
+const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 impl ContentsDocument {
-    /// The file, if it can be read without the server.
+    /// The file, if it can be read directly.
     pub(super) async fn file(&self) -> Option<&Path> {
         let in_process = self.handle.in_process.as_ref()?;
         self.file.get_or_init(|| in_process.file(&self.path)).await.as_deref()
     }
 
-    /// The notebook in the file; `None` if it is known.
-    pub(super) async fn newer_beside(
+    /// The content of the file; `None` if that is the known one.
+    pub(super) async fn newer_in_file(
         &self,
         file: &Path,
         is_known: impl Fn(&Version) -> bool,
     ) -> Result<Option<(Version, Notebook)>, Error> {
-        let mut looks = 0;
+        let mut attempts = 0;
         loop {
-            let (version, content) = self.read_beside(file).await?;
+            let (version, content) = self.read_file(file).await?;
             if is_known(&version) {
                 return Ok(None);
             }
-            looks += 1;
+            attempts += 1;
             match Notebook::parse(content) {
                 Ok(notebook) => return Ok(Some((version, notebook))),
-                Err(error) if looks == LOOKS => return Err(failure::unreadable(&self.path, &error)),
-                Err(_) => tokio::time::sleep(PAUSE).await,
+                Err(error) if attempts == MAX_ATTEMPTS => {
+                    return Err(Error::unreadable_notebook(&self.path, error));
+                }
+                Err(_) => tokio::time::sleep(RETRY_PAUSE).await,
             }
         }
     }
 
-    /// The file as it is, if the server lets its user see it.
-    pub(super) async fn read_beside(&self, file: &Path) -> Result<(Version, Bytes), Error> {
-        let entry = self.ask(Want::Glance).await?;
+    /// Reads the file, if the server permits its user to.
+    pub(super) async fn read_file(&self, file: &Path) -> Result<(Version, Bytes), Error> {
+        let entry = self.request(Want::Glance).await?;
         let file = PathBuf::from(file);
         let read = tokio::task::spawn_blocking(move || {
             let content = std::fs::read(file)?;
             let hash = Sha256::digest(&content);
             Ok::<_, std::io::Error>((hash, content))
         });
-        let read = read.await.map_err(|error| failure::ours(&error))?;
-        let (hash, content) = read.map_err(|error| failure::unreadable(&self.path, &error))?;
-        let mut hex = String::with_capacity(64);
-        for byte in hash {
-            // Writing to a string cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-        }
+        let read = read.await.map_err(Error::notebook_task_failed)?;
+        let (hash, content) = read.map_err(|error| Error::unreadable_notebook(&self.path, error))?;
         let size = u64::try_from(content.len()).ok();
-        Ok((Version { hash: Some(hex), modified: entry.last_modified, size }, content.into()))
+        Ok((
+            Version { hash: Some(const_hex::encode(hash)), modified: entry.last_modified, size },
+            content.into(),
+        ))
     }
 }
 

@@ -1,7 +1,7 @@
-//! After a write that failed: what is in the file now.
+//! Recovers from a write that failed.
 //!
-//! Jupyter Server writes over the file itself. With a full disk a part of it is left, and a copy of what was there before
-//! beside it (`.~x.ipynb`), of which the contents API shows nothing (`atomic_writing` of
+//! Jupyter Server overwrites the file itself. If the disk is full, the file is left truncated, with a copy of the previous
+//! content next to it (`.~x.ipynb`), which the contents API does not show (`atomic_writing` of
 //! `jupyter_server/services/contents/fileio.py`).
 
 use notebook::{Edit, Notebook};
@@ -11,85 +11,84 @@ use workspace::Error;
 use super::{ContentsDocument, Known, Version, text};
 use crate::failure;
 
-/// What a write left behind.
-pub(super) enum Left {
-    /// It was made all the same.
+/// What a failed write turned out to be.
+pub(super) enum Recovered {
+    /// It was written after all.
     Written(Known),
-    /// It was not made.
+    /// It was not written.
     NotWritten(Error),
 }
 
 impl ContentsDocument {
-    /// Looks at the file after the writing of `wanted` failed, and puts back what was there `before` if only a part of the
-    /// new content is.
-    pub(super) async fn after(
+    /// Reads the file after writing `wanted` failed, and restores the content `before` if the file is truncated.
+    pub(super) async fn recover(
         &self,
         error: RestError,
         before: &Known,
         wanted: &Notebook,
         edits: &[Edit],
-    ) -> Left {
-        let is_in_doubt = matches!(
+    ) -> Recovered {
+        let may_be_written = matches!(
             error.kind,
             Kind::Server | Kind::NotFound | Kind::Unreachable | Kind::Timeout | Kind::Malformed
         );
-        if !is_in_doubt {
-            return Left::NotWritten(failure::of(error));
+        if !may_be_written {
+            return Recovered::NotWritten(failure::of(error));
         }
         let found = self.found().await.map(|mut found| {
-            // A file may hold no ids.
+            // The file may contain no ids.
             found.notebook.carry_ids(wanted);
             found
         });
-        let is_made = |found: &Notebook| {
+        let is_written = |found: &Notebook| {
             found.cells().len() == wanted.cells().len() && edits.iter().all(|edit| edit.is_applied(found))
         };
-        let told = match found {
+        let outcome = match found {
             Ok(found) if found.version.is_same(&before.version) => {
                 "The notebook on disk is what it was before."
             }
-            Ok(found) if is_made(&found.notebook) => return Left::Written(found),
-            Ok(_) => "The notebook on disk is what somebody else wrote meanwhile.",
-            Err(Unread::Unreadable) => match self.put_back(&before.notebook).await {
+            Ok(found) if is_written(&found.notebook) => return Recovered::Written(found),
+            Ok(_) => "The notebook on disk is what somebody else wrote in the meantime.",
+            Err(Unread::Unreadable) => match self.restore(&before.notebook).await {
                 Ok(()) => {
-                    "Only a part of it was written; what was there before was put back and is on disk now."
+                    "Only a part of it was written; the previous content was restored and is on disk now."
                 }
                 Err(problem) => {
-                    tracing::warn!(path = self.path, %problem, "a notebook could not be put back");
-                    "A BROKEN PART of it is on disk now, and what was there before could not be put back; the server \
-                     has a copy of that beside it, named .~ and the file's name."
+                    tracing::warn!(path = self.path, %problem, "failed to restore a notebook");
+                    "A BROKEN PART of it is on disk now, and the previous content could not be restored; the server \
+                     keeps a copy of it in the same folder, named .~ and the file's name."
                 }
             },
-            Err(Unread::Unknown) => "What is on disk now could not be seen.",
+            Err(Unread::Unknown) => "What is on disk now is unknown.",
         };
         let error = failure::of(error);
-        Left::NotWritten(Error { cause: format!("{} {told}", error.cause), ..error })
+        Recovered::NotWritten(Error { cause: format!("{} {outcome}", error.cause), ..error })
     }
 
     async fn found(&self) -> Result<Known, Unread> {
         let server = self.handle.server().await.map_err(|_| Unread::Unknown)?;
         match server.contents(&self.path, Want::Notebook).await {
             Ok(entry) => known(entry).ok_or(Unread::Unreadable),
-            // Status 400, "Unreadable Notebook". A server that has its copy puts that back by itself now.
+            // Status 400, "Unreadable Notebook". A server that has a copy restores it itself at this request.
             Err(error) if error.kind == Kind::Refused => Err(Unread::Unreadable),
             Err(_) => Err(Unread::Unknown),
         }
     }
 
-    /// Writes a notebook over a broken one, and sees that it is there.
-    async fn put_back(&self, before: &Notebook) -> Result<(), Error> {
+    /// Overwrites a broken notebook, and reads it back.
+    async fn restore(&self, before: &Notebook) -> Result<(), Error> {
         self.write(text(before)?).await.map_err(failure::of)?;
         match self.found().await {
             Ok(_) => Ok(()),
-            Err(_) => Err(failure::unreadable(&self.path, &"it is still broken")),
+            Err(_) => Err(Error::unreadable_notebook(&self.path, "it is still broken")),
         }
     }
 }
 
 enum Unread {
-    /// What is in the file is no notebook.
+    /// The file contains no notebook.
     Unreadable,
-    /// The server does not tell.
+    /// The server did not answer.
     Unknown,
 }
 

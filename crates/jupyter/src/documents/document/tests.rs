@@ -27,11 +27,11 @@ async fn an_edit_in_a_room_is_confirmed_by_the_file() {
     assert_eq!(applied.saved, SaveStatus::OnDisk);
     assert_eq!(sources(&applied.notebook), ["a", "new"]);
     assert_eq!(sources(&fake.inside().notebook()), ["a", "new"]);
-    assert_eq!(fake.inside().puts, 0, "nobody may write beside a room");
+    assert_eq!(fake.inside().puts, 0, "a file with a room must not be written");
 }
 
 #[tokio::test]
-async fn a_server_that_says_that_it_saved_and_did_not_is_not_believed() {
+async fn a_save_that_did_not_reach_the_file_is_not_confirmed() {
     let fake = Fake::new(&["a"], true).await;
     let document = open(&fake).await;
     fake.inside().saving = Saving::Lies;
@@ -45,7 +45,7 @@ async fn a_server_that_says_that_it_saved_and_did_not_is_not_believed() {
 }
 
 #[tokio::test]
-async fn an_edit_that_a_dying_server_lost_is_made_again() {
+async fn an_edit_lost_by_a_dying_server_is_applied_again() {
     let fake = Fake::new(&["a", "b"], true).await;
     let document = open(&fake).await;
     fake.inside().saving = Saving::Dies;
@@ -57,7 +57,7 @@ async fn an_edit_that_a_dying_server_lost_is_made_again() {
 }
 
 #[tokio::test]
-async fn an_edit_that_was_lost_is_not_made_over_what_others_wrote() {
+async fn a_lost_edit_does_not_overwrite_changes_by_others() {
     let fake = Fake::new(&["a", "b"], true).await;
     let document = open(&fake).await;
     {
@@ -75,7 +75,7 @@ async fn an_edit_that_was_lost_is_not_made_over_what_others_wrote() {
 }
 
 #[tokio::test]
-async fn a_lost_connection_is_made_again_and_tells_of_changes() {
+async fn a_lost_connection_is_made_again_and_subscribers_are_notified() {
     let fake = Fake::new(&["a"], true).await;
     let document = open(&fake).await;
     let mut changes = document.changes();
@@ -92,7 +92,7 @@ async fn a_lost_connection_is_made_again_and_tells_of_changes() {
 }
 
 #[tokio::test]
-async fn what_an_agent_expects_is_checked_in_rooms_and_files() {
+async fn expected_revisions_are_checked_in_rooms_and_files() {
     for has_rooms in [true, false] {
         let fake = Fake::new(&["a"], has_rooms).await;
         let document = open(&fake).await;
@@ -106,7 +106,7 @@ async fn what_an_agent_expects_is_checked_in_rooms_and_files() {
 }
 
 #[tokio::test]
-async fn without_rooms_the_file_is_written_and_the_agent_told() {
+async fn without_rooms_the_file_is_written_with_a_notice() {
     let fake = Fake::new(&["a", "b"], false).await;
     let document = open(&fake).await;
     assert!(!document.is_live());
@@ -117,7 +117,7 @@ async fn without_rooms_the_file_is_written_and_the_agent_told() {
 }
 
 #[tokio::test]
-async fn what_others_wrote_into_the_file_stays() {
+async fn changes_by_others_in_the_file_are_kept() {
     let fake = Fake::new(&["a", "b"], false).await;
     fake.inside().meanwhile = Some(|notebook| {
         notebook.apply(&Edit::SetSource { id: "c0".to_owned(), source: "theirs".to_owned() }).unwrap();
@@ -128,7 +128,7 @@ async fn what_others_wrote_into_the_file_stays() {
 }
 
 #[tokio::test]
-async fn a_server_that_got_rooms_is_not_written_beside() {
+async fn the_file_is_not_written_once_the_server_has_rooms() {
     let fake = Fake::new(&["a"], false).await;
     let document = open(&fake).await;
     fake.inside().has_rooms = true;
@@ -139,7 +139,7 @@ async fn a_server_that_got_rooms_is_not_written_beside() {
 }
 
 #[tokio::test]
-async fn outputs_that_are_shown_are_in_the_room_at_once() {
+async fn shown_outputs_are_in_the_room_at_once() {
     let fake = Fake::new(&["a"], true).await;
     let document = open(&fake).await;
     let output = Output::Stream { name: "stdout".into(), text: "hi\n".into() };
@@ -156,7 +156,7 @@ async fn outputs_that_are_shown_are_in_the_room_at_once() {
 }
 
 #[tokio::test]
-async fn what_a_full_disk_cut_off_is_put_back() {
+async fn a_file_truncated_by_a_full_disk_is_restored() {
     let fake = Fake::new(&["a"], false).await;
     let document = open(&fake).await;
     let (before, size) = {
@@ -166,7 +166,7 @@ async fn what_a_full_disk_cut_off_is_put_back() {
     fake.inside().disk = size + 10;
     let long = "x".repeat(100);
     let error = document.apply(set("c0", &long), Vec::new()).await.unwrap_err();
-    assert!(error.cause.contains("full") && error.cause.contains("was put back"), "{error}");
+    assert!(error.cause.contains("full") && error.cause.contains("was restored"), "{error}");
     assert_eq!(sources(&fake.inside().notebook()), sources(&before));
     assert_eq!(sources(&document.snapshot().await.unwrap()), ["a"]);
     fake.inside().disk = 10;
@@ -175,7 +175,7 @@ async fn what_a_full_disk_cut_off_is_put_back() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_renamed_is_followed() {
+async fn a_renamed_file_is_followed() {
     let fake = Fake::new(&["a"], true).await;
     fake.inside().dialect = Dialect::ServerDocuments;
     let document = open(&fake).await;
@@ -193,7 +193,7 @@ async fn a_file_that_was_renamed_is_followed() {
 }
 
 #[tokio::test]
-async fn a_write_that_failed_and_was_made_all_the_same_is_on_disk() {
+async fn a_write_that_failed_after_writing_is_on_disk() {
     let fake = Fake::new(&["a"], false).await;
     let document = open(&fake).await;
     fake.inside().fails_after_writing = true;
@@ -218,7 +218,7 @@ async fn not_yet(document: &ServerDocument, edits: Vec<Edit>) {
 }
 
 #[tokio::test]
-async fn an_edit_that_was_not_yet_on_disk_outlives_the_connection() {
+async fn a_pending_edit_outlives_the_connection() {
     let fake = Fake::new(&["a", "b"], true).await;
     let document = open(&fake).await;
     fake.inside().saving = Saving::Lies;
@@ -229,7 +229,7 @@ async fn an_edit_that_was_not_yet_on_disk_outlives_the_connection() {
         inside.saving = Saving::Writes;
         inside.drop_connections();
     }
-    // It is saved without anybody asking, and no more is owed.
+    // It is saved without a request, and is then no longer pending.
     until(&fake, |inside| sources(&inside.notebook()) == ["newer", "b"]).await;
     let applied = document.apply(set("c1", "mine"), Vec::new()).await.unwrap();
     assert_eq!(applied.saved, SaveStatus::OnDisk);
@@ -238,7 +238,7 @@ async fn an_edit_that_was_not_yet_on_disk_outlives_the_connection() {
 }
 
 #[tokio::test]
-async fn an_edit_that_could_not_be_kept_is_told_once() {
+async fn a_lost_edit_is_reported_once() {
     let fake = Fake::new(&["a", "b"], true).await;
     let document = open(&fake).await;
     fake.inside().saving = Saving::Lies;
@@ -256,7 +256,7 @@ async fn an_edit_that_could_not_be_kept_is_told_once() {
     tokio::time::timeout(Duration::from_secs(10), changes.changed()).await.unwrap().unwrap();
     assert!(document.notice().unwrap().contains("the new source of cell c0"));
     let applied = document.apply(set("c1", "mine"), Vec::new()).await.unwrap();
-    let SaveStatus::NotYet(why) = applied.saved else { panic!("nobody is told") };
+    let SaveStatus::NotYet(why) = applied.saved else { panic!("the loss is not reported") };
     assert!(why.contains("this change is saved") && why.contains("the new source of cell c0"), "{why}");
     let applied = document.apply(set("c1", "again"), Vec::new()).await.unwrap();
     assert_eq!((applied.saved, document.notice()), (SaveStatus::OnDisk, None));
@@ -264,7 +264,7 @@ async fn an_edit_that_could_not_be_kept_is_told_once() {
 }
 
 #[tokio::test]
-async fn a_part_of_an_edit_that_the_server_lost_is_made_again() {
+async fn a_lost_part_of_an_edit_is_applied_again() {
     let fake = Fake::new(&["a", "b"], true).await;
     let document = open(&fake).await;
     fake.inside().saving = Saving::Reverts;

@@ -16,7 +16,7 @@ pub(super) enum ConnectionState {
     Synced,
     /// The connection was lost, or its document is still arriving.
     Reconnecting(Outage),
-    /// The server has no rooms (any more).
+    /// The server has no rooms, or no longer has them.
     NoRooms(Outage),
 }
 

@@ -38,7 +38,7 @@ pub(super) fn closed(shared: &Shared, frame: Option<&CloseFrame>) -> Disconnect 
     match code {
         // jupyter-server-documents: 4001 deleted through the server, 4002 deleted on disk.
         4404 | 4001 | 4002 => Disconnect::Final(failure::no_notebook(path, &server)),
-        4400 => Disconnect::Final(failure::unreadable(path, &"the server cannot read it")),
+        4400 => Disconnect::Final(Error::unreadable_notebook(path, "the server cannot read it")),
         4500 => Disconnect::Final(Error::new(
             ErrorKind::RemoteFailure,
             format!("The notebook {path:?} failed to open on {server}: {reason}"),

@@ -7,7 +7,6 @@ use workspace::{Applied, Error, ErrorKind, Expected, NextStep, SaveStatus};
 use super::confirmation::{Confirmation, confirm};
 use super::intent::{Intent, are_outputs};
 use super::shared::{Shared, State};
-use crate::failure;
 
 /// How often a lost edit is applied again.
 const MAX_RETRIES: u32 = 3;
@@ -73,7 +72,7 @@ pub(super) fn show(shared: &Shared, edits: &[Edit]) -> Result<(), Error> {
         return Ok(());
     }
     shared.snapshot(&mut state)?;
-    state.replica.apply(edits).map_err(|error| failure::refused(&shared.path, &error))
+    state.replica.apply(edits).map_err(|error| Error::edit_refused(&shared.path, error))
 }
 
 /// Removes the empty cell that `YNotebook.set` (`jupyter_ydoc`) adds when a room loads a notebook without cells. Only for
@@ -92,7 +91,7 @@ pub(super) fn remove_default_cell(shared: &Shared) -> Result<(), Error> {
         return Ok(());
     }
     let delete = Edit::Delete { ids: vec![cell.id().to_owned()] };
-    state.replica.apply(&[delete]).map_err(|error| failure::refused(&shared.path, &error))
+    state.replica.apply(&[delete]).map_err(|error| Error::edit_refused(&shared.path, error))
 }
 
 fn apply_now(
@@ -105,7 +104,7 @@ fn apply_now(
     for expected in expected {
         expected.check(&before)?;
     }
-    state.replica.apply(&edits).map_err(|error| failure::refused(&shared.path, &error))?;
+    state.replica.apply(&edits).map_err(|error| Error::edit_refused(&shared.path, error))?;
     let after = shared.snapshot(&mut state)?;
     // An edit that a later one of them undid cannot be found anywhere.
     let intents =
@@ -171,7 +170,7 @@ fn apply_when_connected(
     let known = state.replica.last_known();
     let mut notebook = known.map_err(|error| shared.discard(&mut state, &error))?;
     for edit in &edits {
-        notebook.apply(edit).map_err(|error| failure::refused(&shared.path, &error))?;
+        notebook.apply(edit).map_err(|error| Error::edit_refused(&shared.path, error))?;
     }
     state.pending.add(edits.into_iter().map(|edit| Intent::of(edit, &notebook)));
     let why = format!("{} The outputs are sent once the connection is back.", error.cause);

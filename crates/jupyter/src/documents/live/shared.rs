@@ -17,7 +17,6 @@ use super::disconnect::Disconnect;
 use super::file_location::FileLocation;
 use super::pending_edits::PendingEdits;
 use super::replica::Replica;
-use crate::failure;
 use crate::server_handle::ServerHandle;
 
 /// How long a call waits for the connection; each megabyte of the notebook adds a second.
@@ -156,7 +155,7 @@ impl Shared {
     /// Gives up a document that cannot be trusted: the connection ends, and the next one brings a new document.
     pub(super) fn discard(&self, state: &mut State, error: &YError) -> Error {
         state.replica.disconnect();
-        failure::unreadable(&self.path, error)
+        Error::unreadable_notebook(&self.path, error)
     }
 
     pub(super) fn notify_changed(&self) {

@@ -27,7 +27,7 @@ impl InProcessServer for Folder {
     }
 }
 
-/// A notebook of a server, which would tell of a cell `of the server`, and its file.
+/// A notebook and its file. The server itself would answer with a cell `of the server`.
 async fn stored() -> (Fake, Arc<ContentsDocument>, tempfile::NamedTempFile) {
     let fake = Fake::new(&["of the server"], false).await;
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -53,7 +53,7 @@ async fn the_content_is_that_of_the_file() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_being_written_is_read_when_it_is_whole() {
+async fn a_half_written_file_is_read_again() {
     let (fake, stored, file) = stored().await;
     let whole = text(&["a"]);
     std::fs::write(file.path(), &whole[..whole.len() / 2]).unwrap();
@@ -61,7 +61,7 @@ async fn a_file_that_is_being_written_is_read_when_it_is_whole() {
         let stored = stored.clone();
         async move { stored.snapshot().await }
     });
-    // It has been looked at more than once.
+    // It was read more than once.
     while fake.inside().requests < 2 {
         tokio::task::yield_now().await;
     }
@@ -70,7 +70,7 @@ async fn a_file_that_is_being_written_is_read_when_it_is_whole() {
 }
 
 #[tokio::test]
-async fn what_is_no_notebook_is_told() {
+async fn a_file_that_is_no_notebook_is_an_error() {
     let (_fake, stored, file) = stored().await;
     std::fs::write(file.path(), "{").unwrap();
     assert!(stored.snapshot().await.is_err());
