@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 
 use anyhow::{Context as _, bail};
-use mcp::{Guard, Server};
+use mcp::{HttpAuth, Server};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use workspace::Token;
@@ -16,7 +16,7 @@ const DEFAULT_PORT: u16 = 4040;
 /// The HTTP listener for agents.
 pub(crate) struct HttpEndpoint {
     listener: TcpListener,
-    guard: Guard,
+    auth: HttpAuth,
     pub(crate) token: Option<Token>,
     /// Where agents connect; includes the token if it was generated just now, because nobody knows it yet.
     url: String,
@@ -51,7 +51,7 @@ impl HttpEndpoint {
         let query = token.as_ref().filter(|_| is_new).map(|token| format!("?token={}", token.expose()));
         let url = format!("http://{}/mcp{}", listener.local_addr()?, query.unwrap_or_default());
         let hosts = options.allowed_host.iter().cloned().chain([bare.to_owned()]);
-        Ok(Self { listener, guard: Guard::new(token.clone(), hosts, is_public), token, url })
+        Ok(Self { listener, auth: HttpAuth::new(token.clone(), hosts, is_public), token, url })
     }
 }
 
@@ -90,9 +90,9 @@ pub(crate) async fn serve_until_shutdown(
             introduce(registration);
             mcp::serve_stdio(&server, shutdown.clone()).await.map_err(anyhow::Error::from)
         }
-        Some(HttpEndpoint { listener, guard, url, .. }) => {
+        Some(HttpEndpoint { listener, auth, url, .. }) => {
             eprintln!("cellbridge: MCP endpoint {url}");
-            mcp::serve_http(server, listener, guard, shutdown.clone()).await.map_err(anyhow::Error::from)
+            mcp::serve_http(server, listener, auth, shutdown.clone()).await.map_err(anyhow::Error::from)
         }
     };
     shutdown.cancel();

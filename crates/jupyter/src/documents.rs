@@ -81,7 +81,7 @@ impl Documents {
     /// Fails unless there is a notebook at the path.
     async fn check(&self, path: &str) -> Result<(), Error> {
         let shown = self.prefix.shown(path);
-        let asked = self.handle.attempt(None, |server| {
+        let asked = self.handle.attempt(|server| {
             let path = path.to_owned();
             async move { server.contents(&path, Want::Glance).await }
         });
@@ -101,7 +101,7 @@ impl Documents {
         let mut text = Vec::new();
         Notebook::new().write(&mut text).map_err(Error::notebook_task_failed)?;
         let text = Bytes::from(text);
-        let created = self.handle.attempt(None, |server| {
+        let created = self.handle.attempt(|server| {
             let (path, text) = (path.to_owned(), text.clone());
             async move { server.create_notebook(&path, vec![text]).await }
         });

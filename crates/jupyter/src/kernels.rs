@@ -13,10 +13,10 @@ use std::time::Instant;
 use futures_util::future::{join, join_all};
 use parking_lot::{Mutex, MutexGuard};
 use rest::{KernelModel, Kernelspecs, NewSession, SessionChange, SessionKernel, SessionModel};
-use workspace::{Error, ErrorKind, Kernel as _, KernelChoice, KernelRequest};
+use workspace::{Error, ErrorKind, Kernel as _, KernelChoice, KernelRequest, progress};
 
 use crate::paths::Prefix;
-use crate::server_handle::{ServerHandle, report};
+use crate::server_handle::ServerHandle;
 use kernel::ServerKernel;
 use kernelspec_cache::KernelspecCache;
 use kernelspec_choice::KernelspecQuery;
@@ -74,12 +74,12 @@ impl Kernels {
     pub(crate) async fn choose(&self, request: KernelRequest) -> Result<KernelChoice, Error> {
         let notebook = request.notebook.as_deref().map(|path| self.prefix.strip(path)).transpose()?;
         if let Some(id) = &request.id {
-            let joined = self.join(notebook, id, &request).await?;
+            let joined = self.join(notebook, id).await?;
             return joined.ok_or_else(|| Error::no_kernel(id));
         }
         if request.name.is_none()
             && !request.is_new
-            && let Some(choice) = self.pinned(notebook.as_deref(), &request).await?
+            && let Some(choice) = self.pinned(notebook.as_deref()).await?
         {
             return Ok(choice);
         }
@@ -90,23 +90,19 @@ impl Kernels {
     }
 
     /// The pinned kernel, if it exists and fits the request.
-    async fn pinned(
-        &self,
-        notebook: Option<&str>,
-        request: &KernelRequest,
-    ) -> Result<Option<KernelChoice>, Error> {
+    async fn pinned(&self, notebook: Option<&str>) -> Result<Option<KernelChoice>, Error> {
         let is_for = |pinned: &PinnedKernel| match (notebook, &pinned.notebook) {
             (Some(notebook), Some(other)) => notebook == other,
             _ => true,
         };
         let Some(PinnedKernel { id, .. }) = self.named().clone().filter(is_for) else { return Ok(None) };
         if let Some(notebook) = notebook
-            && let Some(session) = self.session(notebook, request.progress.as_ref()).await?
+            && let Some(session) = self.session(notebook).await?
             && session.kernel.is_some()
         {
             return Ok(None);
         }
-        let joined = self.join(notebook.map(str::to_owned), &id, request).await?;
+        let joined = self.join(notebook.map(str::to_owned), &id).await?;
         let mut pinned = self.named();
         if joined.is_none() {
             tracing::warn!(id, "the configured kernel no longer exists; it is ignored from now on");
@@ -122,14 +118,8 @@ impl Kernels {
     }
 
     /// A kernel that is running; `None` if it does not exist.
-    async fn join(
-        &self,
-        notebook: Option<String>,
-        id: &str,
-        request: &KernelRequest,
-    ) -> Result<Option<KernelChoice>, Error> {
-        let found =
-            self.handle.call(request.progress.as_ref(), |server| async move { server.kernel(id).await });
+    async fn join(&self, notebook: Option<String>, id: &str) -> Result<Option<KernelChoice>, Error> {
+        let found = self.handle.call(|server| async move { server.kernel(id).await });
         let Some(model) = found.await? else { return Ok(None) };
         self.specs.fetch_missing(std::slice::from_ref(&model), Instant::now()).await;
         let kernel = self.adopt(model);
@@ -150,7 +140,7 @@ impl Kernels {
     ///
     /// Returns whether it is the session's kernel now.
     async fn register(&self, notebook: &str, id: &str) -> Result<bool, Error> {
-        let sessions = self.sessions(None).await?;
+        let sessions = self.sessions().await?;
         if let Some(session) = sessions.iter().find(|session| is_of(session, notebook)) {
             if session.kernel.as_ref().is_some_and(|model| model.id == id) {
                 return Ok(true);
@@ -161,13 +151,12 @@ impl Kernels {
             }
             return Ok(is_free);
         }
-        let made = self.create(notebook, SessionKernel::Running(id.to_owned()), None).await?;
+        let made = self.create(notebook, SessionKernel::Running(id.to_owned())).await?;
         Ok(made.kernel.is_some_and(|model| model.id == id))
     }
 
     async fn for_notebook(&self, notebook: String, request: &KernelRequest) -> Result<KernelChoice, Error> {
-        let progress = request.progress.as_ref();
-        let sessions = self.sessions(progress).await?;
+        let sessions = self.sessions().await?;
         let session = sessions.iter().find(|session| is_of(session, &notebook));
         let present = session.and_then(|session| session.kernel.clone());
         if let Some(model) = present.clone()
@@ -182,7 +171,7 @@ impl Kernels {
         if !request.is_needed && !request.is_new {
             return Ok(KernelChoice::OnFirstRun(format!("{} ({})", spec.name, spec.display_name)));
         }
-        report(progress, format!("starting the kernel {} ({})", spec.name, spec.display_name));
+        progress::report(format!("starting the kernel {} ({})", spec.name, spec.display_name));
         let model = match (session, present) {
             // Only we use its kernel, or that is dead: the session gets the new one, and the server ends the old one.
             (Some(session), present)
@@ -190,7 +179,7 @@ impl Kernels {
             {
                 self.change(&session.id, SessionKernel::Named(spec.name.clone())).await?
             }
-            (None, _) => match self.start_session(&notebook, &spec.name, progress).await? {
+            (None, _) => match self.start_session(&notebook, &spec.name).await? {
                 StartedSession::Ours(model) => model,
                 StartedSession::Theirs(model) => {
                     return Ok(KernelChoice::Kernel { kernel: self.adopt(model), is_new: false });
@@ -199,7 +188,7 @@ impl Kernels {
             // A person's kernel continues, and stays the one of the session. Nobody else could find the new one, so it ends
             // with us.
             (Some(_), _) => {
-                let kernel = self.adopt(self.start(&spec.name, Some(folder(&notebook)), progress).await?);
+                let kernel = self.adopt(self.start(&spec.name, Some(folder(&notebook))).await?);
                 kernel.set_unattached();
                 return Ok(KernelChoice::Kernel { kernel, is_new: true });
             }
@@ -216,33 +205,24 @@ impl Kernels {
         if !request.is_needed {
             return Ok(KernelChoice::OnFirstRun(format!("{} ({})", spec.name, spec.display_name)));
         }
-        let model = self.start(&spec.name, None, request.progress.as_ref()).await?;
+        let model = self.start(&spec.name, None).await?;
         let kernel = self.adopt(model);
         kernel.set_unattached();
         Ok(KernelChoice::Kernel { kernel, is_new: true })
     }
 
     /// The session of a notebook.
-    async fn session(
-        &self,
-        notebook: &str,
-        progress: Option<&crate::ProgressSender>,
-    ) -> Result<Option<SessionModel>, Error> {
-        Ok(self.sessions(progress).await?.into_iter().find(|session| is_of(session, notebook)))
+    async fn session(&self, notebook: &str) -> Result<Option<SessionModel>, Error> {
+        Ok(self.sessions().await?.into_iter().find(|session| is_of(session, notebook)))
     }
 
-    async fn sessions(&self, progress: Option<&crate::ProgressSender>) -> Result<Vec<SessionModel>, Error> {
-        self.handle.call(progress, |server| async move { server.sessions().await }).await
+    async fn sessions(&self) -> Result<Vec<SessionModel>, Error> {
+        self.handle.call(|server| async move { server.sessions().await }).await
     }
 
-    async fn create(
-        &self,
-        notebook: &str,
-        kernel: SessionKernel,
-        progress: Option<&crate::ProgressSender>,
-    ) -> Result<SessionModel, Error> {
+    async fn create(&self, notebook: &str, kernel: SessionKernel) -> Result<SessionModel, Error> {
         let new = NewSession { path: notebook.to_owned(), kernel };
-        let made = self.handle.call(progress, |server| {
+        let made = self.handle.call(|server| {
             let new = new.clone();
             async move { server.create_session(new).await }
         });
@@ -251,16 +231,11 @@ impl Kernels {
 
     /// Creates a session for a notebook that has none. The server looks for a session and creates one in two steps, and
     /// another program may do the same in between. Then both use the older one, which the server lists first.
-    async fn start_session(
-        &self,
-        notebook: &str,
-        spec: &str,
-        progress: Option<&crate::ProgressSender>,
-    ) -> Result<StartedSession, Error> {
-        let ours = self.create(notebook, SessionKernel::Named(spec.to_owned()), progress).await?;
+    async fn start_session(&self, notebook: &str, spec: &str) -> Result<StartedSession, Error> {
+        let ours = self.create(notebook, SessionKernel::Named(spec.to_owned())).await?;
         let id = ours.id.clone();
         let model = kernel_of(ours)?;
-        let sessions = match self.sessions(progress).await {
+        let sessions = match self.sessions().await {
             Ok(sessions) => sessions,
             Err(error) => {
                 tracing::debug!(%error, "whether the notebook has two sessions is unknown");
@@ -277,7 +252,7 @@ impl Kernels {
         };
         if of_it.any(|session| is_ours_listed(&session)) {
             let id = id.as_str();
-            let ended = self.handle.call(None, |server| async move { server.delete_session(id).await }).await;
+            let ended = self.handle.call(|server| async move { server.delete_session(id).await }).await;
             if let Err(error) = ended {
                 tracing::warn!(%error, "a second session of the notebook could not be ended");
             }
@@ -287,21 +262,15 @@ impl Kernels {
 
     async fn change(&self, session: &str, kernel: SessionKernel) -> Result<KernelModel, Error> {
         let change = SessionChange { path: None, kernel: Some(kernel) };
-        let changed = self.handle.call(None, |server| {
+        let changed = self.handle.call(|server| {
             let change = change.clone();
             async move { server.change_session(session, change).await }
         });
         kernel_of(changed.await?)
     }
 
-    async fn start(
-        &self,
-        spec: &str,
-        folder: Option<&str>,
-        progress: Option<&crate::ProgressSender>,
-    ) -> Result<KernelModel, Error> {
-        let started =
-            self.handle.call(progress, |server| async move { server.start_kernel(Some(spec), folder).await });
+    async fn start(&self, spec: &str, folder: Option<&str>) -> Result<KernelModel, Error> {
+        let started = self.handle.call(|server| async move { server.start_kernel(Some(spec), folder).await });
         started.await
     }
 

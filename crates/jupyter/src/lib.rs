@@ -17,6 +17,3 @@ pub use ::kernel::ConnectionInfo;
 pub use connector::JupyterConnector;
 pub use place::Jupyter;
 pub use settings::{Capabilities, InProcessServer, Settings, Source};
-
-/// Takes progress lines for people while something is prepared.
-type ProgressSender = tokio::sync::mpsc::Sender<String>;

@@ -26,7 +26,7 @@ pub(crate) async fn list(
     max_depth: usize,
 ) -> Result<Vec<FileEntry>, Error> {
     let root = prefix.strip(path)?;
-    let first = handle.attempt(None, |server| folder(server, root.clone())).await;
+    let first = handle.attempt(|server| folder(server, root.clone())).await;
     let first = first.map_err(|error| not_listed(path, handle, error))?;
     let mut rows = Vec::new();
     let mut walk = Walk::new(handle);

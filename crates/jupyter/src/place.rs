@@ -84,13 +84,13 @@ impl Jupyter {
 
     /// Contacts the server of the documents.
     pub async fn status(&self) -> Result<Status, Error> {
-        let status = self.handle.call(None, |server| async move { server.status().await }).await;
+        let status = self.handle.call(|server| async move { server.status().await }).await;
         self.note_answer(status)
     }
 
     /// Contacts the server of the kernels.
     pub async fn kernel_status(&self) -> Result<Status, Error> {
-        self.kernel_handle.call(None, |server| async move { server.status().await }).await
+        self.kernel_handle.call(|server| async move { server.status().await }).await
     }
 
     /// Once the server of the documents has answered, its extensions can be detected.

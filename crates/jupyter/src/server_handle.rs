@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 use rest::{Address, Credentials, KernelModel, Kind, Options, RestError, Server, discovery};
-use tokio::sync::mpsc;
-use workspace::Error;
+use workspace::{Error, progress};
 
+use crate::failure;
 use crate::settings::{Capabilities, InProcessServer, Source};
-use crate::{ProgressSender, failure};
 
 /// How long a Hub may take to start a server: with progress reports, and without. Clients give up on silent calls.
 const START_TIMEOUT: Duration = Duration::from_secs(180);
@@ -141,22 +140,18 @@ impl ServerHandle {
     }
 
     /// Runs `work`, perhaps twice. A stopped server is started first, if its Hub permits it.
-    pub(crate) async fn call<T, W>(
-        &self,
-        progress: Option<&ProgressSender>,
-        work: impl Fn(Server) -> W,
-    ) -> Result<T, Error>
+    pub(crate) async fn call<T, W>(&self, work: impl Fn(Server) -> W) -> Result<T, Error>
     where
         W: Future<Output = rest::Result<T>>,
     {
-        self.attempt(progress, work).await.map_err(failure::of)
+        self.attempt(work).await.map_err(failure::of)
     }
 
     /// The running kernels.
     pub(crate) async fn kernels(&self) -> Result<Vec<KernelModel>, Error> {
         match self.in_process_kernels().await {
             Some(kernels) => Ok(kernels),
-            None => self.call(None, |server| async move { server.kernels().await }).await,
+            None => self.call(|server| async move { server.kernels().await }).await,
         }
     }
 
@@ -164,7 +159,7 @@ impl ServerHandle {
     pub(crate) async fn kernel(&self, id: &str) -> Result<Option<KernelModel>, Error> {
         match self.in_process_kernels().await {
             Some(kernels) => Ok(kernels.into_iter().find(|kernel| kernel.id == id)),
-            None => self.call(None, |server| async move { server.kernel(id).await }).await,
+            None => self.call(|server| async move { server.kernel(id).await }).await,
         }
     }
 
@@ -176,11 +171,7 @@ impl ServerHandle {
     }
 
     /// Like [`ServerHandle::call`], with the error of the request.
-    pub(crate) async fn attempt<T, W>(
-        &self,
-        progress: Option<&ProgressSender>,
-        work: impl Fn(Server) -> W,
-    ) -> rest::Result<T>
+    pub(crate) async fn attempt<T, W>(&self, work: impl Fn(Server) -> W) -> rest::Result<T>
     where
         W: Future<Output = rest::Result<T>>,
     {
@@ -188,7 +179,7 @@ impl ServerHandle {
         let answer = work(server.clone()).await;
         match answer {
             Err(RestError { kind: Kind::Stopped | Kind::Starting, .. }) if server.hub().is_some() => {
-                self.start(&server, progress).await?;
+                self.start(&server).await?;
                 let mut retries = 0;
                 loop {
                     match work(server.clone()).await {
@@ -213,19 +204,15 @@ impl ServerHandle {
     }
 
     /// Starts the server. Callers that wait for the same start do not start it again.
-    async fn start(&self, server: &Server, progress: Option<&ProgressSender>) -> rest::Result<()> {
+    async fn start(&self, server: &Server) -> rest::Result<()> {
         let _one_at_a_time = self.preparing.lock().await;
         tracing::info!(server = %server.base(), "starting the server through its Hub");
         // A quick Hub reports nothing until the server is ready.
-        report(progress, format!("{} is stopped; its Hub starts it", server.base()));
-        let start_timeout = if progress.is_some() || workspace::progress::is_wanted() {
-            START_TIMEOUT
-        } else {
-            SILENT_START_TIMEOUT
-        };
+        progress::report(format!("{} is stopped; its Hub starts it", server.base()));
+        let start_timeout = if progress::sender().is_some() { START_TIMEOUT } else { SILENT_START_TIMEOUT };
         let report_line = |line: String| {
             tracing::info!("{line}");
-            report(progress, format!("starting the server: {line}"));
+            progress::report(format!("starting the server: {line}"));
         };
         server.start_through_hub(start_timeout, report_line).await
     }
@@ -274,14 +261,6 @@ impl ServerHandle {
 
     fn found(&self) -> MutexGuard<'_, Option<Server>> {
         self.found.lock()
-    }
-}
-
-/// Reports progress to the caller. A line that finds the channel full is dropped.
-pub(crate) fn report(progress: Option<&mpsc::Sender<String>>, line: String) {
-    match progress {
-        Some(progress) => drop(progress.try_send(line)),
-        None => drop(workspace::progress::report(line)),
     }
 }
 

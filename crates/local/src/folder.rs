@@ -60,11 +60,12 @@ impl Folder {
         }
         let notebook = request.notebook.as_deref().map(|path| self.root.resolve(path)).transpose()?;
         let folder = notebook.as_deref().and_then(std::path::Path::parent).unwrap_or(self.root.real());
+        let progress = workspace::progress::sender();
         let query = KernelspecQuery {
             folder,
             name: request.name.as_deref(),
             preferred: request.preferred.as_ref(),
-            progress: request.progress.as_ref(),
+            progress: progress.as_ref(),
         };
         let choice = self.chooser.choose(&query).await?;
         let kernel = LocalKernel::new(KernelLauncher {

@@ -1,53 +1,45 @@
-//! The face towards agents: the Model Context Protocol over stdio and Streamable HTTP, in both of its eras
-//! (2025-11-25 and older with `initialize`; 2026-07-28 without).
+//! The Model Context Protocol for agents, over stdio and Streamable HTTP, in both of its eras (2025-11-25 and older with
+//! `initialize`; 2026-07-28 without).
 //!
-//! `rmcp` speaks the protocol. What a relay brings passes through it as raw JSON (`raw`), because its typed
-//! model drops what it does not know.
+//! `rmcp` implements the protocol. Results of relayed calls pass through it as raw JSON (`relayed`), because its types
+//! drop unknown fields.
 
 #![expect(deprecated, reason = "logging is deprecated in the 2026-07-28 era and served to older agents")]
 
-mod call;
-mod control;
-mod elicit;
-mod embedded;
-mod guard;
-mod hangup;
-mod http;
+mod elicitation;
 mod metrics;
 mod next_step;
-mod outbox;
 mod permissions;
+mod progress;
 mod prompts;
-mod raw;
-mod reports;
+mod relayed;
 mod resources;
 mod server;
-mod session_pool;
-mod sse;
-mod stdio;
+mod session;
 mod subscriptions;
+mod telemetry;
 mod tool_call;
 mod tools;
-mod trace;
+mod transport;
 
-pub use embedded::Embedded;
-pub use guard::Guard;
-pub use http::{HttpError, serve_http};
 pub use metrics::{Calls, Metrics};
 pub use permissions::{Permissions, Policy};
 pub use server::Server;
-pub use session_pool::SessionLimits;
-pub use stdio::{StdioError, serve_stdio};
+pub use transport::embedded::Embedded;
+pub use transport::http::{HttpError, serve_http};
+pub use transport::http_auth::HttpAuth;
+pub use transport::session_pool::SessionLimits;
+pub use transport::stdio::{StdioError, serve_stdio};
 
 #[doc(hidden)]
 pub mod fuzz {
-    //! What the fuzz targets call.
+    //! Entry points of the fuzz targets.
 
-    use crate::stdio::Decoded;
+    use crate::transport::stdio::Decoded;
 
-    /// Reads bytes as one line of an agent on stdio. What is refused is refused in one line of JSON.
+    /// Reads bytes as one line of an agent on stdio. A refusal is one line of JSON.
     pub fn agent_line(data: &[u8]) {
-        if let Decoded::Refused(answer) = crate::stdio::decode(data) {
+        if let Decoded::Refused(answer) = crate::transport::stdio::decode(data) {
             assert!(!answer.contains('\n'), "{answer}");
             let answer: Result<serde_json::Value, _> = serde_json::from_str(&answer);
             assert!(answer.is_ok_and(|answer| answer["error"]["code"].is_i64()));

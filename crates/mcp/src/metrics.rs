@@ -1,13 +1,11 @@
-//! What agents do, counted for those who run the server.
+//! Counts of sessions and calls, for those who run the server.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::tools;
-
-/// Counts of all who share it.
+/// Counts of all sessions that share it.
 #[derive(Debug, Default)]
 pub struct Metrics {
     sessions: AtomicI64,
@@ -21,22 +19,22 @@ pub struct Calls {
     pub answered: u64,
     /// Of these, how many with an error.
     pub failed: u64,
-    /// How many were taken back by the agent, or had theirs go away.
+    /// How many were cancelled, or lost their agent.
     pub abandoned: u64,
-    /// How long all of them took together.
+    /// How long all of them took in total.
     pub time: Duration,
 }
 
 /// How a call ended.
 #[derive(Clone, Copy)]
-enum Ended {
-    Well,
-    Badly,
+enum CallOutcome {
+    Succeeded,
+    Failed,
     Abandoned,
 }
 
 impl Metrics {
-    /// How many sessions of agents there are.
+    /// How many MCP sessions are open.
     pub fn sessions(&self) -> u64 {
         self.sessions.load(Ordering::Relaxed).try_into().unwrap_or_default()
     }
@@ -46,21 +44,21 @@ impl Metrics {
         self.tallies().iter().map(|(name, calls)| (*name, *calls)).collect()
     }
 
-    /// Counts a call from here on. Names of unknown tools are not kept: there is no end to them.
-    pub(crate) fn begin(&self, tool: &str) -> Timing<'_> {
-        Timing { metrics: self, tool: tools::today(tool), start: Instant::now(), ended: Ended::Abandoned }
+    /// Counts a call of a tool from here on.
+    pub(crate) fn begin(&self, tool: &'static str) -> Timing<'_> {
+        Timing { metrics: self, tool, start: Instant::now(), outcome: CallOutcome::Abandoned }
     }
 
-    fn count(&self, name: &'static str, ended: Ended, time: Duration) {
+    fn count(&self, name: &'static str, outcome: CallOutcome, time: Duration) {
         let mut tallies = self.tallies();
         let calls = tallies.entry(name).or_default();
-        match ended {
-            Ended::Well => calls.answered += 1,
-            Ended::Badly => {
+        match outcome {
+            CallOutcome::Succeeded => calls.answered += 1,
+            CallOutcome::Failed => {
                 calls.answered += 1;
                 calls.failed += 1;
             }
-            Ended::Abandoned => calls.abandoned += 1,
+            CallOutcome::Abandoned => calls.abandoned += 1,
         }
         calls.time += time;
     }
@@ -70,29 +68,27 @@ impl Metrics {
     }
 }
 
-/// A call that is under way; one that is dropped before its end was abandoned.
+/// A call in progress. If it is dropped before its end, it was abandoned.
 pub(crate) struct Timing<'a> {
     metrics: &'a Metrics,
-    tool: Option<&'static str>,
+    tool: &'static str,
     start: Instant,
-    ended: Ended,
+    outcome: CallOutcome,
 }
 
 impl Timing<'_> {
     pub(crate) fn end(mut self, is_error: bool) {
-        self.ended = if is_error { Ended::Badly } else { Ended::Well };
+        self.outcome = if is_error { CallOutcome::Failed } else { CallOutcome::Succeeded };
     }
 }
 
 impl Drop for Timing<'_> {
     fn drop(&mut self) {
-        if let Some(tool) = self.tool {
-            self.metrics.count(tool, self.ended, self.start.elapsed());
-        }
+        self.metrics.count(self.tool, self.outcome, self.start.elapsed());
     }
 }
 
-/// A session, counted as long as it lives.
+/// Counts a session as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Counted {
     metrics: Arc<Metrics>,
@@ -104,7 +100,7 @@ impl Counted {
         Self::count(metrics, 1)
     }
 
-    /// For calls of whoever has no session.
+    /// For calls without a session, which are not counted as one.
     pub(crate) fn no_session(metrics: Arc<Metrics>) -> Self {
         Self::count(metrics, 0)
     }
@@ -135,7 +131,6 @@ mod tests {
         metrics.begin("read_cell").end(false);
         metrics.begin("read_cell").end(true);
         drop(metrics.begin("execute_cell"));
-        metrics.begin("no such tool").end(false);
         let counts: Vec<_> = metrics
             .calls()
             .into_iter()

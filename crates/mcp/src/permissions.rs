@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 
 use workspace::{Error, ErrorKind};
 
-use crate::tools::{self, Right};
-
 /// What the operator offers to everybody.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
@@ -15,23 +13,31 @@ pub struct Policy {
     pub tools: BTreeSet<String>,
 }
 
+/// What somebody must be allowed to do in order to use a tool; the words are those of Jupyter's authorizers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Permission {
+    Read,
+    Write,
+    Execute,
+}
+
 impl Policy {
-    /// Whether the tool is offered.
-    pub(crate) fn offers(&self, tool: &str) -> bool {
-        let reads = || matches!(tools::right(tool), Some(Right::Read));
-        (self.tools.is_empty() || tools::names(tool).any(|name| self.tools.contains(name)))
-            && (!self.is_read_only || reads())
+    /// Whether it offers a tool with these names.
+    pub(crate) fn offers(&self, names: &[&str], permission: Permission) -> bool {
+        (self.tools.is_empty() || names.iter().any(|name| self.tools.contains(*name)))
+            && (!self.is_read_only || permission == Permission::Read)
     }
 
-    /// Fails if the tool is not offered.
-    pub(crate) fn check(&self, tool: &str) -> Result<(), Error> {
-        if self.offers(tool) {
+    /// Fails if the tool, whose first name is the one that was used, is not offered.
+    pub(crate) fn check(&self, names: &[&str], permission: Permission) -> Result<(), Error> {
+        if self.offers(names, permission) {
             return Ok(());
         }
+        let tool = names.first().copied().unwrap_or_default();
         Err(Error::new(
             ErrorKind::Forbidden,
             format!("The person who runs this server does not offer {tool} to agents."),
-            "tools/list names what is offered.",
+            "tools/list names the tools that are offered.",
         ))
     }
 }
@@ -47,7 +53,7 @@ pub struct Permissions {
     pub execute: bool,
 }
 
-/// Everything: whoever was let in at all.
+/// Everything.
 impl Default for Permissions {
     fn default() -> Self {
         Self { read: true, write: true, execute: true }
@@ -55,23 +61,18 @@ impl Default for Permissions {
 }
 
 impl Permissions {
-    /// What is left of it under `policy`.
+    /// The same within `policy`.
     pub(crate) fn under(self, policy: &Policy) -> Self {
         let may_change = !policy.is_read_only;
         Self { write: self.write && may_change, execute: self.execute && may_change, ..self }
     }
 
-    /// Fails if the user may not call the tool.
-    pub(crate) fn check(self, tool: &str) -> Result<(), Error> {
-        tools::right(tool).map_or(Ok(()), |right| self.permit(right, tool))
-    }
-
-    /// Fails if the user has no right to `what`, a tool or something that it can do.
-    pub(crate) fn permit(self, right: Right, what: &str) -> Result<(), Error> {
-        let (is_allowed, action) = match right {
-            Right::Read => (self.read, "read"),
-            Right::Write => (self.read && self.write, "write"),
-            Right::Execute => (self.read && self.execute, "execute"),
+    /// Fails if the user may not use `what`, a tool or something that it can do.
+    pub(crate) fn permit(self, permission: Permission, what: &str) -> Result<(), Error> {
+        let (is_allowed, action) = match permission {
+            Permission::Read => (self.read, "read"),
+            Permission::Write => (self.read && self.write, "write"),
+            Permission::Execute => (self.read && self.execute, "execute"),
         };
         if is_allowed {
             return Ok(());
@@ -81,46 +82,49 @@ impl Permissions {
             format!(
                 "The user of this agent may not use {what}: the server does not allow the action {action:?}."
             ),
-            "Ask the person who runs the server, or use what needs less.",
+            "Ask the person who runs the server.",
         ))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Permission::{Execute, Read, Write};
     use super::*;
 
     #[test]
-    fn what_is_not_offered_is_refused() {
+    fn the_policy_decides_what_is_offered() {
         let all = Policy::default();
-        assert!(all.offers("execute_cell") && all.offers("read_cell"));
+        assert!(all.offers(&["execute_cell"], Execute));
+        assert!(all.offers(&["read_cell"], Read));
         let reading = Policy { is_read_only: true, ..Policy::default() };
-        assert!(reading.offers("read_cell") && reading.offers("use_notebook"));
-        assert!(reading.check("execute_cell").is_err() && reading.check("insert_cell").is_err());
+        assert!(reading.offers(&["read_cell"], Read));
+        assert!(reading.check(&["execute_cell"], Execute).is_err());
+        assert!(reading.check(&["insert_cell"], Write).is_err());
         let some =
             Policy { tools: ["read_cell", "insert_cell"].map(str::to_owned).into(), ..Policy::default() };
-        assert!(some.offers("insert_cell") && !some.offers("execute_cell"));
+        assert!(some.offers(&["append_markdown_cell", "insert_cell"], Write));
+        assert!(!some.offers(&["execute_cell"], Execute));
         let both = Policy { is_read_only: true, ..some };
-        assert!(both.offers("read_cell") && !both.offers("insert_cell"));
+        assert!(both.offers(&["read_cell"], Read));
+        assert!(!both.offers(&["insert_cell"], Write));
     }
 
     #[test]
-    fn each_tool_needs_its_right() {
+    fn each_permission_includes_reading() {
         let none = Permissions { read: false, write: false, execute: false };
         let reader = Permissions { read: true, ..none };
         let writer = Permissions { write: true, ..reader };
         let runner = Permissions { execute: true, ..reader };
-        for (tool, needed) in [
-            ("read_notebook", [false, true, true, true]),
-            ("use_notebook", [false, true, true, true]),
-            ("insert_cell", [false, false, true, false]),
-            ("delete_cell", [false, false, true, false]),
-            ("execute_cell", [false, false, false, true]),
-            ("restart_notebook", [false, false, false, true]),
-            ("unknown", [true, true, true, true]),
+        for (permission, expected) in [
+            (Read, [false, true, true, true]),
+            (Write, [false, false, true, false]),
+            (Execute, [false, false, false, true]),
         ] {
-            assert_eq!([none, reader, writer, runner].map(|may| may.check(tool).is_ok()), needed, "{tool}");
+            let is_allowed =
+                [none, reader, writer, runner].map(|permissions| permissions.permit(permission, "x").is_ok());
+            assert_eq!(is_allowed, expected, "{permission:?}");
         }
-        assert!(Permissions::default().check("execute_code").is_ok());
+        assert!(Permissions::default().permit(Execute, "x").is_ok());
     }
 }

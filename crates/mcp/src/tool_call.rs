@@ -1,7 +1,8 @@
-//! One `tools/call`: from what `rmcp` hands over to the answer that the agent reads.
+//! One `tools/call`: from what `rmcp` received to the answer that the agent reads.
 
 use std::sync::Arc;
 
+use axum::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, RequestId,
     ServerJsonRpcMessage, ServerResult,
@@ -10,124 +11,163 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::value::to_raw_value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use workspace::{Answer, Call, Error, ErrorKind};
+use workspace::{Call, Error, ErrorKind};
 
-use crate::call::RawParams;
-use crate::elicit::Form;
-use crate::hangup::Hangup;
+use crate::elicitation::Form;
 use crate::next_step::message;
 use crate::permissions::Permissions;
-use crate::raw;
-use crate::reports::{Audience, WAITING_REPORTS};
-use crate::server::{Session, is_new_era};
-use crate::tools::{self, Person};
-use crate::trace;
+use crate::progress::{Audience, MAX_QUEUED_REPORTS};
+use crate::relayed::call::RawParams;
+use crate::relayed::raw;
+use crate::session::{Session, is_new_era};
+use crate::telemetry;
+use crate::tools::{self, Person, Tool};
+use crate::transport::CallStream;
+
+/// What a call came back with.
+pub(crate) enum Reply {
+    /// The result of one of our tools.
+    Own(CallToolResult),
+    /// A relay's answer, as the other side wrote it.
+    Relayed(workspace::Answer),
+}
+
+/// Who calls, as far as a notebook tool is concerned.
+#[derive(Default)]
+pub(crate) struct Caller<'a> {
+    cancelled: CancellationToken,
+    person: Option<&'a dyn Person>,
+    is_stateless: bool,
+    permissions: Permissions,
+}
+
+impl Caller<'_> {
+    /// A caller without the protocol, of whom only the permissions are known.
+    pub(crate) fn with(permissions: Permissions) -> Self {
+        Self { permissions, ..Self::default() }
+    }
+}
 
 impl Session {
-    /// Serves a call to its end, or until the agent, its session or its connection ends it.
+    /// Serves a call until it has an answer, or until the agent, its session or its connection ends it.
     pub(crate) async fn call(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let parts = context.extensions.get::<axum::http::request::Parts>();
-        let from_http = parts.and_then(|parts| parts.extensions.get::<RawParams>());
-        let params = match context.extensions.get::<RawParams>().or(from_http) {
-            Some(RawParams(params)) => params.clone(),
-            None => Arc::from(to_raw_value(&request).map_err(internal)?),
-        };
-        let hangup = parts.and_then(|parts| parts.extensions.get::<Hangup>()).cloned().unwrap_or_default();
+        let parts = context.extensions.get::<Parts>();
+        let params = raw_params(&request, &context)?;
+        let stream =
+            parts.and_then(|parts| parts.extensions.get::<CallStream>()).cloned().unwrap_or_default();
         let (id, name) = (context.id.clone(), request.name.into_owned());
         if name.is_empty() {
             return Err(ErrorData::invalid_params("tools/call needs params with a name", None));
         }
         let token = context.meta.get_progress_token();
-        let (reports, reported) = mpsc::channel(WAITING_REPORTS);
+        let (reports, reported) = mpsc::channel(MAX_QUEUED_REPORTS);
         let is_new_era = is_new_era(&context);
-        // The 2026-07-28 era knows no requests of a server.
+        // In the 2026-07-28 era a server cannot send requests.
         let person = if is_new_era { None } else { Form::of(&context.peer) };
-        let span = trace::of(self, &name, &context);
+        let span = telemetry::call_span(self, &name, &context);
         let call = Call { name, params, reports, wants_progress: token.is_some() };
-        let asking = Asking {
+        let caller = Caller {
             cancelled: context.ct.clone(),
             person: person.as_ref().map(|person| person as &dyn Person),
             is_stateless: is_new_era && parts.is_some(),
-            may: parts.and_then(|parts| parts.extensions.get()).copied().unwrap_or_default(),
+            permissions: parts.and_then(|parts| parts.extensions.get()).copied().unwrap_or_default(),
         };
-        let call = trace::traced(span, self.answer(call, asking));
+        let call = telemetry::traced(span, self.answer(call, caller));
         let level = (!is_new_era).then(|| self.log_level());
         let audience = Audience { peer: &context.peer, token, level };
-        // Dropping the call cancels it; an answer that is there already is worth more than any of the others.
+        // Dropping the call cancels it. An answer that is ready takes precedence over its cancellation.
         let answer = tokio::select! {
             biased;
-            answer = audience.follow(call, reported) => reply(answer),
-            () = self.over.cancelled() => Err(gone("the session is over")),
-            () = context.ct.cancelled() => Err(gone("the agent cancelled the call")),
-            () = hangup.token().cancelled_owned() => Err(gone("the agent closed the response stream")),
+            answer = audience.follow(call, reported) => response(answer),
+            () = self.over.cancelled() => Err(cancelled("the session is over")),
+            () = context.ct.cancelled() => Err(cancelled("the agent cancelled the call")),
+            () = stream.closed() => Err(cancelled("the agent closed the response stream")),
         };
-        hangup.answered(|| as_message(id, &answer));
+        stream.answered(|| legacy_message(id, &answer));
         answer
     }
 
-    pub(crate) async fn answer(&self, call: Call, asking: Asking<'_>) -> Result<Answer, Error> {
-        if let Some(session) = self.desk.as_ref().filter(|_| tools::serves(&call.name)) {
-            let Call { name, params, reports, wants_progress } = call;
-            let Asking { cancelled, person, is_stateless, may } = asking;
-            self.policy.check(&name)?;
-            let may = may.under(&self.policy);
-            may.check(&name)?;
-            if is_stateless {
-                session.be_stateless();
-            }
-            let context =
-                tools::Context { session, reports, wants_progress, cancelled, is_stateless, person, may };
-            let timing = self.counted.metrics().begin(&name);
-            let answer = tools::call(&name, &params, &context).await;
-            timing.end(answer.as_ref().map_or(true, |answer| answer.is_error));
-            return answer.and_then(tools::Answer::into_result);
+    /// The answer of one of our tools, or of the relay.
+    pub(crate) async fn answer(&self, call: Call, caller: Caller<'_>) -> Result<Reply, Error> {
+        if let Some(notebooks) = &self.notebooks
+            && let Some(tool) = tools::find(&call.name)
+        {
+            return self.call_tool(notebooks, tool, call, caller).await.map(Reply::Own);
         }
         match &self.relay {
-            Some(relay) => relay.call(call).await,
+            Some(relay) => relay.call(call).await.map(Reply::Relayed),
             None => Err(Error::new(
                 ErrorKind::NotFound,
                 format!("There is no tool {:?}.", call.name),
-                "tools/list names those that there are.",
+                "tools/list names the tools that exist.",
             )),
         }
     }
-}
 
-/// Who asks, as far as a notebook tool is concerned.
-#[derive(Default)]
-pub(crate) struct Asking<'a> {
-    cancelled: CancellationToken,
-    person: Option<&'a dyn Person>,
-    is_stateless: bool,
-    may: Permissions,
-}
-
-impl Asking<'_> {
-    /// Somebody without the protocol, of whom only the rights are known.
-    pub(crate) fn with(may: Permissions) -> Self {
-        Self { may, ..Self::default() }
+    async fn call_tool(
+        &self,
+        session: &workspace::Session,
+        tool: &Tool,
+        call: Call,
+        caller: Caller<'_>,
+    ) -> Result<CallToolResult, Error> {
+        let Call { name, params, reports, wants_progress } = call;
+        let Caller { cancelled, person, is_stateless, permissions } = caller;
+        self.policy.check(&[&name, tool.name], tool.permission)?;
+        let permissions = permissions.under(&self.policy);
+        permissions.permit(tool.permission, &name)?;
+        if is_stateless {
+            session.be_stateless();
+        }
+        let context =
+            tools::Context { session, reports, wants_progress, cancelled, is_stateless, person, permissions };
+        let timing = self.counted.metrics().begin(tool.name);
+        let answer = tool.call(&name, &params, &context).await;
+        timing.end(answer.as_ref().map_or(true, |answer| answer.is_failure));
+        answer.map(tools::Answer::into_result)
     }
 }
 
-/// A result for a model to read: failures are `isError` results with the next step in them, never protocol
-/// errors, which most clients hide from the model.
-fn reply(answer: Result<Answer, Error>) -> Result<CallToolResponse, ErrorData> {
+/// The call's params as the agent wrote them: relayed calls need their text, and our tools accept more than `rmcp` does.
+fn raw_params(
+    request: &CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<Arc<serde_json::value::RawValue>, ErrorData> {
+    let from_http = || context.extensions.get::<Parts>()?.extensions.get::<RawParams>();
+    match context.extensions.get::<RawParams>().or_else(from_http) {
+        Some(RawParams(params)) => Ok(params.clone()),
+        None => match to_raw_value(request) {
+            Ok(params) => Ok(Arc::from(params)),
+            Err(error) => Err(ErrorData::internal_error(error.to_string(), None)),
+        },
+    }
+}
+
+/// Failures are `isError` results with the next step in them, never protocol errors, which most clients hide from the
+/// model.
+fn response(answer: Result<Reply, Error>) -> Result<CallToolResponse, ErrorData> {
     match answer {
-        Ok(Answer::Result(result)) => {
+        Ok(Reply::Own(result)) => Ok(result.into()),
+        Ok(Reply::Relayed(workspace::Answer::Result(result))) => {
             let result: Box<str> = result.into();
             Ok(raw::carry(result.into_string()).into())
         }
-        Ok(Answer::Error(error)) => Err(raw::carry_error(&error)),
-        Err(error) => Ok(CallToolResult::error(vec![ContentBlock::text(message(&error))]).into()),
+        Ok(Reply::Relayed(workspace::Answer::Error(error))) => Err(raw::carry_error(&error)),
+        Err(error) => Ok(failure(&error).into()),
     }
 }
 
-/// The whole answer as an agent of the older era is sent it.
-fn as_message(id: RequestId, answer: &Result<CallToolResponse, ErrorData>) -> Option<String> {
+/// The result of a call that failed.
+pub(crate) fn failure(error: &Error) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(message(error))])
+}
+
+/// The whole answer as it is sent to an agent of the older era.
+fn legacy_message(id: RequestId, answer: &Result<CallToolResponse, ErrorData>) -> Option<String> {
     let message = match answer {
         Ok(response) => {
             let mut result = ServerResult::from(response.clone());
@@ -139,10 +179,6 @@ fn as_message(id: RequestId, answer: &Result<CallToolResponse, ErrorData>) -> Op
     raw::write(message).ok()
 }
 
-fn gone(reason: &'static str) -> ErrorData {
+fn cancelled(reason: &'static str) -> ErrorData {
     ErrorData::internal_error(reason, None)
-}
-
-fn internal(error: impl std::fmt::Display) -> ErrorData {
-    ErrorData::internal_error(error.to_string(), None)
 }

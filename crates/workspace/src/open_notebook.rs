@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::changes::{ByAgents, Changes};
@@ -85,7 +85,6 @@ impl OpenNotebook {
         selector: &KernelSelector,
         session: SessionId,
         is_for_run: bool,
-        progress: Option<mpsc::Sender<String>>,
     ) -> Result<KernelChoice, Error> {
         let _one_at_a_time = self.choosing.lock().await;
         // It may have been shut down through another notebook.
@@ -107,7 +106,6 @@ impl OpenNotebook {
             is_needed: is_for_run || selector.id.is_some() || selector.name.is_some(),
             name: selector.name.clone(),
             preferred: self.document.snapshot().await?.kernelspec(),
-            progress,
         };
         let choice = self.place.kernel(request).await?;
         if let KernelChoice::Kernel { kernel, is_new } = &choice {

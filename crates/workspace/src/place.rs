@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use futures_util::future::BoxFuture;
 use notebook::{Edit, Kernelspec, Notebook};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, Token};
 
@@ -149,8 +149,6 @@ pub struct KernelRequest {
     pub name: Option<String>,
     /// The kernelspec in the notebook's metadata.
     pub preferred: Option<Kernelspec>,
-    /// Receives lines about the preparation. Lines are dropped while the channel is full.
-    pub progress: Option<mpsc::Sender<String>>,
 }
 
 /// The result of [`Place::kernel`].

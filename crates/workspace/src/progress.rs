@@ -1,25 +1,44 @@
-//! Progress of a slow call, for the client that waits for it.
+//! Progress: lines for whoever waits for a call, reported from wherever in it something takes long.
+//!
+//! The sender is local to the task, so that no function between has to pass it on.
 
 use tokio::sync::mpsc;
 
+/// How many lines are queued; further ones are dropped.
+const CAPACITY: usize = 64;
+
 tokio::task_local! {
-    static SENDER: mpsc::Sender<String>;
+    static LINES: mpsc::Sender<String>;
 }
 
-/// Runs `call`, and sends everything that it [reports](report) to `sender`.
-pub async fn scope<F: Future>(sender: mpsc::Sender<String>, call: F) -> F::Output {
-    SENDER.scope(sender, call).await
+/// Runs `work`, and hands each line that is [reported](report) within it to `take`.
+pub async fn follow<F: Future>(work: F, mut take: impl FnMut(String)) -> F::Output {
+    let (sender, mut lines) = mpsc::channel(CAPACITY);
+    let work = LINES.scope(sender, work);
+    tokio::pin!(work);
+    let output = loop {
+        tokio::select! {
+            biased;
+            Some(line) = lines.recv() => take(line),
+            output = &mut work => break output,
+        }
+    };
+    while let Ok(line) = lines.try_recv() {
+        take(line);
+    }
+    output
 }
 
-/// Sends a line to the client that made this call. `false` if no client asked for progress; lines are dropped while
-/// the channel is full.
-pub fn report(line: String) -> bool {
-    SENDER.try_with(|sender| drop(sender.try_send(line))).is_ok()
+/// Reports a line to whoever waits for the call that this is a part of.
+pub fn report(line: String) {
+    if let Some(lines) = sender() {
+        let _ = lines.try_send(line);
+    }
 }
 
-/// Whether a client asked for progress and still waits for this call.
-pub fn is_wanted() -> bool {
-    SENDER.try_with(|sender| !sender.is_closed()).unwrap_or(false)
+/// Where lines go, for work that goes on in a task of its own; `None` if nobody follows.
+pub fn sender() -> Option<mpsc::Sender<String>> {
+    LINES.try_with(Clone::clone).ok().filter(|lines| !lines.is_closed())
 }
 
 #[cfg(test)]
@@ -28,22 +47,27 @@ mod tests {
 
     #[tokio::test]
     async fn progress_reaches_the_caller() {
-        let (sender, mut lines) = mpsc::channel(1);
-        let call = scope(sender, async {
-            assert!(is_wanted());
-            assert!(report("one".to_owned()));
-            // The channel is full: dropped, but not a failure.
-            assert!(report("two".to_owned()));
-            2
-        });
-        assert_eq!(call.await, 2);
-        assert_eq!(lines.recv().await.as_deref(), Some("one"));
-        assert_eq!(lines.recv().await, None);
+        assert!(sender().is_none());
+        report("nobody follows".to_owned());
+        let mut lines = Vec::new();
+        let work = async {
+            report("one".to_owned());
+            let elsewhere = sender();
+            tokio::spawn(async move { elsewhere.map(|lines| lines.try_send("two".to_owned())) }).await.is_ok()
+        };
+        assert!(follow(work, |line| lines.push(line)).await);
+        assert_eq!(lines, ["one", "two"]);
     }
 
-    #[test]
-    fn without_a_caller_progress_is_not_wanted() {
-        assert!(!is_wanted());
-        assert!(!report("nobody".to_owned()));
+    #[tokio::test]
+    async fn lines_beyond_the_capacity_are_dropped() {
+        let mut count = 0;
+        let work = async {
+            for line in 0..2 * CAPACITY {
+                report(line.to_string());
+            }
+        };
+        follow(work, |_| count += 1).await;
+        assert_eq!(count, CAPACITY);
     }
 }

@@ -1,11 +1,10 @@
-//! One agent: the names it has given to notebooks, its current notebook, and what it has seen of the cells.
+//! One agent's session: its names for notebooks, its current notebook, and the cells that it has seen.
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use notebook::Edit;
-use tokio::sync::mpsc;
+use notebook::{Edit, Notebook};
 
 use crate::changes::Changes;
 use crate::limits::{Slot, Slots};
@@ -16,40 +15,40 @@ use crate::runs::Run;
 use crate::workspace::Workspace;
 use crate::{Error, ErrorKind, NextStep, SessionId};
 
-mod cells;
-mod seen;
+mod cell_lookup;
+mod seen_cells;
 
-use seen::Seen;
+use seen_cells::{CellChange, SeenCells};
 
-/// The state of one agent's session. Nothing of it is shared with another.
+/// One agent's session. Sessions share nothing but the workspace.
 pub struct Session {
     workspace: Arc<Workspace>,
     id: SessionId,
     slots: Slots,
-    desk: Mutex<Desk>,
+    state: Mutex<SessionState>,
 }
 
 #[derive(Default)]
-struct Desk {
+struct SessionState {
     /// What the agent calls itself.
     agent: Option<String>,
-    /// The place it has chosen.
+    /// The place that it has chosen.
     place: Option<Arc<dyn Place>>,
-    /// Whether the session is one call, and nothing of it is there for the next.
+    /// Whether the session is one call.
     is_stateless: bool,
-    /// Where the notebooks live that it has opened, by path.
+    /// The places of the notebooks that it has opened, by path.
     homes: HashMap<String, Arc<dyn Place>>,
     /// Name → path, in the order in which they were given.
     names: Vec<(String, String)>,
     current: Option<String>,
-    seen: HashMap<String, Seen>,
+    seen: HashMap<String, SeenCells>,
 }
 
 impl Session {
     /// A new agent's session.
     pub fn new(workspace: Arc<Workspace>) -> Self {
         let (id, slots) = (workspace.new_session(), Slots::new(workspace.settings().limits));
-        Self { workspace, id, slots, desk: Mutex::default() }
+        Self { workspace, id, slots, state: Mutex::default() }
     }
 
     pub fn id(&self) -> SessionId {
@@ -63,19 +62,19 @@ impl Session {
 
     /// What the agent calls itself, for those who work on the same notebooks.
     pub fn introduce(&self, agent: String) {
-        self.desk().agent = Some(agent);
+        self.state().agent = Some(agent);
     }
 
-    /// The session is one call, and nothing of it is there for the next.
+    /// The session is one call: the next call has another.
     pub fn be_stateless(&self) {
-        self.desk().is_stateless = true;
+        self.state().is_stateless = true;
     }
 
     /// The place that this agent works in.
     pub fn place(&self) -> Arc<dyn Place> {
         let (chosen, is_stateless) = {
-            let desk = self.desk();
-            (desk.place.clone(), desk.is_stateless)
+            let state = self.state();
+            (state.place.clone(), state.is_stateless)
         };
         match chosen {
             Some(place) => place,
@@ -84,18 +83,18 @@ impl Session {
         }
     }
 
-    /// Reaches a server and works there from now on; without sessions, all agents that have none do.
-    pub async fn connect(&self, wish: ServerSpec) -> Result<Arc<dyn Place>, Error> {
+    /// Connects to a server and works there from now on. An agent without a session does so for all of them.
+    pub async fn connect(&self, server: ServerSpec) -> Result<Arc<dyn Place>, Error> {
         let before = self.place();
-        let scope = if self.desk().is_stateless { ConnectScope::Stateless } else { ConnectScope::Session };
-        let place = self.workspace.connect(wish, scope).await?;
+        let scope = if self.state().is_stateless { ConnectScope::Stateless } else { ConnectScope::Session };
+        let place = self.workspace.connect(server, scope).await?;
         {
-            let mut desk = self.desk();
-            desk.place = Some(place.clone());
-            // The same server with another token: its notebooks go on with that one.
+            let mut state = self.state();
+            state.place = Some(place.clone());
+            // The same server with another token: its notebooks use that one from now on.
             let is_here =
                 |home: &Arc<dyn Place>| !place.prefix().is_empty() && home.prefix() == place.prefix();
-            desk.homes.values_mut().filter(|home| is_here(home)).for_each(|home| *home = place.clone());
+            state.homes.values_mut().filter(|home| is_here(home)).for_each(|home| *home = place.clone());
         }
         if before.frontend().is_some() != place.frontend().is_some() {
             self.workspace.capabilities_changed();
@@ -103,10 +102,10 @@ impl Session {
         Ok(place)
     }
 
-    /// Shows others of a notebook that this agent works on one of its cells.
+    /// Shows the other users of a notebook on which cell this agent works.
     pub fn works_on(&self, path: &str, cell: Option<&str>) {
         if let Some(opened) = self.workspace.find(&self.home(path), path) {
-            let name = self.desk().agent.clone().unwrap_or_else(|| "AI agent".to_owned());
+            let name = self.state().agent.clone().unwrap_or_else(|| "AI agent".to_owned());
             opened.show_presence(self.id, name, cell.map(str::to_owned));
         }
     }
@@ -118,15 +117,15 @@ impl Session {
         self.enter(&opened);
         self.works_on(opened.path(), None);
         self.workspace.remember_name(name, &opened);
-        let mut desk = self.desk();
-        desk.names.retain(|(known, _)| known != name);
-        desk.names.push((name.to_owned(), opened.path().to_owned()));
-        desk.current = Some(name.to_owned());
+        let mut state = self.state();
+        state.names.retain(|(known, _)| known != name);
+        state.names.push((name.to_owned(), opened.path().to_owned()));
+        state.current = Some(name.to_owned());
         Ok(opened)
     }
 
-    /// Forgets a notebook, and ends its kernel if this session brought it and nobody else uses the notebook; with
-    /// `takes_orphans` also if a session did that has ended. Gives the kernel that was ended.
+    /// Closes a notebook for this session. Shuts down its kernel, and returns it, if this session started it and nobody
+    /// else uses the notebook; with `takes_orphans` also if a session started it that has ended.
     pub async fn unuse_notebook(
         &self,
         name: Option<&str>,
@@ -134,22 +133,22 @@ impl Session {
     ) -> Result<(Arc<OpenNotebook>, Option<Arc<dyn Kernel>>), Error> {
         let opened = self.notebook(name).await?;
         let is_used = {
-            let mut desk = self.desk();
+            let mut state = self.state();
             let path = opened.path();
-            let name = name.map(str::to_owned).or_else(|| desk.current.clone()).unwrap_or_default();
-            desk.names.retain(|(known, of)| *known != name && !(name == path && of == path));
+            let name = name.map(str::to_owned).or_else(|| state.current.clone()).unwrap_or_default();
+            state.names.retain(|(known, of)| *known != name && !(name == path && of == path));
             self.workspace.forget_name(&name, &opened);
-            if desk
+            if state
                 .current
                 .as_ref()
-                .is_some_and(|current| !desk.names.iter().any(|(known, _)| known == current))
+                .is_some_and(|current| !state.names.iter().any(|(known, _)| known == current))
             {
-                desk.current = None;
+                state.current = None;
             }
-            desk.seen.remove(path);
-            let is_used = desk.names.iter().any(|(_, of)| of == path);
+            state.seen.remove(path);
+            let is_used = state.names.iter().any(|(_, of)| of == path);
             if !is_used {
-                desk.homes.remove(path);
+                state.homes.remove(path);
             }
             is_used
         };
@@ -165,8 +164,7 @@ impl Session {
         Ok((opened, Some(kernel)))
     }
 
-    /// The notebook that is meant: by a name of this session, by its path, by a name that another session gave;
-    /// without a name the current one.
+    /// The notebook with a name of this session, a path, or a name of another session; without a name the current one.
     pub async fn notebook(&self, name: Option<&str>) -> Result<Arc<OpenNotebook>, Error> {
         let Some(name) = name.filter(|name| !name.is_empty()) else { return self.current_notebook().await };
         if let Some(path) = self.path_of(name) {
@@ -191,44 +189,59 @@ impl Session {
         ))
     }
 
-    /// Makes all of `edits` or none in a notebook, as [`Document::apply`](crate::Document::apply) does.
+    /// Applies all of `edits` or none to a notebook, as [`Document::apply`](crate::Document::apply) does, and records
+    /// what the agent knows of the cells afterwards. `before` is the notebook from which the edits were made.
     pub async fn edit(
         &self,
         notebook: &OpenNotebook,
+        before: &Notebook,
         edits: Vec<Edit>,
         expected: Vec<Expected>,
     ) -> Result<Applied, Error> {
-        let applied = notebook.document().apply(edits, expected).await?;
+        let path = notebook.path();
+        let changes: Vec<CellChange> = edits.iter().filter_map(CellChange::of).collect();
+        let stale = expected.iter().find_map(|expected| stale(before, expected));
+        let applied = match notebook.document().apply(edits, expected).await {
+            Ok(applied) => applied,
+            Err(error) => {
+                // The refusal shows the first cell that has changed.
+                self.saw(path, before, stale);
+                return Err(error);
+            }
+        };
         notebook.changed_by(self.id);
+        self.changed(path, before, &applied.notebook, &changes);
+        if let Some(id) = changes.iter().find_map(CellChange::inserted) {
+            self.works_on(path, Some(id));
+        }
         Ok(applied)
     }
 
-    /// What is heard of a notebook's changes by others than this agent.
+    /// A subscription to changes of a notebook by others.
     pub fn changes(&self, notebook: &OpenNotebook) -> Changes {
         notebook.changes(self.id)
     }
 
-    /// The names of this session and their paths, in the order in which they were given.
+    /// The names and paths of the session's notebooks, in the order in which they were opened.
     pub fn names(&self) -> Vec<(String, String)> {
-        self.desk().names.clone()
+        self.state().names.clone()
     }
 
     /// The name of the current notebook.
     pub fn current(&self) -> Option<String> {
-        self.desk().current.clone()
+        self.state().current.clone()
     }
 
-    /// The kernel of a notebook, chosen if it has none yet.
+    /// The kernel of a notebook. Chooses one if it has none yet.
     pub async fn choose_kernel(
         &self,
         notebook: &OpenNotebook,
-        wish: &KernelSelector,
-        progress: Option<mpsc::Sender<String>>,
+        selector: &KernelSelector,
     ) -> Result<KernelChoice, Error> {
-        notebook.choose(wish, self.id, false, progress).await
+        notebook.choose(selector, self.id, false).await
     }
 
-    /// Runs a cell, or code beside the cells, in a notebook's kernel. Never waits.
+    /// Runs a cell, or code of no cell, in a notebook's kernel. Never waits.
     pub fn run(
         &self,
         notebook: Arc<OpenNotebook>,
@@ -238,7 +251,7 @@ impl Session {
         Ok(self.workspace.runner().run(notebook, cell, source, self.id, self.slot()?))
     }
 
-    /// Runs cells, by id and source, in order; each has its run from the beginning. Never waits.
+    /// Runs cells, given by id and source, in order. Each has its run at once. Never waits.
     pub fn run_in_order(
         &self,
         notebook: &Arc<OpenNotebook>,
@@ -253,8 +266,7 @@ impl Session {
         find_kernel(&*self.place(), id).await
     }
 
-    /// Runs code in the kernel with this id; without one in a kernel that belongs to no notebook. Never waits for the
-    /// run.
+    /// Runs code in the kernel with this id, or else in the session's own kernel. Never waits for the run.
     pub async fn run_code(&self, kernel: Option<&str>, source: String) -> Result<Arc<Run>, Error> {
         self.workspace.runner().run_code(self.place(), kernel, source, self.slot()?).await
     }
@@ -272,43 +284,49 @@ impl Session {
         }
     }
 
-    /// A notebook that was opened before, by the path that its document gave.
+    /// A notebook that was opened before, by its document's path.
     async fn reopen(&self, path: &str) -> Result<Arc<OpenNotebook>, Error> {
         self.workspace.open(&self.home(path), path, Mode::Connect).await
     }
 
-    /// Where a notebook lives that this session has opened.
+    /// The place of a notebook that this session has opened.
     fn home(&self, path: &str) -> Arc<dyn Place> {
-        let home = self.desk().homes.get(path).cloned();
+        let home = self.state().homes.get(path).cloned();
         home.unwrap_or_else(|| self.place())
     }
 
     fn enter(&self, opened: &OpenNotebook) {
         opened.enter(self.id);
-        self.desk().homes.insert(opened.path().to_owned(), opened.place().clone());
+        self.state().homes.insert(opened.path().to_owned(), opened.place().clone());
     }
 
     /// Fails if the session has as many notebooks open as it may, and this is another.
     fn check_room_for(&self, path: &str) -> Result<(), Error> {
-        let desk = self.desk();
-        if desk.homes.contains_key(path) {
+        let state = self.state();
+        if state.homes.contains_key(path) {
             return Ok(());
         }
-        self.workspace.settings().limits.check_notebooks(desk.homes.len())
+        self.workspace.settings().limits.check_notebooks(state.homes.len())
     }
 
-    /// The place of one more run.
+    /// Permission for one more run.
     fn slot(&self) -> Result<Slot, Error> {
-        if self.desk().is_stateless { self.workspace.common_slots().take() } else { self.slots.take() }
+        if self.state().is_stateless { self.workspace.common_slots().take() } else { self.slots.take() }
     }
 
     fn path_of(&self, name: &str) -> Option<String> {
-        self.desk().names.iter().find(|(known, _)| known == name).map(|(_, path)| path.clone())
+        self.state().names.iter().find(|(known, _)| known == name).map(|(_, path)| path.clone())
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, SessionState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The index of the cell if it is there with another revision than expected.
+fn stale(notebook: &Notebook, expected: &Expected) -> Option<usize> {
+    let (index, cell) = notebook.cell(&expected.id)?;
+    (expected.revision.as_deref()? != cell.revision()).then_some(index)
 }
 
 impl Drop for Session {

@@ -177,7 +177,7 @@ impl ContentsDocument {
 
     async fn request(&self, want: Want) -> Result<Entry, Error> {
         let path = self.path.clone();
-        let request = self.handle.attempt(None, |server| {
+        let request = self.handle.attempt(|server| {
             let path = path.clone();
             async move { server.contents(&path, want).await }
         });

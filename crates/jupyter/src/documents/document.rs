@@ -108,7 +108,7 @@ impl ServerDocument {
     /// Joins the notebook's room. `None` if the server has no rooms.
     async fn find_room(&self) -> Result<Option<Arc<LiveDocument>>, Error> {
         let (path, may_have_rooms) = (self.server_path.clone(), self.handle.capabilities.rooms);
-        let looked = self.handle.attempt(None, |server| {
+        let looked = self.handle.attempt(|server| {
             let path = path.clone();
             async move {
                 // Checked first: a server assigns a room to a missing file too.
@@ -154,7 +154,7 @@ impl ServerDocument {
             return Ok(backend);
         }
         let path = self.server_path.clone();
-        let asked = self.handle.call(None, |server| {
+        let asked = self.handle.call(|server| {
             let path = path.clone();
             async move { server.collaboration_session(&path).await }
         });

@@ -277,7 +277,7 @@ impl ServerKernel {
     }
 
     async fn post_restart(&self) -> Result<(), Error> {
-        let restarted = self.handle.call(None, |server| async move {
+        let restarted = self.handle.call(|server| async move {
             match server.restart_kernel(&self.id).await {
                 Ok(model) => Ok(Some(model)),
                 Err(error) if error.kind == rest::Kind::NotFound => Ok(None),
@@ -308,7 +308,7 @@ impl ServerKernel {
     }
 
     async fn end(&self) -> Result<(), Error> {
-        self.handle.call(None, |server| async move { server.delete_kernel(&self.id).await }).await?;
+        self.handle.call(|server| async move { server.delete_kernel(&self.id).await }).await?;
         self.set_gone("it was shut down");
         Ok(())
     }
@@ -326,7 +326,7 @@ impl ServerKernel {
         if model.connections.is_some_and(|all| all > ours) || is_busy && !is_connected {
             return Ok(true);
         }
-        let sessions = self.handle.call(None, |server| async move { server.sessions().await }).await?;
+        let sessions = self.handle.call(|server| async move { server.sessions().await }).await?;
         Ok(sessions.iter().filter(|session| has_kernel(session, &self.id)).count() > 1)
     }
 
@@ -410,8 +410,7 @@ impl Kernel for ServerKernel {
 
     fn interrupt(&self) -> Future<'_, ()> {
         async move {
-            let asked =
-                self.handle.attempt(None, |server| async move { server.interrupt_kernel(&self.id).await });
+            let asked = self.handle.attempt(|server| async move { server.interrupt_kernel(&self.id).await });
             match asked.await {
                 Err(error) if error.kind == rest::Kind::NotFound => {
                     self.set_gone(SHUT_DOWN);

@@ -53,7 +53,7 @@ impl KernelspecCache {
             return Ok(specs);
         }
         let fetched = Instant::now();
-        let specs = self.handle.call(None, |server| async move { server.kernelspecs().await }).await?;
+        let specs = self.handle.call(|server| async move { server.kernelspecs().await }).await?;
         let specs = Arc::new(specs);
         *self.known() = Some(Known { specs: specs.clone(), fetched, missing: HashSet::new() });
         Ok(specs)

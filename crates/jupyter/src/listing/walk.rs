@@ -47,7 +47,7 @@ impl<'a> Walk<'a> {
         {
             let handle = self.handle;
             self.requests.push(Box::pin(async move {
-                let entries = handle.attempt(None, |server| folder(server, path.clone())).await;
+                let entries = handle.attempt(|server| folder(server, path.clone())).await;
                 Listed { path, depth, entries }
             }));
         }

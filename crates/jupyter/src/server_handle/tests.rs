@@ -41,11 +41,12 @@ async fn a_stopped_server_is_started_and_the_call_continues() {
     let (url, hub) = hub().await;
     let source = Source::Given { url, credentials: Credentials::Token(rest::Secret::new("t").unwrap()) };
     let handle = ServerHandle::new(source, Options::default());
-    let (progress, mut lines) = mpsc::channel(8);
-    let kernels = handle.call(Some(&progress), |server| async move { server.kernels().await }).await;
+    let mut lines = Vec::new();
+    let call = handle.call(|server| async move { server.kernels().await });
+    let kernels = workspace::progress::follow(call, |line| lines.push(line)).await;
     assert_eq!(kernels.unwrap().len(), 0);
-    assert!(lines.recv().await.unwrap().ends_with("is stopped; its Hub starts it"));
-    assert_eq!(lines.recv().await.unwrap(), "starting the server: 50 %: halfway");
+    assert!(lines[0].ends_with("is stopped; its Hub starts it"), "{lines:?}");
+    assert_eq!(lines[1], "starting the server: 50 %: halfway");
     hub.abort();
 }
 
@@ -54,7 +55,7 @@ async fn an_invalid_address_is_an_error_of_each_call() {
     let source = Source::Given { url: "ftp://host/".to_owned(), credentials: Credentials::None };
     let handle = ServerHandle::new(source, Options::default());
     for _ in 0..2 {
-        let error = handle.call(None, |server| async move { server.kernels().await }).await.unwrap_err();
+        let error = handle.call(|server| async move { server.kernels().await }).await.unwrap_err();
         assert!(error.cause.contains("ftp"), "{error}");
     }
     assert!(handle.title().contains("invalid address"));
@@ -64,7 +65,7 @@ async fn an_invalid_address_is_an_error_of_each_call() {
 async fn each_call_searches_for_a_server_until_one_is_found() {
     let runtime = tempfile::tempdir().unwrap();
     let handle = ServerHandle::new(Source::Discover(runtime.path().to_owned()), Options::default());
-    let look = || handle.call(None, |server| async move { Ok(server.base().to_string()) });
+    let look = || handle.call(|server| async move { Ok(server.base().to_string()) });
     assert!(look().await.unwrap_err().cause.starts_with("No Jupyter server"));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

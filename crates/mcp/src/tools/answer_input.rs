@@ -1,41 +1,50 @@
 //! `answer_input`: a line for a run that waits at `input()`.
 
+use std::time::Duration;
+
 use workspace::{Error, ErrorKind, RunId, RunState};
 
-use super::arguments::Arguments;
-use super::context::{Context, Outcome};
-use super::runs::{Waiting, place_of, report};
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::context::Context;
+use super::shared::parameters::BudgetArguments;
+use super::shared::run_report::{place_of, report};
+use super::shared::waiting::Waiting;
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "answer_input",
-        description: "Answer a run that waits for input(), and wait on for its outputs.",
-        schema: Schema::new()
-            .text("run_id", "")
-            .text("value", "The line, without its end")
-            .seconds_or("timeout", 0, "Seconds to wait; 0: 120")
-            .budget()
-            .require(&["run_id", "value"])
-            .build(),
-        effect: Effect::Runs,
+pub(super) const TOOL: Tool = Tool {
+    name: "answer_input",
+    description: "Answer a run that waits for input(), and wait on for its outputs.",
+    effect: Effect::Runs,
+    permission: Permission::Execute,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        run_id: String,
+        /// The line, without its end
+        value: String,
+        /// Seconds to wait; 0: 120
+        timeout: Option<Duration> = 0,
+        budget: BudgetArguments,
     }
 }
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let workspace = context.session.workspace();
-    let (id, value) = (arguments.text("run_id")?, arguments.text("value")?);
-    let waiting = Waiting::read(&arguments, workspace.settings())?;
-    let budget = context.budget(&arguments)?;
-    let run = workspace.journal().run(&RunId::from(id.trim()))?;
-    if !matches!(run.state(), RunState::WaitingForInput { .. }) || !run.answer_input(value) {
+    let run = workspace.journal().run(&RunId::from(arguments.run_id.trim()))?;
+    if !matches!(run.state(), RunState::WaitingForInput { .. }) || !run.answer_input(arguments.value) {
+        let id = arguments.run_id;
         return Err(Error::new(
             ErrorKind::InvalidArgument,
-            format!("Run {id} waits for no input."),
-            format!("get_run(run_id=\"{id}\") says how it stands."),
+            format!("Run {id} is not waiting for input."),
+            format!("get_run(run_id=\"{id}\") shows its state."),
         ));
     }
-    waiting.wait(&run, context).await?;
-    Ok(report(&run, budget, "", &place_of(&run)))
+    Waiting::with_timeout(arguments.timeout, workspace.settings()).wait(&run, context).await?;
+    Ok(report(&run, context.budget(&arguments.budget), "", &place_of(&run)))
 }

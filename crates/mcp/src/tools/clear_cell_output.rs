@@ -1,29 +1,38 @@
-//! `clear_cell_output`: takes the outputs of a cell away.
+//! `clear_cell_output`: removes the outputs of a cell.
 
 use std::sync::Arc;
 
 use notebook::Edit;
-use workspace::{Error, ErrorKind, Expected};
+use workspace::{Error, Expected, ErrorKind};
 
-use super::arguments::Arguments;
-use super::cells::label;
-use super::context::{Context, Outcome};
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::cell_text::label;
+use super::shared::context::Context;
+use super::shared::parameters::{CellArguments, NotebookArgument};
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "clear_cell_output",
-        description: "Remove the outputs and the execution count of a code cell.",
-        schema: Schema::new().cell().notebook().build(),
-        effect: Effect::Destroys,
+pub(super) const TOOL: Tool = Tool {
+    name: "clear_cell_output",
+    description: "Remove the outputs and the execution count of a code cell.",
+    effect: Effect::Destroys,
+    permission: Permission::Write,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        cell: CellArguments,
+        notebook: NotebookArgument,
     }
 }
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let session = context.session;
-    let reference = arguments.cell("cell_index", "cell_id")?;
-    let opened = context.notebook(&arguments).await?;
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let reference = arguments.cell.reference()?;
+    let (session, opened) = (context.session, context.notebook(&arguments.notebook).await?);
     let before = opened.document().snapshot().await?;
     let index = session.target(opened.path(), &before, &reference)?;
     let cell = &before.cells()[index];
@@ -38,12 +47,12 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     if let Some(run) = session.workspace().journal().latest_of(opened.path(), &id)
         && run.state().is_over()
     {
-        // What its threads still print does not come back.
+        // What its threads print later must not be stored.
         run.detach_outputs();
     }
     let edit = Edit::SetOutputs { id: id.clone(), outputs: Arc::new([]), execution_count: None };
     let expected = vec![Expected { id: id.clone(), revision: None }];
-    let saved = context.session.edit(&opened, vec![edit], expected).await?.saved;
+    let saved = session.edit(&opened, &before, vec![edit], expected).await?.saved;
     let count = cell.output_count();
     Ok(format!(
         "Cell {index} output cleared successfully ({count} output(s) removed). id {id} in {}; {saved}",

@@ -2,31 +2,39 @@
 
 use workspace::{ServerSpec, Token};
 
-use super::arguments::Arguments;
-use super::context::{Context, Outcome};
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::context::Context;
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "connect_to_jupyter",
-        description: "Work on another notebook server. Notebooks that are open stay open.",
-        schema: Schema::new()
-            .text("jupyter_url", "As pasted from a browser")
-            .text("jupyter_token", "")
-            .text("document_provider", "")
-            .require(&["jupyter_url"])
-            .build(),
-        effect: Effect::Edits,
+pub(super) const TOOL: Tool = Tool {
+    name: "connect_to_jupyter",
+    description: "Work on another notebook server. Notebooks that are open stay open.",
+    effect: Effect::Edits,
+    permission: Permission::Write,
+    availability: Availability::WithConnector,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        /// As pasted from a browser
+        jupyter_url: String,
+        jupyter_token: Option<String>,
+        document_provider: Option<String>,
     }
 }
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let url = arguments.text("jupyter_url")?;
-    let token = arguments.optional_text("jupyter_token")?.and_then(Token::chosen);
-    let provider = arguments.optional_text("document_provider")?;
-    let wish = ServerSpec { url, token, provider, kernels: None };
-    let place = context.session.connect(wish).await?;
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let server = ServerSpec {
+        url: arguments.jupyter_url,
+        token: arguments.jupyter_token.and_then(Token::chosen),
+        provider: arguments.document_provider,
+        kernels: None,
+    };
+    let place = context.session.connect(server).await?;
     Ok(format!(
         "Successfully connected to {}. list_notebooks shows its notebooks; notebooks of other servers stay open under \
          their names.",

@@ -2,61 +2,68 @@
 
 use workspace::{Error, ErrorKind};
 
-use super::arguments::{Arguments, refused};
-use super::context::{Context, Outcome};
 use super::overwrite_cell_source::replace;
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::cell_text::shortened;
+use super::shared::context::Context;
+use super::shared::given::refused;
+use super::shared::parameters::{CellArguments, NotebookArgument};
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "edit_cell_source",
-        description: "Replace old_string, which must occur exactly once unless replace_all, within a cell; answers a diff.",
-        schema: Schema::new()
-            .cell()
-            .text("old_string", "")
-            .text("new_string", "")
-            .flag("replace_all", false, "")
-            .text("if_revision", "Revision it must have")
-            .notebook()
-            .require(&["old_string", "new_string"])
-            .build(),
-        effect: Effect::Edits,
+/// How much of the source a refusal shows, in characters.
+const MAX_SOURCE: usize = 4000;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "edit_cell_source",
+    description: "Replace old_string, which must occur exactly once unless replace_all, within a cell; answers a diff.",
+    effect: Effect::Edits,
+    permission: Permission::Write,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        cell: CellArguments,
+        old_string: String,
+        new_string: String,
+        replace_all: bool = false,
+        /// Revision it must have
+        if_revision: Option<String>,
+        notebook: NotebookArgument,
     }
 }
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let (old, new) = (arguments.text("old_string")?, arguments.text("new_string")?);
-    let replace_all = arguments.flag("replace_all", false)?;
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let Arguments { cell, old_string: old, new_string: new, replace_all, if_revision, notebook } = arguments;
     if old.is_empty() {
-        return Err(refused("old_string is empty.".to_owned()));
+        return Err(refused("old_string is empty."));
     }
     if old == new {
-        return Err(refused("old_string and new_string are the same.".to_owned()));
+        return Err(refused("old_string and new_string are the same."));
     }
-    let opened = context.notebook(&arguments).await?;
-    let claimed = arguments.optional_text("if_revision")?;
-    replace(&arguments, context, &opened, claimed, "edited", |source| match source.matches(&old).count() {
+    let opened = context.notebook(&notebook).await?;
+    let change = |source: &str| match source.matches(&old).count() {
         0 => Err(Error::new(
             ErrorKind::InvalidArgument,
             "old_string does not occur in this cell.",
-            format!("Nothing was changed. Its source is now:\n{}", excerpt(source)),
+            format!("Nothing was changed. Its source is now:\n{}", shown(source)),
         )),
-        2.. if !replace_all => Err(Error::new(
+        count @ 2.. if !replace_all => Err(Error::new(
             ErrorKind::InvalidArgument,
-            format!("old_string occurs {} times in this cell.", source.matches(&old).count()),
+            format!("old_string occurs {count} times in this cell."),
             "Nothing was changed. Give more of the text around it, or replace_all.",
         )),
         _ => Ok(source.replace(&old, &new)),
-    })
-    .await
+    };
+    replace(&cell, context, &opened, if_revision, "edited", change).await
 }
 
-fn excerpt(source: &str) -> String {
-    const LONGEST: usize = 4000;
-    let mut shown: String = source.chars().take(LONGEST).collect();
-    if shown.len() < source.len() {
-        shown.push_str("\n… (read_cell shows all)");
-    }
-    shown
+fn shown(source: &str) -> String {
+    let shown = shortened(source, MAX_SOURCE);
+    let hint = if shown.len() < source.len() { "\n(read_cell shows all)" } else { "" };
+    format!("{shown}{hint}")
 }

@@ -3,50 +3,58 @@
 use std::sync::Arc;
 
 use notebook::Notebook;
-use workspace::{Error, OpenNotebook, Run};
+use workspace::{Error, OpenNotebook, Run, ErrorKind};
 
-use super::arguments::Arguments;
-use super::cells::label;
-use super::context::{Context, Outcome};
-use super::runs::{Waiting, not_code, report};
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::cell_text::label;
+use super::shared::context::Context;
+use super::shared::parameters::{CellArguments, NotebookArgument};
+use super::shared::run_report::report;
+use super::shared::waiting::WaitingArguments;
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "execute_cell",
-        description: "Run a code cell; answers its outputs. After timeout it runs on: get_run.",
-        schema: waiting(Schema::new().cell()).notebook().build(),
-        effect: Effect::Runs,
+pub(super) const TOOL: Tool = Tool {
+    name: "execute_cell",
+    description: "Run a code cell; answers its outputs. After timeout it runs on: get_run.",
+    effect: Effect::Runs,
+    permission: Permission::Execute,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        cell: CellArguments,
+        waiting: WaitingArguments,
+        notebook: NotebookArgument,
     }
 }
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let session = context.session;
-    let reference = arguments.cell("cell_index", "cell_id")?;
-    let waiting = Waiting::read(&arguments, session.workspace().settings())?;
-    let budget = context.budget(&arguments)?;
-    let opened = context.notebook(&arguments).await?;
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let reference = arguments.cell.reference()?;
+    let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
-    let index = session.target(opened.path(), &notebook, &reference)?;
-    let run = start(context, &opened, &notebook, index)?;
-    waiting.wait(&run, context).await?;
-    Ok(report(&run, budget, "", &place(index, &notebook, opened.path())))
+    let index = context.session.target(opened.path(), &notebook, &reference)?;
+    run(context, &opened, &notebook, index, &arguments.waiting).await
 }
 
-/// The arguments of all tools that run a cell.
-pub(super) fn waiting(schema: Schema) -> Schema {
-    schema
-        .seconds_or("timeout", 0, "Seconds to wait; 0: 120")
-        .flag("stream", true, "Report progress")
-        .seconds_or("progress_interval", 5, "")
-        .flag("interrupt_on_timeout", false, "")
-        .flag("interrupt_on_cancel", false, "")
-        .budget()
+/// Runs the cell at `index` and waits for it.
+pub(super) async fn run(
+    context: &Context<'_>,
+    opened: &Arc<OpenNotebook>,
+    notebook: &Notebook,
+    index: usize,
+    arguments: &WaitingArguments,
+) -> Outcome {
+    let run = start(context, opened, notebook, index)?;
+    arguments.waiting(context.session.workspace().settings()).wait(&run, context).await?;
+    Ok(report(&run, context.budget(&arguments.budget), "", &place(index, notebook, opened.path())))
 }
 
-/// Starts a run of the cell at `index`.
-pub(super) fn start(
+fn start(
     context: &Context<'_>,
     opened: &Arc<OpenNotebook>,
     notebook: &Notebook,
@@ -54,7 +62,11 @@ pub(super) fn start(
 ) -> Result<Arc<Run>, Error> {
     let cell = &notebook.cells()[index];
     if !cell.is_code() {
-        return Err(not_code(&label(index, cell), &cell.cell_type().to_string()));
+        return Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("{} is a {} cell; only code cells run.", label(index, cell), cell.cell_type()),
+            "read_notebook shows the types of the cells; insert_execute_code_cell adds code.",
+        ));
     }
     let (id, source) = (cell.id().to_owned(), cell.source().into_owned());
     context.session.run(opened.clone(), Some(id), source)

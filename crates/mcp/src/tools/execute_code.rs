@@ -1,54 +1,76 @@
-//! `execute_code`: runs code that enters no notebook.
+//! `execute_code`: runs code that does not enter the notebook.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use workspace::Settings;
+use workspace::{Error, Run};
 
-use super::arguments::Arguments;
-use super::context::{Context, Outcome};
-use super::runs::{Waiting, report};
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::context::Context;
+use super::shared::parameters::{BudgetArguments, NotebookArgument};
+use super::shared::run_report::report;
+use super::shared::waiting::WaitingArguments;
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const TOOL: Tool = Tool {
+    name: "execute_code",
+    description: "Run code (magics and ! too) in the notebook's kernel; nothing enters the notebook.",
+    effect: Effect::Runs,
+    permission: Permission::Execute,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "execute_code",
-        description: "Run code (magics and ! too) in the notebook's kernel; nothing enters the notebook.",
-        schema: Schema::new()
-            .text("code", "")
-            .seconds_or("timeout", 30, "Seconds to wait")
-            .text("kernel_id", "Default: the notebook's kernel")
-            .seconds_or("progress_interval", 5, "")
-            .flag("interrupt_on_timeout", false, "")
-            .flag("interrupt_on_cancel", false, "")
-            .budget()
-            .notebook()
-            .require(&["code"])
-            .build(),
-        effect: Effect::Runs,
+arguments! {
+    struct Arguments {
+        code: String,
+        /// Seconds to wait
+        timeout: Option<Duration> = 30,
+        /// Default: the notebook's kernel
+        kernel_id: Option<String>,
+        progress_interval: Option<Duration> = 5,
+        interrupt_on_timeout: bool = false,
+        interrupt_on_cancel: bool = false,
+        budget: BudgetArguments,
+        notebook: NotebookArgument,
     }
 }
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let Arguments { code, kernel_id, notebook, .. } = arguments;
+    let (run, place) = start(context, code, kernel_id, notebook.notebook_name).await?;
+    let waiting = WaitingArguments {
+        timeout: arguments.timeout,
+        stream: true,
+        progress_interval: arguments.progress_interval,
+        interrupt_on_timeout: arguments.interrupt_on_timeout,
+        interrupt_on_cancel: arguments.interrupt_on_cancel,
+        budget: arguments.budget,
+    };
+    waiting.waiting(context.session.workspace().settings()).wait(&run, context).await?;
+    Ok(report(&run, context.budget(&waiting.budget), "", &place))
+}
+
+/// Starts a run in the kernel that is meant; returns it, and where it belongs.
+async fn start(
+    context: &Context<'_>,
+    code: String,
+    kernel: Option<String>,
+    notebook: Option<String>,
+) -> Result<(Arc<Run>, String), Error> {
     let session = context.session;
-    let code = arguments.text("code")?;
-    let settings = Settings { default_timeout: PATIENCE, ..*session.workspace().settings() };
-    let waiting = Waiting::read(&arguments, &settings)?;
-    let budget = context.budget(&arguments)?;
-    let kernel = arguments.optional_text("kernel_id")?;
-    let (run, place) = match (kernel, arguments.notebook()?) {
+    Ok(match (kernel, notebook) {
         (Some(kernel), _) => (session.run_code(Some(&kernel), code).await?, format!(" · kernel {kernel}")),
         (None, None) if session.current().is_none() => {
-            (session.run_code(None, code).await?, " · a kernel of no notebook".to_owned())
+            (session.run_code(None, code).await?, " · the session's own kernel".to_owned())
         }
         (None, name) => {
             let opened = session.notebook(name.as_deref()).await?;
             let place = format!(" · kernel of {}", opened.path());
             (session.run(opened, None, code)?, place)
         }
-    };
-    waiting.wait(&run, context).await?;
-    Ok(report(&run, budget, "", &place))
+    })
 }

@@ -1,76 +1,91 @@
-//! `get_run`: how a run stands, what it has put out, and a closer look at one output.
+//! `get_run`: the state and the outputs of a run, and a closer look at one output.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use render::full_text;
 use workspace::{Run, RunId};
 
-use super::arguments::Arguments;
-use super::context::{Context, Outcome};
 use super::read_cell::paged;
-use super::runs::{Waiting, place_of, report};
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::cell_text::{shortened, table};
+use super::shared::context::Context;
+use super::shared::parameters::BudgetArguments;
+use super::shared::run_report::{more, place_of, report};
+use super::shared::waiting::Waiting;
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "get_run",
-        description: "State and outputs of a run. With output: one output from offset on, or its lines with pattern. Without run_id: the latest runs.",
-        schema: Schema::new()
-            .text("run_id", "")
-            .seconds_or("wait_seconds", 0, "Wait for its end")
-            .integer("output", "")
-            .integer_or("offset", 0, "Character to begin at")
-            .text("pattern", "Text to find in the output")
-            .budget()
-            .build(),
-        effect: Effect::Reads,
+/// How many runs are listed.
+const MAX_RUNS: usize = 20;
+/// How much of a run's first line is listed, in characters.
+const MAX_CODE: usize = 60;
+/// How much of a line that was found is shown, in characters.
+const MAX_LINE: usize = 300;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "get_run",
+    description: "State and outputs of a run. With output: one output from offset on, or its lines with pattern. Without run_id: the latest runs.",
+    effect: Effect::Reads,
+    permission: Permission::Read,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        run_id: Option<String>,
+        /// Wait for its end
+        wait_seconds: Option<Duration> = 0,
+        output: Option<usize>,
+        /// Character to begin at
+        offset: usize = 0,
+        /// Text to find in the output
+        pattern: Option<String>,
+        budget: BudgetArguments,
     }
 }
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let journal = context.session.workspace().journal();
-    let Some(id) = arguments.optional_text("run_id")? else {
-        return Ok(latest(&journal.runs()).into());
-    };
-    let run = journal.run(&RunId::from(id.trim()))?;
-    let budget = context.budget(&arguments)?;
-    if let Some(patience) = arguments.seconds("wait_seconds")? {
-        let waiting = Waiting::plain(patience);
-        waiting.wait(&run, context).await?;
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let workspace = context.session.workspace();
+    let Some(id) = arguments.run_id else { return Ok(latest(&workspace.journal().runs()).into()) };
+    let run = workspace.journal().run(&RunId::from(id.trim()))?;
+    let budget = context.budget(&arguments.budget);
+    if let Some(timeout) = arguments.wait_seconds {
+        let waiting = Waiting::with_timeout(Some(timeout), workspace.settings());
+        Waiting { interval: Duration::from_secs(1), ..waiting }.wait(&run, context).await?;
     }
-    let id = run.id();
-    if let Some(pattern) = arguments.optional_text("pattern")? {
-        return Ok(found(&run, &pattern, arguments.integer("output")?, budget.characters).into());
+    if let Some(pattern) = arguments.pattern {
+        return Ok(found(&run, &pattern, arguments.output, budget.characters).into());
     }
-    if arguments.has("output") {
-        let (output, offset) = (arguments.count("output", 0)?, arguments.count("offset", 0)?);
-        let more = |offset| format!("get_run(run_id=\"{id}\", output={output}, offset={offset})");
-        return paged(&run.view().outputs, output, offset, budget.characters, &more);
+    if let Some(output) = arguments.output {
+        let more = |offset| more(run.id(), output, offset);
+        return paged(&run.view().outputs, output, arguments.offset, budget.characters, &more);
     }
     let mut answer = report(&run, budget, "", &place_of(&run));
-    // That the run failed is what was asked for.
-    answer.is_error = false;
+    // The call itself succeeded.
+    answer.is_failure = false;
     Ok(answer)
 }
 
-fn latest(runs: &[std::sync::Arc<Run>]) -> String {
-    const SHOWN: usize = 20;
+fn latest(runs: &[Arc<Run>]) -> String {
     if runs.is_empty() {
         return "Nothing has run yet.".to_owned();
     }
-    let rows = runs.iter().take(SHOWN).map(|run| {
+    let rows = runs.iter().take(MAX_RUNS).map(|run| {
         let cell = run.cell().map(|cell| format!("{} in {}", cell.id, cell.path)).unwrap_or_default();
         let state = format!("{:?}", run.state());
         let state = state.split([' ', '(', '{']).next().unwrap_or_default().to_owned();
-        let first: String = run.source().lines().next().unwrap_or_default().chars().take(60).collect();
-        [run.id().to_string(), state, format!("{:.1}s", run.elapsed().as_secs_f64()), cell, first]
+        let code = shortened(run.source().lines().next().unwrap_or_default(), MAX_CODE);
+        [run.id().to_string(), state, format!("{:.1}s", run.elapsed().as_secs_f64()), cell, code]
     });
-    super::cells::table(["Run", "State", "Elapsed", "Cell", "Code"], rows)
+    table(["Run", "State", "Elapsed", "Cell", "Code"], rows)
 }
 
-fn found(run: &Run, pattern: &str, output: Option<i64>, limit: usize) -> String {
-    let wanted = output.and_then(|output| usize::try_from(output).ok());
+/// The lines with `pattern` in the outputs, or in one of them, as many as fit into `limit` bytes.
+fn found(run: &Run, pattern: &str, wanted: Option<usize>, limit: usize) -> String {
     let needle = pattern.to_lowercase();
     let mut text = String::new();
     let mut left_out = 0_usize;
@@ -81,8 +96,7 @@ fn found(run: &Run, pattern: &str, output: Option<i64>, limit: usize) -> String 
         let mut offset = 0;
         for line in full_text(output).split('\n') {
             if line.to_lowercase().contains(&needle) {
-                let shown: String = line.chars().take(300).collect();
-                let row = format!("output {index} offset {offset}: {shown}\n");
+                let row = format!("output {index} offset {offset}: {}\n", shortened(line, MAX_LINE));
                 if text.len() + row.len() > limit {
                     left_out += 1;
                 } else {
@@ -95,14 +109,6 @@ fn found(run: &Run, pattern: &str, output: Option<i64>, limit: usize) -> String 
     match (text.is_empty(), left_out) {
         (true, 0) => format!("{pattern:?} does not occur in the outputs of run {}.", run.id()),
         (_, 0) => text,
-        _ => format!("{text}… and {left_out} further lines."),
-    }
-}
-
-impl Waiting {
-    /// Waits this long, and interrupts nothing.
-    fn plain(patience: Duration) -> Self {
-        const INTERVAL: Duration = Duration::from_secs(1);
-        Self { patience, interval: INTERVAL, interrupts_on_timeout: false, interrupts_on_cancel: false }
+        _ => format!("{text}… and {left_out} more lines."),
     }
 }

@@ -1,42 +1,51 @@
 //! `insert_cell`: a new cell.
 
 use notebook::{CellRef, CellType, Edit, NewCell, Notebook};
-use workspace::{Applied, Error, ErrorKind, OpenNotebook, SaveStatus};
+use workspace::{Applied, Error, Expected, OpenNotebook, SaveStatus, ErrorKind};
 
-use super::arguments::{Arguments, refused};
-use super::cells::surroundings;
-use super::context::{Context, Outcome};
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::cell_text::surroundings;
+use super::shared::context::Context;
+use super::shared::given::refused;
+use super::shared::parameters::NotebookArgument;
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-const KINDS: [(&str, CellType); 3] =
-    [("code", CellType::Code), ("markdown", CellType::Markdown), ("raw", CellType::Raw)];
+pub(super) const TOOL: Tool = Tool {
+    name: "insert_cell",
+    description: "Insert a cell before cell_index (-1: at the end) or after after_cell_id.",
+    effect: Effect::Adds,
+    permission: Permission::Write,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "insert_cell",
-        description: "Insert a cell before cell_index (-1: at the end) or after after_cell_id.",
-        schema: Schema::new()
-            .integer("cell_index", "")
-            .text("after_cell_id", "")
-            .choice("cell_type", &["code", "markdown", "raw"], None)
-            .text("cell_source", "")
-            .notebook()
-            .require(&["cell_type", "cell_source"])
-            .build(),
-        effect: Effect::Adds,
+arguments! {
+    struct Arguments {
+        position: Position,
+        cell_type: CellType,
+        cell_source: String,
+        notebook: NotebookArgument,
     }
 }
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    arguments.text("cell_type")?;
-    let kind = arguments.choice("cell_type", &KINDS, CellType::Code)?;
-    let source = arguments.text("cell_source")?;
-    let opened = context.notebook(&arguments).await?;
-    let inserted = insert(&arguments, context, &opened, kind.clone(), source).await?;
+arguments! {
+    /// Where a new cell goes; without either at the end.
+    pub(super) struct Position {
+        cell_index: Option<i64>,
+        after_cell_id: Option<String>,
+    }
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let Arguments { position, cell_type, cell_source, notebook } = arguments;
+    let opened = context.notebook(&notebook).await?;
+    let inserted = insert(position, context, &opened, cell_type.clone(), cell_source).await?;
     let around = surroundings(context.session, &opened, &inserted.notebook, inserted.index);
     Ok(format!(
-        "Cell inserted successfully at index {} ({kind})! id {} in {}; {}\n\n{around}",
+        "Cell inserted successfully at index {} ({cell_type})! id {} in {}; {}\n\n{around}",
         inserted.index,
         inserted.id,
         opened.path(),
@@ -45,7 +54,7 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     .into())
 }
 
-/// A cell that has just been put in.
+/// A cell that has just been inserted.
 pub(super) struct Inserted {
     pub(super) id: String,
     pub(super) index: usize,
@@ -53,47 +62,52 @@ pub(super) struct Inserted {
     pub(super) saved: SaveStatus,
 }
 
-/// Inserts a cell where `cell_index` or `after_cell_id` say; without either at the end.
+/// Inserts a cell at `position`.
 pub(super) async fn insert(
-    arguments: &Arguments,
+    position: Position,
     context: &Context<'_>,
     opened: &OpenNotebook,
-    kind: CellType,
+    cell_type: CellType,
     source: String,
 ) -> Result<Inserted, Error> {
     let _turn = opened.arrange().await;
     let before = opened.document().snapshot().await?;
-    let count = before.cells().len();
-    let after = arguments.optional_text("after_cell_id")?;
-    let mut expected = Vec::new();
-    let index = match (arguments.integer("cell_index")?, after) {
-        (Some(index), Some(_)) if index != -1 => {
-            return Err(refused("Give cell_index or after_cell_id, not both.".to_owned()));
-        }
-        (_, Some(after)) => {
-            let reference = CellRef::parse(&after);
-            let index = context.session.find(opened.path(), &before, &reference)?;
-            expected.push(workspace::Expected { id: before.cells()[index].id().to_owned(), revision: None });
-            index + 1
-        }
-        (None | Some(-1), None) => count,
-        (Some(index), None) => {
-            usize::try_from(index).ok().filter(|index| *index <= count).ok_or_else(|| {
-                Error::new(
+    let (index, expected) = position.resolve(context, opened, &before)?;
+    let cell = NewCell::new(cell_type, source);
+    let id = cell.id.clone();
+    let edits = vec![Edit::Insert { index, cell }];
+    let Applied { notebook, saved } = context.session.edit(opened, &before, edits, expected).await?;
+    let index = notebook.cell(&id).map_or(index, |(index, _)| index);
+    Ok(Inserted { id, index, notebook, saved })
+}
+
+impl Position {
+    /// The index of the new cell, and what must still be there when it is inserted.
+    fn resolve(
+        self,
+        context: &Context<'_>,
+        opened: &OpenNotebook,
+        before: &Notebook,
+    ) -> Result<(usize, Vec<Expected>), Error> {
+        let count = before.cells().len();
+        match (self.cell_index, self.after_cell_id) {
+            (Some(index), Some(_)) if index != -1 => {
+                Err(refused("Give cell_index or after_cell_id, not both."))
+            }
+            (_, Some(after)) => {
+                let index = context.session.find(opened.path(), before, &CellRef::parse(&after))?;
+                let expected = Expected { id: before.cells()[index].id().to_owned(), revision: None };
+                Ok((index + 1, vec![expected]))
+            }
+            (None | Some(-1), None) => Ok((count, Vec::new())),
+            (Some(index), None) => match usize::try_from(index) {
+                Ok(index) if index <= count => Ok((index, Vec::new())),
+                _ => Err(Error::new(
                     ErrorKind::InvalidArgument,
                     format!("Index {index} is outside valid range [-1, {count}]."),
                     "read_notebook lists the cells.",
-                )
-            })?
+                )),
+            },
         }
-    };
-    let cell = NewCell::new(kind, source);
-    let id = cell.id.clone();
-    let edit = Edit::Insert { index, cell };
-    let Applied { notebook, saved } = context.session.edit(opened, vec![edit], expected).await?;
-    let index = notebook.cell(&id).map_or(index, |(index, _)| index);
-    context.session.inserted(opened.path(), index);
-    context.session.saw(opened.path(), &notebook, [index]);
-    context.session.works_on(opened.path(), Some(&id));
-    Ok(Inserted { id, index, notebook, saved })
+    }
 }

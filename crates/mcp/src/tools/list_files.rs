@@ -1,69 +1,80 @@
-//! `list_files`: what lies in the folder.
+//! `list_files`: the files and folders of the place.
 
 use std::time::SystemTime;
 
 use globset::GlobBuilder;
-use workspace::{Error, ErrorKind, FileEntry, FileKind};
+use workspace::{Error, FileEntry, FileKind, ErrorKind};
 
-use super::arguments::Arguments;
-use super::cells::table;
-use super::context::{Context, Outcome};
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::cell_text::table;
+use super::shared::context::Context;
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "list_files",
-        description: "List files and folders as a table.",
-        schema: Schema::new()
-            .text_or("path", "", "Folder; default: the root")
-            .integer_or("max_depth", 1, "0 to 3")
-            .integer_or("start_index", 0, "")
-            .integer_or("limit", 25, "0: all")
-            .text_or("pattern", "", "Glob, e.g. **/*.ipynb")
-            .build(),
-        effect: Effect::Reads,
+const MAX_DEPTH: usize = 3;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "list_files",
+    description: "List files and folders as a table.",
+    effect: Effect::Reads,
+    permission: Permission::Read,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        /// Folder; default: the root
+        path: String = "",
+        /// 0 to 3
+        max_depth: usize = 1,
+        start_index: usize = 0,
+        /// 0: all
+        limit: usize = 25,
+        /// Glob, e.g. **/*.ipynb
+        pattern: String = "",
     }
 }
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    const DEEPEST: usize = 3;
-    let path = arguments.optional_text("path")?.unwrap_or_default();
-    let depth = arguments.count("max_depth", 1)?.min(DEEPEST);
-    let (start, limit) = (arguments.count("start_index", 0)?, arguments.count("limit", 25)?);
-    let pattern = arguments.optional_text("pattern")?;
-    let mut entries = context.session.place().list_files(&path, depth).await?;
-    if let Some(pattern) = pattern {
-        let glob = GlobBuilder::new(&pattern).literal_separator(true).build().map_err(|error| {
-            Error::new(
-                ErrorKind::InvalidArgument,
-                format!("The pattern cannot be read: {error}."),
-                "A glob such as *.ipynb or **/*.csv.",
-            )
-        })?;
-        let matcher = glob.compile_matcher();
-        entries.retain(|entry| {
-            let name = entry.path.rsplit('/').next().unwrap_or_default();
-            matcher.is_match(&entry.path) || (!pattern.contains('/') && matcher.is_match(name))
-        });
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let Arguments { path, max_depth, start_index, limit, pattern } = arguments;
+    let mut entries = context.session.place().list_files(&path, max_depth.min(MAX_DEPTH)).await?;
+    if !pattern.is_empty() {
+        retain_matches(&mut entries, &pattern)?;
     }
     let count = entries.len();
     if count == 0 {
         return Ok("No files found.".to_owned().into());
     }
-    let mut warning = "";
-    let start = if start >= count {
-        warning = "[WARNING] start_index lies beyond the end and was set to 0.\n";
-        0
+    let (warning, start) = if start_index < count {
+        ("", start_index)
     } else {
-        start
+        ("[WARNING] start_index is beyond the end and was set to 0.\n", 0)
     };
     let end = if limit == 0 { count } else { start.saturating_add(limit).min(count) };
-    let rows = entries[start..end].iter().map(row);
-    let table = table(["Path", "Type", "Size", "Last_Modified"], rows);
+    let table = table(["Path", "Type", "Size", "Last_Modified"], entries[start..end].iter().map(row));
     let more =
         if end < count { format!("\n\nlist_files(start_index={end}) shows more.") } else { String::new() };
     Ok(format!("{warning}Showing {start}-{end} of {count} files\n\n{table}{more}").into())
+}
+
+/// Keeps the entries whose path matches; a pattern without a slash is matched with the name alone, too.
+fn retain_matches(entries: &mut Vec<FileEntry>, pattern: &str) -> Result<(), Error> {
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build().map_err(|error| {
+        Error::new(
+            ErrorKind::InvalidArgument,
+            format!("The pattern cannot be read: {error}."),
+            "Give a glob such as *.ipynb or **/*.csv.",
+        )
+    })?;
+    let matcher = glob.compile_matcher();
+    entries.retain(|entry| {
+        let name = entry.path.rsplit('/').next().unwrap_or_default();
+        matcher.is_match(&entry.path) || (!pattern.contains('/') && matcher.is_match(name))
+    });
+    Ok(())
 }
 
 fn row(entry: &FileEntry) -> [String; 4] {

@@ -1,24 +1,26 @@
-//! `list_kernels`: the kernels that there are, and those that could be started.
+//! `list_kernels`: the kernels, and the kernelspecs that could be started.
 
 use workspace::KernelState;
 
-use super::arguments::Arguments;
-use super::cells::table;
-use super::context::{Context, Outcome};
 use super::list_files::time;
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{NoArguments, Schema};
+use super::shared::cell_text::table;
+use super::shared::context::Context;
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "list_kernels",
-        description: "List running kernels, and the kernelspecs that could be started.",
-        schema: Schema::new().build(),
-        effect: Effect::Reads,
-    }
-}
+pub(super) const TOOL: Tool = Tool {
+    name: "list_kernels",
+    description: "List running kernels, and the kernelspecs that could be started.",
+    effect: Effect::Reads,
+    permission: Permission::Read,
+    availability: Availability::Always,
+    schema: Schema::of::<NoArguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
 
-pub(super) async fn call(_: Arguments, context: &Context<'_>) -> Outcome {
+async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
     let place = context.session.place();
     let opened = context.session.workspace().open_notebooks();
     let (kernels, specs) = tokio::join!(place.kernels(), place.kernelspecs());
@@ -61,7 +63,6 @@ pub(super) async fn call(_: Arguments, context: &Context<'_>) -> Outcome {
     Ok(format!("{kernels}\n\nKernelspecs (kernel_name of use_notebook):\n{specs}").into())
 }
 
-/// The state in a few words.
 pub(super) fn state(state: &KernelState) -> String {
     match state {
         KernelState::NotStarted => "not started".to_owned(),

@@ -1,41 +1,34 @@
-//! `list_notebooks`: those that are open, then those that lie in the place.
+//! `list_notebooks`: the open notebooks, then others of the place.
 
 use workspace::{FoundNotebooks, SearchExtent};
 
-use super::arguments::Arguments;
-use super::cells::table;
-use super::context::{Context, Outcome};
 use super::list_kernels::state;
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{NoArguments, Schema};
+use super::shared::cell_text::table;
+use super::shared::context::Context;
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-/// The notebooks found in the place that are shown.
-const MOST_FOUND: usize = 200;
+/// How many notebooks that are not open are shown.
+const MAX_FOUND: usize = 200;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "list_notebooks",
-        description: "List notebooks: opened ones first, then those found.",
-        schema: Schema::new().build(),
-        effect: Effect::Reads,
-    }
-}
+pub(super) const TOOL: Tool = Tool {
+    name: "list_notebooks",
+    description: "List notebooks: opened ones first, then those found.",
+    effect: Effect::Reads,
+    permission: Permission::Read,
+    availability: Availability::Always,
+    schema: Schema::of::<NoArguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
 
-pub(super) async fn call(_: Arguments, context: &Context<'_>) -> Outcome {
-    let (session, workspace) = (context.session, context.session.workspace());
-    let (names, current, opened) = (session.names(), session.current(), workspace.open_notebooks());
-    let mut rows = Vec::new();
-    for (name, path) in &names {
-        let kernel = opened.iter().find(|it| it.path() == path).and_then(|it| it.kernel());
-        let (id, status) = match kernel {
-            Some(kernel) => (kernel.id().to_string(), state(&kernel.description().state)),
-            None => ("-".to_owned(), "-".to_owned()),
-        };
-        let is_current = if current.as_ref() == Some(name) { "✓" } else { "" };
-        rows.push([name.clone(), path.clone(), id, status, is_current.to_owned()]);
-    }
-    let FoundNotebooks { paths, extent } = session.place().notebooks(MOST_FOUND).await?;
-    for path in paths.into_iter().filter(|path| !names.iter().any(|(_, known)| known == path)) {
+async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
+    let mut rows = open_notebooks(context);
+    let FoundNotebooks { paths, extent } = context.session.place().notebooks(MAX_FOUND).await?;
+    let names = context.session.names();
+    let is_open = |path: &String| names.iter().any(|(_, known)| known == path);
+    for path in paths.into_iter().filter(|path| !is_open(path)) {
         rows.push(["-".to_owned(), path, "-".to_owned(), "not opened".to_owned(), String::new()]);
     }
     if rows.is_empty() && extent != SearchExtent::InProgress {
@@ -44,16 +37,28 @@ pub(super) async fn call(_: Arguments, context: &Context<'_>) -> Outcome {
         return Ok(hint.to_owned().into());
     }
     let mut list = table(["Name", "Path", "Kernel_ID", "Kernel_Status", "Activate"], rows);
-    match extent {
-        SearchExtent::Complete => {}
-        SearchExtent::Truncated => list.push_str(
-            "\n\nThere are more; list_files(pattern=\"**/*.ipynb\", max_depth=3, limit=0) finds them.",
-        ),
-        SearchExtent::InProgress => {
-            list.push_str(
-                "\n\nThe search for notebooks is still running; call list_notebooks again for more.",
-            );
+    list.push_str(match extent {
+        SearchExtent::Complete => "",
+        SearchExtent::Truncated => {
+            "\n\nThere are more; list_files(pattern=\"**/*.ipynb\", max_depth=3, limit=0) finds them."
         }
-    }
+        SearchExtent::InProgress => {
+            "\n\nThe search for notebooks is still running; call list_notebooks again for more."
+        }
+    });
     Ok(list.into())
+}
+
+fn open_notebooks(context: &Context<'_>) -> Vec<[String; 5]> {
+    let (current, opened) = (context.session.current(), context.session.workspace().open_notebooks());
+    let row = |(name, path): (String, String)| {
+        let kernel = opened.iter().find(|it| it.path() == path).and_then(|it| it.kernel());
+        let (id, status) = match kernel {
+            Some(kernel) => (kernel.id().to_string(), state(&kernel.description().state)),
+            None => ("-".to_owned(), "-".to_owned()),
+        };
+        let mark = if current.as_ref() == Some(&name) { "✓" } else { "" };
+        [name, path, id, status, mark.to_owned()]
+    };
+    context.session.names().into_iter().map(row).collect()
 }

@@ -1,48 +1,56 @@
-//! `move_cell`: a cell to another place.
+//! `move_cell`: moves a cell to another index.
 
-use notebook::Edit;
+use notebook::{CellRef, Edit};
 use workspace::{Applied, Expected};
 
-use super::arguments::Arguments;
-use super::cells::surroundings;
-use super::context::{Context, Outcome};
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::cell_text::surroundings;
+use super::shared::context::Context;
+use super::shared::parameters::{CellIndex, NotebookArgument, one_cell};
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "move_cell",
-        description: "Move a cell to the place of another, by index or id.",
-        schema: Schema::new()
-            .integer("source_index", "")
-            .text("source_cell_id", "")
-            .integer("target_index", "Index it has afterwards; -1: last")
-            .text("target_cell_id", "")
-            .notebook()
-            .build(),
-        effect: Effect::Edits,
+pub(super) const TOOL: Tool = Tool {
+    name: "move_cell",
+    description: "Move a cell to the place of another, by index or id.",
+    effect: Effect::Edits,
+    permission: Permission::Write,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        source_index: Option<CellIndex>,
+        source_cell_id: Option<String>,
+        /// Index it has afterwards; -1: last
+        target_index: Option<CellIndex>,
+        target_cell_id: Option<String>,
+        notebook: NotebookArgument,
     }
 }
 
-pub(super) async fn call(mut arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let session = context.session;
-    let opened = context.notebook(&arguments).await?;
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let (session, opened) = (context.session, context.notebook(&arguments.notebook).await?);
     let before = opened.document().snapshot().await?;
-    if matches!(arguments.integer("target_index"), Ok(Some(-1))) {
-        arguments.set("target_index", before.cells().len().saturating_sub(1));
-    }
-    let source = arguments.cell("source_index", "source_cell_id")?;
-    let target = arguments.cell("target_index", "target_cell_id")?;
+    let source = one_cell(
+        ("source_index", arguments.source_index.as_ref()),
+        ("source_cell_id", arguments.source_cell_id.as_deref()),
+    )?;
+    let target = match (arguments.target_index, arguments.target_cell_id) {
+        (Some(CellIndex::Number(-1)), None) => CellRef::Index(before.cells().len().saturating_sub(1)),
+        (index, id) => one_cell(("target_index", index.as_ref()), ("target_cell_id", id.as_deref()))?,
+    };
     let source = session.target(opened.path(), &before, &source)?;
     let target = session.target(opened.path(), &before, &target)?;
     let exists = |index: usize| Expected { id: before.cells()[index].id().to_owned(), revision: None };
     let id = before.cells()[source].id().to_owned();
-    let edit = Edit::Move { id: id.clone(), index: target };
+    let edits = vec![Edit::Move { id: id.clone(), index: target }];
     let expected = vec![exists(source), exists(target)];
-    let Applied { notebook: after, saved } = context.session.edit(&opened, vec![edit], expected).await?;
+    let Applied { notebook: after, saved } = session.edit(&opened, &before, edits, expected).await?;
     let index = after.cell(&id).map_or(target, |(index, _)| index);
-    session.removed(opened.path(), source);
-    session.inserted(opened.path(), index);
     let order = surroundings(session, &opened, &after, index);
     Ok(format!("Cell {id} moved from index {source} to {index} in {}; {saved}.\n\n{order}", opened.path())
         .into())

@@ -2,29 +2,30 @@
 
 use workspace::{Error, ErrorKind};
 
-use super::arguments::Arguments;
-use super::context::{Context, Outcome};
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::Schema;
+use super::shared::context::Context;
+use super::shared::parameters::NotebookArgument;
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "open_in_browser",
-        description: "Show the person a notebook in their browser. cell_id \"@selected\" is the cell that their cursor is in.",
-        schema: Schema::new().notebook().build(),
-        effect: Effect::Adds,
-    }
-}
+pub(super) const TOOL: Tool = Tool {
+    name: "open_in_browser",
+    description: "Show the person a notebook in their browser. cell_id \"@selected\" is the cell that their cursor is in.",
+    effect: Effect::Adds,
+    permission: Permission::Write,
+    availability: Availability::WithFrontend,
+    schema: Schema::of::<NotebookArgument>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let opened = context.notebook(&arguments).await?;
+async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
+    let opened = context.notebook(&notebook).await?;
     let Some(frontend) = opened.place().frontend() else {
+        let place = opened.place().description();
         return Err(Error::new(
             ErrorKind::Unsupported,
-            format!(
-                "Nothing can be opened from here in the browser that shows {}.",
-                opened.place().description()
-            ),
+            format!("We cannot open notebooks in the browser that shows {place}."),
             "Ask the person to open the notebook; everything else works without it.",
         ));
     };

@@ -1,72 +1,69 @@
-//! `overwrite_cell_source`: a cell's whole source anew.
+//! `overwrite_cell_source`: replaces the whole source of a cell.
 
 use notebook::{Edit, diff};
 use render::Reply;
 use workspace::{Applied, Error, OpenNotebook};
 
-use super::arguments::Arguments;
-use super::cells::label;
-use super::context::{Answer, Context, Outcome};
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::cell_text::label;
+use super::shared::context::Context;
+use super::shared::parameters::{CellArguments, NotebookArgument};
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "overwrite_cell_source",
-        description: "Replace a cell's source; answers a diff. Refused if the cell changed since you read it.",
-        schema: Schema::new()
-            .cell()
-            .text("cell_source", "")
-            .text("if_revision", "Revision it must have")
-            .notebook()
-            .require(&["cell_source"])
-            .build(),
-        effect: Effect::Edits,
+pub(super) const TOOL: Tool = Tool {
+    name: "overwrite_cell_source",
+    description: "Replace a cell's source; answers a diff. Refused if the cell changed since you read it.",
+    effect: Effect::Edits,
+    permission: Permission::Write,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        cell: CellArguments,
+        cell_source: String,
+        /// Revision it must have
+        if_revision: Option<String>,
+        notebook: NotebookArgument,
     }
 }
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let source = arguments.text("cell_source")?;
-    let opened = context.notebook(&arguments).await?;
-    let claimed = arguments.optional_text("if_revision")?;
-    replace(&arguments, context, &opened, claimed, "overwritten", |_| Ok(source)).await
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let Arguments { cell, cell_source, if_revision, notebook } = arguments;
+    let opened = context.notebook(&notebook).await?;
+    replace(&cell, context, &opened, if_revision, "overwritten", |_| Ok(cell_source)).await
 }
 
-/// Puts what `change` makes of the cell's source in its place.
+/// Replaces a cell's source by what `change` makes of it.
 pub(super) async fn replace(
-    arguments: &Arguments,
+    cell: &CellArguments,
     context: &Context<'_>,
     opened: &OpenNotebook,
-    claimed: Option<String>,
+    if_revision: Option<String>,
     verb: &str,
     change: impl FnOnce(&str) -> Result<String, Error>,
 ) -> Outcome {
-    let session = context.session;
-    let reference = arguments.cell("cell_index", "cell_id")?;
+    let (session, path) = (context.session, opened.path());
     let before = opened.document().snapshot().await?;
-    let index = session.target(opened.path(), &before, &reference)?;
+    let index = session.target(path, &before, &cell.reference()?)?;
     let cell = &before.cells()[index];
-    let mut expected = session.expected(opened.path(), cell.id(), claimed);
-    if expected.revision.as_deref().is_some_and(|revision| revision != cell.revision()) {
-        // Refused below, with the new source, which the agent knows from then on.
-        session.saw(opened.path(), &before, [index]);
-    } else {
-        // What was computed from this state must not land on another.
-        expected.revision = Some(cell.revision().to_owned());
-    }
+    let mut expected = session.expected(path, cell.id(), if_revision);
     let old = cell.source().into_owned();
-    let is_stale = expected.revision.as_deref() != Some(cell.revision());
+    // A stale edit is refused below, with the new source. Otherwise the new source, which is made from this revision,
+    // must not replace another.
+    let is_stale = expected.revision.get_or_insert_with(|| cell.revision().to_owned()) != cell.revision();
     let new = if is_stale { old.clone() } else { change(&old)? };
-    let edit = Edit::SetSource { id: cell.id().to_owned(), source: new.clone() };
-    let Applied { notebook: after, saved } = context.session.edit(opened, vec![edit], vec![expected]).await?;
+    let edits = vec![Edit::SetSource { id: cell.id().to_owned(), source: new.clone() }];
+    let Applied { notebook: after, saved } = session.edit(opened, &before, edits, vec![expected]).await?;
     let Some((index, cell)) = after.cell(cell.id()) else {
-        return Ok(Answer::from(format!("The cell is gone from {}.", opened.path())));
+        return Ok(format!("The cell was deleted from {path}.").into());
     };
-    session.saw(opened.path(), &after, [index]);
+    let (what, revision) = (label(index, cell), cell.revision());
     let diff = diff(&old, &new);
-    let what = label(index, cell);
-    let path = opened.path();
-    let revision = cell.revision();
     if diff.is_empty() {
         return Ok(
             format!("No changes: {what} in {path} has this source already, revision {revision}.").into()

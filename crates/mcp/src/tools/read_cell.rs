@@ -3,43 +3,48 @@
 use render::{Reply, full_text, merged, page};
 use workspace::{Error, ErrorKind};
 
-use super::arguments::Arguments;
-use super::cells::banner;
-use super::context::{Context, Outcome};
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::cell_text::banner;
+use super::shared::context::Context;
+use super::shared::parameters::{BudgetArguments, CellArguments, NotebookArgument};
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "read_cell",
-        description: "Read a cell: source, metadata, outputs (text and images).",
-        schema: Schema::new()
-            .cell()
-            .flag("include_outputs", true, "")
-            .integer("output", "Page through this output")
-            .integer_or("offset", 0, "Character to begin at")
-            .budget()
-            .notebook()
-            .build(),
-        effect: Effect::Reads,
+pub(super) const TOOL: Tool = Tool {
+    name: "read_cell",
+    description: "Read a cell: source, metadata, outputs (text and images).",
+    effect: Effect::Reads,
+    permission: Permission::Read,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        cell: CellArguments,
+        include_outputs: bool = true,
+        /// Page through this output
+        output: Option<usize>,
+        /// Character to begin at
+        offset: usize = 0,
+        budget: BudgetArguments,
+        notebook: NotebookArgument,
     }
 }
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let reference = arguments.cell("cell_index", "cell_id")?;
-    let with_outputs = arguments.flag("include_outputs", true)?;
-    let opened = context.notebook(&arguments).await?;
-    let budget = context.budget(&arguments)?;
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let (reference, offset) = (arguments.cell.reference()?, arguments.offset);
+    let budget = context.budget(&arguments.budget);
+    let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
     let index = context.session.find(opened.path(), &notebook, &reference)?;
     let cell = &notebook.cells()[index];
-    if arguments.has("output") {
+    if let Some(output) = arguments.output {
         let outputs = cell.outputs();
-        let outputs = merged(&outputs);
-        let (output, offset) = (arguments.count("output", 0)?, arguments.count("offset", 0)?);
-        return paged(&outputs, output, offset, budget.characters, &|offset| {
-            deeper(cell.id(), output, offset)
-        });
+        let more = |offset| more(cell.id(), output, offset);
+        return paged(&merged(&outputs), output, offset, budget.characters, &more);
     }
     context.session.saw(opened.path(), &notebook, [index]);
     let mut reply = Reply::new(budget);
@@ -48,14 +53,14 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     if metadata.as_str() != "{}" {
         reply.say(&format!("[metadata] {}\n", metadata.as_str()));
     }
-    if with_outputs {
-        reply.outputs(&merged(&cell.outputs()), &|output, offset| deeper(cell.id(), output, offset));
+    if arguments.include_outputs {
+        reply.outputs(&merged(&cell.outputs()), &|output, offset| more(cell.id(), output, offset));
     }
     Ok(reply.into())
 }
 
-/// The call that shows an output from some character on.
-pub(super) fn deeper(id: &str, output: usize, offset: usize) -> String {
+/// The call that shows an output of a cell from a character on.
+pub(super) fn more(id: &str, output: usize, offset: usize) -> String {
     format!("read_cell(cell_id=\"{id}\", output={output}, offset={offset})")
 }
 

@@ -1,79 +1,68 @@
-//! `read_notebook`: the cells of a notebook, a line each or in full.
+//! `read_notebook`: the cells of a notebook, one line each or in full.
 
+use notebook::Notebook;
 use render::{Reply, merged};
+use workspace::OpenNotebook;
 
-use super::arguments::Arguments;
-use super::cells::{banner, brief};
-use super::context::{Context, Outcome};
-use super::read_cell::deeper;
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::read_cell::more;
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Choice, Schema, arguments};
+use super::shared::cell_text::{banner, brief};
+use super::shared::context::Context;
+use super::shared::parameters::{BudgetArguments, NotebookArgument};
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "read_notebook",
-        description: "Read cells: brief is a table of first lines; detailed gives sources, and outputs if asked for.",
-        schema: Schema::new()
-            .notebook()
-            .choice("response_format", &["brief", "detailed"], Some("brief"))
-            .integer_or("start_index", 0, "")
-            .integer_or("limit", 20, "0: all")
-            .flag("include_outputs", false, "Implies detailed")
-            .budget()
-            .build(),
-        effect: Effect::Reads,
+/// Reserved for the line that says what is left out, in characters.
+const RESERVED: usize = 120;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "read_notebook",
+    description: "Read cells: brief is a table of first lines; detailed gives sources, and outputs if asked for.",
+    effect: Effect::Reads,
+    permission: Permission::Read,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        notebook: NotebookArgument,
+        response_format: Format = Format::Brief,
+        start_index: usize = 0,
+        /// 0: all
+        limit: usize = 20,
+        /// Implies detailed
+        include_outputs: bool = false,
+        budget: BudgetArguments,
     }
 }
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let opened = context.notebook(&arguments).await?;
-    let with_outputs = arguments.flag("include_outputs", false)?;
-    let is_detailed = arguments.choice("response_format", &[("brief", false), ("detailed", true)], false)?;
-    let (start, limit) = (arguments.count("start_index", 0)?, arguments.count("limit", 20)?);
-    let budget = context.budget(&arguments)?;
+#[derive(Clone, Copy, PartialEq)]
+enum Format {
+    Brief,
+    Detailed,
+}
+
+impl Choice for Format {
+    const CHOICES: &'static [(&'static str, Self)] = &[("brief", Self::Brief), ("detailed", Self::Detailed)];
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
     let count = notebook.cells().len();
-    let end = if limit == 0 { count } else { start.saturating_add(limit).min(count) };
-    let start = start.min(count);
-    let mut reply = Reply::new(budget);
+    let limit = if arguments.limit == 0 { count } else { arguments.limit };
+    let start = arguments.start_index.min(count);
+    let range = start..start.saturating_add(limit).min(count);
+    let mut reply = Reply::new(context.budget(&arguments.budget));
     reply.say(&format!("Notebook {} has {count} cells.\n", opened.path()));
-    let mut next = start;
-    if is_detailed || with_outputs {
-        while next < end {
-            let cell = &notebook.cells()[next];
-            let text = format!("{}\n{}\n", banner(next, cell), cell.source());
-            // One cell is always shown, cut if it has to be.
-            if next > start && text.chars().count() + ROOM > reply.left() {
-                break;
-            }
-            reply.say(&text);
-            context.session.saw(opened.path(), &notebook, [next]);
-            if with_outputs {
-                let id = cell.id();
-                reply.outputs(&merged(&cell.outputs()), &|output, offset| deeper(id, output, offset));
-            }
-            next += 1;
-        }
+    let next = if arguments.response_format == Format::Detailed || arguments.include_outputs {
+        read_detailed(&mut reply, context, &opened, &notebook, range, arguments.include_outputs)
     } else {
-        let changed = context.session.changed_by_others(opened.path(), &notebook);
-        let rows = brief(context.session, &opened, &notebook, start..end);
-        let (mut shown, mut fitting, mut length) = (String::new(), 0, ROOM);
-        for (index, line) in rows.split('\n').enumerate() {
-            length += line.chars().count() + 1;
-            if length > reply.left() {
-                break;
-            }
-            shown.push_str(line);
-            shown.push('\n');
-            fitting = index;
-        }
-        reply.say(&shown);
-        next = start + fitting;
-        if !changed.is_empty() {
-            let changed: Vec<String> = changed.iter().map(usize::to_string).collect();
-            reply.say(&format!("\nChanged since you read them: cells {}.\n", changed.join(", ")));
-        }
-    }
+        read_brief(&mut reply, context, &opened, &notebook, range)
+    };
     if next < count {
         let rest = count - next;
         reply.say(&format!("\n{rest} more cells: read_notebook(start_index={next}) shows them.\n"));
@@ -81,5 +70,57 @@ pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome
     Ok(reply.into())
 }
 
-/// Kept for the line that says what is left out.
-const ROOM: usize = 120;
+/// Shows the sources of as many cells as fit; returns the first that is not shown.
+fn read_detailed(
+    reply: &mut Reply,
+    context: &Context<'_>,
+    opened: &OpenNotebook,
+    notebook: &Notebook,
+    range: std::ops::Range<usize>,
+    with_outputs: bool,
+) -> usize {
+    for index in range.clone() {
+        let cell = &notebook.cells()[index];
+        let text = format!("{}\n{}\n", banner(index, cell), cell.source());
+        // One cell is always shown, truncated if need be.
+        if index > range.start && text.chars().count() + RESERVED > reply.left() {
+            return index;
+        }
+        reply.say(&text);
+        context.session.saw(opened.path(), notebook, [index]);
+        if with_outputs {
+            let id = cell.id();
+            reply.outputs(&merged(&cell.outputs()), &|output, offset| more(id, output, offset));
+        }
+    }
+    range.end
+}
+
+/// Shows the first lines of as many cells as fit; returns the first that is not shown.
+fn read_brief(
+    reply: &mut Reply,
+    context: &Context<'_>,
+    opened: &OpenNotebook,
+    notebook: &Notebook,
+    range: std::ops::Range<usize>,
+) -> usize {
+    let changed = context.session.changed_by_others(opened.path(), notebook);
+    let rows = brief(context.session, opened, notebook, range.clone());
+    let (mut shown, mut fitting, mut length) = (String::new(), 0, RESERVED);
+    // The first row is the header.
+    for (index, line) in rows.split('\n').enumerate() {
+        length += line.chars().count() + 1;
+        if length > reply.left() {
+            break;
+        }
+        shown.push_str(line);
+        shown.push('\n');
+        fitting = index;
+    }
+    reply.say(&shown);
+    if !changed.is_empty() {
+        let changed: Vec<String> = changed.iter().map(usize::to_string).collect();
+        reply.say(&format!("\nChanged since you read them: cells {}.\n", changed.join(", ")));
+    }
+    range.start + fitting
+}

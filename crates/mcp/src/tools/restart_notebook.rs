@@ -2,23 +2,26 @@
 
 use workspace::{Error, ErrorKind, KernelChoice, KernelSelector};
 
-use super::arguments::Arguments;
-use super::context::{Context, Outcome};
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::Schema;
+use super::shared::context::Context;
+use super::shared::parameters::NotebookArgument;
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "restart_notebook",
-        description: "Restart a notebook's kernel; all variables are lost, outputs stay.",
-        schema: Schema::new().notebook().build(),
-        effect: Effect::Destroys,
-    }
-}
+pub(super) const TOOL: Tool = Tool {
+    name: "restart_notebook",
+    description: "Restart a notebook's kernel; all variables are lost, outputs stay.",
+    effect: Effect::Destroys,
+    permission: Permission::Execute,
+    availability: Availability::Always,
+    schema: Schema::of::<NotebookArgument>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let opened = context.notebook(&arguments).await?;
-    let choice = context.session.choose_kernel(&opened, &KernelSelector::default(), None).await?;
+async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
+    let opened = context.notebook(&notebook).await?;
+    let choice = context.session.choose_kernel(&opened, &KernelSelector::default()).await?;
     let KernelChoice::Kernel { kernel, .. } = choice else {
         return Err(Error::new(
             ErrorKind::NotFound,

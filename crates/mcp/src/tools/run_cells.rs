@@ -1,130 +1,165 @@
-//! `run_cells`: several cells, one after the other.
+//! `run_cells`: runs several cells in order.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use notebook::Cell;
+use notebook::{Cell, Notebook};
 use render::{Budget, Part};
+use workspace::{Error, OpenNotebook, Run};
 
-use super::arguments::{Arguments, refused};
-use super::cells::{index_or_id, label};
-use super::context::{Answer, Context, Outcome};
-use super::execute_cell::{place, waiting};
-use super::runs::{Waiting, append, report};
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::execute_cell::place;
+use super::shared::answer::{Answer, Outcome};
+use super::shared::arguments::{Choice, Schema, arguments};
+use super::shared::cell_text::{index_or_id, label};
+use super::shared::context::Context;
+use super::shared::given::refused;
+use super::shared::parameters::NotebookArgument;
+use super::shared::run_report::{append, report};
+use super::shared::waiting::WaitingArguments;
+use super::{Availability, Effect, Tool};
 use crate::next_step::message;
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "run_cells",
-        description: "Run code cells in order: from..through, or all. from and through are an index, id or In[n].",
-        schema: waiting(Schema::new().text("from", "").text("through", "").flag("all", false, "").choice(
-            "on_error",
-            &["stop", "continue"],
-            Some("stop"),
-        ))
-        .notebook()
-        .build(),
-        effect: Effect::Runs,
+/// A smaller share of the budget shows nothing of a cell, in characters.
+const MIN_SHARE: usize = 400;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "run_cells",
+    description: "Run code cells in order: from..through, or all. from and through are an index, id or In[n].",
+    effect: Effect::Runs,
+    permission: Permission::Execute,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        from: Option<String>,
+        through: Option<String>,
+        all: bool = false,
+        on_error: OnError = OnError::Stop,
+        waiting: WaitingArguments,
+        notebook: NotebookArgument,
     }
 }
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let session = context.session;
-    let mut waiting = Waiting::read(&arguments, session.workspace().settings())?;
-    let budget = context.budget(&arguments)?;
-    let stops = arguments.choice("on_error", &[("stop", true), ("continue", false)], true)?;
-    let opened = context.notebook(&arguments).await?;
+#[derive(Clone, Copy, PartialEq)]
+enum OnError {
+    Stop,
+    Continue,
+}
+
+impl Choice for OnError {
+    const CHOICES: &'static [(&'static str, Self)] = &[("stop", Self::Stop), ("continue", Self::Continue)];
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
-    let count = notebook.cells().len();
-    let end = |name: &str, default: usize| match arguments.optional_text(name)? {
-        None => Ok(default),
-        Some(text) => session.target(opened.path(), &notebook, &index_or_id(&notebook, &text)),
-    };
-    let is_bounded = arguments.has("from") || arguments.has("through");
-    if !is_bounded && !arguments.flag("all", false)? {
-        return Err(refused("run_cells needs from, through or all.".to_owned()));
-    }
-    let (from, through) = (end("from", 0)?, end("through", count.saturating_sub(1))?);
-    let cells: Vec<usize> =
-        (from..=through).filter(|index| notebook.cells().get(*index).is_some_and(Cell::is_code)).collect();
-    if cells.is_empty() {
-        return Err(refused("There is no code cell to run there.".to_owned()));
-    }
-    let deadline = Instant::now() + waiting.patience;
-    let mut parts: Vec<Part> = Vec::new();
-    let mut left = budget;
-    let (mut is_error, mut done) = (false, 0);
+    let cells = selected(&arguments, context, &opened, &notebook)?;
     let source = |index: &usize| {
         let cell = &notebook.cells()[*index];
         (cell.id().to_owned(), cell.source().into_owned())
     };
-    let runs = session.run_in_order(&opened, cells.iter().map(source).collect(), stops)?;
-    for (position, (index, run)) in cells.iter().copied().zip(&runs).enumerate() {
-        waiting.patience = deadline.saturating_duration_since(Instant::now());
-        if let Err(error) = waiting.wait(run, context).await {
-            append(&mut parts, &message(&error));
-            is_error = true;
-        }
-        let heading = format!("=====Cell {index}=====");
-        // What is left is shared evenly by the cells to come.
-        let share = share_of(left, cells.len() - position);
-        let Answer { parts: shown, is_error: failed } =
-            report(run, share, &heading, &place(index, &notebook, opened.path()));
-        left = spend(left, &shown);
-        for part in shown {
-            match part {
-                Part::Text(text) => append(&mut parts, &text),
-                image @ Part::Image { .. } => parts.push(image),
+    let sources = cells.iter().map(source).collect();
+    let runs = context.session.run_in_order(&opened, sources, arguments.on_error == OnError::Stop)?;
+    let series = Series { opened: &opened, notebook: &notebook, cells, runs };
+    series.wait(&arguments, context).await
+}
+
+/// The code cells from `from` through `through`.
+fn selected(
+    arguments: &Arguments,
+    context: &Context<'_>,
+    opened: &OpenNotebook,
+    notebook: &Notebook,
+) -> Result<Vec<usize>, Error> {
+    if arguments.from.is_none() && arguments.through.is_none() && !arguments.all {
+        return Err(refused("run_cells needs from, through or all."));
+    }
+    let end = |text: &Option<String>, default: usize| match text {
+        None => Ok(default),
+        Some(text) => context.session.target(opened.path(), notebook, &index_or_id(notebook, text)),
+    };
+    let from = end(&arguments.from, 0)?;
+    let through = end(&arguments.through, notebook.cells().len().saturating_sub(1))?;
+    let is_code = |index: &usize| notebook.cells().get(*index).is_some_and(Cell::is_code);
+    let cells: Vec<usize> = (from..=through).filter(is_code).collect();
+    if cells.is_empty() { Err(refused("There is no code cell to run there.")) } else { Ok(cells) }
+}
+
+/// Cells that run in order.
+struct Series<'a> {
+    opened: &'a OpenNotebook,
+    notebook: &'a Notebook,
+    /// Their indices.
+    cells: Vec<usize>,
+    /// The runs of the cells; all have one from the beginning.
+    runs: Vec<Arc<Run>>,
+}
+
+impl Series<'_> {
+    /// Waits for one run after the other, until the timeout or the first failure.
+    async fn wait(&self, arguments: &Arguments, context: &Context<'_>) -> Outcome {
+        let mut waiting = arguments.waiting.waiting(context.session.workspace().settings());
+        let deadline = Instant::now() + waiting.timeout;
+        let mut left = context.budget(&arguments.waiting.budget);
+        let mut parts = Vec::new();
+        let (mut is_failure, mut shown) = (false, 0);
+        for (index, run) in self.cells.iter().copied().zip(&self.runs) {
+            waiting.timeout = deadline.saturating_duration_since(Instant::now());
+            if let Err(error) = waiting.wait(run, context).await {
+                append(&mut parts, &message(&error));
+                is_failure = true;
+            }
+            // The cells to come share what is left evenly.
+            let share = left.characters / (self.cells.len() - shown);
+            let budget = Budget { characters: share.max(MIN_SHARE), ..left };
+            let place = place(index, self.notebook, self.opened.path());
+            let answer = report(run, budget, &format!("=====Cell {index}====="), &place);
+            spend(&mut left, &answer.parts);
+            extend(&mut parts, answer.parts);
+            is_failure |= answer.is_failure;
+            shown += 1;
+            if (answer.is_failure && arguments.on_error == OnError::Stop) || !run.state().is_over() {
+                break;
             }
         }
-        is_error |= failed;
-        done += 1;
-        if (failed && stops) || !run.state().is_over() {
-            break;
+        append(&mut parts, &self.summary(shown));
+        Ok(Answer::of_code(parts, is_failure))
+    }
+
+    /// The last line, after `shown` cells.
+    fn summary(&self, shown: usize) -> String {
+        let (path, count) = (self.opened.path(), self.cells.len());
+        let Some(next) = self.cells.get(shown) else { return format!("[{shown} cells run in {path}]") };
+        let next = label(*next, &self.notebook.cells()[*next]);
+        let is_waiting = self.runs[..shown].last().is_some_and(|run| !run.state().is_over());
+        if !is_waiting {
+            return format!("[{shown} of {count} cells run in {path}; not run: from {next} on]");
+        }
+        // They are queued, and run whether somebody waits or not.
+        let ids: Vec<String> = self.runs[shown..].iter().map(|run| run.id().to_string()).collect();
+        format!("[{shown} of {count} cells shown; {next} and the rest run after them: runs {}]", ids.join(", "))
+    }
+}
+
+/// Adds the parts of one cell's reply, adjacent texts as one.
+fn extend(parts: &mut Vec<Part>, more: Vec<Part>) {
+    for part in more {
+        match part {
+            Part::Text(text) => append(parts, &text),
+            image @ Part::Image { .. } => parts.push(image),
         }
     }
-    let summary = match cells.get(done) {
-        None => format!("[{done} cells run in {}]", opened.path()),
-        Some(next) => {
-            let next = label(*next, &notebook.cells()[*next]);
-            let last = runs.get(done.saturating_sub(1)).filter(|run| !run.state().is_over());
-            match last {
-                // They are queued, and run whether somebody waits or not.
-                Some(_) => {
-                    let ids: Vec<&str> = runs[done..].iter().map(|run| run.id().as_str()).collect();
-                    let ids = ids.join(", ");
-                    format!(
-                        "[{done} of {} cells shown; {next} and the rest follow by themselves: runs {ids}]",
-                        cells.len()
-                    )
-                }
-                None => format!(
-                    "[{done} of {} cells run in {}; not run: from {next} on]",
-                    cells.len(),
-                    opened.path()
-                ),
-            }
-        }
-    };
-    append(&mut parts, &summary);
-    Ok(Answer::of_code(parts, is_error))
 }
 
-/// Below this a cell's share shows nothing.
-const LEAST_SHARE: usize = 400;
-
-fn share_of(left: Budget, cells: usize) -> Budget {
-    Budget { characters: (left.characters / cells.max(1)).max(LEAST_SHARE), images: left.images }
-}
-
-fn spend(left: Budget, shown: &[Part]) -> Budget {
-    let mut left = left;
-    for part in shown {
+fn spend(left: &mut Budget, parts: &[Part]) {
+    for part in parts {
         match part {
             Part::Text(text) => left.characters = left.characters.saturating_sub(text.chars().count()),
             Part::Image { .. } => left.images = left.images.saturating_sub(1),
         }
     }
-    left
 }

@@ -1,32 +1,35 @@
 mod messages;
 
 use super::*;
+use crate::permissions::Permissions;
 
-const ALL: Abilities = Abilities { can_connect: true, can_show: true };
+const ALL: Capabilities = Capabilities { can_connect: true, can_show: true };
 
-#[test]
-fn what_is_not_possible_is_not_listed() {
-    let names = |abilities| -> Vec<_> { list(abilities).map(|tool| tool.name.as_str()).collect() };
-    let without = |one: &str| -> Vec<_> { names(ALL).into_iter().filter(|name| *name != one).collect() };
-    assert_eq!(names(ALL).len(), TOOLS.len());
-    assert_eq!(names(Abilities { can_connect: false, ..ALL }), without("connect_to_jupyter"));
-    assert_eq!(names(Abilities { can_show: false, ..ALL }), without("open_in_browser"));
+fn definitions() -> impl Iterator<Item = Value> {
+    list(ALL).map(|(_, listed)| serde_json::from_str(listed.definition.get()).unwrap())
 }
 
 #[test]
-fn each_tool_stands_in_its_snapshot() {
-    for tool in list(ALL) {
-        let definition: Value = serde_json::from_str(tool.definition.get()).unwrap();
-        assert_eq!(definition["name"], tool.name.as_str());
-        insta::assert_json_snapshot!(tool.name.as_str(), definition);
+fn only_available_tools_are_listed() {
+    let names = |capabilities| -> Vec<_> { list(capabilities).map(|(tool, _)| tool.name).collect() };
+    let without = |one: &str| -> Vec<_> { names(ALL).into_iter().filter(|name| *name != one).collect() };
+    assert_eq!(names(ALL).len(), TOOLS.len());
+    assert_eq!(names(Capabilities { can_connect: false, ..ALL }), without("connect_to_jupyter"));
+    assert_eq!(names(Capabilities { can_show: false, ..ALL }), without("open_in_browser"));
+}
+
+#[test]
+fn definitions_match_their_snapshots() {
+    for definition in definitions() {
+        let name = definition["name"].as_str().unwrap().to_owned();
+        insta::assert_json_snapshot!(name, definition);
     }
 }
 
 #[test]
 fn the_whole_list_costs_a_model_at_most_5000_tokens() {
-    let bytes: usize = list(ALL)
-        .map(|tool| {
-            let definition: Value = serde_json::from_str(tool.definition.get()).unwrap();
+    let bytes: usize = definitions()
+        .map(|definition| {
             let text = |member: &str| definition[member].as_str().unwrap().len();
             text("name") + text("description") + definition["inputSchema"].to_string().len()
         })
@@ -35,9 +38,37 @@ fn the_whole_list_costs_a_model_at_most_5000_tokens() {
 }
 
 #[test]
-fn every_older_name_leads_to_a_tool() {
+fn older_names_lead_to_tools_and_are_not_listed() {
     for name in older_names::all() {
-        assert!(known(older_names::translate(name).unwrap()).is_some(), "{name}");
-        assert!(known(name).is_none(), "{name} is listed");
+        assert!(find(name).is_some(), "{name}");
+        assert!(TOOLS.iter().all(|tool| tool.name != name), "{name} is listed");
+    }
+}
+
+#[test]
+fn each_tool_needs_its_permission() {
+    let reader = Permissions { read: true, write: false, execute: false };
+    let writer = Permissions { write: true, ..reader };
+    let runner = Permissions { execute: true, ..reader };
+    for (name, expected) in [
+        ("read_notebook", [true, true, true]),
+        ("use_notebook", [true, true, true]),
+        ("insert_cell", [false, true, false]),
+        ("delete_cell", [false, true, false]),
+        ("execute_cell", [false, false, true]),
+        ("restart_notebook", [false, false, true]),
+        ("unuse_notebook", [false, false, true]),
+        ("interrupt_kernel", [false, false, true]),
+    ] {
+        let permission = find(name).unwrap().permission;
+        let is_allowed = [reader, writer, runner].map(|user| user.permit(permission, name).is_ok());
+        assert_eq!(is_allowed, expected, "{name}");
+    }
+}
+
+#[test]
+fn read_only_tools_need_only_the_permission_to_read() {
+    for tool in TOOLS.iter().filter(|tool| matches!(tool.effect, Effect::Reads)) {
+        assert_eq!(tool.permission, Permission::Read, "{}", tool.name);
     }
 }

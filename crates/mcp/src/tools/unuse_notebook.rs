@@ -1,29 +1,32 @@
-//! `unuse_notebook`: lets go of a notebook.
+//! `unuse_notebook`: closes a notebook.
 
-use super::arguments::Arguments;
-use super::context::{Context, Outcome};
-use super::schema::Schema;
-use super::{Effect, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema};
+use super::shared::context::Context;
+use super::shared::parameters::NotebookArgument;
+use super::{Availability, Effect, Tool};
+use crate::permissions::Permission;
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "unuse_notebook",
-        description: "Close a notebook; ends only a kernel that this session started.",
-        schema: Schema::new().notebook().build(),
-        effect: Effect::Destroys,
-    }
-}
+pub(super) const TOOL: Tool = Tool {
+    name: "unuse_notebook",
+    description: "Close a notebook; ends only a kernel that this session started.",
+    effect: Effect::Destroys,
+    permission: Permission::Execute,
+    availability: Availability::Always,
+    schema: Schema::of::<NotebookArgument>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let name = arguments.notebook()?;
-    let (opened, kernel) = context.session.unuse_notebook(name.as_deref(), context.is_stateless).await?;
+async fn call(NotebookArgument { notebook_name }: NotebookArgument, context: &Context<'_>) -> Outcome {
+    let session = context.session;
+    let (opened, kernel) = session.unuse_notebook(notebook_name.as_deref(), context.is_stateless).await?;
     let kernel = match kernel {
         Some(kernel) => format!(" Its kernel {} was shut down.", kernel.id()),
         None => " No kernel was shut down.".to_owned(),
     };
-    let current = match context.session.current() {
-        Some(current) => format!(" Current is {current}."),
-        None => " No notebook is current now.".to_owned(),
+    let current = match session.current() {
+        Some(current) => format!(" The current notebook is {current}."),
+        None => " There is no current notebook now.".to_owned(),
     };
     Ok(format!("Notebook {} is closed.{kernel}{current}", opened.path()).into())
 }

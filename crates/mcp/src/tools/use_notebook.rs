@@ -1,136 +1,155 @@
-//! `use_notebook`: opens or makes a notebook, and says what it runs on.
+//! `use_notebook`: opens or creates a notebook, and says which kernel it has.
 
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-use tokio::time::sleep;
-use workspace::{Error, Kernel, KernelChoice, KernelSelector, KernelState, Mode};
+use serde_json::json;
+use tokio::time::timeout;
+use workspace::{Error, Kernel, KernelChoice, KernelSelector, KernelState, Mode, OpenNotebook};
 
-use super::arguments::{Arguments, refused};
-use super::cells::brief;
-use super::context::{Context, Outcome};
-use super::schema::Schema;
-use super::{Effect, Right, Tool};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Argument, Choice, Schema, arguments};
+use super::shared::cell_text::brief;
+use super::shared::context::Context;
+use super::shared::given::{Given, refused};
+use super::{Availability, Effect, Tool};
 use crate::next_step::message;
+use crate::permissions::Permission;
 
-/// The cells that are shown at once.
-const FIRST_CELLS: usize = 20;
-/// How long the choice of a kernel may hold up the answer. What is being installed goes on.
-const PREPARATION: Duration = Duration::from_secs(3);
-/// Lines of a preparation that may wait to be shown.
-const WAITING_LINES: usize = 64;
+/// How many cells are shown.
+const MAX_CELLS: usize = 20;
+/// How long the choice of a kernel may delay the answer, unless a kernel is asked for. An installation goes on.
+const CHOICE_TIMEOUT: Duration = Duration::from_secs(3);
 
-pub(super) fn tool() -> Tool {
-    Tool {
-        name: "use_notebook",
-        description: "Open a notebook, or create one, and make it the current one. Its kernel starts with the first run.",
-        schema: Schema::new()
-            .text("notebook_name", "A short name for it; default: its path")
-            .text("notebook_path", "e.g. analysis/plots.ipynb")
-            .choice("mode", &["connect", "create"], Some("connect"))
-            .text("kernel_id", "A running kernel to join, or NEW")
-            .text("kernel_name", "A kernelspec")
-            .require(&["notebook_path"])
-            .build(),
-        effect: Effect::Adds,
+pub(super) const TOOL: Tool = Tool {
+    name: "use_notebook",
+    description: "Open a notebook, or create one, and make it the current one. Its kernel starts with the first run.",
+    effect: Effect::Adds,
+    permission: Permission::Read,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        /// A short name for it; default: its path
+        notebook_name: Option<String>,
+        /// e.g. analysis/plots.ipynb
+        notebook_path: NotebookPath,
+        mode: Mode = Mode::Connect,
+        /// A running kernel to join, or NEW
+        kernel_id: Option<String>,
+        /// A kernelspec
+        kernel_name: Option<String>,
     }
 }
 
-pub(super) async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+impl Choice for Mode {
+    const CHOICES: &'static [(&'static str, Self)] = &[("connect", Self::Connect), ("create", Self::Create)];
+}
+
+/// The path. Models read that it is required; without it, the name of an open notebook is enough.
+struct NotebookPath(Option<String>);
+
+impl Argument for NotebookPath {
+    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
+        schema.add_required(name, json!({ "type": "string" }), description);
+    }
+
+    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
+        given.optional_text(name).map(Self)
+    }
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let wanted = KernelSelector { id: arguments.kernel_id, name: arguments.kernel_name };
+    permit(context, arguments.mode, &wanted)?;
     let session = context.session;
-    let name = arguments.optional_text("notebook_name")?;
-    let path = match (arguments.optional_text("notebook_path")?, &name) {
+    let path = match (arguments.notebook_path.0, &arguments.notebook_name) {
         (Some(path), _) => path,
-        // Switching back to one that is open.
         (None, Some(name)) => session.notebook(Some(name)).await?.path().to_owned(),
-        (None, None) => return Err(refused("use_notebook needs notebook_path.".to_owned())),
+        (None, None) => return Err(refused("use_notebook needs notebook_path.")),
     };
-    let mode =
-        arguments.choice("mode", &[("connect", Mode::Connect), ("create", Mode::Create)], Mode::Connect)?;
-    let wish = KernelSelector {
-        id: arguments.optional_text("kernel_id")?,
-        name: arguments.optional_text("kernel_name")?,
-    };
-    if mode == Mode::Create {
-        context.may.permit(Right::Write, "use_notebook with mode \"create\"")?;
-    }
-    if wish.id.is_some() || wish.name.is_some() {
-        context.may.permit(Right::Execute, "use_notebook with a kernel of choice")?;
-    }
-    if let Some(id) = wish.id.as_deref().filter(|id| *id != "NEW") {
+    if let Some(id) = wanted.id.as_deref().filter(|id| *id != "NEW") {
         session.kernel(id).await?;
     }
-    let name = name.unwrap_or_else(|| path.clone());
-    let opened = session.use_notebook(&name, &path, mode).await?;
-    let notebook = opened.document().snapshot().await?;
+    let name = arguments.notebook_name.unwrap_or_else(|| path.clone());
+    let opened = session.use_notebook(&name, &path, arguments.mode).await?;
+    let kernel = kernel(context, &opened, &name, &wanted).await?;
+    describe(context, &opened, &name, arguments.mode, &kernel).await
+}
 
-    let (lines_in, mut lines) = mpsc::channel(WAITING_LINES);
-    let choosing = session.choose_kernel(&opened, &wish, Some(lines_in));
-    tokio::pin!(choosing);
-    let mut told = 0.0;
-    let is_asked_for = wish.id.is_some() || wish.name.is_some();
-    let patience = if is_asked_for { Duration::MAX } else { PREPARATION };
-    let too_long = sleep(patience);
-    tokio::pin!(too_long);
-    let kernel = loop {
-        tokio::select! {
-            biased;
-            Some(line) = lines.recv() => {
-                told += 1.0;
-                context.progress(told, line);
-            }
-            kernel = &mut choosing => break Some(kernel),
-            () = &mut too_long => break None,
+/// Fails if the agent's user may not do what is more than opening a notebook.
+fn permit(context: &Context<'_>, mode: Mode, wanted: &KernelSelector) -> Result<(), Error> {
+    if mode == Mode::Create {
+        context.permissions.permit(Permission::Write, "use_notebook with mode \"create\"")?;
+    }
+    if wanted.id.is_some() || wanted.name.is_some() {
+        context.permissions.permit(Permission::Execute, "use_notebook with a kernel of choice")?;
+    }
+    Ok(())
+}
+
+/// Chooses the kernel; returns what to say about it. Only a kernel that is asked for may fail: the notebook can be read
+/// and edited without one.
+async fn kernel(
+    context: &Context<'_>,
+    opened: &OpenNotebook,
+    name: &str,
+    wanted: &KernelSelector,
+) -> Result<String, Error> {
+    let is_asked_for = wanted.id.is_some() || wanted.name.is_some();
+    let limit = if is_asked_for { Duration::MAX } else { CHOICE_TIMEOUT };
+    Ok(match timeout(limit, context.session.choose_kernel(opened, wanted)).await {
+        Err(_) => "[INFO] No Python kernel was found, so one is being installed. The first run waits for it.\n".to_owned(),
+        Ok(Ok(KernelChoice::Kernel { kernel, .. })) => describe_kernel(&*kernel),
+        Ok(Ok(KernelChoice::OnFirstRun(what))) => {
+            format!("[INFO] No kernel runs for it; the first run starts {what}.\n")
         }
-    };
+        Ok(Err(error)) if !is_asked_for => format!("[WARNING] No kernel yet: {}\n", message(&error)),
+        Ok(Err(error)) => {
+            let cause = format!("{} The notebook itself is open as {name:?}.", error.cause);
+            return Err(Error { cause, ..error });
+        }
+    })
+}
+
+async fn describe(context: &Context<'_>, opened: &OpenNotebook, name: &str, mode: Mode, kernel: &str) -> Outcome {
+    let (document, place) = (opened.document(), opened.place().description());
     let verb = if mode == Mode::Create { "Created" } else { "Opened" };
-    let place = opened.place().description();
-    let standing = if context.is_stateless {
+    let current = if context.is_stateless {
         "this connection keeps no current notebook: give notebook_name in every call"
     } else {
         "it is the current notebook"
     };
-    let mut text = format!("[INFO] {verb} {} in {place} as {name:?}; {standing}.\n", opened.path());
-    match kernel {
-        None => text.push_str(
-            "[INFO] No Python kernel was found, so one is being installed; this goes on, and the first run waits for it.\n",
-        ),
-        Some(Ok(KernelChoice::Kernel { kernel, .. })) => text.push_str(&describe(&*kernel)),
-        Some(Ok(KernelChoice::OnFirstRun(what))) => {
-            text.push_str(&format!("[INFO] No kernel runs for it; the first run starts {what}.\n"));
-        }
-        // The notebook can be read and edited all the same.
-        Some(Err(error)) if !is_asked_for => {
-            text.push_str(&format!("[WARNING] No kernel yet: {}\n", message(&error)));
-        }
-        Some(Err(error)) => {
-            let cause = format!("{} The notebook itself is open as {name:?}.", error.cause);
-            return Err(Error { cause, ..error });
-        }
-    }
-    if let Some(notice) = opened.document().notice() {
+    let mut text = format!("[INFO] {verb} {} in {place} as {name:?}; {current}.\n{kernel}", opened.path());
+    if let Some(notice) = document.notice() {
         text.push_str(&format!("[NOTICE] {notice}\n"));
     }
-    if opened.document().is_live() {
-        text.push_str("[INFO] People may edit it too; cell_id \"@selected\" is the cell that a person's cursor is in.\n");
+    if document.is_live() {
+        text.push_str(
+            "[INFO] Others can edit this notebook at the same time; cell_id \"@selected\" is the cell that a person's \
+             cursor is in.\n",
+        );
     }
+    let notebook = document.snapshot().await?;
     let count = notebook.cells().len();
     text.push_str(&format!("Notebook {name} has {count} cells.\n"));
     if count > 0 {
         text.push('\n');
-        text.push_str(&brief(session, &opened, &notebook, 0..count.min(FIRST_CELLS)));
+        text.push_str(&brief(context.session, opened, &notebook, 0..count.min(MAX_CELLS)));
     }
-    if count > FIRST_CELLS {
-        text.push_str(&format!("\n\nread_notebook(start_index={FIRST_CELLS}) shows more."));
+    if count > MAX_CELLS {
+        text.push_str(&format!("\n\nread_notebook(start_index={MAX_CELLS}) shows more."));
     }
     Ok(text.into())
 }
 
-fn describe(kernel: &dyn Kernel) -> String {
+fn describe_kernel(kernel: &dyn Kernel) -> String {
     let known = kernel.description();
     let state = match known.state {
         KernelState::NotStarted => "it starts with the first run".to_owned(),
-        KernelState::Dead { how } => format!("it had died ({how}) and starts anew with the next run"),
+        KernelState::Dead { how } => format!("it died ({how}); the next run starts a new one"),
         _ => "it is running".to_owned(),
     };
     let environment = if known.environment.is_empty() {

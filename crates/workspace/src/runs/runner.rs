@@ -8,7 +8,6 @@ use kernel::{Client, Event};
 use notebook::{Edit, Kernelspec};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
@@ -20,7 +19,7 @@ use super::state::{RunCell, RunState};
 use crate::limits::Slot;
 use crate::open_notebook::{KernelSelector, OpenNotebook, find_kernel};
 use crate::place::{Kernel, KernelChoice, KernelRequest, KernelState, Place};
-use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, telemetry};
+use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, progress, telemetry};
 
 /// The least time between two writes of a run's outputs.
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);
@@ -30,8 +29,6 @@ const LIVE_WRITE_INTERVAL: Duration = Duration::from_millis(100);
 const WRITING_SHARE: u32 = 10;
 /// Output that comes within this time after the end is written at once.
 const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
-/// How many lines of progress may wait to be shown.
-const PROGRESS_LINES: usize = 64;
 
 type DefaultKernel = (Arc<dyn Place>, Arc<dyn Kernel>);
 
@@ -376,18 +373,10 @@ async fn choose_kernel(
     run: &Run,
     session: SessionId,
 ) -> Result<Arc<dyn Kernel>, Error> {
-    let (progress, mut lines) = mpsc::channel(PROGRESS_LINES);
     let selector = KernelSelector::default();
-    let choosing = notebook.choose(&selector, session, true, Some(progress));
-    tokio::pin!(choosing);
-    let choice = loop {
-        tokio::select! {
-            biased;
-            Some(line) = lines.recv() => run.set_stage(line),
-            choice = &mut choosing => break choice?,
-        }
-    };
-    match choice {
+    let choosing = notebook.choose(&selector, session, true);
+    // An agent that waits for the run is shown its stage.
+    match progress::follow(choosing, |line| run.set_stage(line)).await? {
         KernelChoice::Kernel { kernel, .. } => Ok(kernel),
         KernelChoice::OnFirstRun(_) => Err(no_kernel()),
     }

@@ -226,7 +226,7 @@ async fn a_name_that_nobody_gave_is_an_error_that_names_those_that_are() {
     let (_, workspace) = memory();
     let session = Session::new(workspace);
     let error = session.notebook(None).await.err().unwrap();
-    assert!(error.to_string().contains("use_notebook"), "{error}");
+    assert_eq!(error.next, NextStep::NameNotebook { open: Vec::new() });
     session.use_notebook("plots", "p.ipynb", Mode::Connect).await.unwrap();
     let error = session.notebook(Some("plot")).await.err().unwrap();
     assert_eq!(error.next, NextStep::NameNotebook { open: vec!["plots".to_owned()] });
@@ -249,6 +249,35 @@ async fn an_index_means_the_cell_that_the_agent_was_shown_there() {
     assert_eq!(session.target("a.ipynb", &after, &CellRef::Id(id)).unwrap(), 2);
     // The refusal said how it is now.
     assert_eq!(session.target("a.ipynb", &after, &CellRef::Index(1)).unwrap(), 1);
+}
+
+#[tokio::test]
+async fn edits_update_what_the_agent_has_seen() {
+    let (_, workspace) = memory();
+    let session = Session::new(workspace);
+    let (opened, before) = with_cells(&session, "a.ipynb", 3).await;
+    session.saw("a.ipynb", &before, 0..3);
+    let ids: Vec<String> = before.cells().iter().map(|cell| cell.id().to_owned()).collect();
+    let cell = NewCell::new(CellType::Code, "new".to_owned());
+    let new = cell.id.clone();
+    let edit = async |notebook: &Notebook, edit| {
+        session.edit(&opened, notebook, vec![edit], Vec::new()).await.unwrap().notebook
+    };
+    let order = |notebook: &Notebook| -> Vec<String> {
+        let indices = 0..notebook.cells().len();
+        let cell = |index| session.target("a.ipynb", notebook, &CellRef::Index(index)).unwrap();
+        indices.map(|index| notebook.cells()[cell(index)].id().to_owned()).collect()
+    };
+
+    let inserted = edit(&before, Edit::Insert { index: 1, cell }).await;
+    assert_eq!(order(&inserted), [&ids[0], &new, &ids[1], &ids[2]].map(String::clone));
+    assert!(session.expected("a.ipynb", &new, None).revision.is_some());
+    let moved = edit(&inserted, Edit::Move { id: new.clone(), index: 3 }).await;
+    assert_eq!(order(&moved), [&ids[0], &ids[1], &ids[2], &new].map(String::clone));
+    let deleted = edit(&moved, Edit::Delete { ids: vec![ids[0].clone(), ids[2].clone()] }).await;
+    assert_eq!(order(&deleted), [&ids[1], &new].map(String::clone));
+    let changed = edit(&deleted, Edit::SetSource { id: new.clone(), source: "newer".to_owned() }).await;
+    assert_eq!(session.changed_by_others("a.ipynb", &changed), [0; 0]);
 }
 
 #[tokio::test]
@@ -310,7 +339,7 @@ async fn letting_go_ends_only_a_kernel_that_this_session_brought() {
     let (memory, workspace) = memory();
     let (one, other) = (Session::new(workspace.clone()), Session::new(workspace));
     let opened = one.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
-    one.choose_kernel(&opened, &KernelSelector::default(), None).await.unwrap();
+    one.choose_kernel(&opened, &KernelSelector::default()).await.unwrap();
     other.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
     let is_shut_down = |index: usize| *memory.kernels.lock().unwrap()[index].is_shut_down.lock().unwrap();
 
@@ -321,7 +350,7 @@ async fn letting_go_ends_only_a_kernel_that_this_session_brought() {
     assert!(!is_shut_down(0));
 
     let opened = one.use_notebook("b", "b.ipynb", Mode::Connect).await.unwrap();
-    one.choose_kernel(&opened, &KernelSelector::default(), None).await.unwrap();
+    one.choose_kernel(&opened, &KernelSelector::default()).await.unwrap();
     assert!(one.unuse_notebook(None, false).await.unwrap().1.is_some());
     assert!(is_shut_down(1));
     assert_eq!(one.current(), None);
@@ -332,7 +361,7 @@ async fn what_a_session_that_has_ended_brought_is_an_orphan() {
     let (memory, workspace) = memory();
     let one = Session::new(workspace.clone());
     let opened = one.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
-    one.choose_kernel(&opened, &KernelSelector::default(), None).await.unwrap();
+    one.choose_kernel(&opened, &KernelSelector::default()).await.unwrap();
     drop(one);
     let other = Session::new(workspace.clone());
     assert!(other.unuse_notebook(Some("a.ipynb"), false).await.unwrap().1.is_none());
@@ -350,7 +379,7 @@ async fn a_wish_joins_a_kernel_or_forces_a_new_one() {
         let wish = KernelSelector { id: id.map(str::to_owned), name: None };
         let session = &session;
         async move {
-            session.choose_kernel(&opened, &wish, None).await.map(|choice| match choice {
+            session.choose_kernel(&opened, &wish).await.map(|choice| match choice {
                 KernelChoice::Kernel { kernel, .. } => kernel.id().to_string(),
                 KernelChoice::OnFirstRun(what) => what,
             })

@@ -38,7 +38,7 @@ pub(super) async fn join(shared: &Shared, address: &mut Option<RoomAddress>) -> 
         async move { find(&server, shared.dialect, &path, known).await }
     };
     let found = if shared.take_caller() {
-        shared.handle.attempt(None, find).await
+        shared.handle.attempt(find).await
     } else {
         // No call waits: a server that a person has stopped stays stopped.
         match shared.handle.server().await {

@@ -1,4 +1,4 @@
-//! MCP over Streamable HTTP, in both eras, at `/mcp`; `/healthz` says that the server is there.
+//! MCP over Streamable HTTP, in both eras, at `/mcp`; `/healthz` answers while the server is up.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,19 +21,19 @@ use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::{CallHead, RawParams, refusal};
-use crate::control;
-use crate::guard::Guard;
-use crate::hangup::{Deserted, Hangup, RETRY, Watch};
-use crate::raw;
+use super::admin_api;
+use super::detached_calls::{CallStream, DetachedCalls, RETRY, StreamWatch};
+use super::http_auth::HttpAuth;
+use super::session_pool::SessionPool;
+use super::sse::Restored;
+use crate::relayed::call::{CallHead, RawParams, refusal};
+use crate::relayed::raw;
 use crate::server::Server;
-use crate::session_pool::SessionPool;
-use crate::sse::Restored;
 
-/// The largest request body taken from an agent.
-pub(crate) const LARGEST_BODY: usize = 256 * 1024 * 1024;
-/// How long open connections may take to end at shutdown.
-const CLOSING: Duration = Duration::from_secs(2);
+/// The largest request body that is read from an agent, in bytes.
+pub(crate) const MAX_BODY: usize = 256 * 1024 * 1024;
+/// Time limit for open connections to end at shutdown.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The listener failed.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +44,7 @@ pub struct HttpError(#[from] std::io::Error);
 pub async fn serve_http(
     server: Server,
     listener: TcpListener,
-    guard: Guard,
+    auth: HttpAuth,
     shutdown: CancellationToken,
 ) -> Result<(), HttpError> {
     let router = protocol(&server, &shutdown).route(
@@ -53,10 +53,10 @@ pub async fn serve_http(
     );
     let operated = server.workspace().filter(|workspace| workspace.can_connect());
     let router = match operated {
-        Some(workspace) => router.merge(control::routes(workspace.clone())),
+        Some(workspace) => router.merge(admin_api::routes(workspace.clone())),
         None => router,
     };
-    let router = router.layer(from_fn_with_state(Arc::new(guard), check));
+    let router = router.layer(from_fn_with_state(Arc::new(auth), check));
     // Without this, small event-stream replies wait 40 ms for the agent's delayed acknowledgement.
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
@@ -65,43 +65,46 @@ pub async fn serve_http(
     let serving = axum::serve(listener, router).with_graceful_shutdown(stopping.cancelled_owned());
     tokio::select! {
         served = serving => Ok(served?),
-        () = async { shutdown.cancelled().await; tokio::time::sleep(CLOSING).await } => Ok(()),
+        () = async { shutdown.cancelled().await; tokio::time::sleep(CLOSE_TIMEOUT).await } => Ok(()),
     }
 }
 
-/// The protocol at `/mcp`, in both eras, for everybody who gets there.
+/// The protocol at `/mcp`, in both eras, without checks of who sent a request.
 pub(crate) fn protocol(server: &Server, shutdown: &CancellationToken) -> Router {
     let mut session_config = SessionConfig::default();
     session_config.sse_retry = Some(RETRY);
     let sessions = SessionPool::new(session_config, server.session_limits());
     let config = StreamableHttpServerConfig::default()
-        // Whoever lets requests in has checked Host and Origin, for every path.
+        // Host and Origin are checked before, for every path.
         .disable_allowed_hosts()
-        // In the 2026-07-28 era, where nothing is sent before the first message anyway: some clients take only
-        // small events, and one answer needs no stream.
+        // For the 2026-07-28 era, which sends nothing before the first message: some clients read only small events, and
+        // one answer needs no stream.
         .with_json_response(true)
-        .with_max_request_body_bytes(LARGEST_BODY)
+        .with_max_request_body_bytes(MAX_BODY)
         .with_sse_retry(Some(RETRY))
         .with_cancellation_token(shutdown.child_token());
-    let face =
-        Arc::new(Face { server: server.clone(), sessions: sessions.clone(), deserted: Deserted::default() });
+    let endpoint = Arc::new(Endpoint {
+        server: server.clone(),
+        sessions: sessions.clone(),
+        detached: DetachedCalls::default(),
+    });
     let (server, ended) = (server.clone(), shutdown.child_token());
     let mcp = StreamableHttpService::new(move || Ok(server.session(&ended)), sessions, config);
-    Router::new().route_service("/mcp", mcp).layer(from_fn_with_state(face, pass_raw))
+    Router::new().route_service("/mcp", mcp).layer(from_fn_with_state(endpoint, pass_raw))
 }
 
-struct Face {
+struct Endpoint {
     server: Server,
     sessions: Arc<SessionPool>,
-    deserted: Deserted,
+    detached: DetachedCalls,
 }
 
-/// Lets nobody past who may not speak to this server.
-async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+/// Refuses requests that may not use this server.
+async fn check(State(auth): State<Arc<HttpAuth>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
-    // A health check tells nothing, so it needs no token.
-    let is_open = matches!(parts.uri.path(), "/healthz" | control::HEALTH);
-    let checked = guard.check_source(&parts).and_then(|()| match guard.check_token(&mut parts) {
+    // A health check reveals nothing, so it needs no token.
+    let is_open = matches!(parts.uri.path(), "/healthz" | admin_api::HEALTH);
+    let checked = auth.check_source(&parts).and_then(|()| match auth.check_token(&mut parts) {
         Err(_) if is_open => Ok(()),
         checked => checked,
     });
@@ -119,24 +122,24 @@ async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) ->
     }
 }
 
-/// Carries raw JSON around `rmcp`, and watches the response stream of a call.
-async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Next) -> Response {
-    let session = session_of(request.headers()).map(|session| (session, face.deserted.clone()));
-    let comes_back = request.method() == Method::GET && request.headers().contains_key("last-event-id");
-    let is_goodbye = request.method() == Method::DELETE;
+/// Passes the JSON of calls around `rmcp`, and watches their response streams.
+async fn pass_raw(State(endpoint): State<Arc<Endpoint>>, mut request: Request, next: Next) -> Response {
+    let session = session_of(request.headers()).map(|session| (session, endpoint.detached.clone()));
+    let is_resumption = request.method() == Method::GET && request.headers().contains_key("last-event-id");
+    let is_delete = request.method() == Method::DELETE;
     let is_json = request.headers().get(header::CONTENT_TYPE).is_some_and(is_json);
     let (mut watch, mut kept) = (None, Vec::new());
-    if let (true, Some((session, deserted))) = (comes_back, session.clone()) {
-        let (resumed, answers) = Watch::resumed(session, deserted);
+    if let (true, Some((session, detached))) = (is_resumption, session.clone()) {
+        let (resumed, answers) = StreamWatch::resumed(session, detached);
         (watch, kept) = (Some(resumed), answers);
     }
     let mut bad_body = None;
     if request.method() == Method::POST {
         let (parts, body) = request.into_parts();
-        let body = match Limited::new(body, LARGEST_BODY).collect().await {
+        let body = match Limited::new(body, MAX_BODY).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
-                let message = format!("Payload Too Large: at most {LARGEST_BODY} bytes\n");
+                let message = format!("Payload Too Large: at most {MAX_BODY} bytes\n");
                 return (StatusCode::PAYLOAD_TOO_LARGE, message).into_response();
             }
             Err(error) => {
@@ -145,26 +148,26 @@ async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Nex
         };
         bad_body = serde_json::from_slice::<&RawValue>(&body).is_err().then_some(ErrorCode::PARSE_ERROR);
         let call = IncomingCall::read(&body);
-        let shell = call.as_ref().filter(|call| !face.server.has_header_arguments(&call.tool));
+        let shell = call.as_ref().filter(|call| !endpoint.server.has_header_arguments(&call.tool));
         let body = shell.map_or_else(|| Body::from(body.clone()), |call| Body::from(call.shell.clone()));
         request = Request::from_parts(parts, body);
-        // The shell is shorter than what was announced.
+        // The shell is shorter than the body.
         request.headers_mut().remove(header::CONTENT_LENGTH);
         if let Some(IncomingCall { params, .. }) = call {
-            let hangup = Hangup::new(session);
+            let stream = CallStream::new(session);
             request.extensions_mut().insert(params);
-            request.extensions_mut().insert(hangup.clone());
-            watch = Some(Watch::Call(hangup));
+            request.extensions_mut().insert(stream.clone());
+            watch = Some(StreamWatch::Call(stream));
         }
     }
     let mut response = next.run(request).await;
-    if response.status() == StatusCode::INTERNAL_SERVER_ERROR && face.sessions.is_full() {
+    if response.status() == StatusCode::INTERNAL_SERVER_ERROR && endpoint.sessions.is_full() {
         tracing::warn!("refused an MCP session: all others have requests in progress");
         return (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], "too many MCP sessions\n")
             .into_response();
     }
-    if is_goodbye && response.status() == StatusCode::ACCEPTED {
-        // The session has ended; some clients take "accepted" for a failure.
+    if is_delete && response.status() == StatusCode::ACCEPTED {
+        // The session has ended. Some clients take "accepted" for a failure.
         *response.status_mut() = StatusCode::NO_CONTENT;
     }
     let kind = response.headers().get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
@@ -179,9 +182,9 @@ async fn pass_raw(State(face): State<Arc<Face>>, mut request: Request, next: Nex
         response.headers_mut().remove(header::CONTENT_LENGTH);
     }
     if is_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-        // What `rmcp` says of a body that it cannot read.
+        // `rmcp` answers a body that it cannot read this way.
         let code = bad_body.unwrap_or(ErrorCode::INVALID_REQUEST);
-        let answer = refusal("null", code, "the body is no JSON-RPC message");
+        let answer = refusal("null", code, "the body is not a JSON-RPC message");
         return (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], answer)
             .into_response();
     }
@@ -240,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_calls_are_looked_into() {
+    fn only_calls_are_parsed() {
         let read = |body: &'static str| IncomingCall::read(&Bytes::from_static(body.as_bytes()));
         let call =
             r#"{"jsonrpc":"2.0","id":1,"method":"tools\/call","params":{"name":"x","arguments":{"n":1.0}}}"#;

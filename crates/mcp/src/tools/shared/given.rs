@@ -1,24 +1,26 @@
-//! The arguments of a call, read the way that clients write them: some send strings for numbers, booleans and
-//! lists, or `null` for what they leave out.
+//! The arguments of a call as the client sent them. Some clients send strings for numbers, booleans and lists, or
+//! `null` for what they leave out.
 
-use notebook::CellRef;
+use std::time::Duration;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use std::time::Duration;
 use workspace::{Error, ErrorKind};
 
-/// The longest wait that an agent may ask for.
-const LONGEST_WAIT: f64 = 24.0 * 3600.0;
+use super::arguments::Argument;
+
+/// The longest wait that an agent may ask for, in seconds.
+const MAX_WAIT: f64 = 24.0 * 3600.0;
 
 /// A call's `arguments`.
-pub(crate) struct Arguments {
+pub(crate) struct Given {
     tool: &'static str,
     values: Map<String, Value>,
 }
 
-impl Arguments {
-    /// Reads the `arguments` member of a call's params. Missing ones are none.
-    pub(crate) fn read(tool: &'static str, params: &RawValue) -> Result<Self, Error> {
+impl Given {
+    /// Takes the `arguments` member of a call's params. If it is missing, there are none.
+    pub(crate) fn from_params(tool: &'static str, params: &RawValue) -> Result<Self, Error> {
         #[derive(serde::Deserialize)]
         struct Params {
             #[serde(default)]
@@ -31,10 +33,15 @@ impl Arguments {
             Value::Null => Map::new(),
             // A client that encodes twice.
             Value::String(text) => serde_json::from_str(&text)
-                .map_err(|_| refused(format!("The arguments of {tool} are no JSON object.")))?,
-            _ => return Err(refused(format!("The arguments of {tool} are no JSON object."))),
+                .map_err(|_| refused(format!("The arguments of {tool} are not a JSON object.")))?,
+            _ => return Err(refused(format!("The arguments of {tool} are not a JSON object."))),
         };
         Ok(Self { tool, values })
+    }
+
+    /// Reads the arguments that the tool declares.
+    pub(crate) fn read<A: Argument>(&self) -> Result<A, Error> {
+        A::read(self, "")
     }
 
     /// Sets an argument, for an older name of a tool.
@@ -42,7 +49,7 @@ impl Arguments {
         self.values.insert(name.to_owned(), value.into());
     }
 
-    /// Gives an argument another name unless that is given too.
+    /// Renames an argument unless one with the new name is given too.
     pub(crate) fn rename(&mut self, old: &str, new: &str) {
         if let Some(value) = self.values.remove(old) {
             self.values.entry(new).or_insert(value);
@@ -59,12 +66,12 @@ impl Arguments {
         match self.value(name) {
             None => Err(self.missing(name)),
             Some(Value::String(text)) => Ok(text.clone()),
-            // Cell sources come as lists of lines from those who know nbformat.
+            // Some clients send cell sources as nbformat stores them: as lists of lines.
             Some(Value::Array(lines)) if lines.iter().all(Value::is_string) => {
                 Ok(lines.iter().filter_map(Value::as_str).collect())
             }
             Some(other @ (Value::Number(_) | Value::Bool(_))) => Ok(other.to_string()),
-            Some(other) => Err(self.unfit(name, "a string", other)),
+            Some(other) => Err(self.invalid(name, "a string", other)),
         }
     }
 
@@ -84,30 +91,28 @@ impl Arguments {
             }
             _ => None,
         };
-        number.map(Some).ok_or_else(|| self.unfit(name, "a whole number", value))
+        number.map(Some).ok_or_else(|| self.invalid(name, "a whole number", value))
     }
 
     /// A whole number that is not negative.
-    pub(crate) fn count(&self, name: &str, default: usize) -> Result<usize, Error> {
-        match self.integer(name)? {
-            None => Ok(default),
-            Some(number) => usize::try_from(number)
-                .map_err(|_| refused(format!("{name} of {} cannot be negative.", self.tool))),
-        }
+    pub(crate) fn count(&self, name: &str) -> Result<Option<usize>, Error> {
+        let Some(number) = self.integer(name)? else { return Ok(None) };
+        let count = usize::try_from(number);
+        count.map(Some).map_err(|_| refused(format!("{name} must be at least 0, not {number}.")))
     }
 
-    /// A boolean.
-    pub(crate) fn flag(&self, name: &str, default: bool) -> Result<bool, Error> {
+    /// `true` or `false`.
+    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Error> {
         match self.value(name) {
-            None => Ok(default),
-            Some(Value::Bool(flag)) => Ok(*flag),
-            Some(Value::Number(number)) => Ok(number.as_f64() != Some(0.0)),
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(*flag)),
+            Some(Value::Number(number)) => Ok(Some(number.as_f64() != Some(0.0))),
             Some(Value::String(text)) => match text.trim().to_lowercase().as_str() {
-                "true" | "1" | "yes" | "on" => Ok(true),
-                "false" | "0" | "no" | "off" | "" => Ok(false),
-                _ => Err(self.unfit(name, "true or false", &Value::from(text.as_str()))),
+                "true" | "1" | "yes" | "on" => Ok(Some(true)),
+                "false" | "0" | "no" | "off" | "" => Ok(Some(false)),
+                _ => Err(self.invalid(name, "true or false", &Value::from(text.as_str()))),
             },
-            Some(other) => Err(self.unfit(name, "true or false", other)),
+            Some(other) => Err(self.invalid(name, "true or false", other)),
         }
     }
 
@@ -123,22 +128,22 @@ impl Arguments {
         match seconds.filter(|seconds| seconds.is_finite() && *seconds >= 0.0) {
             Some(seconds) => Ok(Some(seconds)
                 .filter(|seconds| *seconds > 0.0)
-                .map(|it| Duration::from_secs_f64(it.min(LONGEST_WAIT)))),
-            None => Err(self.unfit(name, "a number of seconds", value)),
+                .map(|it| Duration::from_secs_f64(it.min(MAX_WAIT)))),
+            None => Err(self.invalid(name, "a number of seconds", value)),
         }
     }
 
     /// One of a few words.
-    pub(crate) fn choice<T: Clone>(&self, name: &str, choices: &[(&str, T)], default: T) -> Result<T, Error> {
-        let Some(word) = self.optional_text(name)? else { return Ok(default) };
+    pub(crate) fn choice<T: Clone>(&self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>, Error> {
+        let Some(word) = self.optional_text(name)? else { return Ok(None) };
         let found = choices.iter().find(|(choice, _)| choice.eq_ignore_ascii_case(word.trim()));
-        found.map(|(_, value)| value.clone()).ok_or_else(|| {
+        found.map(|(_, value)| Some(value.clone())).ok_or_else(|| {
             let choices: Vec<&str> = choices.iter().map(|(choice, _)| *choice).collect();
-            self.unfit(name, &format!("one of {}", choices.join(", ")), &Value::from(word))
+            self.invalid(name, &format!("one of {}", choices.join(", ")), &Value::from(word))
         })
     }
 
-    /// A list. A single value counts as a list of one; a string may hold a list as JSON, or be cut at commas.
+    /// A list. A single value counts as a list of one; a string may hold a list as JSON, or is split at commas.
     pub(crate) fn list(&self, name: &str) -> Vec<Value> {
         match self.value(name) {
             None => Vec::new(),
@@ -151,38 +156,11 @@ impl Arguments {
         }
     }
 
-    /// The notebook that is meant; `None` for the current one.
-    pub(crate) fn notebook(&self) -> Result<Option<String>, Error> {
-        self.optional_text("notebook_name")
-    }
-
-    /// The cell that is meant by `<index>` or `<id>`, exactly one of which must be given.
-    pub(crate) fn cell(&self, index: &str, id: &str) -> Result<CellRef, Error> {
-        match (self.value(index), self.optional_text(id)?) {
-            (None, None) => Err(refused(format!("{} needs {index} or {id}.", self.tool))),
-            (None, Some(id)) => Ok(CellRef::parse(&id)),
-            (Some(_), None) => self.reference(index),
-            (Some(_), Some(_)) => Err(refused(format!("{} takes {index} or {id}, not both.", self.tool))),
-        }
-    }
-
-    fn reference(&self, name: &str) -> Result<CellRef, Error> {
-        if let Some(Value::String(text)) = self.value(name)
-            && text.trim().parse::<f64>().is_err()
-        {
-            return Ok(CellRef::parse(text));
-        }
-        let index = self.integer(name)?.unwrap_or_default();
-        usize::try_from(index)
-            .map(CellRef::Index)
-            .map_err(|_| refused(format!("{name} counts from 0; {index} is no cell.")))
-    }
-
-    fn value(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
         self.values.get(name).filter(|value| !value.is_null())
     }
 
-    fn missing(&self, name: &str) -> Error {
+    pub(crate) fn missing(&self, name: &str) -> Error {
         let given: Vec<&str> = self.values.keys().map(String::as_str).collect();
         let hint = if given.is_empty() {
             "No argument was given.".to_owned()
@@ -192,16 +170,15 @@ impl Arguments {
         Error::new(ErrorKind::InvalidArgument, format!("{} needs {name}.", self.tool), hint)
     }
 
-    fn unfit(&self, name: &str, wanted: &str, value: &Value) -> Error {
-        let mut value = value.to_string();
-        if value.len() > 80 {
-            value = value.chars().take(80).collect::<String>() + "…";
-        }
+    fn invalid(&self, name: &str, wanted: &str, value: &Value) -> Error {
+        const MAX_SHOWN: usize = 80;
+        let value = super::cell_text::shortened(&value.to_string(), MAX_SHOWN);
         refused(format!("{name} of {} must be {wanted}, not {value}.", self.tool))
     }
 }
 
-pub(crate) fn refused(cause: String) -> Error {
+/// A refusal of a call's arguments.
+pub(crate) fn refused(cause: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, cause, "Nothing was done; call again.")
 }
 
@@ -211,25 +188,25 @@ fn whole(number: f64) -> Option<i64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::json;
 
     use super::*;
 
-    fn arguments(values: &Value) -> Arguments {
+    pub(crate) fn given(values: &Value) -> Given {
         let params = json!({ "name": "t", "arguments": values }).to_string();
-        Arguments::read("t", &RawValue::from_string(params).unwrap()).unwrap()
+        Given::from_params("t", &RawValue::from_string(params).unwrap()).unwrap()
     }
 
     #[test]
     fn strings_stand_for_numbers_booleans_and_lists() {
-        let given = arguments(&json!({
+        let given = given(&json!({
             "n": "3", "float": 4.0, "flag": "False", "list": "[1, 2]", "commas": "a, b", "one": 7, "lines": ["a\n", "b"],
             "seconds": "1.5", "none": null, "empty": "",
         }));
         assert_eq!(given.integer("n").unwrap(), Some(3));
         assert_eq!(given.integer("float").unwrap(), Some(4));
-        assert!(!given.flag("flag", true).unwrap());
+        assert_eq!(given.flag("flag").unwrap(), Some(false));
         assert_eq!(given.list("list"), [json!(1), json!(2)]);
         assert_eq!(given.list("commas"), [json!("a"), json!("b")]);
         assert_eq!(given.list("one"), [json!(7)]);
@@ -241,12 +218,12 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused_by_name() {
-        let given = arguments(&json!({ "n": "three", "minus": -2, "flag": "perhaps", "o": {} }));
+    fn refusals_name_the_argument() {
+        let given = given(&json!({ "n": "three", "minus": -2, "flag": "perhaps", "o": {} }));
         let errors = [
             given.integer("n").unwrap_err(),
-            given.count("minus", 0).unwrap_err(),
-            given.flag("flag", true).unwrap_err(),
+            given.count("minus").unwrap_err(),
+            given.flag("flag").unwrap_err(),
             given.text("o").unwrap_err(),
             given.text("missing").unwrap_err(),
             given.seconds("minus").unwrap_err(),
@@ -257,20 +234,8 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_named_once() {
-        let cell = |values| arguments(&values).cell("cell_index", "cell_id");
-        assert_eq!(cell(json!({ "cell_index": "2" })).unwrap(), CellRef::Index(2));
-        assert_eq!(cell(json!({ "cell_index": "In[2]" })).unwrap(), CellRef::Execution(2));
-        assert_eq!(cell(json!({ "cell_id": "ab" })).unwrap(), CellRef::Id("ab".into()));
-        assert_eq!(cell(json!({ "cell_id": "", "cell_index": 0 })).unwrap(), CellRef::Index(0));
-        for wrong in [json!({}), json!({ "cell_index": 1, "cell_id": "a" }), json!({ "cell_index": -1 })] {
-            assert!(cell(wrong).is_err());
-        }
-    }
-
-    #[test]
     fn arguments_that_are_encoded_twice_are_read() {
-        assert_eq!(arguments(&json!("{\"n\": 1}")).integer("n").unwrap(), Some(1));
-        assert!(!arguments(&Value::Null).has("n"));
+        assert_eq!(given(&json!("{\"n\": 1}")).integer("n").unwrap(), Some(1));
+        assert!(!given(&Value::Null).has("n"));
     }
 }

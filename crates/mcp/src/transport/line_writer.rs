@@ -1,4 +1,4 @@
-//! Lines on their way to the agent.
+//! Lines that are queued for the agent.
 
 use std::collections::VecDeque;
 use std::io;
@@ -7,19 +7,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 
-/// The bytes that may wait for an agent to read them before its further requests have to wait, too.
-const MOST_WAITING: usize = 64 * 1024 * 1024;
+/// How many bytes are queued before we stop reading requests of an agent that does not read.
+const MAX_QUEUED: usize = 64 * 1024 * 1024;
 
-/// Writes lines in the order in which they were handed over.
-pub(crate) struct Outbox<W> {
-    waiting: Mutex<Waiting>,
+/// Writes lines in the order in which they were pushed.
+pub(crate) struct LineWriter<W> {
+    queue: Mutex<Queue>,
     writer: tokio::sync::Mutex<Writer<W>>,
-    /// Cancelled when the agent has closed its end.
+    /// Cancelled when the agent has closed its end of the pipe.
     pub(crate) broken: CancellationToken,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct Queue {
     lines: VecDeque<String>,
     bytes: usize,
 }
@@ -31,37 +31,37 @@ struct Writer<W> {
     written: usize,
 }
 
-impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
+impl<W: AsyncWrite + Unpin + Send + 'static> LineWriter<W> {
     pub(crate) fn new(pipe: W) -> Self {
         let writer = Writer { pipe, line: Vec::new(), written: 0 };
         Self {
-            waiting: Mutex::default(),
+            queue: Mutex::default(),
             writer: tokio::sync::Mutex::new(writer),
             broken: CancellationToken::new(),
         }
     }
 
-    /// Hands over a line, without its end. It leaves with the next [`Outbox::flush`].
+    /// Queues a line, without its line break. The next [`LineWriter::flush`] writes it.
     pub(crate) fn push(&self, line: String) {
-        let mut waiting = self.waiting();
-        waiting.bytes += line.len();
-        waiting.lines.push_back(line);
+        let mut queue = self.queue();
+        queue.bytes += line.len();
+        queue.lines.push_back(line);
     }
 
-    /// Hands over a line and sees to it that it leaves, without waiting for that.
+    /// Queues a line and writes it in a task.
     pub(crate) fn post(self: &Arc<Self>, line: String) {
         self.push(line);
-        let outbox = self.clone();
-        // Ends when the line has left or the agent has gone.
-        tokio::spawn(async move { outbox.flush().await });
+        let lines = self.clone();
+        // Ends when the line is written or the agent has disconnected.
+        tokio::spawn(async move { lines.flush().await });
     }
 
-    /// Whether an agent that does not read has enough to read.
+    /// Whether too much is queued.
     pub(crate) fn is_full(&self) -> bool {
-        self.waiting().bytes > MOST_WAITING
+        self.queue().bytes > MAX_QUEUED
     }
 
-    /// Writes everything that waits. Dropped at any time, it is taken up by the next flush where it stopped.
+    /// Writes everything that is queued. If it is dropped, the next flush continues where it stopped.
     pub(crate) async fn flush(&self) -> io::Result<()> {
         let Writer { pipe, line, written } = &mut *self.writer.lock().await;
         let all = async {
@@ -81,15 +81,15 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
     }
 
     fn pop(&self) -> Option<String> {
-        let mut waiting = self.waiting();
-        let line = waiting.lines.pop_front()?;
-        waiting.bytes -= line.len();
+        let mut queue = self.queue();
+        let line = queue.lines.pop_front()?;
+        queue.bytes -= line.len();
         Some(line)
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
         // Nothing panics under the lock, so it is never poisoned.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -103,32 +103,32 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_flush_that_is_dropped_goes_on_where_it_stopped() {
+    async fn a_dropped_flush_continues_where_it_stopped() {
         let (near, mut far) = tokio::io::duplex(7);
-        let outbox = Outbox::new(near);
-        let lines: Vec<String> = (0..20).map(|number| format!("line number {number}")).collect();
-        for line in &lines {
-            outbox.push(line.clone());
+        let lines = LineWriter::new(near);
+        let texts: Vec<String> = (0..20).map(|number| format!("line number {number}")).collect();
+        for line in &texts {
+            lines.push(line.clone());
         }
         let mut seen = Vec::new();
         // Seven bytes fit: every flush but the last is dropped in the middle of a line.
-        while timeout(Duration::from_secs(1), outbox.flush()).await.is_err() {
+        while timeout(Duration::from_secs(1), lines.flush()).await.is_err() {
             let mut part = [0; 7];
             let count = far.read(&mut part).await.unwrap();
             seen.extend_from_slice(&part[..count]);
         }
-        drop(outbox);
+        drop(lines);
         far.read_to_end(&mut seen).await.unwrap();
-        assert_eq!(String::from_utf8(seen).unwrap(), lines.join("\n") + "\n");
+        assert_eq!(String::from_utf8(seen).unwrap(), texts.join("\n") + "\n");
     }
 
     #[tokio::test]
-    async fn an_agent_that_has_gone_is_noticed() {
+    async fn a_disconnected_agent_is_noticed() {
         let (near, far) = tokio::io::duplex(7);
-        let outbox = Outbox::new(near);
+        let lines = LineWriter::new(near);
         drop(far);
-        outbox.push("to nobody".into());
-        assert!(outbox.flush().await.is_err());
-        assert!(outbox.broken.is_cancelled());
+        lines.push("to nobody".into());
+        assert!(lines.flush().await.is_err());
+        assert!(lines.broken.is_cancelled());
     }
 }

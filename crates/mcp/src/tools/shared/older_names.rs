@@ -1,8 +1,8 @@
-//! Names that published prompts still use. They are served, and not listed.
+//! Older tool names that published prompts still use. They work, but are not listed.
 
 use workspace::Error;
 
-use super::arguments::{Arguments, refused};
+use super::given::{Given, refused};
 
 /// Older names, and the tools of today that serve them.
 const OLDER_NAMES: [(&str, &str); 15] = [
@@ -25,7 +25,7 @@ const OLDER_NAMES: [(&str, &str); 15] = [
 
 /// All older names.
 #[cfg(test)]
-pub(super) fn all() -> impl Iterator<Item = &'static str> {
+pub(crate) fn all() -> impl Iterator<Item = &'static str> {
     OLDER_NAMES.iter().map(|(older, _)| *older)
 }
 
@@ -34,8 +34,8 @@ pub(crate) fn translate(name: &str) -> Option<&'static str> {
     OLDER_NAMES.iter().find(|(older, _)| *older == name).map(|(_, today)| *today)
 }
 
-/// Puts the arguments of an older name in today's form.
-pub(crate) fn adapt(name: &str, arguments: &mut Arguments) -> Result<(), Error> {
+/// Translates the arguments of a call by an older name.
+pub(crate) fn adapt(name: &str, arguments: &mut Given) -> Result<(), Error> {
     match name {
         "list_cells" => {
             arguments.set("response_format", "brief");
@@ -60,7 +60,7 @@ pub(crate) fn adapt(name: &str, arguments: &mut Arguments) -> Result<(), Error> 
         }
         "append_execute_code_cell" => arguments.set("cell_index", -1),
         "assign_kernel_to_notebook" if !arguments.has("kernel_id") => {
-            return Err(refused("assign_kernel_to_notebook needs kernel_id.".to_owned()));
+            return Err(refused("assign_kernel_to_notebook needs kernel_id."));
         }
         _ => {}
     }

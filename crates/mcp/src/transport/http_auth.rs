@@ -1,4 +1,4 @@
-//! Who may speak to the HTTP listener: checks of Host, Origin and token, before anything else is looked at.
+//! Who may use the HTTP listener: checks of Host, Origin and token, before anything else.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use workspace::Token;
 
 /// The checks of one listener.
 #[derive(Debug, Clone)]
-pub struct Guard {
+pub struct HttpAuth {
     token: Option<Token>,
     hosts: Vec<String>,
     is_public: bool,
@@ -34,7 +34,7 @@ impl Refusal {
 
     pub(crate) fn message(self) -> &'static str {
         match self {
-            Self::Host => "Forbidden: this server is not known by that Host; add it with --allowed-host\n",
+            Self::Host => "Forbidden: this Host is not allowed; add it with --allowed-host\n",
             Self::Origin => "Forbidden: web pages of that Origin may not use this server\n",
             Self::MissingToken => "Unauthorized: send the header \"Authorization: Bearer <token>\"\n",
             Self::WrongToken => "Unauthorized: the token is not the one this server was started with\n",
@@ -42,10 +42,9 @@ impl Refusal {
     }
 }
 
-impl Guard {
-    /// Lets in whoever shows `token` (everybody without one) and names this machine, or one of `hosts`, as the
-    /// Host. A listener that `is_public` is known by any IP address, too: only names can be rebound by a
-    /// hostile page.
+impl HttpAuth {
+    /// Requires `token`, if there is one, and this machine or one of `hosts` as the Host. A listener that `is_public` can
+    /// be addressed by any IP address, too: a hostile page can rebind only names.
     pub fn new(token: Option<Token>, hosts: impl IntoIterator<Item = String>, is_public: bool) -> Self {
         let hosts = hosts.into_iter().map(|host| host.to_ascii_lowercase()).collect();
         Self { token, hosts, is_public }
@@ -60,22 +59,22 @@ impl Guard {
             .or_else(|| parts.uri.authority().cloned())
             .ok_or(Refusal::Host)?;
         let is_address = self.is_public && address(host.host()).is_some();
-        if host.as_str().contains('@') || !(is_address || self.is_ours(host.host())) {
+        if host.as_str().contains('@') || !(is_address || self.is_own(host.host())) {
             return Err(Refusal::Host);
         }
-        // Only web pages send an Origin; ours would be served from here, and we serve none elsewhere.
+        // Only web pages send an Origin, and we serve none from elsewhere.
         let origin = single(parts, &header::ORIGIN).map_err(|()| Refusal::Origin)?;
         let Some(origin) = origin else { return Ok(()) };
         let origin =
             origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok()).ok_or(Refusal::Origin)?;
         let is_own = origin.scheme_str().is_some_and(|scheme| scheme == "http" || scheme == "https")
             && origin.authority().is_some_and(|authority| {
-                self.is_ours(authority.host()) && authority.port_u16() == host.port_u16()
+                self.is_own(authority.host()) && authority.port_u16() == host.port_u16()
             });
         if is_own { Ok(()) } else { Err(Refusal::Origin) }
     }
 
-    /// Checks the token and takes it out of the request, so that nothing behind can tell or log it.
+    /// Checks the token and removes it from the request, so that nothing behind it can log it.
     pub(crate) fn check_token(&self, parts: &mut Parts) -> Result<(), Refusal> {
         let header = parts.headers.remove(header::AUTHORIZATION);
         let query = parts.uri.query().unwrap_or_default().to_owned();
@@ -94,8 +93,8 @@ impl Guard {
         if is_right { Ok(()) } else { Err(Refusal::WrongToken) }
     }
 
-    /// Whether a host is this machine for sure: loopback, or a name that the person gave.
-    fn is_ours(&self, host: &str) -> bool {
+    /// Whether a host is this machine: loopback, or a name that the person gave.
+    fn is_own(&self, host: &str) -> bool {
         let bare = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
         bare == "localhost"
             || address(host).is_some_and(|address| address.is_loopback())
@@ -134,13 +133,13 @@ mod tests {
         request.body(()).unwrap().into_parts().0
     }
 
-    fn guard() -> Guard {
-        Guard::new(Token::chosen("secret"), ["Box.example".to_owned()], false)
+    fn auth() -> HttpAuth {
+        HttpAuth::new(Token::chosen("secret"), ["Box.example".to_owned()], false)
     }
 
     #[test]
-    fn hosts() {
-        for (host, is_let_in) in [
+    fn only_own_hosts_are_allowed() {
+        for (host, is_allowed) in [
             ("localhost", true),
             ("localhost:4040", true),
             ("127.0.0.1:4040", true),
@@ -152,22 +151,22 @@ mod tests {
             ("localhost.evil.example", false),
             ("", false),
         ] {
-            let result = guard().check_source(&parts("/mcp", &[("host", host)]));
-            assert_eq!(result.is_ok(), is_let_in, "{host}");
+            let result = auth().check_source(&parts("/mcp", &[("host", host)]));
+            assert_eq!(result.is_ok(), is_allowed, "{host}");
         }
-        assert_eq!(guard().check_source(&parts("/mcp", &[])), Err(Refusal::Host));
-        let public = Guard::new(None, [], true);
+        assert_eq!(auth().check_source(&parts("/mcp", &[])), Err(Refusal::Host));
+        let public = HttpAuth::new(None, [], true);
         assert!(public.check_source(&parts("/mcp", &[("host", "192.168.1.5:4040")])).is_ok());
         assert!(public.check_source(&parts("/mcp", &[("host", "evil.example:4040")])).is_err());
         let rebound = parts("/mcp", &[("host", "6.6.6.6:4040"), ("origin", "http://6.6.6.6:4040")]);
         assert_eq!(public.check_source(&rebound), Err(Refusal::Origin));
         let twice = parts("/mcp", &[("host", "localhost"), ("host", "localhost")]);
-        assert_eq!(guard().check_source(&twice), Err(Refusal::Host));
+        assert_eq!(auth().check_source(&twice), Err(Refusal::Host));
     }
 
     #[test]
-    fn origins() {
-        for (origin, is_let_in) in [
+    fn only_own_origins_are_allowed() {
+        for (origin, is_allowed) in [
             ("http://localhost:4040", true),
             ("http://127.0.0.1:4040", true),
             ("http://localhost:3000", false),
@@ -180,16 +179,16 @@ mod tests {
             ("", false),
         ] {
             let result =
-                guard().check_source(&parts("/mcp", &[("host", "localhost:4040"), ("origin", origin)]));
-            assert_eq!(result.is_ok(), is_let_in, "{origin}");
+                auth().check_source(&parts("/mcp", &[("host", "localhost:4040"), ("origin", origin)]));
+            assert_eq!(result.is_ok(), is_allowed, "{origin}");
         }
     }
 
     #[test]
-    fn tokens_are_checked_and_taken_out() {
+    fn tokens_are_checked_and_removed() {
         let check = |uri: &str, headers: &[(&str, &str)]| {
             let mut parts = parts(uri, headers);
-            let result = guard().check_token(&mut parts);
+            let result = auth().check_token(&mut parts);
             assert!(parts.headers.get("authorization").is_none());
             assert_eq!(parts.uri, "/mcp");
             result
@@ -203,6 +202,6 @@ mod tests {
         assert_eq!(check("/mcp", &[("authorization", "Bearer secrets")]), Err(Refusal::WrongToken));
         assert_eq!(check("/mcp?token=", &[]), Err(Refusal::WrongToken));
         let mut open = parts("/mcp", &[]);
-        assert_eq!(Guard::new(None, [], false).check_token(&mut open), Ok(()));
+        assert_eq!(HttpAuth::new(None, [], false).check_token(&mut open), Ok(()));
     }
 }

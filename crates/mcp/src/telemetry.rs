@@ -1,4 +1,4 @@
-//! A call as a span, for whoever traces it: names and numbers, never arguments or what a tool answers.
+//! Calls as spans: names and numbers, never arguments or answers.
 //!
 //! Names are those of <https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md>.
 
@@ -18,40 +18,41 @@ use tracing::{Instrument as _, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use workspace::{Answer, Error, TRACED};
 
-use crate::server::{Session, is_new_era};
+use crate::session::{Session, is_new_era};
+use crate::tool_call::Reply;
 use crate::tools;
 
-/// What is kept of the id that an agent gives its request.
-const LONGEST_ID: usize = 100;
+/// How much of a request's id is kept, in characters.
+const MAX_ID: usize = 100;
 
-/// The span of a call that has just come in, over the protocol.
-pub(crate) fn of(session: &Session, tool: &str, context: &RequestContext<RoleServer>) -> Span {
+/// The span of a call that arrived over the protocol.
+pub(crate) fn call_span(session: &Session, tool: &str, context: &RequestContext<RoleServer>) -> Span {
     let parts = context.extensions.get::<Parts>();
-    let span = begun(session, tool, parts.map(|parts| &parts.headers), Some(&context.meta.0.0));
+    let span = new_span(session, tool, parts.map(|parts| &parts.headers), Some(&context.meta.0.0));
     if !span.is_disabled() {
         let id = match &context.id {
             RequestId::Number(id) => id.to_string(),
-            RequestId::String(id) => id.chars().take(LONGEST_ID).collect(),
+            RequestId::String(id) => id.chars().take(MAX_ID).collect(),
         };
         span.record("jsonrpc.request.id", id);
         if let Some(version) = context.protocol_version() {
             span.record("mcp.protocol.version", version.as_str());
         }
-        // Our number of it: whoever knows the one that travels can speak in it.
+        // Our number, not the session id of the protocol: that is a secret.
         let is_one = parts.is_none() || !is_new_era(context);
-        if let Some(number) = session.number().filter(|_| is_one) {
+        if let Some(number) = session.id().filter(|_| is_one) {
             span.record("mcp.session.id", number.to_string());
         }
     }
     span
 }
 
-/// The span of a call that has just come in, without the protocol.
-pub(crate) fn of_plain(session: &Session, tool: &str, headers: &HeaderMap) -> Span {
-    begun(session, tool, Some(headers), None)
+/// The span of a call that arrived without the protocol.
+pub(crate) fn plain_call_span(session: &Session, tool: &str, headers: &HeaderMap) -> Span {
+    new_span(session, tool, Some(headers), None)
 }
 
-fn begun(session: &Session, tool: &str, headers: Option<&HeaderMap>, meta: Option<&JsonObject>) -> Span {
+fn new_span(session: &Session, tool: &str, headers: Option<&HeaderMap>, meta: Option<&JsonObject>) -> Span {
     let span = tracing::info_span!(
         target: TRACED,
         parent: None,
@@ -73,45 +74,46 @@ fn begun(session: &Session, tool: &str, headers: Option<&HeaderMap>, meta: Optio
     if span.is_disabled() {
         return span;
     }
-    // What is no tool may be anything.
+    // The name of an unknown tool may hold anything.
     if let Some(name) = known(session, tool) {
         span.record("gen_ai.tool.name", &*name);
         span.record("otel.name", format!("tools/call {name}"));
     }
-    // What the agent says of its call counts more than what its HTTP client says of the request.
-    let told = meta.map(|meta| remote(&Meta(meta))).filter(SpanContext::is_valid);
+    // The agent's own context takes precedence over that of its HTTP client.
+    let of_call = meta.map(|meta| remote(&Meta(meta))).filter(SpanContext::is_valid);
     let of_request = headers.map(|headers| remote(&HeaderExtractor(headers))).filter(SpanContext::is_valid);
-    let (parent, beside) = match (told, of_request) {
-        (Some(told), beside) => (Some(told), beside),
+    let (parent, link) = match (of_call, of_request) {
+        (Some(parent), link) => (Some(parent), link),
         (None, of_request) => (of_request, None),
     };
     if let Some(parent) = parent {
         let _ = span.set_parent(Context::new().with_remote_span_context(parent));
     }
-    if let Some(beside) = beside {
-        span.add_link(beside);
+    if let Some(link) = link {
+        span.add_link(link);
     }
     span
 }
 
 fn known(session: &Session, tool: &str) -> Option<String> {
-    if session.desk.is_some()
-        && let Some(today) = tools::today(tool)
+    if session.notebooks.is_some()
+        && let Some(tool) = tools::find(tool)
     {
-        return Some(today.to_owned());
+        return Some(tool.name.to_owned());
     }
     let relayed = session.relay.as_ref()?.tools();
     relayed.iter().any(|relayed| relayed.name == tool).then(|| tool.to_owned())
 }
 
-/// The span at the other end, if it tells of one.
-fn remote(told: &dyn Extractor) -> SpanContext {
-    let context =
-        global::get_text_map_propagator(|propagator| propagator.extract_with_context(&Context::new(), told));
+/// The span of the caller, if it sent one.
+fn remote(carrier: &dyn Extractor) -> SpanContext {
+    let context = global::get_text_map_propagator(|propagator| {
+        propagator.extract_with_context(&Context::new(), carrier)
+    });
     context.span().span_context().clone()
 }
 
-/// `_meta`, where SEP-414 has the names that HTTP has.
+/// `_meta`, where SEP-414 uses the names of the HTTP headers.
 struct Meta<'a>(&'a JsonObject);
 
 impl Extractor for Meta<'_> {
@@ -124,11 +126,11 @@ impl Extractor for Meta<'_> {
     }
 }
 
-/// Serves a call within its span, and writes down how it ends.
+/// Serves a call within its span, and records how it ends.
 pub(crate) async fn traced(
     span: Span,
-    call: impl Future<Output = Result<Answer, Error>>,
-) -> Result<Answer, Error> {
+    call: impl Future<Output = Result<Reply, Error>>,
+) -> Result<Reply, Error> {
     if span.is_disabled() {
         return call.await;
     }
@@ -138,15 +140,16 @@ pub(crate) async fn traced(
     answer
 }
 
-/// A call that is under way; one that is dropped before its end was taken back, or its agent has gone.
+/// A call in progress. If it is dropped before its end, it was cancelled or its agent disconnected.
 struct Open(Span);
 
 impl Open {
-    fn end(mut self, answer: &Result<Answer, Error>) {
+    fn end(mut self, answer: &Result<Reply, Error>) {
         let span = std::mem::replace(&mut self.0, Span::none());
         let error = match answer {
-            Ok(Answer::Result(result)) => is_error(result).then(|| "tool_error".to_owned()),
-            Ok(Answer::Error(error)) => Some(code(error)),
+            Ok(Reply::Own(result)) => (result.is_error == Some(true)).then(|| "tool_error".to_owned()),
+            Ok(Reply::Relayed(Answer::Result(result))) => is_error(result).then(|| "tool_error".to_owned()),
+            Ok(Reply::Relayed(Answer::Error(error))) => Some(code(error)),
             Err(error) => {
                 span.record("cellbridge.error.kind", error.kind.name());
                 span.record("cellbridge.error.fault", error.fault.name());
@@ -170,7 +173,7 @@ fn failed(span: &Span, error: &str) {
     span.record("otel.status_code", "ERROR");
 }
 
-fn is_error(result: &RawValue) -> bool {
+pub(crate) fn is_error(result: &RawValue) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Head {

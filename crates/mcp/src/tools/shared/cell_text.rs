@@ -3,7 +3,7 @@
 use notebook::{Cell, CellRef, Notebook};
 use workspace::{OpenNotebook, Session};
 
-/// A table with a header: columns between tabs, a row a line.
+/// A table with a header: tabs between columns, one row on each line.
 pub(crate) fn table<const N: usize>(
     header: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
@@ -16,7 +16,7 @@ pub(crate) fn table<const N: usize>(
     table
 }
 
-/// The cells of `range` as a table, remembered as shown.
+/// The cells of `range` as a table; the session remembers where they stand.
 pub(crate) fn brief(
     session: &Session,
     opened: &OpenNotebook,
@@ -75,17 +75,22 @@ pub(crate) fn label(index: usize, cell: &Cell) -> String {
     format!("cell {index} (id {}{count})", cell.id())
 }
 
+/// The beginning of a text, marked if it goes on.
+pub(crate) fn shortened(text: &str, max_characters: usize) -> String {
+    match text.char_indices().nth(max_characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 fn first_line(cell: &Cell) -> String {
-    const LONGEST: usize = 100;
+    const MAX_CHARACTERS: usize = 100;
     let first = cell.first_line();
     if first.is_empty() {
         return first;
     }
     let hidden = cell.line_count() - 1;
-    let mut line: String = first.chars().take(LONGEST).collect();
-    if line.len() < first.len() {
-        line.push('…');
-    }
+    let mut line = shortened(&first, MAX_CHARACTERS);
     if hidden > 0 {
         line.push_str(&format!("...({hidden} lines hidden)"));
     }

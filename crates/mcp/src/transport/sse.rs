@@ -1,4 +1,4 @@
-//! The body of an event stream, with carried results put back in their place.
+//! The body of an event stream, in which carried results are restored.
 //! <https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation>
 
 use std::pin::Pin;
@@ -9,19 +9,19 @@ use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use http_body::Frame;
 
-use crate::hangup::Watch;
-use crate::raw;
+use super::detached_calls::StreamWatch;
+use crate::relayed::raw;
 
 /// An event stream as `rmcp` writes it (`data:` on one line), rewritten event by event.
 pub(crate) struct Restored {
     inner: Body,
     partial: BytesMut,
-    _watch: Option<Watch>,
+    _watch: Option<StreamWatch>,
 }
 
 impl Restored {
     /// `kept` are messages that go first.
-    pub(crate) fn new(inner: Body, watch: Option<Watch>, kept: &[Arc<str>]) -> Self {
+    pub(crate) fn new(inner: Body, watch: Option<StreamWatch>, kept: &[Arc<str>]) -> Self {
         let mut partial = BytesMut::new();
         for message in kept {
             partial.extend_from_slice(format!("data: {message}\n\n").as_bytes());
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn carried_results_are_restored_wherever_the_chunks_break() {
+    async fn carried_results_are_restored_across_chunks() {
         let stream = format!(
             "retry: 1000\ndata:\n\n: ping\n\n{}data: {{\"jsonrpc\":\"2.0\"}}\n\n",
             event(r#"{"a":1.0}"#)

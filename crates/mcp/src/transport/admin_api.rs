@@ -1,4 +1,4 @@
-//! `/api`: what operators' scripts ask of a server for Jupyter.
+//! `/api`: for the scripts of those who run the server.
 //!
 //! Paths and bodies are those of `jupyter-mcp-server`: <https://github.com/datalayer/jupyter-mcp-server>.
 
@@ -15,7 +15,7 @@ use workspace::{ConnectScope, Error, ErrorKind, Fault, KernelState, ServerSpec, 
 
 use crate::next_step::message;
 
-/// The path that needs no token; it tells whether kernels live.
+/// The path that needs no token; it answers whether kernels are alive.
 pub(crate) const HEALTH: &str = "/api/healthz";
 
 /// The routes below `/api`.
@@ -44,7 +44,7 @@ async fn health(State(workspace): State<Arc<Workspace>>) -> Json<Value> {
     }))
 }
 
-/// Where documents and kernels are to be found from now on. Names that older clients send are taken too.
+/// Where documents and kernels are from now on. Older names are accepted, too.
 #[derive(Deserialize)]
 struct Connect {
     #[serde(alias = "provider", default)]
@@ -78,12 +78,12 @@ async fn connect(
 }
 
 async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Error> {
-    let provider = said(body.document_provider);
-    let token = |text: Option<String>| said(text).and_then(Token::chosen);
-    let (documents, kernels) = (said(body.document_url), said(body.code_sandbox_url));
+    let provider = given(body.document_provider);
+    let token = |text: Option<String>| given(text).and_then(Token::chosen);
+    let (documents, kernels) = (given(body.document_url), given(body.code_sandbox_url));
     let (document_token, kernel_token) = (token(body.document_token), token(body.code_sandbox_token));
-    // What is for one server goes to no other.
-    let wish = match (documents, kernels) {
+    // No token goes to another server than its own.
+    let server = match (documents, kernels) {
         (Some(url), Some(other)) if bare(&url) == bare(&other) => {
             ServerSpec { url, token: document_token.or(kernel_token), provider, kernels: None }
         }
@@ -91,7 +91,7 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
             ServerSpec { url, token: document_token, provider, kernels: Some((other, kernel_token)) }
         }
         (Some(url), None) => ServerSpec { url, token: document_token, provider, kernels: None },
-        // The documents are there, too.
+        // The documents are on the same server.
         (None, Some(url)) => {
             ServerSpec { url, token: kernel_token.or(document_token), provider, kernels: None }
         }
@@ -103,13 +103,13 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
             ));
         }
     };
-    workspace.connect(wish, ConnectScope::All).await?;
+    workspace.connect(server, ConnectScope::All).await?;
     let session = workspace::Session::new(workspace.clone());
-    if let Some(path) = said(body.document_id) {
+    if let Some(path) = given(body.document_id) {
         let opened = session.use_notebook("default", &path, workspace::Mode::Connect).await?;
-        if let Some(id) = said(body.code_sandbox_id) {
-            let wish = workspace::KernelSelector { id: Some(id), name: None };
-            session.choose_kernel(&opened, &wish, None).await?;
+        if let Some(id) = given(body.code_sandbox_id) {
+            let selector = workspace::KernelSelector { id: Some(id), name: None };
+            session.choose_kernel(&opened, &selector).await?;
         }
     }
     Ok(())
@@ -122,13 +122,13 @@ async fn stop(State(workspace): State<Arc<Workspace>>) -> (StatusCode, Json<Valu
     }
 }
 
-/// An address without what makes no difference.
+/// An address without spaces and the last slash.
 fn bare(url: &str) -> &str {
     url.trim().trim_end_matches('/')
 }
 
-/// What clients send that must send something, and mean nothing, is nothing.
-fn said(text: Option<String>) -> Option<String> {
+/// Some clients send "none" for a value that they leave out.
+fn given(text: Option<String>) -> Option<String> {
     text.filter(|text| !matches!(text.to_ascii_lowercase().as_str(), "" | "none" | "null"))
 }
 
@@ -136,6 +136,6 @@ fn status_of(error: &Error) -> StatusCode {
     if error.fault == Fault::Agent { StatusCode::BAD_REQUEST } else { StatusCode::INTERNAL_SERVER_ERROR }
 }
 
-fn failed(status: StatusCode, error: &str) -> (StatusCode, Json<Value>) {
+pub(super) fn failed(status: StatusCode, error: &str) -> (StatusCode, Json<Value>) {
     (status, Json(json!({ "success": false, "error": error })))
 }

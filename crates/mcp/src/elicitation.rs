@@ -8,7 +8,7 @@ use crate::tools::Person;
 
 const LINE: &str = "value";
 
-/// The person behind an agent that said it can show a form.
+/// The person behind an agent that can show a form.
 pub(crate) struct Form<'a>(&'a Peer<RoleServer>);
 
 impl<'a> Form<'a> {

@@ -1,16 +1,17 @@
-//! Which cell an agent means, and what it has seen of the cells.
+//! Finds the cell that an agent means, and remembers the cells that it has seen.
 
 use notebook::{CellRef, Notebook};
 
 use super::Session;
+use super::seen_cells::CellChange;
 use crate::place::Expected;
 use crate::{Error, ErrorKind, NextStep};
 
-/// The reference to the cell that a person is in. No id has an `@`.
+/// The reference to the cell with the person's cursor. No id contains an `@`.
 const SELECTED: &str = "@selected";
 
 impl Session {
-    /// The cell that a reference means, for a tool that only looks. `@selected` is the one that a person is in.
+    /// The index of the cell that a reference means, for a tool that only reads.
     pub fn find(&self, path: &str, notebook: &Notebook, reference: &CellRef) -> Result<usize, Error> {
         match reference {
             CellRef::Id(id) if id.eq_ignore_ascii_case(SELECTED) => {
@@ -20,7 +21,7 @@ impl Session {
         }
     }
 
-    /// The id of the cell that a person is in.
+    /// The id of the cell with the person's cursor.
     fn selected(&self, path: &str) -> Result<String, Error> {
         let document = self.workspace.find(&self.home(path), path).map(|opened| opened.document().clone());
         if let Some(id) = document.as_ref().and_then(|document| document.selected()) {
@@ -43,67 +44,66 @@ impl Session {
         })
     }
 
-    /// The cell that a reference means, for a tool that changes or runs it.
+    /// The index of the cell that a reference means, for a tool that changes or runs it.
     ///
-    /// An index means the cell that this agent was shown there: it fails if another cell stands there now.
+    /// An index means the cell that this agent was shown there. Fails if another cell is there now: an agent that was
+    /// shown the cells a, b and c means b by 1, but if somebody inserted x at the front, 1 is a.
     pub fn target(&self, path: &str, notebook: &Notebook, reference: &CellRef) -> Result<usize, Error> {
         let index = self.find(path, notebook, reference)?;
         self.works_on(path, Some(notebook.cells()[index].id()));
         let CellRef::Index(asked) = reference else { return Ok(index) };
-        let mut desk = self.desk();
-        let Some(seen) = desk.seen.get_mut(path) else { return Ok(index) };
+        let mut state = self.state();
+        let Some(seen) = state.seen.get_mut(path) else { return Ok(index) };
         let Some(believed) = seen.order.get(asked).cloned() else { return Ok(index) };
         let now = notebook.cells()[index].id().to_owned();
         if believed == now {
             return Ok(index);
         }
-        // The refusal tells this much.
+        // The refusal says which cell is there now.
         seen.order.insert(*asked, now.clone());
         let cause = match notebook.cell(&believed) {
             Some((moved, _)) => format!(
                 "The notebook has changed: the cell that you saw at index {asked} ({believed}) is at index {moved} now, \
-                 and at {asked} stands {now}. Nothing was done."
+                 and {now} is at {asked}. Nothing was done."
             ),
             None => format!(
-                "The notebook has changed: the cell that you saw at index {asked} ({believed}) is gone, and {now} \
-                 stands there now. Nothing was done."
+                "The notebook has changed: the cell that you saw at index {asked} ({believed}) was deleted, \
+                 and {now} is there now. Nothing was done."
             ),
         };
         Err(Error::new(ErrorKind::Conflict, cause, NextStep::NameCell))
     }
 
-    /// What must still be true of a cell before this agent changes it: `claimed`, or else what it was shown.
+    /// What a cell must be before this agent changes it: the revision `claimed`, or else the one that it was shown.
     pub fn expected(&self, path: &str, id: &str, claimed: Option<String>) -> Expected {
-        let seen = || self.desk().seen.get(path)?.revisions.get(id).cloned();
+        let seen = || self.state().seen.get(path)?.revisions.get(id).cloned();
         Expected { id: id.to_owned(), revision: claimed.or_else(seen) }
     }
 
-    /// Remembers that the agent was shown the sources of these cells, and where they stand.
+    /// Remembers that the agent was shown the sources and indices of these cells.
     pub fn saw(&self, path: &str, notebook: &Notebook, shown: impl IntoIterator<Item = usize> + Clone) {
-        self.desk().seen.entry(path.to_owned()).or_default().saw(notebook, shown);
+        self.state().seen.entry(path.to_owned()).or_default().saw(notebook, shown);
     }
 
-    /// Remembers that the agent was told where these cells stand.
+    /// Remembers that the agent was shown the indices of these cells.
     pub fn listed(&self, path: &str, notebook: &Notebook, listed: impl IntoIterator<Item = usize>) {
-        self.desk().seen.entry(path.to_owned()).or_default().listed(notebook, listed);
+        self.state().seen.entry(path.to_owned()).or_default().listed(notebook, listed);
     }
 
-    /// The agent put a cell in: what it saw from there on stands one further.
-    pub fn inserted(&self, path: &str, index: usize) {
-        if let Some(seen) = self.desk().seen.get_mut(path) {
-            seen.inserted(index);
+    /// Records what the agent knows after its own edits.
+    pub(super) fn changed(&self, path: &str, before: &Notebook, after: &Notebook, changes: &[CellChange]) {
+        if changes.is_empty() {
+            return;
         }
-    }
-
-    /// The agent took a cell out: what it saw after it stands one before.
-    pub fn removed(&self, path: &str, index: usize) {
-        if let Some(seen) = self.desk().seen.get_mut(path) {
-            seen.removed(index);
+        let mut state = self.state();
+        let seen = state.seen.entry(path.to_owned()).or_default();
+        for change in changes {
+            seen.changed_by_agent(change, before, after);
         }
     }
 
     /// The indices of cells whose source is no longer what this agent was shown.
     pub fn changed_by_others(&self, path: &str, notebook: &Notebook) -> Vec<usize> {
-        self.desk().seen.get(path).map(|seen| seen.changed(notebook)).unwrap_or_default()
+        self.state().seen.get(path).map(|seen| seen.changed(notebook)).unwrap_or_default()
     }
 }

@@ -16,20 +16,20 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::{CallHead, RawParams, refusal};
-use crate::outbox::Outbox;
-use crate::raw;
+use super::line_writer::LineWriter;
+use crate::relayed::call::{CallHead, RawParams, refusal};
+use crate::relayed::raw;
 use crate::server::Server;
 
-/// The longest line taken from an agent.
-const LONGEST_LINE: usize = 256 * 1024 * 1024;
+/// The longest line that is read from an agent, in bytes.
+const MAX_LINE: usize = 256 * 1024 * 1024;
 
-/// How long the last lines may take to leave at the end.
-const CLOSING: Duration = Duration::from_secs(1);
-/// How long calls may go on after the agent's end of input.
-const LAST_ANSWERS: Duration = Duration::from_millis(200);
+/// Time limit for writing the last lines at the end.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long calls may take after the agent's end of input.
+const END_GRACE: Duration = Duration::from_millis(200);
 
-/// The session on stdio could not be held.
+/// A session over stdio failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StdioError {
     /// The opening exchange failed.
@@ -50,16 +50,16 @@ pub async fn serve_stdio(server: &Server, shutdown: CancellationToken) -> Result
         line: Vec::new(),
         is_too_long: false,
         has_opened: false,
-        outbox: Arc::new(Outbox::new(writer)),
+        lines: Arc::new(LineWriter::new(writer)),
         ended: ended.clone(),
     };
     match server.session(&ended).serve_with_ct(transport, shutdown).await {
         Ok(running) => tokio::select! {
             ended = running.waiting() => Ok(ended.map(drop)?),
-            // An agent that reads nothing any more must not keep the process.
-            () = async { over.cancelled().await; sleep(CLOSING).await } => Ok(()),
+            // An agent that does not read must not keep the process alive.
+            () = async { over.cancelled().await; sleep(CLOSE_TIMEOUT).await } => Ok(()),
         },
-        // A client that only probes the server, or changes its mind.
+        // A client that only probes the server, or cancels.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
         Err(error) => Err(StdioError::Opening(Box::new(error))),
     }
@@ -70,9 +70,9 @@ struct Stdio {
     /// The line so far: `receive` may be dropped at any await.
     line: Vec<u8>,
     is_too_long: bool,
-    /// Whether the agent has asked for anything yet. `rmcp` ends the session if it opens with anything else.
+    /// Whether the agent has sent a request. `rmcp` ends a session that begins with anything else.
     has_opened: bool,
-    outbox: Arc<Outbox<StdioWriter>>,
+    lines: Arc<LineWriter<StdioWriter>>,
     ended: CancellationToken,
 }
 
@@ -88,7 +88,7 @@ impl Stdio {
             }
             let end = memchr::memchr(b'\n', available);
             let taken = end.unwrap_or(available.len());
-            if self.line.len() + taken > LONGEST_LINE {
+            if self.line.len() + taken > MAX_LINE {
                 self.is_too_long = true;
                 self.line.clear();
             }
@@ -99,8 +99,8 @@ impl Stdio {
             self.reader.consume(consumed);
             if end.is_some() {
                 if std::mem::take(&mut self.is_too_long) {
-                    let reason = format!("a line longer than {LONGEST_LINE} bytes was discarded");
-                    self.outbox.post(refusal("null", ErrorCode::INVALID_REQUEST, &reason));
+                    let reason = format!("a line longer than {MAX_LINE} bytes was discarded");
+                    self.lines.post(refusal("null", ErrorCode::INVALID_REQUEST, &reason));
                     continue;
                 }
                 return Ok(Some(std::mem::take(&mut self.line)));
@@ -116,25 +116,25 @@ impl Transport<RoleServer> for Stdio {
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let written = raw::write(message).map(|line| self.outbox.push(line));
-        let outbox = self.outbox.clone();
+        let written = raw::write(message).map(|line| self.lines.push(line));
+        let lines = self.lines.clone();
         async move {
             written?;
-            outbox.flush().await
+            lines.flush().await
         }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let outbox = self.outbox.clone();
+        let lines = self.lines.clone();
         loop {
             let next = async {
-                if outbox.is_full() {
-                    outbox.flush().await?;
+                if lines.is_full() {
+                    lines.flush().await?;
                 }
                 self.next_line().await
             };
             let line = tokio::select! {
-                () = outbox.broken.cancelled() => break,
+                () = lines.broken.cancelled() => break,
                 line = next => match line {
                     Ok(Some(line)) => line,
                     Ok(None) => break,
@@ -152,25 +152,25 @@ impl Transport<RoleServer> for Stdio {
                     }
                 }
                 Decoded::Nothing => {}
-                Decoded::Refused(answer) => self.outbox.post(answer),
+                Decoded::Refused(answer) => self.lines.post(answer),
             }
         }
-        // Calls that nobody waits for any more must not hold up the end; but a script that pipes its requests
-        // in wants the answers that are on their way.
+        // Calls that nobody waits for must not delay the end, but a script that pipes its requests in wants the answers
+        // that are nearly ready.
         let ended = self.ended.clone();
         tokio::spawn(async move {
-            sleep(LAST_ANSWERS).await;
+            sleep(END_GRACE).await;
             ended.cancel();
         });
         None
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        if self.outbox.broken.is_cancelled() { Ok(()) } else { self.outbox.flush().await }
+        if self.lines.broken.is_cancelled() { Ok(()) } else { self.lines.flush().await }
     }
 }
 
-/// What a line turned out to be.
+/// What a line holds.
 pub(crate) enum Decoded {
     Message(Box<ClientJsonRpcMessage>),
     /// Nothing to do.
@@ -191,7 +191,7 @@ struct Line<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// Reads one line. The arguments of a tool call stay raw: `rmcp` sees the call without them.
+/// Reads one line. The arguments of a tool call stay text: `rmcp` gets the call without them.
 pub(crate) fn decode(line: &[u8]) -> Decoded {
     let line = line.trim_ascii();
     if line.is_empty() {
@@ -200,7 +200,11 @@ pub(crate) fn decode(line: &[u8]) -> Decoded {
     // Structs are read from arrays as well.
     let fields = if line.starts_with(b"{") { serde_json::from_slice::<Line<'_>>(line).ok() } else { None };
     let Some(fields) = fields else {
-        return Decoded::Refused(refusal("null", ErrorCode::PARSE_ERROR, "this line is no JSON-RPC message"));
+        return Decoded::Refused(refusal(
+            "null",
+            ErrorCode::PARSE_ERROR,
+            "this line is not a JSON-RPC message",
+        ));
     };
     let id = fields.id.map_or("null", RawValue::get);
     let refused = |code, reason: &str| match fields.id {
@@ -208,7 +212,7 @@ pub(crate) fn decode(line: &[u8]) -> Decoded {
         None => Decoded::Nothing,
     };
     if fields.jsonrpc.as_deref() != Some("2.0") {
-        return refused(ErrorCode::INVALID_REQUEST, "this is no JSON-RPC 2.0 message");
+        return refused(ErrorCode::INVALID_REQUEST, "this is not a JSON-RPC 2.0 message");
     }
     if fields.method.as_deref() == Some("tools/call") && fields.id.is_some() {
         return match tool_call(id, fields.params) {
@@ -220,7 +224,7 @@ pub(crate) fn decode(line: &[u8]) -> Decoded {
         Ok(message) => Decoded::Message(Box::new(message)),
         Err(error) => {
             tracing::debug!(%error, "a message that cannot be read");
-            refused(ErrorCode::INVALID_REQUEST, "this is no valid request")
+            refused(ErrorCode::INVALID_REQUEST, "this is not a valid request")
         }
     }
 }
@@ -263,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_served_is_answered_or_passed_over() {
+    fn invalid_lines_are_refused_or_ignored() {
         assert_eq!(refused("{")["error"]["code"], -32700);
         assert_eq!(refused("[]")["error"]["code"], -32700);
         let answer = refused(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"arguments":{}}}"#);

@@ -1,4 +1,4 @@
-//! The face towards the agents of one user, inside somebody else's HTTP server.
+//! The server for the agents of one user, inside another HTTP server.
 //!
 //! Paths and bodies beside `/mcp` are those of `jupyter-mcp-server`'s extension:
 //! <https://github.com/datalayer/jupyter-mcp-server>.
@@ -11,6 +11,7 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Request, Response, StatusCode};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
+use rmcp::model::CallToolResult;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -19,15 +20,16 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 use workspace::{Answer, Call};
 
-use crate::http::{LARGEST_BODY, protocol};
-use crate::next_step::message;
+use super::admin_api::failed;
+use super::http::{MAX_BODY, protocol};
 use crate::permissions::Permissions;
-use crate::reports::WAITING_REPORTS;
-use crate::server::{Server, Session};
-use crate::tool_call::Asking;
-use crate::trace;
+use crate::progress::MAX_QUEUED_REPORTS;
+use crate::server::Server;
+use crate::session::Session;
+use crate::telemetry::{self, is_error};
+use crate::tool_call::{Caller, Reply, failure};
 
-/// Answers requests that somebody else has let in.
+/// Answers requests that another server has authorized.
 #[derive(Clone)]
 pub struct Embedded {
     router: Router,
@@ -36,19 +38,19 @@ pub struct Embedded {
 impl Embedded {
     /// Serves `server` until `shutdown`.
     pub fn new(server: &Server, shutdown: &CancellationToken) -> Self {
-        // Calls without the protocol share a session: whoever makes them has none.
+        // Callers without the protocol have no sessions, so they share one.
         let session = Arc::new(server.no_session(shutdown));
         let plain = Router::new()
             .route("/mcp/healthz", get(health))
             .route("/mcp/tools/list", get(list))
             .route("/mcp/tools/call", post(call))
-            .layer(DefaultBodyLimit::max(LARGEST_BODY))
+            .layer(DefaultBodyLimit::max(MAX_BODY))
             .with_state(session);
         Self { router: protocol(server, shutdown).merge(plain) }
     }
 
-    /// Answers a request at `/mcp` or below it, for a user who may do this much. The body of the answer may be a stream
-    /// that lasts.
+    /// Answers a request at `/mcp` or below it, for a user with these permissions. The body of the answer may be a long
+    /// stream.
     pub async fn answer(&self, mut request: Request<Bytes>, may: Permissions) -> Response<Body> {
         request.extensions_mut().insert(may);
         match self.router.clone().call(request.map(Body::from)).await {
@@ -59,7 +61,11 @@ impl Embedded {
 }
 
 async fn health(State(session): State<Arc<Session>>) -> Json<Value> {
-    let runs = session.desk.as_ref().map(|desk| desk.workspace().journal().runs()).unwrap_or_default();
+    let runs = session
+        .notebooks
+        .as_ref()
+        .map(|notebooks| notebooks.workspace().journal().runs())
+        .unwrap_or_default();
     let metrics = session.counted.metrics();
     let calls = metrics.calls().into_iter();
     Json(json!({
@@ -102,30 +108,21 @@ async fn call(
     }
     let params = to_raw_value(&json!({ "name": plain.tool_name, "arguments": plain.arguments }));
     let Ok(params) = params else { return failed(StatusCode::BAD_REQUEST, "The body cannot be read.") };
-    let (reports, _nobody_listens) = mpsc::channel(WAITING_REPORTS);
+    let (reports, _ignored) = mpsc::channel(MAX_QUEUED_REPORTS);
     let name = plain.tool_name.into_owned();
-    let span = trace::of_plain(&session, &name, &headers);
+    let span = telemetry::plain_call_span(&session, &name, &headers);
     let call = Call { name, params: Arc::from(params), reports, wants_progress: false };
-    match trace::traced(span, session.answer(call, Asking::with(may))).await {
-        Ok(Answer::Result(result)) => {
-            #[derive(Deserialize)]
-            #[serde(rename_all = "camelCase")]
-            struct Head {
-                #[serde(default)]
-                is_error: bool,
-            }
-            let is_error = serde_json::from_str::<Head>(result.get()).is_ok_and(|head| head.is_error);
-            (StatusCode::OK, Json(json!({ "success": !is_error, "result": result })))
-        }
-        Ok(Answer::Error(error)) => failed(StatusCode::OK, error.get()),
-        Err(error) => {
-            let content = json!([{ "type": "text", "text": message(&error) }]);
-            let result = json!({ "content": content, "isError": true });
-            (StatusCode::OK, Json(json!({ "success": false, "result": result })))
-        }
-    }
+    let (is_error, result) = match telemetry::traced(span, session.answer(call, Caller::with(may))).await {
+        Ok(Reply::Relayed(Answer::Result(result))) => (is_error(&result), json!(result)),
+        Ok(Reply::Relayed(Answer::Error(error))) => return failed(StatusCode::OK, error.get()),
+        Ok(Reply::Own(result)) => plain_result(result),
+        Err(error) => plain_result(failure(&error)),
+    };
+    (StatusCode::OK, Json(json!({ "success": !is_error, "result": result })))
 }
 
-fn failed(status: StatusCode, error: &str) -> (StatusCode, Json<Value>) {
-    (status, Json(json!({ "success": false, "error": error })))
+/// Whether a result is an error, and its JSON without what belongs to an era of the protocol.
+fn plain_result(mut result: CallToolResult) -> (bool, Value) {
+    result.result_type = None;
+    (result.is_error == Some(true), json!(result))
 }

@@ -1,5 +1,4 @@
-//! Runs a call to its end while what it reports goes to the agent: progress under the agent's own token, and
-//! the page's log.
+//! Sends an agent what its call reports: progress under the agent's token, and the page's log.
 
 use rmcp::model::{
     CustomNotification, LoggingLevel, ProgressNotificationParam, ProgressToken, ServerNotification,
@@ -8,43 +7,45 @@ use rmcp::service::{Peer, RoleServer};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
-use workspace::{Answer, Error, Progress, Report};
+use workspace::{Error, Progress, Report};
 
-/// The reports that may wait for a slow agent before further ones are dropped.
-pub(crate) const WAITING_REPORTS: usize = 4096;
+use crate::tool_call::Reply;
 
-/// What an agent wants to be told.
+/// How many reports are queued for a slow agent before further ones are dropped.
+pub(crate) const MAX_QUEUED_REPORTS: usize = 4096;
+
+/// An agent that waits for a call, and what it wants to be sent.
 pub(crate) struct Audience<'a> {
     pub(crate) peer: &'a Peer<RoleServer>,
     /// The token under which progress is reported.
     pub(crate) token: Option<ProgressToken>,
-    /// The least level of log lines; `None` in the 2026-07-28 era, where agents opt in to none of ours.
+    /// The lowest level of log lines; `None` in the 2026-07-28 era, where agents opt in to none of ours.
     pub(crate) level: Option<LoggingLevel>,
 }
 
 impl Audience<'_> {
-    /// Waits for `call` and passes on what `reports` tells meanwhile, all of it before the answer.
+    /// Waits for `call`; sends all `reports` before the answer.
     pub(crate) async fn follow(
         &self,
-        call: impl Future<Output = Result<Answer, Error>>,
+        call: impl Future<Output = Result<Reply, Error>>,
         mut reports: mpsc::Receiver<Report>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Reply, Error> {
         tokio::pin!(call);
         let answer = loop {
             tokio::select! {
                 biased;
-                Some(report) = reports.recv() => self.tell(report).await,
+                Some(report) = reports.recv() => self.send(report).await,
                 answer = &mut call => break answer,
             }
         };
         while let Ok(report) = reports.try_recv() {
-            self.tell(report).await;
+            self.send(report).await;
         }
         answer
     }
 
-    async fn tell(&self, report: Report) {
-        // An agent that has gone needs no reports.
+    async fn send(&self, report: Report) {
+        // A disconnected agent needs no reports.
         let _ = match report {
             Report::Progress(Progress { progress, total, message }) => {
                 let Some(token) = &self.token else { return };

@@ -1,0 +1,374 @@
+//! One agent's session: answers what `rmcp` asks.
+
+use std::future::ready;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
+    ConstString as _, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    InitializeRequestParams, InitializeResult, JsonObject, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams, PromptsCapability,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ResourcesCapability, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use serde_json::value::RawValue;
+use tokio::sync::watch::{self, error::RecvError};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use workspace::{Error, Relay};
+
+use crate::metrics::Counted;
+use crate::next_step::message;
+use crate::permissions::Policy;
+use crate::relayed::raw;
+use crate::server::Server;
+use crate::subscriptions::Subscriptions;
+use crate::{prompts, resources, tools};
+
+/// What a model should know before it uses the notebook tools.
+const INSTRUCTIONS: &str = "\
+Open a notebook with use_notebook, or give its path as notebook_name. Address cells by cell_id: indices move. \
+A run that outlasts its timeout goes on; get_run finds it and pages through long outputs. \
+Edits are refused if the cell has changed since you read it; the refusal shows the new source.";
+
+/// One agent's session (in the 2026-07-28 era over HTTP: one request).
+pub(crate) struct Session {
+    /// The agent's notebooks, where there is a workspace.
+    pub(crate) notebooks: Option<workspace::Session>,
+    pub(crate) relay: Option<Arc<dyn Relay>>,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) counted: Counted,
+    /// Cancelled when the session ends; all tasks of the session end with it.
+    pub(crate) over: CancellationToken,
+    _guard: DropGuard,
+    /// The lowest level of the page's log lines that this agent wants.
+    log_level: Mutex<LoggingLevel>,
+    /// Whether the agent is notified of changes of the tool list.
+    is_notified: AtomicBool,
+    subscriptions: Subscriptions,
+    /// Stands in for a source of tools that is missing.
+    unchanging: watch::Sender<u64>,
+}
+
+impl Session {
+    /// A session of `server` that ends with `ended`.
+    pub(crate) fn new(server: &Server, ended: &CancellationToken, counted: Counted) -> Self {
+        let over = ended.child_token();
+        Self {
+            notebooks: server.workspace.clone().map(workspace::Session::new),
+            relay: server.relay.clone(),
+            policy: server.policy.clone(),
+            counted,
+            over: over.clone(),
+            _guard: over.drop_guard(),
+            log_level: Mutex::new(LoggingLevel::Debug),
+            is_notified: AtomicBool::new(false),
+            subscriptions: Subscriptions::default(),
+            unchanging: watch::Sender::new(0),
+        }
+    }
+
+    fn instructions(&self) -> String {
+        let own = self
+            .notebooks
+            .as_ref()
+            .map(|notebooks| format!("Notebooks of {}.\n{INSTRUCTIONS}", notebooks.place().description()));
+        let relayed = self.relay.as_ref().map(|relay| relay.instructions());
+        own.into_iter().chain(relayed).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The id of the workspace session.
+    pub(crate) fn id(&self) -> Option<workspace::SessionId> {
+        self.notebooks.as_ref().map(workspace::Session::id)
+    }
+
+    /// The tools that the session has now.
+    pub(crate) fn tools(&self) -> Vec<workspace::Tool> {
+        let own = self.notebooks.iter().flat_map(|notebooks| tools::list(tools::Capabilities::of(notebooks)));
+        let offered = own.filter(|(tool, _)| self.policy.offers(&[tool.name], tool.permission));
+        let mut tools: Vec<_> = offered.map(|(_, definition)| definition.clone()).collect();
+        tools.extend(self.relay.iter().flat_map(|relay| relay.tools()));
+        tools
+    }
+
+    fn changes(&self) -> Changes {
+        let unchanging = || self.unchanging.subscribe();
+        Changes {
+            relayed: self.relay.as_ref().map_or_else(unchanging, |relay| relay.changes()),
+            own: self
+                .notebooks
+                .as_ref()
+                .map_or_else(unchanging, |notebooks| notebooks.workspace().capabilities()),
+        }
+    }
+
+    pub(crate) fn log_level(&self) -> LoggingLevel {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn list(&self) -> String {
+        let tools = self.tools();
+        let definitions: Vec<&RawValue> = tools.iter().map(|tool| &*tool.definition).collect();
+        let length: usize = definitions.iter().map(|definition| definition.get().len() + 1).sum();
+        let mut list = String::with_capacity(length + 16);
+        list.push_str(r#"{"tools":["#);
+        for (index, definition) in definitions.iter().enumerate() {
+            if index > 0 {
+                list.push(',');
+            }
+            list.push_str(definition.get());
+        }
+        list.push_str("]}");
+        list
+    }
+}
+
+/// Changes whenever the tools may have changed.
+struct Changes {
+    relayed: watch::Receiver<u64>,
+    own: watch::Receiver<u64>,
+}
+
+impl Changes {
+    /// Fails when there will be no more changes.
+    async fn changed(&mut self) -> Result<(), RecvError> {
+        tokio::select! {
+            changed = self.relayed.changed() => changed,
+            changed = self.own.changed() => changed,
+        }
+    }
+}
+
+pub(crate) fn is_new_era(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// The answer to a list request for something that is not declared: an empty list for older agents, some of which do not
+/// look at the capabilities; an unknown method in the 2026-07-28 era, as its specification requires.
+fn undeclared<T>(
+    context: &RequestContext<RoleServer>,
+    empty: T,
+    method: &'static str,
+) -> Result<T, ErrorData> {
+    if is_new_era(context) {
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+    } else {
+        Ok(empty)
+    }
+}
+
+impl ServerHandler for Session {
+    fn get_info(&self) -> ServerConfig {
+        let mut capabilities = ServerCapabilities::default();
+        let mut tools = rmcp::model::ToolsCapability::default();
+        tools.list_changed = Some(true);
+        capabilities.tools = Some(tools);
+        if self.notebooks.is_some() {
+            capabilities.prompts = Some(PromptsCapability::default());
+            capabilities.resources = Some(ResourcesCapability::default());
+        }
+        ServerConfig::new(capabilities)
+            .with_server_info(
+                Implementation::new("cellbridge", env!("CARGO_PKG_VERSION")).with_title("Cellbridge"),
+            )
+            .with_instructions(self.instructions())
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        if let Some(notebooks) = &self.notebooks {
+            let client = &request.client_info;
+            notebooks.introduce(client.title.clone().unwrap_or_else(|| client.name.clone()));
+        }
+        let mut result = self.negotiate_initialize(&request)?;
+        // Only this era pushes the page's log and changes of resources to agents.
+        result.capabilities.logging = Some(JsonObject::default());
+        if let Some(resources) = &mut result.capabilities.resources {
+            resources.subscribe = Some(true);
+        }
+        Ok(result)
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = request.level;
+        Ok(())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(raw::carry_list(self.list()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let tools = self.tools();
+        let tool = tools.iter().find(|tool| tool.name == name)?;
+        serde_json::from_str(tool.definition.get()).ok()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        self.call(request, context).await
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if self.is_notified.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let mut changes = self.changes();
+        let over = self.over.clone();
+        // Ends with the session.
+        tokio::spawn(over.run_until_cancelled_owned(async move {
+            while changes.changed().await.is_ok() {
+                if context.peer.notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+            }
+        }));
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let mut accepted = SubscriptionFilter::default();
+        accepted.tools_list_changed = requested.tools_list_changed;
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut changes = self.changes();
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                () = self.over.cancelled() => return Ok(()),
+                changed = changes.changed() => {
+                    if changed.is_err() || context.sink().notify_tool_list_changed().await.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    fn complete(
+        &self,
+        _: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<CompleteResult, ErrorData>> + Send + '_ {
+        ready(undeclared(&context, CompleteResult::default(), CompleteRequestMethod::VALUE))
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        match &self.notebooks {
+            Some(_) => Ok(prompts::list()),
+            None => undeclared(&context, ListPromptsResult::default(), ListPromptsRequestMethod::VALUE),
+        }
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let name = &request.name;
+        let Some(notebooks) = &self.notebooks else { return Err(unknown("prompt", name)) };
+        let prompt = prompts::get(notebooks, name, request.arguments.as_ref()).await.map_err(|error| {
+            // A model never reads why a prompt failed.
+            ErrorData::invalid_params(message(&error), None)
+        })?;
+        prompt.map(Into::into).ok_or_else(|| unknown("prompt", name))
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        match &self.notebooks {
+            Some(notebooks) => Ok(resources::list(notebooks)),
+            None => undeclared(&context, ListResourcesResult::default(), ListResourcesRequestMethod::VALUE),
+        }
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        match &self.notebooks {
+            Some(_) => Ok(ListResourceTemplatesResult::with_all_items(resources::templates())),
+            None => undeclared(
+                &context,
+                ListResourceTemplatesResult::default(),
+                ListResourceTemplatesRequestMethod::VALUE,
+            ),
+        }
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = &request.uri;
+        let Some(notebooks) = &self.notebooks else { return Err(no_resource(uri)) };
+        let contents =
+            resources::read(notebooks, uri).await.map_err(|error| missing_resource(uri, &error))?;
+        let contents = contents.ok_or_else(|| no_resource(uri))?;
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let uri = request.uri;
+        let Some(notebooks) = &self.notebooks else { return Err(no_resource(&uri)) };
+        let changes =
+            resources::changes(notebooks, &uri).await.map_err(|error| missing_resource(&uri, &error))?;
+        let changes = changes.ok_or_else(|| no_resource(&uri))?;
+        self.subscriptions.begin(uri, changes, context.peer, self.over.child_token());
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.end(&request.uri);
+        Ok(())
+    }
+}
+
+fn missing_resource(uri: &str, error: &Error) -> ErrorData {
+    ErrorData::resource_not_found(message(error), Some(serde_json::json!({ "uri": uri })))
+}
+
+fn unknown(what: &str, name: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("there is no {what} {name:?}"), None)
+}
+
+fn no_resource(uri: &str) -> ErrorData {
+    ErrorData::resource_not_found("there is no such resource", Some(serde_json::json!({ "uri": uri })))
+}

@@ -1,0 +1,189 @@
+//! The notebook tools, one file each: what a model reads about a tool, who may call it, and what it does.
+//!
+//! A new tool is a file with a `TOOL`, and a line in the list below.
+
+mod shared;
+
+use std::sync::{Arc, LazyLock};
+
+use futures_util::future::BoxFuture;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+use workspace::{Error, progress};
+
+use crate::permissions::Permission;
+pub(crate) use shared::answer::{Answer, Outcome};
+pub(crate) use shared::cell_text::{banner, index_or_id};
+pub(crate) use shared::context::{Context, Person};
+use shared::given::Given;
+use shared::older_names;
+
+macro_rules! tools {
+    ($($name:ident),* $(,)?) => {
+        $(mod $name;)*
+
+        /// The tools in the order in which they are listed.
+        static TOOLS: &[&Tool] = &[$(&$name::TOOL),*];
+    };
+}
+
+tools![
+    list_files,
+    list_notebooks,
+    list_kernels,
+    use_notebook,
+    unuse_notebook,
+    restart_notebook,
+    read_notebook,
+    search_notebook,
+    read_cell,
+    insert_cell,
+    overwrite_cell_source,
+    edit_cell_source,
+    move_cell,
+    delete_cell,
+    clear_cell_output,
+    execute_cell,
+    insert_execute_code_cell,
+    run_cells,
+    execute_code,
+    get_run,
+    interrupt_kernel,
+    answer_input,
+    open_in_browser,
+    connect_to_jupyter,
+];
+
+/// A tool.
+pub(crate) struct Tool {
+    pub(crate) name: &'static str,
+    description: &'static str,
+    effect: Effect,
+    pub(crate) permission: Permission,
+    availability: Availability,
+    schema: fn() -> Value,
+    call: for<'a> fn(Given, &'a Context<'_>) -> BoxFuture<'a, Outcome>,
+}
+
+/// What a tool does to the world, for its annotations.
+#[derive(Clone, Copy)]
+enum Effect {
+    /// Changes nothing.
+    Reads,
+    /// Adds something; loses nothing.
+    Adds,
+    /// Changes something; the same call again changes nothing more.
+    Edits,
+    /// Removes or ends something.
+    Destroys,
+    /// Runs code, which may do anything.
+    Runs,
+}
+
+/// Where a tool is listed.
+#[derive(Clone, Copy)]
+enum Availability {
+    Always,
+    /// Where a session can connect to other servers.
+    WithConnector,
+    /// Where a session can show its person a notebook.
+    WithFrontend,
+}
+
+/// What a session can do that others cannot.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Capabilities {
+    /// It can connect to other servers.
+    pub(crate) can_connect: bool,
+    /// It can show its person a notebook.
+    pub(crate) can_show: bool,
+}
+
+impl Capabilities {
+    pub(crate) fn of(session: &workspace::Session) -> Self {
+        Self {
+            can_connect: session.workspace().can_connect(),
+            can_show: session.place().frontend().is_some(),
+        }
+    }
+}
+
+impl Tool {
+    fn is_available(&self, capabilities: Capabilities) -> bool {
+        match self.availability {
+            Availability::Always => true,
+            Availability::WithConnector => capabilities.can_connect,
+            Availability::WithFrontend => capabilities.can_show,
+        }
+    }
+
+    /// The tool as clients list it.
+    fn definition(&self) -> Value {
+        let (reads, destroys, is_idempotent, is_open) = match self.effect {
+            Effect::Reads => (true, false, true, false),
+            Effect::Adds => (false, false, false, false),
+            Effect::Edits => (false, true, true, false),
+            Effect::Destroys => (false, true, false, false),
+            Effect::Runs => (false, true, false, true),
+        };
+        let annotations = json!({
+            "readOnlyHint": reads,
+            "destructiveHint": destroys,
+            "idempotentHint": is_idempotent,
+            "openWorldHint": is_open,
+        });
+        json!({
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": (self.schema)(),
+            "annotations": annotations,
+        })
+    }
+
+    /// Runs the tool. `name` is the one that the agent used; `params` are those of the `tools/call`.
+    pub(crate) async fn call(&self, name: &str, params: &RawValue, context: &Context<'_>) -> Outcome {
+        let mut given = Given::from_params(self.name, params)?;
+        older_names::adapt(name, &mut given)?;
+        // The progress of a run counts in seconds, and comes later.
+        let mut step = 0.0;
+        let reported = |line| {
+            step += 0.001;
+            context.report_progress(step, line);
+        };
+        progress::follow((self.call)(given, context), reported).await.map_err(as_sentence)
+    }
+}
+
+/// The tool of that name, by its name of today or an older one.
+pub(crate) fn find(name: &str) -> Option<&'static Tool> {
+    let today = older_names::translate(name).unwrap_or(name);
+    TOOLS.iter().copied().find(|tool| tool.name == today)
+}
+
+/// The tools that a session with these capabilities has, with their definitions, in the order in which they are listed.
+pub(crate) fn list(
+    capabilities: Capabilities,
+) -> impl Iterator<Item = (&'static Tool, &'static workspace::Tool)> {
+    static LISTED: LazyLock<Vec<workspace::Tool>> =
+        LazyLock::new(|| TOOLS.iter().map(|tool| listed(tool)).collect());
+    TOOLS.iter().copied().zip(&*LISTED).filter(move |(tool, _)| tool.is_available(capabilities))
+}
+
+fn listed(tool: &Tool) -> workspace::Tool {
+    // Serializing a `Value` cannot fail.
+    let definition = to_raw_value(&tool.definition()).unwrap_or_default();
+    workspace::Tool { name: tool.name.to_owned(), definition: Arc::from(definition) }
+}
+
+/// Begins the cause with a capital letter, unless it begins with an argument's name or an address.
+fn as_sentence(mut error: Error) -> Error {
+    let is_name =
+        error.cause.split(' ').next().is_some_and(|word| word.contains('_') || word.contains("://"));
+    if let Some(first) = error.cause.get_mut(..1).filter(|_| !is_name) {
+        first.make_ascii_uppercase();
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests;

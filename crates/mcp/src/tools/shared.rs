@@ -1,0 +1,11 @@
+//! What several tools share: arguments, and how cells and runs are shown.
+
+pub(super) mod answer;
+pub(super) mod arguments;
+pub(super) mod cell_text;
+pub(super) mod context;
+pub(super) mod given;
+pub(super) mod older_names;
+pub(super) mod parameters;
+pub(super) mod run_report;
+pub(super) mod waiting;

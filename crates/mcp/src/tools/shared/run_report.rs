@@ -1,0 +1,137 @@
+//! How a run is shown to agents.
+
+use std::time::Duration;
+
+use render::{Budget, Part, Reply};
+use workspace::{LossCause, Run, RunState};
+
+use super::answer::{Answer, FAILED};
+use super::cell_text::shortened;
+use crate::next_step::message;
+
+/// How much of an exception's message the last line shows, in characters.
+const MAX_ERROR: usize = 200;
+
+/// The run as an agent reads it: `heading`, outputs, notes, and a last line with its state and the next call to make.
+/// `place` says where it belongs.
+pub(crate) fn report(run: &Run, budget: Budget, heading: &str, place: &str) -> Answer {
+    let view = run.view();
+    let id = run.id();
+    let mut closing = String::new();
+    for note in &view.notes {
+        closing.push_str(note);
+        closing.push('\n');
+    }
+    closing.push_str(&end_line(id, &view.state, view.elapsed, view.execution_count, place));
+    if let Some(saved) = view.saved.as_ref().filter(|_| view.state.is_over()) {
+        closing.push_str(&format!(" · outputs {saved}"));
+    }
+    let reserved = closing.len() + if view.state.is_failure() { FAILED.len() + 1 } else { 0 };
+    let characters = budget.characters.saturating_sub(reserved);
+    let mut reply = Reply::new(Budget { characters, ..budget });
+    if !heading.is_empty() {
+        reply.say(heading);
+    }
+    if view.outputs.is_empty() && view.state == RunState::Done {
+        reply.say("[No output generated]");
+    }
+    reply.outputs(&view.outputs, &|output, offset| more(id, output, offset));
+    let mut parts = reply.into_parts();
+    append(&mut parts, &closing);
+    Answer::of_code(parts, view.state.is_failure())
+}
+
+/// Where a run belongs, as the run itself knows it, for its last line.
+pub(crate) fn place_of(run: &Run) -> String {
+    run.cell().map(|cell| format!(" · cell {} in {}", cell.id, cell.path)).unwrap_or_default()
+}
+
+/// Adds a line at the end, to the last text if that ends the reply.
+pub(crate) fn append(parts: &mut Vec<Part>, line: &str) {
+    match parts.last_mut() {
+        Some(Part::Text(text)) => {
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(line);
+        }
+        _ => parts.push(Part::Text(line.to_owned())),
+    }
+}
+
+fn end_line(id: &str, state: &RunState, elapsed: Duration, count: Option<u64>, place: &str) -> String {
+    let seconds = elapsed.as_secs_f64();
+    let count = count.map(|count| format!(" · In[{count}]")).unwrap_or_default();
+    let label = format!("run {id}{count}{place}");
+    match state {
+        RunState::Queued | RunState::Running => {
+            let doing = if *state == RunState::Queued { "QUEUED" } else { "STILL RUNNING" };
+            format!(
+                "[{doing} after {seconds:.1}s] {label}. It continues: get_run(run_id=\"{id}\", wait_seconds=60) waits for \
+                 more, interrupt_kernel stops it."
+            )
+        }
+        RunState::WaitingForInput { prompt, is_password } => {
+            let secret = if *is_password { " (a secret: ask the person)" } else { "" };
+            format!(
+                "[WAITING FOR INPUT: {prompt:?}{secret}] {label}. answer_input(run_id=\"{id}\", value=…) answers, \
+                 interrupt_kernel stops it."
+            )
+        }
+        RunState::Done => format!("[COMPLETED in {seconds:.2}s] {label}"),
+        RunState::Error { name, value } => {
+            let value = shortened(value.lines().next().unwrap_or_default(), MAX_ERROR);
+            format!("[ERROR {name}: {value}] after {seconds:.2}s · {label}")
+        }
+        RunState::Interrupted => format!("[INTERRUPTED after {seconds:.2}s] {label}"),
+        RunState::Lost { is_started, cause } => {
+            let known = match (is_started, cause) {
+                (true, _) => "It started; how it ended is not known, and outputs may be missing",
+                (false, LossCause::KernelReplaced) => {
+                    "It is not known whether it ran; the variables are gone"
+                }
+                (false, _) => "It is not known whether it ran",
+            };
+            format!(
+                "[LOST: {cause}] after {seconds:.2}s · {label}. {known}. Check its effects before you run it again."
+            )
+        }
+        RunState::KernelDied { how } => format!(
+            "[KERNEL DIED: {how}] after {seconds:.2}s · {label}. Its variables are gone; the next run starts a new kernel."
+        ),
+        RunState::Failed(error) => format!("[NOT RUN] {label}. {}", message(error)),
+    }
+}
+
+/// The call that shows an output of a run from a character on.
+pub(crate) fn more(run: &str, output: usize, offset: usize) -> String {
+    format!("get_run(run_id=\"{run}\", output={output}, offset={offset})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cause_of_a_loss_reads_differently() {
+        let line = |cause| {
+            let state = RunState::Lost { is_started: false, cause };
+            end_line("r1", &state, Duration::from_secs(2), None, "")
+        };
+        assert_eq!(
+            line(LossCause::Disconnected),
+            "[LOST: the connection to the kernel was cut, and no reply came after it was restored] after 2.00s · run r1. \
+             It is not known whether it ran. Check its effects before you run it again."
+        );
+        assert_eq!(
+            line(LossCause::KernelReplaced),
+            "[LOST: a new process replaced the kernel before it reported that this started] after 2.00s · run r1. It is \
+             not known whether it ran; the variables are gone. Check its effects before you run it again."
+        );
+        assert_eq!(
+            line(LossCause::Superseded),
+            "[LOST: another client connected to the kernel, and the server sent the reply there] after 2.00s · run r1. It \
+             is not known whether it ran. Check its effects before you run it again."
+        );
+    }
+}

@@ -1,0 +1,13 @@
+//! How agents reach the server: over stdio, over HTTP, and inside another HTTP server.
+
+mod admin_api;
+mod detached_calls;
+pub(crate) mod embedded;
+pub(crate) mod http;
+pub(crate) mod http_auth;
+mod line_writer;
+pub(crate) mod session_pool;
+mod sse;
+pub(crate) mod stdio;
+
+pub(crate) use detached_calls::CallStream;

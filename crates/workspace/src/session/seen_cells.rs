@@ -1,0 +1,108 @@
+//! The cells that one agent has seen in a notebook.
+
+use std::collections::{BTreeMap, HashMap};
+
+use notebook::{Edit, Notebook};
+
+#[derive(Default)]
+pub(super) struct SeenCells {
+    /// The ids of cells by the index at which they were last shown.
+    pub(super) order: BTreeMap<usize, String>,
+    /// The revisions of the cells whose source was shown.
+    pub(super) revisions: HashMap<String, String>,
+}
+
+/// A change of the agent's own that affects what it has seen, by cell id.
+pub(super) enum CellChange {
+    Insert(String),
+    SetSource(String),
+    Move(String),
+    Delete(Vec<String>),
+}
+
+impl CellChange {
+    pub(super) fn of(edit: &Edit) -> Option<Self> {
+        Some(match edit {
+            Edit::Insert { cell, .. } => Self::Insert(cell.id.clone()),
+            Edit::SetSource { id, .. } => Self::SetSource(id.clone()),
+            Edit::Move { id, .. } => Self::Move(id.clone()),
+            Edit::Delete { ids } => Self::Delete(ids.clone()),
+            Edit::SetOutputs { .. } | Edit::SetKernelspec(_) | Edit::SetLanguageInfo(_) => return None,
+        })
+    }
+
+    /// The id of the cell that it inserts.
+    pub(super) fn inserted(&self) -> Option<&str> {
+        match self {
+            Self::Insert(id) => Some(id),
+            _ => None,
+        }
+    }
+}
+
+impl SeenCells {
+    /// The sources of these cells were shown.
+    pub(super) fn saw(&mut self, notebook: &Notebook, shown: impl IntoIterator<Item = usize> + Clone) {
+        self.listed(notebook, shown.clone());
+        for cell in shown.into_iter().filter_map(|index| notebook.cells().get(index)) {
+            self.revisions.insert(cell.id().to_owned(), cell.revision().to_owned());
+        }
+    }
+
+    /// The indices of these cells were shown.
+    pub(super) fn listed(&mut self, notebook: &Notebook, listed: impl IntoIterator<Item = usize>) {
+        for index in listed {
+            if let Some(cell) = notebook.cells().get(index) {
+                self.order.insert(index, cell.id().to_owned());
+            }
+        }
+    }
+
+    /// The agent changed a cell, and knows where the others are now.
+    pub(super) fn changed_by_agent(&mut self, change: &CellChange, before: &Notebook, after: &Notebook) {
+        let index_in = |notebook: &Notebook, id: &str| notebook.cell(id).map(|(index, _)| index);
+        match change {
+            CellChange::Insert(id) => {
+                if let Some(index) = index_in(after, id) {
+                    self.insert(index);
+                    self.saw(after, [index]);
+                }
+            }
+            CellChange::SetSource(id) => self.saw(after, index_in(after, id)),
+            CellChange::Move(id) => {
+                if let (Some(from), Some(to)) = (index_in(before, id), index_in(after, id)) {
+                    self.remove(from);
+                    self.insert(to);
+                }
+            }
+            CellChange::Delete(ids) => {
+                let mut indices: Vec<usize> = ids.iter().filter_map(|id| index_in(before, id)).collect();
+                // From the end, so that each index is still right.
+                indices.sort_unstable_by(|one, other| other.cmp(one));
+                for index in indices {
+                    self.remove(index);
+                }
+            }
+        }
+    }
+
+    /// Moves what was seen from `index` on to the next index.
+    fn insert(&mut self, index: usize) {
+        let order = std::mem::take(&mut self.order).into_iter();
+        self.order = order.map(|(at, id)| (if at < index { at } else { at + 1 }, id)).collect();
+    }
+
+    /// Moves what was seen after `index` to the index before.
+    fn remove(&mut self, index: usize) {
+        let order = std::mem::take(&mut self.order).into_iter().filter(|(at, _)| *at != index);
+        self.order = order.map(|(at, id)| (if at < index { at } else { at - 1 }, id)).collect();
+    }
+
+    /// The indices of cells whose source has changed since it was shown.
+    pub(super) fn changed(&self, notebook: &Notebook) -> Vec<usize> {
+        let has_changed =
+            |id: &str, revision: &str| self.revisions.get(id).is_some_and(|known| known != revision);
+        let cells = notebook.cells().iter().enumerate();
+        cells.filter(|(_, cell)| has_changed(cell.id(), cell.revision())).map(|(index, _)| index).collect()
+    }
+}
