@@ -197,7 +197,7 @@ fn in_turns(
                 }
                 let arguments = if place % 2 == 0 { &call.theirs } else { &call.ours };
                 let (time, text) = caller.call(call.tool, arguments)?;
-                ensure!(text.contains(call.expected), "{} told {text:?}", call.tool);
+                ensure!(text.contains(call.expected), "{} answered {text:?}", call.tool);
                 taken[place + 1] = Some(time);
             }
             // The first round warms up.

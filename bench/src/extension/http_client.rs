@@ -1,4 +1,4 @@
-//! An agent at a Jupyter server's `/mcp`.
+//! A client of a Jupyter server's `/mcp`.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -12,9 +12,8 @@ use crate::local::clients::StdioClient;
 use crate::process::{INITIALIZE, INITIALIZED};
 use crate::reply::text_of;
 
-/// Whoever calls tools.
 pub(crate) trait Caller {
-    /// Calls a tool; gives the time until the answer was read, and its text.
+    /// Calls a tool; returns the time until the answer was read, and its text.
     fn call(&mut self, tool: &str, arguments: &Value) -> Result<(Duration, String)>;
 }
 
@@ -32,7 +31,7 @@ pub(crate) struct Agent {
     requests: usize,
 }
 
-/// How the end of a body is told.
+/// How a body ends.
 enum Framing {
     Length(usize),
     Chunks,
@@ -50,7 +49,7 @@ impl Agent {
         Ok(agent)
     }
 
-    /// Posts a message; gives the time until the answer was read, and the answer.
+    /// Posts a message; returns the time until the answer was read, and the answer.
     fn post(&mut self, message: &str) -> Result<(Duration, Vec<u8>)> {
         let session =
             self.session.as_ref().map(|session| format!("Mcp-Session-Id: {session}\r\n")).unwrap_or_default();
@@ -94,7 +93,7 @@ impl Agent {
         Ok(framing)
     }
 
-    /// Reads on. Tells whether there was more.
+    /// Reads more of the body. Returns whether there was more.
     fn part(&mut self, framing: &mut Framing, body: &mut Vec<u8>) -> Result<bool> {
         let (length, end) = match *framing {
             Framing::Over => return Ok(false),

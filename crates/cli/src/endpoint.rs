@@ -113,23 +113,24 @@ fn introduce(registration: &str) {
     }
 }
 
-async fn cancel_on_signal(shutdown: CancellationToken) {
+/// Cancels `shutdown` at the first signal. The handlers are installed before this returns.
+fn cancel_on_signal(shutdown: CancellationToken) -> impl Future<Output = ()> {
     #[cfg(unix)]
-    {
+    let signals = {
         use tokio::signal::unix::{SignalKind, signal};
-        match signal(SignalKind::terminate()) {
-            Ok(mut terminate) => {
-                tokio::select! {
-                    _ = tokio::signal::ctrl_c() => {}
-                    _ = terminate.recv() => {}
-                }
+        signal(SignalKind::interrupt())
+            .and_then(|interrupt| Ok((interrupt, signal(SignalKind::terminate())?)))
+    };
+    async move {
+        #[cfg(unix)]
+        if let Ok((mut interrupt, mut terminate)) = signals {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
             }
-            Err(_) => {
-                let _ = tokio::signal::ctrl_c().await;
-            }
+            return shutdown.cancel();
         }
+        let _ = tokio::signal::ctrl_c().await;
+        shutdown.cancel();
     }
-    #[cfg(not(unix))]
-    let _ = tokio::signal::ctrl_c().await;
-    shutdown.cancel();
 }

@@ -121,7 +121,11 @@ impl Agent {
     }
 
     /// Calls a tool that is expected to fail in a way that a model can read, and returns that text.
-    pub async fn call_tool_in_vain(&mut self, tool: &str, arguments: impl Display) -> Result<String> {
+    pub async fn call_tool_expecting_failure(
+        &mut self,
+        tool: &str,
+        arguments: impl Display,
+    ) -> Result<String> {
         failure(&self.call_tool(tool, arguments).await?)
     }
 
@@ -177,7 +181,7 @@ impl Agent {
     }
 
     /// Forgets notifications that have come, after reading everything sent before it saw this call.
-    pub async fn forget_notifications(&mut self) -> Result<()> {
+    pub async fn discard_notifications(&mut self) -> Result<()> {
         self.request("ping", "{}").await?;
         self.notifications.clear();
         Ok(())

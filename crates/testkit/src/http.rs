@@ -21,7 +21,7 @@ pub struct Endpoint {
 impl Endpoint {
     /// An endpoint reached without a token in the header.
     pub fn new(url: impl Into<String>) -> Self {
-        // A client wants to know how to encrypt even where it never will; an earlier one may have told.
+        // reqwest needs a provider even without TLS; an earlier client may have installed it.
         let _ = rustls::crypto::ring::default_provider().install_default();
         Self { client: Client::new(), url: url.into(), bearer: None }
     }

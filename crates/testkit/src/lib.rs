@@ -22,4 +22,4 @@ pub use page::{Page, SEVEN_AND_ECHO, Serving, text_result};
 pub use program::Program;
 pub use rustix::process::Signal;
 pub use tab::{Options, Tab};
-pub use within::{PATIENCE, within};
+pub use within::{TIMEOUT, within};

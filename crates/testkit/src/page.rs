@@ -90,8 +90,8 @@ impl Tab {
         self.open().await?;
         let task = tokio::spawn(async move {
             loop {
-                // An idle page waits longer than a test's patience for its next message.
-                let Ok(message) = self.receive_patiently().await else { return };
+                // An idle page may wait longer than the timeout of a test.
+                let Ok(message) = self.receive_without_timeout().await else { return };
                 if message.id.is_none() || message.method.is_none() {
                     continue;
                 }

@@ -30,11 +30,11 @@ impl Program {
             .spawn()
             .with_context(|| format!("cannot start {program}"))?;
         let mut lines = BufReader::new(child.stderr.take().context("no standard error")?);
-        let (tell, stderr) = watch::channel(String::new());
+        let (sender, stderr) = watch::channel(String::new());
         tokio::spawn(async move {
             let mut line = Vec::new();
             while matches!(lines.read_until(b'\n', &mut line).await, Ok(1..)) {
-                tell.send_modify(|text| text.push_str(&String::from_utf8_lossy(&line)));
+                sender.send_modify(|text| text.push_str(&String::from_utf8_lossy(&line)));
                 line.clear();
             }
         });

@@ -17,7 +17,7 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use crate::message::excerpt;
 use crate::{Connection, Message, SEVEN_AND_ECHO, within};
 
-/// How a tab knocks.
+/// How a tab connects.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The page's origin.
@@ -98,7 +98,7 @@ impl Tab {
 
     /// Waits for the next message of any kind.
     pub async fn receive(&mut self) -> Result<Message> {
-        within("a message to the tab", self.receive_patiently()).await?
+        within("a message to the tab", self.receive_without_timeout()).await?
     }
 
     /// Waits until the server has begun to speak; what it says is kept for the next reader. A server that turns
@@ -110,7 +110,7 @@ impl Tab {
     }
 
     /// Waits without a bound.
-    pub(crate) async fn receive_patiently(&mut self) -> Result<Message> {
+    pub(crate) async fn receive_without_timeout(&mut self) -> Result<Message> {
         if let Some(message) = self.ahead.take() {
             return Ok(message);
         }

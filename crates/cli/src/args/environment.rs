@@ -1,4 +1,4 @@
-//! Values of environment variables: which ones count as not set.
+//! Values in existing configurations: which ones count as not set, and how booleans are spelled.
 
 use clap::builder::Resettable;
 use clap::{Arg, Command};
@@ -17,6 +17,15 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 /// An option's value, or that of a variable to which the option is not tied.
 pub(crate) fn either(option: Option<&str>, name: &str) -> Option<String> {
     given(option).map(str::to_owned).or_else(|| variable(name))
+}
+
+/// A boolean in any of the spellings that existing configurations use.
+pub(crate) fn truth(text: &str) -> Result<bool, String> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "t" | "yes" | "y" | "on" | "enable" | "enabled" => Ok(true),
+        "" | "0" | "false" | "f" | "no" | "n" | "off" | "disable" | "disabled" => Ok(false),
+        _ => Err("expected true or false".to_owned()),
+    }
 }
 
 /// Makes clap ignore variables that are set to nothing, in a command and all of its subcommands.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, Subcommand};
 
-use super::environment::{either, given};
+use super::environment::{either, given, truth};
 use super::serving::{Logging, Transport, seconds};
 use super::unsupported::Unsupported;
 
@@ -208,14 +208,5 @@ fn capability(text: &str) -> Result<String, String> {
         // A comma at the end of a list.
         "" if given(Some(text)).is_none() => Ok(String::new()),
         _ => Err(format!("the only capability is {KNOWN}")),
-    }
-}
-
-/// A boolean in any of the spellings that existing configurations use.
-pub(crate) fn truth(text: &str) -> Result<bool, String> {
-    match text.trim().to_ascii_lowercase().as_str() {
-        "1" | "true" | "t" | "yes" | "y" | "on" | "enable" | "enabled" => Ok(true),
-        "" | "0" | "false" | "f" | "no" | "n" | "off" | "disable" | "disabled" => Ok(false),
-        _ => Err("expected true or false".to_owned()),
     }
 }

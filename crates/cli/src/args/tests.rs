@@ -6,8 +6,16 @@ use clap::CommandFactory as _;
 use super::Cli;
 
 /// Options of other programs and CSS variables.
-const OTHERS: [&str; 7] =
-    ["--existing", "--header", "--jp-collaborator-color", "--path", "--release", "--runtime-dir", "--to"];
+const OTHERS: [&str; 8] = [
+    "--existing",
+    "--header",
+    "--jp-collaborator-color",
+    "--path",
+    "--profile",
+    "--release",
+    "--runtime-dir",
+    "--to",
+];
 
 /// Every option of the program and of its subcommands.
 fn options(command: &clap::Command) -> BTreeSet<String> {

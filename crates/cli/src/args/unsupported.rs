@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use clap::error::Result;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
-use super::environment::{given, variable};
+use super::environment::{given, truth, variable};
 
 /// The setting that was given and cannot be served, with the reason.
 #[derive(Debug)]
@@ -85,11 +85,11 @@ const fn variable_only(variable: &'static str, harmless: fn(&str) -> bool, reaso
 }
 
 fn is_on(value: &str) -> bool {
-    super::jupyter::truth(value) == Ok(true)
+    truth(value) == Ok(true)
 }
 
 fn is_off(value: &str) -> bool {
-    super::jupyter::truth(value) == Ok(false)
+    truth(value) == Ok(false)
 }
 
 fn is_jupyter(variant: &str) -> bool {

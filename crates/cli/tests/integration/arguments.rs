@@ -1,4 +1,4 @@
-//! The command line: what it takes, what it refuses, and in which words.
+//! The command line: what it accepts and what it refuses.
 
 use std::net::TcpListener;
 
@@ -7,14 +7,13 @@ use testkit::{Agent, Connection, Program};
 
 use crate::bridge::PROGRAM;
 
-/// Runs the program to its end; its exit code and its standard error.
+/// Runs the program to its end, and returns its exit code and standard error.
 async fn run(arguments: &[&str]) -> Result<(Option<i32>, String)> {
     let mut program = Program::start(PROGRAM, arguments, &[])?;
     let code = program.wait_exit().await.with_context(|| format!("{arguments:?}"))?.code();
     Ok((code, program.whole_stderr().await?))
 }
 
-/// What the program prints for a person.
 fn printed(arguments: &[&str]) -> Result<String> {
     let output = std::process::Command::new(PROGRAM).args(arguments).env("COLUMNS", "100").output()?;
     assert!(output.status.success(), "{arguments:?}: {output:?}");
@@ -94,7 +93,7 @@ async fn options_that_cannot_be_served_are_named() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_not_built_yet_says_so() -> Result<()> {
+async fn options_that_are_not_built_yet_are_refused() -> Result<()> {
     for (arguments, named) in [
         (&["colab", "--enable-runtime"][..], "--enable-runtime"),
         (&["colab", "-r"], "--enable-runtime"),
@@ -109,7 +108,7 @@ async fn what_is_not_built_yet_says_so() -> Result<()> {
 }
 
 #[tokio::test]
-async fn options_of_the_original_are_taken() -> Result<()> {
+async fn options_of_the_original_are_accepted() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let folder_name = folder.path().to_string_lossy();
     for proxy in ["--enable-proxy", "-p"] {
@@ -122,7 +121,7 @@ async fn options_of_the_original_are_taken() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_port_in_use_is_named_with_the_way_out() -> Result<()> {
+async fn a_port_in_use_is_named_with_a_next_step() -> Result<()> {
     let taken = TcpListener::bind("127.0.0.1:0")?;
     let port = taken.local_addr()?.port().to_string();
     for arguments in [

@@ -1,4 +1,4 @@
-//! What most tests begin with: the program, its agent, and what a tab needs to connect.
+//! What most tests start with: the program, its agent, and what a tab needs to connect.
 
 use anyhow::Result;
 use testkit::{Agent, Connection, Endpoint, Program, Tab};
@@ -6,7 +6,7 @@ use testkit::{Agent, Connection, Endpoint, Program, Tab};
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_cellbridge");
 
-/// The notification that tells an agent to list the tools again.
+/// The notification after which an agent lists the tools again.
 pub(crate) const LIST_CHANGED: &str = "notifications/tools/list_changed";
 
 /// A program on stdio whose agent is initialised and knows the tab's port and token.
@@ -27,7 +27,7 @@ impl Bridge {
         Ok(Self { agent, connection })
     }
 
-    /// A connected page with the seven tools and `echo`; the agent has been told.
+    /// A connected page with the seven tools and `echo`; the agent has been notified.
     pub(crate) async fn tab(&mut self) -> Result<Tab> {
         let mut tab = Tab::connect(&self.connection).await?;
         tab.open().await?;
@@ -35,7 +35,7 @@ impl Bridge {
         Ok(tab)
     }
 
-    /// Proves that calls reach the page and answers come back.
+    /// Fails unless a call reaches the page and its answer comes back.
     pub(crate) async fn assert_works(&mut self, tab: &mut Tab) -> Result<()> {
         let call = self.agent.start_call("get_cells", "{}").await?;
         let asked = tab.expect_call("get_cells").await?;

@@ -7,14 +7,14 @@ use anyhow::Result;
 
 use crate::bridge::PROGRAM;
 
-/// The demo of a person who has neither Python nor anything else.
+/// Runs the demo in an empty environment, without Python.
 fn demo(folder: &Path, home: &Path) -> Result<Output> {
     let mut command = Command::new(PROGRAM);
     Ok(command.arg("demo").arg(folder).env_clear().env("HOME", home).env("PATH", home).output()?)
 }
 
 #[test]
-fn somebody_elses_notebook_is_left_alone() -> Result<()> {
+fn a_foreign_notebook_is_not_replaced() -> Result<()> {
     let (folder, home) = (tempfile::tempdir()?, tempfile::tempdir()?);
     let path = folder.path().join("cellbridge-demo.ipynb");
     let theirs =
@@ -36,7 +36,7 @@ fn without_any_python_it_fails_and_says_what_to_install() -> Result<()> {
     assert_eq!(output.status.code(), Some(1), "{stdout}{stderr}");
     assert!(stdout.contains("agent calls use_notebook"), "{stdout}");
     assert!(stderr.contains("use_notebook failed") && stderr.contains("no Python"), "{stderr}");
-    // What it leaves behind is no reason to refuse the next one.
+    // A failed demo leaves nothing that stops the next one.
     assert!(!String::from_utf8(demo(folder.path(), home.path())?.stderr)?.contains("Name another folder"));
     Ok(())
 }

@@ -5,7 +5,7 @@ use testkit::{Program, Signal};
 
 use crate::bridge::{PROGRAM, Served};
 
-/// Runs the program to its end; its exit code and its standard error.
+/// Runs the program to its end, and returns its exit code and standard error.
 async fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Result<(Option<i32>, String)> {
     let mut program = Program::start(PROGRAM, &[&["jupyter"], arguments].concat(), variables)?;
     let code = program.wait_exit().await?.code();
@@ -104,7 +104,7 @@ async fn a_running_server_is_connected_and_stopped() -> Result<()> {
     let (code, stderr) = run(&[&["stop", "--mcp-token", "secret"], &at[..]].concat(), &[]).await?;
     assert_eq!(code, Some(0), "{stderr}");
 
-    // The server's own words reach whoever ran the command.
+    // The error of the server is printed.
     let variables =
         [("MCP_TOKEN", "secret"), ("JUPYTER_MCP_SERVER_URL", &url), ("JUPYTER_URL", "http://127.0.0.1:1")];
     let (code, stderr) = run(&["connect"], &variables).await?;

@@ -35,7 +35,7 @@ async fn arguments_arrive_as_they_were_written() -> Result<()> {
 }
 
 #[tokio::test]
-async fn text_that_is_no_unicode_is_passed_on() -> Result<()> {
+async fn text_that_is_not_unicode_is_forwarded() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let mut tab = bridge.tab().await?;
     let arguments = r#"{"content":"half a pair: \ud83d","\udc22":0}"#;
@@ -112,7 +112,7 @@ async fn errors_of_the_page_stay_errors() -> Result<()> {
 }
 
 #[tokio::test]
-async fn depth_is_no_obstacle() -> Result<()> {
+async fn deep_nesting_is_forwarded() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let mut tab = bridge.tab().await?;
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
@@ -143,7 +143,7 @@ async fn calls_in_flight_are_answered_in_any_order() -> Result<()> {
 }
 
 #[tokio::test]
-async fn ids_of_the_agent_stay_its_own() -> Result<()> {
+async fn the_agent_sees_its_own_ids() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let mut tab = bridge.tab().await?;
     for id in ["\"a \\\"quoted\\\" id\"", "\"1\"", "0", "-7", "9007199254740993"] {

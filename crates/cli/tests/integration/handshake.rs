@@ -150,7 +150,7 @@ async fn an_accepted_handshake_names_the_subprotocol_and_proves_the_key() -> Res
 }
 
 #[tokio::test]
-async fn garbage_that_never_was_http_is_dropped() -> Result<()> {
+async fn bytes_that_are_not_http_are_dropped() -> Result<()> {
     let bridge = Bridge::start().await?;
     let tls_hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
     for garbage in [&tls_hello[..], b"\0\0\0\0\r\n\r\n", b"\xff\xfe\r\n\r\n", b"hello\r\n\r\n"] {
@@ -177,7 +177,7 @@ async fn both_loopback_addresses_share_the_port() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_second_tab_is_told_that_the_server_is_busy() -> Result<()> {
+async fn a_second_tab_is_refused_as_busy() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let mut first = bridge.tab().await?;
     let mut second = Tab::connect(&bridge.connection).await?;

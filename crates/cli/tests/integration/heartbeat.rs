@@ -1,4 +1,4 @@
-//! Pages that are gone without a word, as when a laptop sleeps.
+//! Pages that vanish without closing, as when a laptop sleeps.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::bridge::{Bridge, LIST_CHANGED};
 const NOTICED: Duration = Duration::from_secs(45);
 
 #[tokio::test]
-async fn a_page_that_answers_nothing_is_given_up() -> Result<()> {
+async fn a_silent_page_is_disconnected() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     // Its socket stays open, and nobody reads it.
     let mut asleep = bridge.tab().await?;

@@ -83,7 +83,7 @@ async fn the_token_may_come_from_the_environment() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_generated_token_is_printed_once_and_lets_in() -> Result<()> {
+async fn a_generated_token_is_printed_once_and_accepted() -> Result<()> {
     let mut served = Served::start(&[]).await?;
     let (_, token) = served.url.split_once("?token=").context("no token in the URL")?;
     assert!(token.len() >= 22, "{token}");
@@ -115,7 +115,7 @@ async fn foreign_hosts_and_origins_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn without_a_token_it_serves_this_machine_alone() -> Result<()> {
+async fn without_a_token_it_serves_only_this_machine() -> Result<()> {
     let served = Served::start(&["--no-token"]).await?;
     assert_eq!(served.url, served.bare_url());
     Session::open(&served.endpoint(), "2025-11-25").await?;
@@ -200,7 +200,7 @@ async fn results_cross_http_as_they_were_written() -> Result<()> {
 }
 
 #[tokio::test]
-async fn depth_is_no_obstacle_on_http() -> Result<()> {
+async fn deep_nesting_is_forwarded_over_http() -> Result<()> {
     let served = Served::start(&[]).await?;
     let mut tab = tab(&served.endpoint()).await?;
     let session = Session::open(&served.endpoint(), "2025-11-25").await?;
@@ -221,7 +221,7 @@ async fn depth_is_no_obstacle_on_http() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_era_without_sessions_is_served() -> Result<()> {
+async fn clients_without_sessions_are_served() -> Result<()> {
     let served = Served::start(&[]).await?;
     let endpoint = served.endpoint();
     let discovered =
@@ -240,15 +240,20 @@ async fn the_era_without_sessions_is_served() -> Result<()> {
 }
 
 #[tokio::test]
-async fn list_changes_reach_both_eras() -> Result<()> {
+async fn list_changes_reach_clients_with_and_without_sessions() -> Result<()> {
     let served = Served::start(&[]).await?;
     let endpoint = served.endpoint();
     let filter = r#""notifications":{"toolsListChanged":true}"#;
     let mut subscribed = endpoint.post_modern(4, "subscriptions/listen", filter, "").await?;
     subscribed.notification("notifications/subscriptions/acknowledged").await?;
     let mut tab = tab(&endpoint).await?;
-    let told = subscribed.notification(LIST_CHANGED).await?;
-    assert_eq!(told.params_value()?["_meta"]["io.modelcontextprotocol/subscriptionId"], 4, "{}", told.text);
+    let notification = subscribed.notification(LIST_CHANGED).await?;
+    assert_eq!(
+        notification.params_value()?["_meta"]["io.modelcontextprotocol/subscriptionId"],
+        4,
+        "{}",
+        notification.text
+    );
     tab.send_text("not JSON".to_owned()).await?;
     tab.close(1000).await?;
     subscribed.notification(LIST_CHANGED).await?;

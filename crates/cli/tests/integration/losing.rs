@@ -12,7 +12,7 @@ use crate::bridge::{Bridge, LIST_CHANGED, PROGRAM};
 const AT_ONCE: Duration = Duration::from_secs(3);
 
 #[tokio::test]
-async fn calls_in_flight_are_answered_when_the_page_goes() -> Result<()> {
+async fn pending_calls_are_answered_when_the_page_disconnects() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     for manner in ["close", "reset", "end of stream", "close without a code"] {
         let mut tab = bridge.tab().await?;
@@ -40,7 +40,7 @@ async fn calls_in_flight_are_answered_when_the_page_goes() -> Result<()> {
 }
 
 #[tokio::test]
-async fn each_change_of_the_list_is_told_once_and_at_once() -> Result<()> {
+async fn each_change_of_the_list_is_notified_once() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     bridge.agent.assert_quiet().await?;
     let mut tab = bridge.tab().await?;
@@ -56,7 +56,7 @@ async fn each_change_of_the_list_is_told_once_and_at_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_page_that_comes_after_the_timeout_is_welcome() -> Result<()> {
+async fn a_page_may_connect_after_the_timeout() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let arguments = r#"{"timeout_seconds":1}"#;
     let call =
@@ -65,12 +65,12 @@ async fn a_page_that_comes_after_the_timeout_is_welcome() -> Result<()> {
     let message = &answer["content"][1]["text"];
     assert_eq!(answer["structuredContent"], json!({ "result": false, "message": message }));
     assert_eq!(Connection::read(&answer)?, bridge.connection);
-    let told: Vec<_> = bridge.agent.take_notifications();
-    let told = told.iter().map(testkit::Message::params_value).collect::<Result<Vec<_>>>()?;
-    let told: Vec<_> =
-        told.iter().map(|report| (report["progress"].as_f64(), report["message"].as_str())).collect();
+    let progress: Vec<_> = bridge.agent.take_notifications();
+    let progress = progress.iter().map(testkit::Message::params_value).collect::<Result<Vec<_>>>()?;
+    let progress: Vec<_> =
+        progress.iter().map(|report| (report["progress"].as_f64(), report["message"].as_str())).collect();
     assert_eq!(
-        told,
+        progress,
         [
             (Some(1.0), Some("The user is not connected to the Colab UI")),
             (Some(2.0), Some("Waiting for user to connect in Colab - will wait for 1s")),
@@ -85,7 +85,7 @@ async fn a_page_that_comes_after_the_timeout_is_welcome() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_page_that_comes_in_time_ends_the_waiting() -> Result<()> {
+async fn a_page_that_connects_ends_the_wait() -> Result<()> {
     let mut bridge = Bridge::start_with(&["--connect-timeout", "600"]).await?;
     let call = bridge.agent.start_call_with_progress("open_colab_browser_connection", "{}", "5").await?;
     for message in [
@@ -140,7 +140,7 @@ async fn the_program_ends_in_every_state() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let _silent = testkit::silent(bridge.connection.port).await?;
     bridge.agent.start_call("open_colab_browser_connection", "{}").await?;
-    bridge.agent.forget_notifications().await?;
+    bridge.agent.discard_notifications().await?;
     bridge.agent.close_stdin();
     assert_eq!(bridge.agent.wait_exit().await?.code(), Some(0));
     let mut bridge = Bridge::start().await?;

@@ -11,12 +11,12 @@ use testkit::{Agent, Session};
 use crate::bridge::{PROGRAM, Served};
 
 /// An agent on a folder of its own.
-struct Desk {
+struct NotebookClient {
     agent: Agent,
     folder: TempDir,
 }
 
-impl Desk {
+impl NotebookClient {
     async fn start() -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let mut agent =
@@ -25,15 +25,15 @@ impl Desk {
         Ok(Self { agent, folder })
     }
 
-    /// A desk with the notebook `a.ipynb`, which has these cells.
+    /// A client with the notebook `a.ipynb`, which has these cells.
     async fn with_cells(sources: &[&str]) -> Result<Self> {
-        let mut desk = Self::start().await?;
-        desk.call("use_notebook", json!({ "notebook_path": "a.ipynb", "mode": "create" })).await?;
+        let mut client = Self::start().await?;
+        client.call("use_notebook", json!({ "notebook_path": "a.ipynb", "mode": "create" })).await?;
         for source in sources {
             let cell = json!({ "cell_index": -1, "cell_type": "code", "cell_source": source });
-            desk.call("insert_cell", cell).await?;
+            client.call("insert_cell", cell).await?;
         }
-        Ok(desk)
+        Ok(client)
     }
 
     /// The text of an answer that is no failure.
@@ -45,7 +45,7 @@ impl Desk {
     }
 
     async fn refused(&mut self, tool: &str, arguments: Value) -> Result<String> {
-        self.agent.call_tool_in_vain(tool, arguments).await
+        self.agent.call_tool_expecting_failure(tool, arguments).await
     }
 
     fn path(&self) -> PathBuf {
@@ -71,55 +71,55 @@ impl Desk {
 
 #[tokio::test]
 async fn each_change_is_on_disk_when_the_tool_answers() -> Result<()> {
-    let mut desk = Desk::with_cells(&["one", "two", "three"]).await?;
-    assert_eq!(desk.sources()?, ["one", "two", "three"]);
+    let mut client = NotebookClient::with_cells(&["one", "two", "three"]).await?;
+    assert_eq!(client.sources()?, ["one", "two", "three"]);
     let diff =
-        desk.call("overwrite_cell_source", json!({ "cell_index": "1", "cell_source": "two\n2" })).await?;
+        client.call("overwrite_cell_source", json!({ "cell_index": "1", "cell_source": "two\n2" })).await?;
     assert!(diff.contains("+2") && diff.contains("a.ipynb"), "{diff}");
-    assert_eq!(desk.sources()?, ["one", "two\n2", "three"]);
+    assert_eq!(client.sources()?, ["one", "two\n2", "three"]);
     let edit = json!({ "cell_index": 0, "old_string": "n", "new_string": "N" });
-    desk.call("edit_cell_source", edit).await?;
-    desk.call("move_cell", json!({ "source_index": 0, "target_index": -1 })).await?;
-    assert_eq!(desk.sources()?, ["two\n2", "three", "oNe"]);
-    let deleted = desk.call("delete_cell", json!({ "cell_indices": "[0, 1]" })).await?;
+    client.call("edit_cell_source", edit).await?;
+    client.call("move_cell", json!({ "source_index": 0, "target_index": -1 })).await?;
+    assert_eq!(client.sources()?, ["two\n2", "three", "oNe"]);
+    let deleted = client.call("delete_cell", json!({ "cell_indices": "[0, 1]" })).await?;
     assert!(deleted.contains("two\n2") && deleted.contains("three"), "{deleted}");
-    assert_eq!(desk.sources()?, ["oNe"]);
+    assert_eq!(client.sources()?, ["oNe"]);
     Ok(())
 }
 
 #[tokio::test]
-async fn what_others_write_meanwhile_survives() -> Result<()> {
-    let mut desk = Desk::with_cells(&["mine", "theirs"]).await?;
-    desk.call("read_notebook", json!({ "response_format": "detailed" })).await?;
-    desk.meddle("theirs", "theirs, changed")?;
-    desk.call("overwrite_cell_source", json!({ "cell_index": 0, "cell_source": "mine, changed" })).await?;
-    assert_eq!(desk.sources()?, ["mine, changed", "theirs, changed"]);
+async fn edits_of_others_survive() -> Result<()> {
+    let mut client = NotebookClient::with_cells(&["mine", "theirs"]).await?;
+    client.call("read_notebook", json!({ "response_format": "detailed" })).await?;
+    client.meddle("theirs", "theirs, changed")?;
+    client.call("overwrite_cell_source", json!({ "cell_index": 0, "cell_source": "mine, changed" })).await?;
+    assert_eq!(client.sources()?, ["mine, changed", "theirs, changed"]);
     Ok(())
 }
 
 #[tokio::test]
 async fn a_change_on_a_stale_view_is_refused_with_the_new_source() -> Result<()> {
-    let mut desk = Desk::with_cells(&["seen"]).await?;
-    desk.call("read_cell", json!({ "cell_index": 0 })).await?;
-    desk.meddle("seen", "changed by others")?;
+    let mut client = NotebookClient::with_cells(&["seen"]).await?;
+    client.call("read_cell", json!({ "cell_index": 0 })).await?;
+    client.meddle("seen", "changed by others")?;
     let overwrite = json!({ "cell_index": 0, "cell_source": "blind" });
-    let refusal = desk.refused("overwrite_cell_source", overwrite.clone()).await?;
+    let refusal = client.refused("overwrite_cell_source", overwrite.clone()).await?;
     assert!(refusal.contains("changed by others"), "{refusal}");
-    assert_eq!(desk.sources()?, ["changed by others"]);
+    assert_eq!(client.sources()?, ["changed by others"]);
     // The refusal has shown it.
-    desk.call("overwrite_cell_source", overwrite).await?;
-    assert_eq!(desk.sources()?, ["blind"]);
+    client.call("overwrite_cell_source", overwrite).await?;
+    assert_eq!(client.sources()?, ["blind"]);
     let claimed = json!({ "cell_index": 0, "cell_source": "x", "if_revision": "00000000" });
-    assert!(desk.refused("overwrite_cell_source", claimed).await?.contains("blind"));
-    desk.meddle("blind", "once more")?;
-    assert!(desk.refused("delete_cell", json!({ "cell_indices": [0] })).await?.contains("once more"));
-    assert_eq!(desk.sources()?, ["once more"]);
+    assert!(client.refused("overwrite_cell_source", claimed).await?.contains("blind"));
+    client.meddle("blind", "once more")?;
+    assert!(client.refused("delete_cell", json!({ "cell_indices": [0] })).await?.contains("once more"));
+    assert_eq!(client.sources()?, ["once more"]);
     Ok(())
 }
 
 #[tokio::test]
 async fn a_failure_names_the_next_call() -> Result<()> {
-    let mut desk = Desk::with_cells(&["one"]).await?;
+    let mut client = NotebookClient::with_cells(&["one"]).await?;
     for (tool, arguments, expected) in [
         ("read_cell", json!({ "cell_index": 7 }), "read_notebook"),
         ("read_cell", json!({}), "cell_index or cell_id"),
@@ -134,20 +134,20 @@ async fn a_failure_names_the_next_call() -> Result<()> {
         ("get_run", json!({ "run_id": "r1" }), "execute_cell"),
         ("insert_cell", json!({ "cell_source": "" }), "cell_type"),
     ] {
-        let text = desk.refused(tool, arguments.clone()).await?;
+        let text = client.refused(tool, arguments.clone()).await?;
         assert!(text.contains(expected), "{tool} {arguments}: {text}");
     }
-    assert_eq!(desk.sources()?, ["one"]);
+    assert_eq!(client.sources()?, ["one"]);
     Ok(())
 }
 
 #[tokio::test]
 async fn reading_changes_no_byte() -> Result<()> {
-    let mut desk = Desk::start().await?;
+    let mut client = NotebookClient::start().await?;
     let odd = "{\"nbformat\": 4,\r\n \"nbformat_minor\":5, \"x\": [1.0e5],\r\n \"cells\":[{\"cell_type\":\"raw\",\
                \"id\":\"a\",\"source\":\"hi\",\"metadata\":{}}], \"metadata\":{}}";
-    fs::write(desk.path(), odd)?;
-    desk.call("use_notebook", json!({ "notebook_path": "/a.ipynb" })).await?;
+    fs::write(client.path(), odd)?;
+    client.call("use_notebook", json!({ "notebook_path": "/a.ipynb" })).await?;
     for (tool, arguments) in [
         ("read_notebook", json!({ "include_outputs": true })),
         ("read_cell", json!({ "cell_id": "a" })),
@@ -156,30 +156,31 @@ async fn reading_changes_no_byte() -> Result<()> {
         ("list_files", json!({})),
         ("list_cells", json!({})),
     ] {
-        desk.call(tool, arguments).await?;
+        client.call(tool, arguments).await?;
     }
-    assert_eq!(fs::read_to_string(desk.path())?, odd);
+    assert_eq!(fs::read_to_string(client.path())?, odd);
     Ok(())
 }
 
 #[tokio::test]
-async fn an_agent_is_told_when_others_change_what_it_subscribed_to() -> Result<()> {
-    let mut desk = Desk::with_cells(&["old"]).await?;
+async fn a_subscriber_is_notified_when_others_change_its_notebook() -> Result<()> {
+    let mut client = NotebookClient::with_cells(&["old"]).await?;
     let uri = json!({ "uri": "notebook://a.ipynb" });
-    desk.agent.request("resources/subscribe", &uri).await?;
-    desk.call("edit_cell_source", json!({ "cell_index": 0, "old_string": "old", "new_string": "ours" }))
+    client.agent.request("resources/subscribe", &uri).await?;
+    client
+        .call("edit_cell_source", json!({ "cell_index": 0, "old_string": "old", "new_string": "ours" }))
         .await?;
-    desk.agent.assert_quiet().await?;
-    desk.meddle("ours", "theirs")?;
-    let told = desk.agent.wait_notification("notifications/resources/updated").await?;
-    assert!(told.text.contains("notebook://a.ipynb"), "{}", told.text);
-    let missing = desk.agent.exchange("resources/subscribe", r#"{"uri":"notebook://none"}"#).await?;
+    client.agent.assert_quiet().await?;
+    client.meddle("ours", "theirs")?;
+    let notification = client.agent.wait_notification("notifications/resources/updated").await?;
+    assert!(notification.text.contains("notebook://a.ipynb"), "{}", notification.text);
+    let missing = client.agent.exchange("resources/subscribe", r#"{"uri":"notebook://none"}"#).await?;
     assert!(missing.text.contains("error"), "{}", missing.text);
     Ok(())
 }
 
 #[tokio::test]
-async fn two_agents_have_each_their_own_current_notebook() -> Result<()> {
+async fn each_agent_has_its_own_current_notebook() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let root = folder.path().display().to_string();
     let served = Served::start_with(&["--no-browser", "--root", &root]).await?;

@@ -1,4 +1,4 @@
-//! `open_colab_browser_connection`: the browser it opens, the addresses it refuses, and what it tells a person.
+//! `open_colab_browser_connection`: the browser it opens, the addresses it refuses, and the text for a person.
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
@@ -8,17 +8,17 @@ use crate::bridge::{Bridge, LIST_CHANGED, PROGRAM};
 
 const OPEN: &str = "open_colab_browser_connection";
 
-/// What the answer `false` tells the person.
-async fn told(agent: &mut Agent) -> Result<String> {
+/// The text of the answer `false`.
+async fn message(agent: &mut Agent) -> Result<String> {
     let answer = agent.call_tool(OPEN, r#"{"timeout_seconds":0}"#).await?;
-    answer["content"][1]["text"].as_str().map(str::to_owned).context("nothing was told")
+    answer["content"][1]["text"].as_str().map(str::to_owned).context("no text")
 }
 
-/// Asks until the program has seen what the test did.
-async fn told_in_the_end(agent: &mut Agent, part: &str) -> Result<()> {
+/// Calls the tool until the program has noticed what the test did.
+async fn wait_for_message(agent: &mut Agent, part: &str) -> Result<()> {
     let asking = async {
         loop {
-            if told(agent).await?.contains(part) {
+            if message(agent).await?.contains(part) {
                 return anyhow::Ok(());
             }
         }
@@ -27,24 +27,24 @@ async fn told_in_the_end(agent: &mut Agent, part: &str) -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_state_of_the_browser_is_told_in_words() -> Result<()> {
+async fn the_answer_describes_the_state_of_the_browser() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let agent = &mut bridge.agent;
-    told_in_the_end(agent, "No browser has connected").await?;
+    wait_for_message(agent, "No browser has connected").await?;
     let prompt = silent(bridge.connection.port).await?;
-    told_in_the_end(agent, "permission prompt").await?;
+    wait_for_message(agent, "permission prompt").await?;
     drop(prompt);
-    told_in_the_end(agent, "blocked or dismissed").await?;
+    wait_for_message(agent, "blocked or dismissed").await?;
     let stale = Upgrade::good("/?access_token=of-an-earlier-start").bytes();
     exchange([127, 0, 0, 1].into(), bridge.connection.port, &stale).await?;
-    told_in_the_end(agent, "was refused").await?;
+    wait_for_message(agent, "was refused").await?;
     bridge.tab().await?.close(1000).await?;
     bridge.agent.wait_notification(LIST_CHANGED).await?;
-    told_in_the_end(&mut bridge.agent, "has disconnected").await
+    wait_for_message(&mut bridge.agent, "has disconnected").await
 }
 
 #[tokio::test]
-async fn the_token_goes_to_colab_alone() -> Result<()> {
+async fn only_colab_gets_the_token() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     for stranger in [
         "http://colab.research.google.com/drive/abc",
@@ -57,7 +57,7 @@ async fn the_token_goes_to_colab_alone() -> Result<()> {
         "",
     ] {
         let arguments = json!({ "notebook_url": stranger, "timeout_seconds": 0 });
-        let text = bridge.agent.call_tool_in_vain(OPEN, arguments).await?;
+        let text = bridge.agent.call_tool_expecting_failure(OPEN, arguments).await?;
         assert!(!text.contains(&bridge.connection.token), "{stranger}: {text}");
         assert!(text.contains("notebook_url"), "{stranger}: {text}");
     }
@@ -65,7 +65,7 @@ async fn the_token_goes_to_colab_alone() -> Result<()> {
 }
 
 #[tokio::test]
-async fn arguments_that_make_no_sense_are_refused() -> Result<()> {
+async fn invalid_arguments_are_refused() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     for (arguments, named) in [
         (json!({ "timeout_seconds": -1 }), "timeout_seconds"),
@@ -75,7 +75,7 @@ async fn arguments_that_make_no_sense_are_refused() -> Result<()> {
         (json!({ "authuser": -1 }), "authuser"),
         (json!({ "notebook_url": 7 }), "notebook_url"),
     ] {
-        let text = bridge.agent.call_tool_in_vain(OPEN, &arguments).await?;
+        let text = bridge.agent.call_tool_expecting_failure(OPEN, &arguments).await?;
         assert!(text.contains(named), "{arguments}: {text}");
     }
     Ok(())
@@ -125,7 +125,7 @@ async fn the_persons_own_browser_command_is_used() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_browser_that_cannot_be_started_is_told() -> Result<()> {
+async fn a_browser_that_cannot_start_is_reported() -> Result<()> {
     let mut agent = Agent::start_with(PROGRAM, &["colab"], &[("BROWSER", "/no/such/browser")])?;
     agent.initialize("2025-11-25").await?;
     let answer = agent.call_tool(OPEN, r#"{"timeout_seconds":1}"#).await?;
@@ -138,7 +138,7 @@ async fn a_browser_that_cannot_be_started_is_told() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_connected_page_is_told_at_once_and_without_progress() -> Result<()> {
+async fn a_connected_page_is_reported_without_progress() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let options = Options { origin: "https://colab.google.com", ..Options::default() };
     let mut tab = testkit::Tab::connect_with(&bridge.connection, &options).await?;

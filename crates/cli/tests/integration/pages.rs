@@ -7,7 +7,7 @@ use testkit::{Options, Tab, text_result};
 use crate::bridge::{Bridge, LIST_CHANGED};
 
 #[tokio::test]
-async fn frames_that_are_no_json_rpc_are_dropped() -> Result<()> {
+async fn frames_that_are_not_json_rpc_are_dropped() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let mut tab = bridge.tab().await?;
     for text in [
@@ -36,7 +36,7 @@ async fn frames_that_are_no_json_rpc_are_dropped() -> Result<()> {
 }
 
 #[tokio::test]
-async fn answers_that_nobody_waits_for_are_ignored() -> Result<()> {
+async fn unexpected_answers_are_ignored() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let mut tab = bridge.tab().await?;
     let call = bridge.agent.start_call("echo", "{}").await?;
@@ -78,7 +78,7 @@ async fn requests_of_the_page_are_answered_under_its_ids() -> Result<()> {
 }
 
 #[tokio::test]
-async fn unknown_notifications_are_passed_over() -> Result<()> {
+async fn unknown_notifications_are_ignored() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let mut tab = bridge.tab().await?;
     tab.notify("notifications/of/tomorrow", r#"{"a":[1]}"#).await?;
@@ -90,7 +90,7 @@ async fn unknown_notifications_are_passed_over() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_page_may_speak_in_binary_frames() -> Result<()> {
+async fn a_page_may_use_binary_frames() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let mut tab =
         Tab::connect_with(&bridge.connection, &Options { binary: true, ..Options::default() }).await?;
@@ -114,7 +114,7 @@ async fn a_message_may_come_in_many_frames() -> Result<()> {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_websocket_frame_end_that_page_only() -> Result<()> {
+async fn an_invalid_websocket_frame_ends_only_that_page() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let mut tab = bridge.tab().await?;
     tab.send_raw(&[0xff; 64]).await?;
@@ -141,7 +141,7 @@ async fn a_page_that_asks_without_reading_the_answers_is_dropped() -> Result<()>
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_object_ends_the_call() -> Result<()> {
+async fn an_answer_that_is_not_an_object_ends_the_call() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let mut tab = bridge.tab().await?;
     for answer in

@@ -42,7 +42,7 @@ fn as_numbers(report: &Value, token: &str) -> Result<Value> {
 }
 
 #[tokio::test]
-async fn progress_that_nobody_asked_for_is_kept_from_the_agent() -> Result<()> {
+async fn unrequested_progress_is_not_forwarded() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let mut tab = bridge.tab().await?;
     let call = bridge.agent.start_call("run_code_cell", "{}").await?;
@@ -56,7 +56,7 @@ async fn progress_that_nobody_asked_for_is_kept_from_the_agent() -> Result<()> {
 }
 
 #[tokio::test]
-async fn progress_after_the_answer_is_kept_from_the_agent() -> Result<()> {
+async fn progress_after_the_answer_is_not_forwarded() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let mut tab = bridge.tab().await?;
     let call = bridge.agent.start_call_with_progress("run_code_cell", "{}", "1").await?;
@@ -121,7 +121,7 @@ async fn a_call_times_out_and_is_cancelled() -> Result<()> {
 }
 
 #[tokio::test]
-async fn progress_puts_off_the_timeout_whether_the_agent_sees_it_or_not() -> Result<()> {
+async fn progress_extends_the_timeout_even_if_it_is_not_forwarded() -> Result<()> {
     let mut bridge = Bridge::start_with(&["--call-timeout", "2"]).await?;
     let mut tab = bridge.tab().await?;
     let watched = bridge.agent.start_call_with_progress("run_code_cell", "{}", "1").await?;

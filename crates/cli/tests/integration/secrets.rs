@@ -35,7 +35,7 @@ async fn no_token_in_the_log_of_a_program_on_stdio() -> Result<()> {
         let mut tab = Tab::connect(&connection).await?;
         tab.open().await?;
         tab.send_text(format!("garbage {}", connection.token)).await?;
-        agent.call_tool_in_vain("no_such_tool", "{}").await?;
+        agent.call_tool_expecting_failure("no_such_tool", "{}").await?;
         agent.close_stdin();
         tab.wait_close().await?;
         agent.wait_exit().await?;
@@ -77,7 +77,7 @@ async fn no_token_in_the_log_of_a_program_on_http() -> Result<()> {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn log_files_are_for_their_owner_alone() -> Result<()> {
+async fn only_the_owner_can_read_log_files() -> Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("cellbridge.log");

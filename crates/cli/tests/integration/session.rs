@@ -84,7 +84,7 @@ async fn a_tool_list_in_pages_is_read_to_its_end() -> Result<()> {
 }
 
 #[tokio::test]
-async fn twenty_reconnects_in_every_manner() -> Result<()> {
+async fn a_page_can_reconnect_twenty_times_in_every_way() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     for round in 0..20 {
         let mut tab = bridge.tab().await?;
@@ -101,7 +101,7 @@ async fn twenty_reconnects_in_every_manner() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_page_lost_while_it_opens_poisons_nothing() -> Result<()> {
+async fn a_page_lost_while_it_opens_affects_no_other() -> Result<()> {
     let mut bridge = Bridge::start().await?;
     let mut tab = Tab::connect(&bridge.connection).await?;
     tab.expect("initialize").await?;

@@ -1,4 +1,4 @@
-//! Whoever started the program reads nothing any more: it must neither stop working nor stay behind.
+//! A client that no longer reads the output: the program must still end.
 
 use std::process::Stdio;
 

@@ -58,7 +58,7 @@ async fn every_tool_is_listed_before_a_page_comes() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_era_without_a_session_is_served_on_stdio() -> Result<()> {
+async fn clients_without_sessions_are_served_on_stdio() -> Result<()> {
     let mut agent = Agent::start(PROGRAM, &["colab", "--no-browser"])?;
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -128,7 +128,7 @@ async fn a_tool_that_the_page_withdraws_answers_with_what_to_do() -> Result<()> 
     tab.reply(&list, r#"{"tools":[{"name":"novelty","inputSchema":{"type":"object"}}]}"#).await?;
     bridge.agent.wait_notification(LIST_CHANGED).await?;
     for tool in ["echo", "get_cells"] {
-        let text = bridge.agent.call_tool_in_vain(tool, "{}").await?;
+        let text = bridge.agent.call_tool_expecting_failure(tool, "{}").await?;
         assert!(text.contains(tool), "{text}");
     }
     let call = bridge.agent.start_call("novelty", "{}").await?;
@@ -156,7 +156,7 @@ async fn tools_that_a_client_has_not_listed_again_can_be_called_by_name() -> Res
     bridge.agent.wait_response(without).await?.result()?;
     for wrong in ["{}", r#"{"name":7}"#, r#"{"name":"echo","arguments":[]}"#, r#"{"name":"call_colab_tool"}"#]
     {
-        bridge.agent.call_tool_in_vain("call_colab_tool", wrong).await?;
+        bridge.agent.call_tool_expecting_failure("call_colab_tool", wrong).await?;
     }
     bridge.assert_works(&mut tab).await
 }
@@ -168,7 +168,7 @@ async fn a_call_without_a_page_says_how_to_connect() -> Result<()> {
         ("call_colab_tool", r#"{"name":"get_cells","arguments":{}}"#),
         ("call_colab_tool", r#"{"name":"of_tomorrow"}"#),
     ]) {
-        let text = bridge.agent.call_tool_in_vain(tool, arguments).await?;
+        let text = bridge.agent.call_tool_expecting_failure(tool, arguments).await?;
         assert!(text.contains("open_colab_browser_connection"), "{tool}: {text}");
     }
     Ok(())
