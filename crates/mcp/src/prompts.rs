@@ -1,4 +1,4 @@
-//! The prompt `jupyter_cite`: what a person wants, with the cells that it is about.
+//! The prompt `jupyter_cite`: a person's request with the cells that it is about.
 
 use notebook::{CellRef, Notebook};
 use rmcp::model::{
@@ -10,7 +10,6 @@ use crate::tools::{banner, index_or_id};
 
 const CITE: &str = "jupyter_cite";
 
-/// The prompts.
 pub(crate) fn list() -> ListPromptsResult {
     let argument = |name: &str, description: &str, is_required| {
         PromptArgument::new(name).with_description(description).with_required(is_required)
@@ -24,7 +23,7 @@ pub(crate) fn list() -> ListPromptsResult {
     ListPromptsResult::with_all_items(vec![prompt])
 }
 
-/// A prompt filled in; `None` if there is none of that name.
+/// A prompt with its arguments filled in; `None` if there is none of that name.
 pub(crate) async fn get(
     session: &Session,
     name: &str,
@@ -61,7 +60,7 @@ pub(crate) async fn get(
     Ok(Some(GetPromptResult::new(vec![message])))
 }
 
-/// The cells of `0-2,4` or `3-`, in that order, each once; ids and `In[n]` work as well.
+/// The cells that a list such as `0-2,4` or `3-` names, each once; ids and `In[n]` work, too.
 fn cited(
     notebook: &Notebook,
     indices: &str,

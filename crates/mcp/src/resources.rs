@@ -14,7 +14,7 @@ use workspace::{Changes, Error, ErrorKind, Session};
 const SCHEME: &str = "notebook://";
 const NOTEBOOK: &str = "application/x-ipynb+json";
 
-/// What a resource's address means.
+/// The parts of a resource's address.
 #[derive(Debug, PartialEq, Eq)]
 struct Address {
     notebook: String,
@@ -58,7 +58,7 @@ pub(crate) fn list(session: &Session) -> ListResourcesResult {
     ListResourcesResult::with_all_items(resources.collect())
 }
 
-/// How the parts of a notebook are addressed.
+/// The addresses of a notebook's parts.
 pub(crate) fn templates() -> Vec<ResourceTemplate> {
     let template = |uri: &str, name: &str, mime: &str, description: &str| {
         ResourceTemplate::new(uri, name).with_mime_type(mime).with_description(description)
@@ -71,14 +71,14 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// What is heard when somebody else changes the notebook of a resource; `None` if there is none of that address.
+/// A subscription to changes of a resource's notebook by others; `None` if there is no such resource.
 pub(crate) async fn changes(session: &Session, uri: &str) -> Result<Option<Changes>, Error> {
     let Some(Address { notebook, .. }) = Address::parse(uri) else { return Ok(None) };
     let opened = session.notebook(Some(&notebook)).await?;
     Ok(Some(session.changes(&opened)))
 }
 
-/// The content of a resource; `None` if there is none of that address.
+/// The content of a resource; `None` if there is no such resource.
 pub(crate) async fn read(session: &Session, uri: &str) -> Result<Option<ResourceContents>, Error> {
     let Some(Address { notebook: name, cell, output }) = Address::parse(uri) else { return Ok(None) };
     let opened = session.notebook(Some(&name)).await?;
@@ -112,7 +112,7 @@ fn content(uri: &str, output: &Output) -> ResourceContents {
     }
 }
 
-/// The content in its richest type: an image as bytes, else HTML, JSON or text as it is.
+/// The content in its richest type: an image as bytes, else HTML, JSON or text.
 fn richest(uri: &str, bundle: &MimeBundle) -> ResourceContents {
     let members: Vec<_> = bundle.data.members().collect();
     let rank = |mime: &str| match mime {

@@ -1,4 +1,4 @@
-//! The resources of which an agent wants to hear when somebody else changes them.
+//! Subscriptions to resources that others may change.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,8 +13,8 @@ use workspace::Changes;
 pub(crate) struct Subscriptions(Mutex<HashMap<String, CancellationToken>>);
 
 impl Subscriptions {
-    /// Tells `peer` whenever `changes` moves, until [`Subscriptions::end`] or until `watching` is cancelled. Takes
-    /// the place of an earlier subscription to the same address.
+    /// Notifies `peer` of `changes` until [`Subscriptions::end`] or until `watching` is cancelled. Replaces an earlier
+    /// subscription to the same address.
     pub(crate) fn begin(
         &self,
         uri: String,

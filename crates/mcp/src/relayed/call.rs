@@ -1,4 +1,4 @@
-//! Tool calls as they come in: their `params` stay the text that the agent wrote.
+//! The `params` of tool calls, as the text that the agent wrote.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use rmcp::model::ErrorCode;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The `params` of a request as the agent wrote them, beside what `rmcp` made of them.
+/// The `params` of a request as the agent wrote them. Travels with the request through `rmcp`.
 #[derive(Clone)]
 pub(crate) struct RawParams(pub(crate) Arc<RawValue>);
 
-/// What of a call's `params` has to be understood here.
+/// The part of a call's `params` that `rmcp` needs.
 #[derive(Deserialize)]
 pub(crate) struct CallHead<'a> {
     #[serde(borrow)]
@@ -21,7 +21,7 @@ pub(crate) struct CallHead<'a> {
 }
 
 impl<'a> CallHead<'a> {
-    /// Reads the head of `params`. The error says what a caller has to mend.
+    /// Reads the head of `params`. The error says what is missing.
     pub(crate) fn read(params: &'a RawValue) -> Result<Self, &'static str> {
         // Structs are read from arrays as well.
         let is_object = params.get().starts_with('{');
@@ -29,13 +29,12 @@ impl<'a> CallHead<'a> {
         head.ok_or("tools/call needs params with a name")
     }
 
-    /// The head of a call that names no tool, for whoever refuses it.
+    /// The head of a call that names no tool. `Session::call` refuses it.
     pub(crate) fn nameless() -> Self {
         Self { name: Cow::Borrowed(""), meta: None }
     }
 
-    /// The request as `rmcp` sees it: without arguments, which it would read as numbers of a few digits and to
-    /// a limited depth. `id` is JSON text.
+    /// The request for `rmcp`: without arguments, of which it would lose digits and refuse deep ones. `id` is JSON text.
     pub(crate) fn shell(&self, id: &str) -> String {
         let name = serde_json::Value::from(self.name.as_ref());
         let meta = self.meta.map_or("{}", RawValue::get);

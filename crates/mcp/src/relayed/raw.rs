@@ -1,8 +1,13 @@
-//! Carries JSON text through `rmcp`, whose typed results would drop what they do not know.
+//! Carries results as JSON text through `rmcp`, whose types drop unknown fields.
 //!
-//! A handler gives `rmcp` an empty result whose `_meta` holds the real one as a string. Whoever writes the
-//! message to the agent puts it back. The members that `rmcp` adds for an era (`resultType` and the like)
-//! stand around the string and are merged in.
+//! A handler returns an empty result, the carrier, whose `_meta` holds the real result as a string. The transport puts it
+//! back when it writes the message, and keeps the members that `rmcp` added for the agent's era. For example, from
+//!
+//! ```json
+//! {"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","content":[],"_meta":{"cellbridge.invalid/raw-result":"{\"n\":1.0}"}}}
+//! ```
+//!
+//! comes `{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","n":1.0}}`.
 
 use std::borrow::Cow;
 
@@ -13,7 +18,7 @@ use rmcp::model::{
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The member of `_meta` that holds a result. Only this program writes it, and never to an agent.
+/// The member of `_meta` that holds a result. It never reaches an agent.
 const KEY: &str = "cellbridge.invalid/raw-result";
 
 /// A `tools/call` result that carries `result`.
@@ -40,7 +45,7 @@ pub(crate) fn carry_error(error: &RawValue) -> ErrorData {
     let code =
         serde_json::from_str(error.get()).map_or(ErrorCode::INTERNAL_ERROR, |Coded { code }| ErrorCode(code));
     let data = serde_json::json!({ KEY: error.get() });
-    ErrorData::new(code, "an error of the other side", Some(data))
+    ErrorData::new(code, "the page answered with an error", Some(data))
 }
 
 fn carrier_meta(result: String) -> MetaObject {
@@ -49,7 +54,7 @@ fn carrier_meta(result: String) -> MetaObject {
     meta
 }
 
-/// The message as one line of text, with what it carries in its place.
+/// The message as one line, with the result that it carries in its place.
 pub(crate) fn write(mut message: ServerJsonRpcMessage) -> serde_json::Result<String> {
     let meta = match &mut message {
         JsonRpcMessage::Response(response) => match &mut response.result {
@@ -71,7 +76,7 @@ pub(crate) fn write(mut message: ServerJsonRpcMessage) -> serde_json::Result<Str
     }
 }
 
-/// Puts what a message carries back into its place, once `rmcp` has written it. `None` if it carries nothing.
+/// Puts the result that a written message carries into its place. `None` if it carries none.
 pub(crate) fn restore(text: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Message<'a> {
@@ -108,7 +113,7 @@ fn replace_error(text: &str, error: &str) -> serde_json::Result<String> {
     Ok(format!(r#"{{"jsonrpc":"2.0","id":{},"error":{}}}"#, id.get(), one_line(error.trim())))
 }
 
-/// Replaces the `result` of a written message, keeping what `rmcp` added for the agent's era.
+/// Replaces the `result` of a written message. Keeps the members that `rmcp` added for the agent's era.
 fn replace_result(text: &str, result: &str) -> serde_json::Result<String> {
     #[derive(Deserialize)]
     struct Message<'a> {
@@ -185,7 +190,7 @@ mod tests {
         ServerJsonRpcMessage::response(ServerResult::CallToolResult(result), NumberOrString::Number(7))
     }
 
-    /// What both ways of writing a message make of it.
+    /// The message, written in both ways.
     fn written(message: &ServerJsonRpcMessage) -> String {
         let direct = write(message.clone()).unwrap();
         let restored = restore(&serde_json::to_string(message).unwrap()).unwrap();

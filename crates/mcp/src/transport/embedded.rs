@@ -1,6 +1,6 @@
 //! The server for the agents of one user, inside another HTTP server.
 //!
-//! Paths and bodies beside `/mcp` are those of `jupyter-mcp-server`'s extension:
+//! Paths and bodies below `/mcp` are those of `jupyter-mcp-server`'s extension:
 //! <https://github.com/datalayer/jupyter-mcp-server>.
 
 use std::borrow::Cow;
@@ -84,7 +84,7 @@ async fn list(State(session): State<Arc<Session>>) -> Json<Value> {
     Json(json!({ "tools": tools, "count": tools.len() }))
 }
 
-/// A call without the protocol around it.
+/// A call without the protocol.
 #[derive(Deserialize)]
 struct PlainCall<'a> {
     #[serde(borrow, default)]

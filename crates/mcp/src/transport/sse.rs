@@ -20,7 +20,7 @@ pub(crate) struct Restored {
 }
 
 impl Restored {
-    /// `kept` are messages that go first.
+    /// Sends the messages `kept` first.
     pub(crate) fn new(inner: Body, watch: Option<StreamWatch>, kept: &[Arc<str>]) -> Self {
         let mut partial = BytesMut::new();
         for message in kept {
@@ -59,7 +59,7 @@ impl http_body::Body for Restored {
     }
 }
 
-/// Takes everything up to the end of the last whole event.
+/// Removes everything up to the end of the last whole event.
 fn whole_events(partial: &mut BytesMut) -> Option<Bytes> {
     let end = memchr::memmem::rfind(partial, b"\n\n")? + 2;
     Some(partial.split_to(end).freeze())

@@ -1,4 +1,4 @@
-//! MCP on standard input and output: one JSON-RPC message a line, and nothing else.
+//! MCP on standard input and output: one JSON-RPC message per line, and nothing else.
 
 use std::borrow::Cow;
 use std::io;
@@ -32,7 +32,7 @@ const END_GRACE: Duration = Duration::from_millis(200);
 /// A session over stdio failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StdioError {
-    /// The opening exchange failed.
+    /// `initialize` failed.
     #[error("the agent's session could not be opened: {0}")]
     Opening(Box<ServerInitializeError>),
     /// A task of the session failed.
@@ -77,7 +77,7 @@ struct Stdio {
 }
 
 impl Stdio {
-    /// The next whole line, without its end. `None` at the end of input.
+    /// The next whole line, without its line break. `None` at the end of input.
     async fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             let available = self.reader.fill_buf().await?;
@@ -173,9 +173,9 @@ impl Transport<RoleServer> for Stdio {
 /// What a line holds.
 pub(crate) enum Decoded {
     Message(Box<ClientJsonRpcMessage>),
-    /// Nothing to do.
+    /// Nothing to answer.
     Nothing,
-    /// The line that answers it.
+    /// An error; the line that answers it.
     Refused(String),
 }
 

@@ -16,7 +16,7 @@ use crate::place::{
 };
 use crate::workspace::Settings;
 
-mod holding;
+mod limits;
 
 /// A document in memory.
 struct Page {
@@ -24,9 +24,9 @@ struct Page {
     notebook: Mutex<Notebook>,
     version: watch::Sender<u64>,
     is_live: AtomicBool,
-    /// The cell that a person is in.
+    /// The cell with the person's cursor.
     selected: Mutex<Option<String>>,
-    /// How often it was laid to rest.
+    /// How often it was suspended.
     rests: watch::Sender<usize>,
 }
 
@@ -222,7 +222,7 @@ async fn the_current_notebook_belongs_to_one_session() {
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_gave_is_an_error_that_names_those_that_are() {
+async fn an_unknown_name_is_an_error_that_lists_the_open_names() {
     let (_, workspace) = memory();
     let session = Session::new(workspace);
     let error = session.notebook(None).await.err().unwrap();
@@ -247,7 +247,7 @@ async fn an_index_means_the_cell_that_the_agent_was_shown_there() {
     assert!(error.cause.contains("at index 2 now"), "{error}");
     let id = before.cells()[1].id().to_owned();
     assert_eq!(session.target("a.ipynb", &after, &CellRef::Id(id)).unwrap(), 2);
-    // The refusal said how it is now.
+    // The refusal said which cell is there now.
     assert_eq!(session.target("a.ipynb", &after, &CellRef::Index(1)).unwrap(), 1);
 }
 
@@ -281,7 +281,7 @@ async fn edits_update_what_the_agent_has_seen() {
 }
 
 #[tokio::test]
-async fn the_selected_cell_is_the_one_that_a_person_is_in() {
+async fn the_selected_cell_is_the_one_with_the_persons_cursor() {
     let (memory, workspace) = memory();
     let session = Session::new(workspace);
     let (_, notebook) = with_cells(&session, "a.ipynb", 2).await;
@@ -304,7 +304,7 @@ async fn the_selected_cell_is_the_one_that_a_person_is_in() {
 }
 
 #[tokio::test]
-async fn what_a_place_learns_to_do_is_told() {
+async fn new_capabilities_of_a_place_are_notified() {
     let (memory, workspace) = memory();
     let mut capabilities = workspace.capabilities();
     assert!(workspace.place().frontend().is_none());
@@ -314,7 +314,7 @@ async fn what_a_place_learns_to_do_is_told() {
 }
 
 #[tokio::test]
-async fn what_the_agent_was_shown_is_what_it_expects() {
+async fn an_agent_expects_the_revision_that_it_was_shown() {
     let (_, workspace) = memory();
     let session = Session::new(workspace);
     let (opened, before) = with_cells(&session, "a.ipynb", 2).await;
@@ -335,7 +335,7 @@ async fn what_the_agent_was_shown_is_what_it_expects() {
 }
 
 #[tokio::test]
-async fn letting_go_ends_only_a_kernel_that_this_session_brought() {
+async fn closing_shuts_down_only_a_kernel_that_this_session_started() {
     let (memory, workspace) = memory();
     let (one, other) = (Session::new(workspace.clone()), Session::new(workspace));
     let opened = one.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
@@ -345,7 +345,7 @@ async fn letting_go_ends_only_a_kernel_that_this_session_brought() {
 
     // Somebody else uses it.
     assert!(one.unuse_notebook(Some("a"), false).await.unwrap().1.is_none());
-    // Somebody else brought it.
+    // Somebody else started it.
     assert!(other.unuse_notebook(None, false).await.unwrap().1.is_none());
     assert!(!is_shut_down(0));
 
@@ -357,7 +357,7 @@ async fn letting_go_ends_only_a_kernel_that_this_session_brought() {
 }
 
 #[tokio::test]
-async fn what_a_session_that_has_ended_brought_is_an_orphan() {
+async fn a_kernel_of_an_ended_session_is_an_orphan() {
     let (memory, workspace) = memory();
     let one = Session::new(workspace.clone());
     let opened = one.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
@@ -370,16 +370,16 @@ async fn what_a_session_that_has_ended_brought_is_an_orphan() {
 }
 
 #[tokio::test]
-async fn a_wish_joins_a_kernel_or_forces_a_new_one() {
+async fn a_selector_joins_a_kernel_or_starts_a_new_one() {
     let (_, workspace) = memory();
     let session = Session::new(workspace);
     let a = session.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
     let b = session.use_notebook("b", "b.ipynb", Mode::Connect).await.unwrap();
     let choose = |opened: Arc<OpenNotebook>, id: Option<&str>| {
-        let wish = KernelSelector { id: id.map(str::to_owned), name: None };
+        let selector = KernelSelector { id: id.map(str::to_owned), name: None };
         let session = &session;
         async move {
-            session.choose_kernel(&opened, &wish).await.map(|choice| match choice {
+            session.choose_kernel(&opened, &selector).await.map(|choice| match choice {
                 KernelChoice::Kernel { kernel, .. } => kernel.id().to_string(),
                 KernelChoice::OnFirstRun(what) => what,
             })
@@ -393,7 +393,7 @@ async fn a_wish_joins_a_kernel_or_forces_a_new_one() {
 }
 
 #[tokio::test]
-async fn a_run_whose_kernel_does_not_start_is_over_and_says_why() {
+async fn a_run_whose_kernel_does_not_start_fails_with_the_reason() {
     let (_, workspace) = memory();
     let session = Session::new(workspace.clone());
     let (opened, _) = with_cells(&session, "a.ipynb", 1).await;

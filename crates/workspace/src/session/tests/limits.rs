@@ -1,4 +1,4 @@
-//! What sessions hold, and how much of it.
+//! Limits of sessions, and what happens to what they no longer use.
 
 use super::*;
 use crate::idle::IDLE_TIMEOUT;
@@ -10,7 +10,7 @@ fn limited(limits: Limits) -> Session {
 }
 
 #[tokio::test]
-async fn a_session_has_no_more_notebooks_open_than_it_may() {
+async fn open_notebooks_of_a_session_are_limited() {
     let session = limited(Limits { notebooks: 2, ..Limits::default() });
     for path in ["a.ipynb", "b.ipynb", "a.ipynb"] {
         session.use_notebook(path, path, Mode::Connect).await.unwrap();
@@ -28,7 +28,7 @@ async fn a_session_has_no_more_notebooks_open_than_it_may() {
 }
 
 #[tokio::test]
-async fn a_session_has_no_more_runs_under_way_than_it_may() {
+async fn runs_of_a_session_are_limited() {
     let session = limited(Limits { runs: 1, ..Limits::default() });
     let (opened, _) = with_cells(&session, "a.ipynb", 2).await;
     let run = session.run(opened.clone(), None, "1".into()).unwrap();
@@ -51,7 +51,7 @@ async fn a_session_has_no_more_runs_under_way_than_it_may() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_notebook_that_nobody_uses_is_laid_to_rest() {
+async fn an_unused_notebook_is_suspended() {
     let (memory, workspace) = memory();
     let (session, other) = (Session::new(workspace.clone()), Session::new(workspace.clone()));
     for session in [&session, &other] {
