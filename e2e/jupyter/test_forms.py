@@ -243,7 +243,7 @@ async def test_a_run_continues_without_the_agent_and_can_be_read_later(mcp_serve
     async with jupyter_notebook(mcp_server, path) as client:
         opened, wait = gate(client)
         begun = await client.run(f"{wait}\nprint('done')", timeout=0.3)
-        assert "It goes on" in begun.text
+        assert "It continues" in begun.text
     opened.touch()
     async with jupyter_notebook(mcp_server, path, create=False) as client:
         ended = await client.wait(run_in(begun))

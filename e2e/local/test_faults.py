@@ -93,7 +93,7 @@ async def test_a_stopped_kernel_is_resumed(remedy: str, server: NotebookServer, 
         kernel = await _kernel(client)
         os.kill(kernel, signal.SIGSTOP)
         begun = await client.run("1", timeout=0.3)
-        assert "It goes on" in begun.text
+        assert "It continues" in begun.text
         await client.do(remedy)
         assert "RUNNING" not in (await client.wait(run_in(begun))).text
         assert "2" in (await client.do("execute_code", code="1 + 1")).text

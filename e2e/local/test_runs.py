@@ -154,7 +154,7 @@ async def test_an_agent_answers_input_if_no_person_can(server: NotebookServer, p
         assert "adaada" in again.text and "WAITING FOR INPUT" in again.text
         ended = await client.do("answer_input", run_id=run, value="last")
         assert "last" in ended.text and "[COMPLETED in" in ended.text
-        assert "waits for no input" in await client.fails("answer_input", run_id=run, value="more")
+        assert "is not waiting for input" in await client.fails("answer_input", run_id=run, value="more")
 
 
 async def test_a_person_who_declines_leaves_the_question_to_the_agent(server: NotebookServer, path: str) -> None:

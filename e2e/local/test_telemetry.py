@@ -174,7 +174,7 @@ async def test_a_long_run_delays_no_other_span_and_gets_its_own(home: Home, tmp_
     file = tmp_path / "spans.jsonl"
     async with stdio_client(launch(tmp_path, home, "--otel-file", str(file))) as agent:
         await begin(agent)
-        assert "It goes on" in await run(agent, "import time; time.sleep(1000)", timeout=0.1)
+        assert "It continues" in await run(agent, "import time; time.sleep(1000)", timeout=0.1)
         name = "tools/call insert_execute_code_cell"
         await until(lambda: name in [span.name for span in read(file)], "the call is over")
         assert "run" not in [span.name for span in read(file)]
@@ -323,7 +323,7 @@ def test_spans_inside_a_jupyter_server_are_the_same(tmp_path: Path) -> None:
     with jupyter_server("plain", tmp_path / "server", option, environment=variables) as server:
         assert SECRET.upper() in call(server, "execute_code", code=SOURCE)[1]
         # Runs in progress when the server ends are recorded as well.
-        assert "It goes on" in call(server, "execute_code", code="import time; time.sleep(1000)", timeout=1)[1]
+        assert "It continues" in call(server, "execute_code", code="import time; time.sleep(1000)", timeout=1)[1]
     assert SECRET.lower() not in file.read_text().lower()
     spans = read(file)
     asked = [span for span in spans if span.name == "tools/call execute_code"]
