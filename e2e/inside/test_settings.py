@@ -66,7 +66,7 @@ def two_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Jupy
         assert process.wait(LONG) is not None
         assert sockets(first) == []
     finally:
-        end_server(process, mark, LONG)
+        end_server(process, mark)
         log.close()
 
 

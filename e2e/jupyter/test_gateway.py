@@ -31,7 +31,7 @@ def _gateway(folder: Path) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{port}"
     finally:
-        end_server(process, mark, LONG)
+        end_server(process, mark)
 
 
 @pytest.fixture(scope="module")

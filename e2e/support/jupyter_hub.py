@@ -78,7 +78,7 @@ class JupyterHub:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        end_server(self.process, self.mark, LONG)
+        end_server(self.process, self.mark)
         shutil.rmtree(self.homes, ignore_errors=True)
 
     def ask(self, method: str, path: str, body: Any = None, token: str = _TOKEN) -> httpx.Response:

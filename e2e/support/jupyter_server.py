@@ -161,7 +161,7 @@ class JupyterServer:
 
     def stop(self) -> None:
         """Ends the server as its owner does, and whatever a killed one left."""
-        end_server(self.process, self.mark, LONG)
+        end_server(self.process, self.mark)
 
     def ask(self, method: str, path: str, body: Any = None, **given: Any) -> httpx.Response:
         """A request as the person's own client makes it."""

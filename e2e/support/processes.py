@@ -11,6 +11,8 @@ from e2e.support.home import MARK
 
 MEGABYTE = 1 << 20
 
+# Servers that take longer are killed; some hang in threads of their extensions.
+_ENDING = 20.0
 _PR_CAPBSET_DROP = 24
 _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 1, 2
 
@@ -74,15 +76,15 @@ def obey_permissions() -> None:
         ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
-def end_server(process: subprocess.Popen[bytes] | None, mark: str, within: float) -> None:
+def end_server(process: subprocess.Popen[bytes] | None, mark: str) -> None:
     """Ends a server as its owner does, and whatever it left that bears the mark."""
     if process and process.poll() is None:
         process.terminate()
         try:
-            process.wait(within)
+            process.wait(_ENDING)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait(within)
+            process.wait(_ENDING)
     for left in marked(mark):
         try:
             os.kill(left, signal.SIGKILL)

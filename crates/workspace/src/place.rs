@@ -186,9 +186,9 @@ pub trait Document: Send + Sync + 'static {
     }
 
     /// Applies edits that others should see now, and that a later [`Document::apply`] stores: outputs of an unfinished
-    /// run.
-    fn show(&self, edits: Vec<Edit>) -> Future<'_, ()> {
-        Box::pin(async { self.apply(edits, Vec::new()).await.map(drop) })
+    /// run. Returns whether others can see them; if not, they have to be shown again.
+    fn show(&self, edits: Vec<Edit>) -> Future<'_, bool> {
+        Box::pin(async { self.apply(edits, Vec::new()).await.map(|_| true) })
     }
 
     /// Shows others whether a cell is running.

@@ -16,7 +16,7 @@ class Storage(AsyncLargeFileManager):
         if "forked" in path:
             child = _FORK.Process(target=_in_the_child)
             child.start()
-            child.join(10)
+            child.join()
             if child.exitcode != 0:
                 raise RuntimeError(f"the child ended with {child.exitcode}")
         return await super().get(path, *arguments, **options)

@@ -262,10 +262,10 @@ impl Document for ServerDocument {
         self.room().is_some()
     }
 
-    fn show(&self, edits: Vec<Edit>) -> Future<'_, ()> {
+    fn show(&self, edits: Vec<Edit>) -> Future<'_, bool> {
         match self.room() {
             Some(room) => ready(room.show(&edits)).boxed(),
-            None => async { self.apply(edits, Vec::new()).await.map(drop) }.boxed(),
+            None => async { self.apply(edits, Vec::new()).await.map(|_| true) }.boxed(),
         }
     }
 

@@ -422,10 +422,13 @@ async fn write_while_running(notebook: &OpenNotebook, run: &Run) {
         }
         changes.mark_unchanged();
         let begun = Instant::now();
-        if let Some(outputs) = outputs(run)
-            && let Err(error) = notebook.document().show(vec![outputs]).await
-        {
-            tracing::warn!(run = %run.id(), %error, "outputs could not be shown");
+        if let Some(outputs) = outputs(run) {
+            match notebook.document().show(vec![outputs]).await {
+                Ok(true) => {}
+                // The document is being connected again; the run may be silent for long after that.
+                Ok(false) => changes.mark_changed(),
+                Err(error) => tracing::warn!(run = %run.id(), %error, "outputs could not be shown"),
+            }
         }
         pause = shortest.max(begun.elapsed() * WRITING_SHARE);
     }

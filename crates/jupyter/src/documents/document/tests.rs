@@ -145,7 +145,7 @@ async fn shown_outputs_are_in_the_room_at_once() {
     let output = Output::Stream { name: "stdout".into(), text: "hi\n".into() };
     let outputs =
         Edit::SetOutputs { id: "c0".to_owned(), outputs: vec![output].into(), execution_count: Some(1) };
-    document.show(vec![outputs.clone()]).await.unwrap();
+    assert!(document.show(vec![outputs.clone()]).await.unwrap());
     document.set_running("c0", true).await.unwrap();
     let shown = async {
         while !outputs.is_applied(&fake.inside().live()) {
