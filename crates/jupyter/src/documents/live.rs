@@ -83,7 +83,7 @@ impl LiveDocument {
     }
 
     /// Applies edits without waiting until they are in the file.
-    pub(crate) fn show(&self, edits: &[Edit]) -> Result<(), Error> {
+    pub(crate) fn show(&self, edits: &[Edit]) -> Result<bool, Error> {
         edits::show(&self.shared, edits)
     }
 

@@ -66,13 +66,14 @@ pub(super) async fn apply(
 
 /// Applies edits without waiting until they are in the file. Without a connection it does nothing: what is shown now is
 /// shown again, and stored, at the end of the run.
-pub(super) fn show(shared: &Shared, edits: &[Edit]) -> Result<(), Error> {
+pub(super) fn show(shared: &Shared, edits: &[Edit]) -> Result<bool, Error> {
     let mut state = shared.state();
     if !shared.is_synced() {
-        return Ok(());
+        return Ok(false);
     }
     shared.snapshot(&mut state)?;
-    state.replica.apply(edits).map_err(|error| Error::edit_refused(&shared.path, error))
+    state.replica.apply(edits).map_err(|error| Error::edit_refused(&shared.path, error))?;
+    Ok(true)
 }
 
 /// Removes the empty cell that `YNotebook.set` (`jupyter_ydoc`) adds when a room loads a notebook without cells. Only for
