@@ -64,8 +64,7 @@ pub(super) async fn apply(
     Ok(Applied { notebook, saved: with_lost_edits(saved, state.pending.take_lost()) })
 }
 
-/// Applies edits without waiting until they are in the file. Without a connection it does nothing: what is shown now is
-/// shown again, and stored, at the end of the run.
+/// Applies edits without waiting until they are in the file. Without a connection it does nothing and returns `false`.
 pub(super) fn show(shared: &Shared, edits: &[Edit]) -> Result<bool, Error> {
     let mut state = shared.state();
     if !shared.is_synced() {
