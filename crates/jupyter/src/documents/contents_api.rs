@@ -5,20 +5,17 @@ mod recover;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use notebook::{Edit, Notebook};
 use rest::{Entry, Want};
-use tokio::sync::{Mutex, OnceCell, watch};
-use workspace::{Applied, Error, Expected, SaveStatus};
+use tokio::sync::OnceCell;
+use workspace::{Content, Error, Known, NotebookStore, Replaced};
 
 use crate::failure;
 use crate::server_handle::ServerHandle;
-use recover::Recovered;
-
-/// How often an edit is tried while others change the notebook.
-const MAX_ATTEMPTS: u32 = 20;
+use recover::{Found, Recovered};
 
 /// How old the last comparison with the file may be when it is replaced.
 const FRESH: Duration = Duration::from_millis(50);
@@ -28,26 +25,16 @@ pub(crate) const NOTICE: &str = "This server has no real-time collaboration: a p
     changes only after reloading it, and may be asked whether to overwrite them. Install jupyter-collaboration on the \
     server to edit together.";
 
-/// The last known content is kept.
-pub(crate) struct ContentsDocument {
+pub(crate) struct ContentsStore {
     handle: Arc<ServerHandle>,
     path: String,
-    /// Held while the notebook is read or written, so edits are made one after the other.
-    known: Mutex<Option<Known>>,
-    changes: watch::Sender<u64>,
     /// The file, if we live in the server's process and can read it.
     file: OnceCell<Option<PathBuf>>,
 }
 
-#[derive(Clone)]
-struct Known {
-    notebook: Notebook,
-    version: Version,
-}
-
 /// Identifies one content of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Version {
+pub(crate) struct Version {
     hash: Option<String>,
     modified: Option<String>,
     size: Option<u64>,
@@ -67,105 +54,9 @@ impl Version {
     }
 }
 
-impl ContentsDocument {
-    pub(crate) fn new(handle: Arc<ServerHandle>, path: String, changes: watch::Sender<u64>) -> Self {
-        Self { handle, path, known: Mutex::new(None), changes, file: OnceCell::new() }
-    }
-
-    pub(crate) async fn snapshot(&self) -> Result<Notebook, Error> {
-        let mut known = self.known.lock().await;
-        Ok(self.refresh(&mut known).await?.notebook)
-    }
-
-    pub(crate) async fn apply(&self, edits: &[Edit], expected: &[Expected]) -> Result<Applied, Error> {
-        let mut known = self.known.lock().await;
-        for _ in 0..MAX_ATTEMPTS {
-            let looked = Instant::now();
-            let current = self.refresh(&mut known).await?;
-            for expected in expected {
-                expected.check(&current.notebook)?;
-            }
-            let mut notebook = current.notebook.clone();
-            for edit in edits {
-                notebook.apply(edit).map_err(|error| Error::edit_refused(&self.path, error))?;
-            }
-            if !notebook.is_modified() {
-                return Ok(Applied { notebook, saved: SaveStatus::OnDisk });
-            }
-            // As late as possible: the server cannot compare and write in one step.
-            let text = text(&notebook)?;
-            if looked.elapsed() > FRESH && !self.meta().await?.is_same(&current.version) {
-                continue;
-            }
-            let written = match self.write(text).await {
-                Ok(written) => written,
-                Err(error) => match self.recover(error, &current, &notebook, edits).await {
-                    Recovered::Written(found) => {
-                        *known = Some(found.clone());
-                        return Ok(Applied { notebook: found.notebook, saved: SaveStatus::OnDisk });
-                    }
-                    Recovered::NotWritten(error) => return Err(error),
-                },
-            };
-            let now = self.meta().await?;
-            if now.modified != written.modified {
-                // Somebody else wrote at the same moment; the file now has one of both contents.
-                let current = self.refresh(&mut known).await?;
-                if edits.iter().all(|edit| edit.is_applied(&current.notebook)) {
-                    return Ok(Applied { notebook: current.notebook, saved: SaveStatus::OnDisk });
-                }
-                continue;
-            }
-            *known = Some(Known { notebook: notebook.clone(), version: now });
-            return Ok(Applied { notebook, saved: SaveStatus::OnDisk });
-        }
-        Err(Error::notebook_busy(&self.path))
-    }
-
-    /// Reads the file again if it was read before, so that subscribers are notified of a change.
-    pub(crate) async fn refresh_if_read(&self) {
-        let mut known = self.known.lock().await;
-        if known.is_some()
-            && let Err(error) = self.refresh(&mut known).await
-        {
-            tracing::debug!("{}: {}", self.path, error.cause);
-        }
-    }
-
-    async fn refresh(&self, known: &mut Option<Known>) -> Result<Known, Error> {
-        let Some((version, mut notebook)) = self.newer(known.as_ref()).await? else {
-            if let Some(known) = known {
-                return Ok(known.clone());
-            }
-            return Err(Error::unreadable_notebook(&self.path, "it was not read"));
-        };
-        if let Some(before) = &*known {
-            notebook.carry_ids(&before.notebook);
-        }
-        let now = Known { notebook, version };
-        if known.replace(now.clone()).is_some() {
-            self.changes.send_modify(|count| *count += 1);
-        }
-        Ok(now)
-    }
-
-    /// The content of the file; `None` if that is the known one.
-    async fn newer(&self, known: Option<&Known>) -> Result<Option<(Version, Notebook)>, Error> {
-        let is_known = |version: &Version| known.is_some_and(|known| version.is_same(&known.version));
-        if let Some(file) = self.file().await {
-            return self.newer_in_file(file, is_known).await;
-        }
-        if known.is_some() && is_known(&self.meta().await?) {
-            return Ok(None);
-        }
-        let entry = self.request(Want::Notebook).await?;
-        let version = Version::of(&entry);
-        let content = entry
-            .content
-            .ok_or_else(|| Error::unreadable_notebook(&self.path, "the server sent no content"))?;
-        let notebook =
-            Notebook::parse(content).map_err(|error| Error::unreadable_notebook(&self.path, error))?;
-        Ok(Some((version, notebook)))
+impl ContentsStore {
+    pub(crate) fn new(handle: Arc<ServerHandle>, path: String) -> Self {
+        Self { handle, path, file: OnceCell::new() }
     }
 
     async fn meta(&self) -> Result<Version, Error> {
@@ -195,6 +86,71 @@ impl ContentsDocument {
             return failure::no_notebook(&self.path, &self.handle.title());
         }
         failure::of(error)
+    }
+}
+
+impl NotebookStore for ContentsStore {
+    type Version = Version;
+
+    const MAX_ATTEMPTS: u32 = 20;
+    /// The requests themselves take long enough.
+    const RETRY_DELAY: Duration = Duration::ZERO;
+
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    async fn read(&self, known: Option<&Known<Version>>) -> Result<Content<Version>, Error> {
+        let is_known = |version: &Version| known.is_some_and(|known| version.is_same(&known.version));
+        if let Some(file) = self.file().await {
+            return self.read_notebook_file(file, is_known).await;
+        }
+        if known.is_some() {
+            let version = self.meta().await?;
+            if is_known(&version) {
+                return Ok(Content::Unchanged { version });
+            }
+        }
+        let entry = self.request(Want::Notebook).await?;
+        let version = Version::of(&entry);
+        let content = entry
+            .content
+            .ok_or_else(|| Error::unreadable_notebook(&self.path, "the server sent no content"))?;
+        let notebook =
+            Notebook::parse(content).map_err(|error| Error::unreadable_notebook(&self.path, error))?;
+        Ok(Content::Changed { notebook, version })
+    }
+
+    async fn replace(
+        &self,
+        current: &Known<Version>,
+        edited: Notebook,
+        edits: &[Edit],
+    ) -> Result<Replaced<Version>, Error> {
+        if !edited.is_modified() {
+            return Ok(Replaced::Written { notebook: edited, version: current.version.clone() });
+        }
+        // As late as possible: the server cannot compare and write in one step.
+        let text = text(&edited)?;
+        if current.checked.elapsed() > FRESH && !self.meta().await?.is_same(&current.version) {
+            return Ok(Replaced::Conflict);
+        }
+        let written = match self.write(text).await {
+            Ok(written) => written,
+            Err(error) => {
+                return match self.recover(error, current, &edited, edits).await {
+                    Recovered::Written(Found { notebook, version }) => {
+                        Ok(Replaced::Written { notebook, version })
+                    }
+                    Recovered::NotWritten(error) => Err(error),
+                };
+            }
+        };
+        let version = self.meta().await?;
+        if version.modified != written.modified {
+            return Ok(Replaced::Race);
+        }
+        Ok(Replaced::Written { notebook: edited, version })
     }
 }
 

@@ -11,10 +11,12 @@ use notebook::{Edit, Notebook};
 use parking_lot::Mutex;
 use rest::Want;
 use tokio::sync::watch;
-use workspace::{Applied, Document, Error, Expected, Future, Presence, SessionId};
+use workspace::{
+    Applied, Document, Error, Expected, Future, Presence, SaveStatus, SessionId, StoredNotebook,
+};
 use ydoc::Dialect;
 
-use super::contents_api::{ContentsDocument, NOTICE};
+use super::contents_api::{ContentsStore, NOTICE};
 use super::live::LiveDocument;
 use crate::failure;
 use crate::server_handle::ServerHandle;
@@ -41,7 +43,7 @@ pub(crate) struct ServerDocument {
 #[derive(Clone)]
 enum Backend {
     Live(Arc<LiveDocument>),
-    ContentsApi(Arc<ContentsDocument>),
+    ContentsApi(Arc<StoredNotebook<ContentsStore>>),
 }
 
 impl ServerDocument {
@@ -95,11 +97,10 @@ impl ServerDocument {
         }
         let backend = match self.find_room().await? {
             Some(room) => Backend::Live(room),
-            None => Backend::ContentsApi(Arc::new(ContentsDocument::new(
-                self.handle.clone(),
-                self.server_path.clone(),
-                self.changes.clone(),
-            ))),
+            None => {
+                let store = ContentsStore::new(self.handle.clone(), self.server_path.clone());
+                Backend::ContentsApi(Arc::new(StoredNotebook::new(store, self.changes.clone())))
+            }
         };
         *self.known_backend() = Some(backend.clone());
         Ok(backend)
@@ -243,7 +244,9 @@ impl Document for ServerDocument {
                 Backend::ContentsApi(stored) => {
                     // A task of its own: the caller may be cancelled, and must not leave half an edit.
                     let task = tokio::spawn(async move { stored.apply(&edits, &expected).await });
-                    task.await.unwrap_or_else(|error| Err(Error::notebook_task_failed(error)))
+                    let notebook =
+                        task.await.unwrap_or_else(|error| Err(Error::notebook_task_failed(error)))?;
+                    Ok(Applied { notebook, saved: SaveStatus::OnDisk })
                 }
             }
         }

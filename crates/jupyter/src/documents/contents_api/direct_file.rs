@@ -10,36 +10,35 @@ use bytes::Bytes;
 use notebook::Notebook;
 use rest::Want;
 use sha2::{Digest as _, Sha256};
-use workspace::Error;
+use workspace::{Content, Error};
 
-use super::{ContentsDocument, Version};
+use super::{ContentsStore, Version};
 
 /// A server writes a file in place, so it may contain half a notebook for a moment.
 const MAX_ATTEMPTS: u32 = 20;
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-impl ContentsDocument {
+impl ContentsStore {
     /// The file, if it can be read directly.
     pub(super) async fn file(&self) -> Option<&Path> {
         let in_process = self.handle.in_process.as_ref()?;
         self.file.get_or_init(|| in_process.file(&self.path)).await.as_deref()
     }
 
-    /// The content of the file; `None` if that is the known one.
-    pub(super) async fn newer_in_file(
+    pub(super) async fn read_notebook_file(
         &self,
         file: &Path,
         is_known: impl Fn(&Version) -> bool,
-    ) -> Result<Option<(Version, Notebook)>, Error> {
+    ) -> Result<Content<Version>, Error> {
         let mut attempts = 0;
         loop {
             let (version, content) = self.read_file(file).await?;
             if is_known(&version) {
-                return Ok(None);
+                return Ok(Content::Unchanged { version });
             }
             attempts += 1;
             match Notebook::parse(content) {
-                Ok(notebook) => return Ok(Some((version, notebook))),
+                Ok(notebook) => return Ok(Content::Changed { notebook, version }),
                 Err(error) if attempts == MAX_ATTEMPTS => {
                     return Err(Error::unreadable_notebook(&self.path, error));
                 }

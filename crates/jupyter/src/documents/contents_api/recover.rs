@@ -6,25 +6,31 @@
 
 use notebook::{Edit, Notebook};
 use rest::{Entry, Kind, RestError, Want};
-use workspace::Error;
+use workspace::{Error, Known};
 
-use super::{ContentsDocument, Known, Version, text};
+use super::{ContentsStore, Version, text};
 use crate::failure;
 
 /// What a failed write turned out to be.
 pub(super) enum Recovered {
     /// It was written after all.
-    Written(Known),
+    Written(Found),
     /// It was not written.
     NotWritten(Error),
 }
 
-impl ContentsDocument {
+/// The content of the file.
+pub(super) struct Found {
+    pub(super) notebook: Notebook,
+    pub(super) version: Version,
+}
+
+impl ContentsStore {
     /// Reads the file after writing `wanted` failed, and restores the content `before` if the file is truncated.
     pub(super) async fn recover(
         &self,
         error: RestError,
-        before: &Known,
+        before: &Known<Version>,
         wanted: &Notebook,
         edits: &[Edit],
     ) -> Recovered {
@@ -65,10 +71,10 @@ impl ContentsDocument {
         Recovered::NotWritten(Error { cause: format!("{} {outcome}", error.cause), ..error })
     }
 
-    async fn found(&self) -> Result<Known, Unread> {
+    async fn found(&self) -> Result<Found, Unread> {
         let server = self.handle.server().await.map_err(|_| Unread::Unknown)?;
         match server.contents(&self.path, Want::Notebook).await {
-            Ok(entry) => known(entry).ok_or(Unread::Unreadable),
+            Ok(entry) => parse(entry).ok_or(Unread::Unreadable),
             // Status 400, "Unreadable Notebook". A server that has a copy restores it itself at this request.
             Err(error) if error.kind == Kind::Refused => Err(Unread::Unreadable),
             Err(_) => Err(Unread::Unknown),
@@ -92,7 +98,7 @@ enum Unread {
     Unknown,
 }
 
-fn known(entry: Entry) -> Option<Known> {
+fn parse(entry: Entry) -> Option<Found> {
     let version = Version::of(&entry);
-    Some(Known { notebook: Notebook::parse(entry.content?).ok()?, version })
+    Some(Found { notebook: Notebook::parse(entry.content?).ok()?, version })
 }

@@ -4,6 +4,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use kernel::ConnectionInfo;
 use tokio::sync::watch;
+use workspace::StoredNotebook;
 
 use super::*;
 use crate::settings::InProcessServer;
@@ -28,12 +29,13 @@ impl InProcessServer for Folder {
 }
 
 /// A notebook and its file. The server itself would answer with a cell `of the server`.
-async fn stored() -> (Fake, Arc<ContentsDocument>, tempfile::NamedTempFile) {
+async fn stored() -> (Fake, Arc<StoredNotebook<ContentsStore>>, tempfile::NamedTempFile) {
     let fake = Fake::new(&["of the server"], false).await;
     let file = tempfile::NamedTempFile::new().unwrap();
     let mut handle = Arc::into_inner(fake.handle()).unwrap();
     handle.in_process = Some(Arc::new(Folder(file.path().to_owned())));
-    let stored = ContentsDocument::new(Arc::new(handle), "x.ipynb".to_owned(), watch::Sender::new(0));
+    let store = ContentsStore::new(Arc::new(handle), "x.ipynb".to_owned());
+    let stored = StoredNotebook::new(store, watch::Sender::new(0));
     (fake, Arc::new(stored), file)
 }
 
