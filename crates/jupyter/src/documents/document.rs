@@ -95,12 +95,11 @@ impl ServerDocument {
         if let Some(backend) = usable(&self.known_backend()) {
             return Ok(backend);
         }
-        let backend = match self.find_room().await? {
-            Some(room) => Backend::Live(room),
-            None => {
-                let store = ContentsStore::new(self.handle.clone(), self.server_path.clone());
-                Backend::ContentsApi(Arc::new(StoredNotebook::new(store, self.changes.clone())))
-            }
+        let backend = if let Some(room) = self.find_room().await? {
+            Backend::Live(room)
+        } else {
+            let store = ContentsStore::new(self.handle.clone(), self.server_path.clone());
+            Backend::ContentsApi(Arc::new(StoredNotebook::new(store, self.changes.clone())))
         };
         *self.known_backend() = Some(backend.clone());
         Ok(backend)
