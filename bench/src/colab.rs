@@ -79,7 +79,7 @@ pub(crate) fn measure(program: &str) -> Result<()> {
 
     let (mut bare_starts, mut starts) = (Vec::new(), Vec::new());
     for _ in 0..STARTS {
-        bare_starts.push(start(&mut baseline("baseline-stdio"))?.1);
+        bare_starts.push(start(&mut baseline("echo-lines"))?.1);
         starts.push(start(&mut bridge())?.1);
     }
 
@@ -89,8 +89,8 @@ pub(crate) fn measure(program: &str) -> Result<()> {
     let page = Page::connect(&mut agent, &own)?;
     let connected = resident(agent.id())?;
 
-    let (mut stdio, _) = start(&mut baseline("baseline-stdio"))?;
-    let mut websocket = runtime.block_on(Baseline::start(&mut baseline("baseline-websocket")))?;
+    let (mut stdio, _) = start(&mut baseline("echo-lines"))?;
+    let mut websocket = runtime.block_on(Baseline::start(&mut baseline("echo-websocket")))?;
     let all = [stdio.id(), websocket.id(), agent.id(), page.0.id()];
     let mut loads = Vec::new();
     for load in LOADS {
