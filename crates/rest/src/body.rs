@@ -1,4 +1,4 @@
-//! Bodies of requests, kept in pieces, and of answers, within limits.
+//! Request bodies in pieces, and response bodies within limits.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::{Kind, RestError, Result, diagnosis};
 
-/// The largest answer that is not a notebook: a listing of thousands of files takes a few megabytes.
+/// The largest response that is not a notebook: a listing of thousands of files takes a few megabytes.
 pub(crate) const MAX_BYTES: usize = 64 << 20;
 
 /// The largest body of a failed request.
@@ -19,10 +19,10 @@ pub(crate) const MAX_FAILURE_BYTES: usize = 1 << 20;
 /// The largest notebook: the limit of servers for rooms.
 pub(crate) const MAX_NOTEBOOK_BYTES: usize = 1 << 30;
 
-/// The longest pause within an answer.
+/// The longest pause within a response.
 const CHUNK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long an answer may take from its first byte to its last.
+/// Timeout of a response body, from the first byte to the last.
 const BODY_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The largest buffer that is allocated because of a `Content-Length`.
@@ -65,7 +65,7 @@ impl Payload {
     }
 }
 
-/// Reads a whole answer of at most `limit` bytes.
+/// Reads a response body of at most `limit` bytes.
 pub(crate) async fn read(response: reqwest::Response, base: &Url, limit: usize) -> Result<Bytes> {
     let bound = tokio::time::timeout(BODY_TIMEOUT, collect(response, base, limit)).await;
     bound.map_err(|_| diagnosis::timed_out(base, BODY_TIMEOUT))?

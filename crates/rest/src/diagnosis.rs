@@ -1,4 +1,4 @@
-//! Explains failures: what happened, and what helps.
+//! Explains failed requests: the cause, and the action that helps.
 
 use std::error::Error;
 use std::io;
@@ -14,10 +14,10 @@ use crate::hub::HubServer;
 use crate::options::CONNECT_TIMEOUT;
 use crate::{Kind, NextStep, RestError};
 
-/// Where a server's token is to be found.
+/// How to get a server's token, as a sentence.
 const FROM_LOG: &str = "Take the token from the server's log or from `jupyter server list`.";
 
-/// The longest message of a server that is repeated, in characters.
+/// Longer messages of a server are cut, in characters.
 const MAX_MESSAGE: usize = 300;
 
 /// The kind of credentials sent to the server.
@@ -33,20 +33,20 @@ pub(crate) enum Authentication {
 pub(crate) struct FailedRequest<'a> {
     pub(crate) base: &'a Url,
     pub(crate) authentication: Authentication,
-    /// What the request was about, as part of a sentence: `"x.ipynb"`, `kernel 1f…`.
+    /// The object of the request, as part of a sentence: `"x.ipynb"`, `kernel 1f…`.
     pub(crate) subject: &'a str,
 }
 
-/// An answer other than the expected one.
-pub(crate) struct Answer<'a> {
+/// A response other than the expected one.
+pub(crate) struct FailedResponse<'a> {
     pub(crate) status: StatusCode,
     pub(crate) location: Option<&'a str>,
     pub(crate) body: &'a [u8],
 }
 
-/// Explains why there is no answer at all from the server at `url`.
+/// Explains why the server at `url` sent no response.
 pub(crate) fn of_transport(error: reqwest::Error, url: &Url) -> RestError {
-    // The URL of a request may hold a token.
+    // The URL of a request may contain a token.
     let error = error.without_url();
     transport(&error, url).with_source(error)
 }
@@ -98,7 +98,7 @@ fn transport(error: &reqwest::Error, url: &Url) -> RestError {
     }
 }
 
-/// There was no answer within `timeout`.
+/// The server sent no response within `timeout`.
 pub(crate) fn timed_out(url: &Url, timeout: Duration) -> RestError {
     RestError::new(
         Kind::Timeout,
@@ -107,19 +107,23 @@ pub(crate) fn timed_out(url: &Url, timeout: Duration) -> RestError {
     )
 }
 
-/// Explains an answer that is a refusal, a redirect or a failure.
-pub(crate) fn of_answer(request: &FailedRequest<'_>, answer: &Answer<'_>) -> RestError {
-    let message = message(answer.body);
+/// Explains a response other than the expected one.
+///
+/// The status alone is not enough. For a new notebook on a full disk, Jupyter responds 500 with "No such file or directory:
+/// '…/.~x.ipynb'", the name of its backup; for a missing folder, it responds 500 with "No such file or directory" and
+/// another name; and for a missing kernelspec, it responds 501.
+pub(crate) fn of_response(request: &FailedRequest<'_>, response: &FailedResponse<'_>) -> RestError {
+    let message = message(response.body);
     let reason = message.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
     let server = origin_and_path(request.base);
     let subject = request.subject;
-    match answer.status.as_u16() {
-        300..=399 => of_redirect(request, answer.location.unwrap_or_default()),
+    match response.status.as_u16() {
+        300..=399 => of_redirect(request, response.location.unwrap_or_default()),
         // The server process may not read or write the file (`perm_to_403` in `jupyter_server/services/contents/fileio.py`).
         403 if reason.contains("Permission denied") => RestError::new(
             Kind::Forbidden,
             format!("{server} is not allowed to read or write {subject}{reason}."),
-            "This is not about the token: on the server's machine, give the user that runs Jupyter write permission for the file and its folder.",
+            "The token is not the cause: on the server's machine, give the user that runs Jupyter write permission for the file and its folder.",
         ),
         401 | 403 => of_refusal(request, message.as_deref().unwrap_or_default()),
         404 | 410 => RestError::new(
@@ -146,14 +150,14 @@ pub(crate) fn of_answer(request: &FailedRequest<'_>, answer: &Answer<'_>) -> Res
         ),
         405 | 501 => RestError::new(
             Kind::Unsupported,
-            format!("{server} cannot do this with {subject}{reason} (status {}).", answer.status.as_u16()),
+            format!("{server} cannot do this with {subject}{reason} (status {}).", response.status.as_u16()),
             "Update the Jupyter server, or check that the address is its base URL.",
         ),
         502..=504 => RestError::new(
             Kind::Unreachable,
             format!(
                 "The proxy in front of {server} cannot reach the server (status {}).",
-                answer.status.as_u16()
+                response.status.as_u16()
             ),
             "Wait until the server is up, or start it; the next call tries again.",
         ),
@@ -169,7 +173,7 @@ pub(crate) fn of_answer(request: &FailedRequest<'_>, answer: &Answer<'_>) -> Res
         ),
         500..=599 => RestError::new(
             Kind::Server,
-            format!("{server} failed on {subject}{reason} (status {}).", answer.status.as_u16()),
+            format!("{server} failed on {subject}{reason} (status {}).", response.status.as_u16()),
             "The server's log says more.",
         ),
         200..=299 => not_jupyter(request.base),
@@ -181,7 +185,7 @@ pub(crate) fn of_answer(request: &FailedRequest<'_>, answer: &Answer<'_>) -> Res
     }
 }
 
-/// Something other than Jupyter answers at `base`.
+/// Something other than Jupyter responded at `base`.
 pub(crate) fn not_jupyter(base: &Url) -> RestError {
     RestError::new(
         Kind::NotJupyter,
@@ -239,6 +243,17 @@ fn of_refusal(request: &FailedRequest<'_>, message: &str) -> RestError {
     RestError::new(Kind::Unauthorized, cause, next)
 }
 
+/// Explains a redirect. Jupyter's API never redirects, so the target shows what responded instead.
+///
+/// | base | redirect to | explanation |
+/// |---|---|---|
+/// | `http://h:8888/` | `/login?next=%2Fapi` | a token is required |
+/// | `https://h/user/ada/` | `/hub/spawn-pending/ada` | the Hub is starting the server |
+/// | `https://h/user/ada/` | `/hub/user/ada/api/status` | the Hub has stopped the server |
+/// | `https://h/user/ada/` | `/hub/api/oauth2/authorize?…` | a token is required |
+/// | `https://h/` | `/hub/` | the address is the Hub's, not a server's |
+/// | `http://h/` | `https://h/api` | the server requires https |
+/// | `https://h/` | `https://sso.example/authorize?…` | not Jupyter: perhaps a login page |
 fn of_redirect(request: &FailedRequest<'_>, location: &str) -> RestError {
     let Ok(target) = request.base.join(location) else { return not_jupyter(request.base) };
     let path = target.path();
@@ -281,7 +296,7 @@ fn of_redirect(request: &FailedRequest<'_>, location: &str) -> RestError {
     )
 }
 
-/// The message of one of Jupyter's errors, or a short plain text.
+/// The message in the body of a failed response: Jupyter's JSON error, or plain text.
 pub(crate) fn message(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct JupyterError {
@@ -299,9 +314,9 @@ pub(crate) fn message(body: &[u8]) -> Option<String> {
         Err(_) => String::from_utf8_lossy(body).into_owned(),
     };
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let cut: String = line.chars().take(MAX_MESSAGE).collect();
-    let cut = cut.trim_end_matches('.');
-    (!cut.is_empty()).then(|| cut.to_owned())
+    let message: String = line.chars().take(MAX_MESSAGE).collect();
+    let message = message.trim_end_matches('.');
+    (!message.is_empty()).then(|| message.to_owned())
 }
 
 /// Whether a body is an HTML page.
@@ -309,11 +324,12 @@ pub(crate) fn is_page(body: &[u8]) -> bool {
     body.trim_ascii_start().first() == Some(&b'<')
 }
 
-/// Whether the disk is full. When a new file cannot be written, Jupyter reports that its backup `.~NAME` is missing (`atomic_writing` in `jupyter_server/services/contents/fileio.py`).
+/// Whether the disk is full. If Jupyter cannot write a new file, it reports that the file's backup `.~NAME` is missing
+/// (`atomic_writing` in `jupyter_server/services/contents/fileio.py`).
 fn is_disk_full(message: &str) -> bool {
     ["/.~", "No space left on device", "Errno 28", "Disk quota exceeded"]
         .iter()
-        .any(|sign| message.contains(sign))
+        .any(|text| message.contains(text))
 }
 
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
@@ -325,7 +341,7 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
     })
 }
 
-/// The last cause in a chain of errors: outer ones repeat the request's URL.
+/// The last cause in a chain of errors. The outer errors repeat the request's URL.
 pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
     chain(error).last().map(ToString::to_string).unwrap_or_default()
 }
@@ -334,11 +350,11 @@ fn io_kind(error: &(dyn Error + 'static)) -> Option<io::ErrorKind> {
     chain(error).filter_map(|error| error.downcast_ref::<io::Error>()).last().map(io::Error::kind)
 }
 
-/// Why rustls rejected a certificate. An I/O error contains another error without returning it as its source.
+/// Why rustls rejected a certificate. The rustls error may be inside an I/O error, which does not return it as `source`.
 fn certificate_problem(error: &(dyn Error + 'static)) -> Option<(String, NextStep)> {
     fn inside<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
-        let held = || error.downcast_ref::<io::Error>()?.get_ref();
-        error.downcast_ref().or_else(|| inside(held()?))
+        let inner = || error.downcast_ref::<io::Error>()?.get_ref();
+        error.downcast_ref().or_else(|| inside(inner()?))
     }
     let rustls::Error::InvalidCertificate(problem) = chain(error).find_map(inside)? else { return None };
     Some(match problem {
@@ -350,7 +366,8 @@ fn certificate_problem(error: &(dyn Error + 'static)) -> Option<(String, NextSte
     })
 }
 
-/// A server without TLS answers a TLS handshake with something else, or waits for the end of a line in it.
+/// The next step if the server may have no TLS. Such a server rejects the handshake, or waits for the rest of a line
+/// until the timeout.
 fn wrong_scheme(url: &Url) -> Option<&'static str> {
     (url.scheme() == "https").then_some("If the server has no TLS, begin its address with http://.")
 }

@@ -1,5 +1,5 @@
-//! Finds the servers that run on this machine, as `jupyter server list` does: each leaves a file in Jupyter's runtime
-//! folder, with its address and its token.
+//! Finds the running servers of this machine, as `jupyter server list` does: each server writes a file with its address
+//! and token to Jupyter's runtime folder.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,35 +10,32 @@ use serde::Deserialize;
 
 use crate::Address;
 
-/// A file of a server is a few hundred bytes.
-const LARGEST: u64 = 64 << 10;
+/// The largest file that is read; a server's file has a few hundred bytes.
+const MAX_FILE_BYTES: u64 = 64 << 10;
 
-/// A server that runs on this machine.
+/// A running server of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Running {
-    /// Where it is, with its token.
+    /// Contains the token.
     pub address: Address,
-    /// The folder it serves.
+    /// The folder that it serves.
     pub root: PathBuf,
-    /// Its process.
     pub pid: u32,
-    /// Whether it wants a password, having no token.
+    /// Whether it requires a password: it has one and no token.
     pub has_password: bool,
-    /// Its version.
     pub version: Option<String>,
-    /// When it was started.
     pub started: SystemTime,
 }
 
 #[derive(Deserialize)]
-struct Left {
+struct ServerFile {
     url: String,
     pid: u32,
     #[serde(default)]
     token: String,
     #[serde(default)]
     root_dir: Option<PathBuf>,
-    /// Its name until Jupyter Server 1.
+    /// The name of `root_dir` before Jupyter Server 1.
     #[serde(default)]
     notebook_dir: Option<PathBuf>,
     #[serde(default)]
@@ -49,12 +46,12 @@ struct Left {
     version: Option<String>,
 }
 
-/// The servers that left their file in `runtime` and still run, the newest first. Those on a Unix socket are left out.
+/// The running servers with a file in the folder `runtime`, newest first. Servers on a Unix socket are omitted.
 pub fn running(runtime: &Path) -> Vec<Running> {
     let Ok(files) = fs::read_dir(runtime) else { return Vec::new() };
     let mut found: Vec<Running> = files.flatten().filter_map(|file| read(&file.path())).collect();
     found.sort_by(|a, b| b.started.cmp(&a.started).then(b.pid.cmp(&a.pid)));
-    // A server leaves two files where the older notebook package is installed beside it.
+    // A server writes two files if the older `notebook` package is installed too.
     let mut seen: Vec<String> = Vec::new();
     found.retain(|server| {
         let base = server.address.base.to_string();
@@ -65,7 +62,7 @@ pub fn running(runtime: &Path) -> Vec<Running> {
     found
 }
 
-/// Jupyter's runtime folder (`jupyter --runtime-dir`), from the environment's variables and the home folder.
+/// Jupyter's runtime folder (`jupyter --runtime-dir`), derived from environment variables and the home folder.
 pub fn runtime_dir(variable: impl Fn(&str) -> Option<OsString>, home: Option<&Path>) -> Option<PathBuf> {
     let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(runtime) = path("JUPYTER_RUNTIME_DIR") {
@@ -84,33 +81,33 @@ pub fn runtime_dir(variable: impl Fn(&str) -> Option<OsString>, home: Option<&Pa
     data.map(|data| data.join("runtime"))
 }
 
-fn read(file: &Path) -> Option<Running> {
-    let name = file.file_name()?.to_str()?;
+fn read(path: &Path) -> Option<Running> {
+    let name = path.file_name()?.to_str()?;
     let is_server = name.starts_with("jpserver-") || name.starts_with("nbserver-");
-    if !is_server || file.extension()? != "json" {
+    if !is_server || path.extension()? != "json" {
         return None;
     }
-    let about = fs::metadata(file).ok()?;
-    if !about.is_file() || about.len() > LARGEST {
+    let metadata = fs::metadata(path).ok()?;
+    if !metadata.is_file() || metadata.len() > MAX_FILE_BYTES {
         return None;
     }
-    let left: Left = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
-    if !left.sock.is_empty() || left.url.starts_with("http+unix") || !is_alive(left.pid) {
+    let file: ServerFile = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    if !file.sock.is_empty() || file.url.starts_with("http+unix") || !is_alive(file.pid) {
         return None;
     }
-    let mut address = Address::parse(&left.url).ok()?;
-    address.token = crate::Secret::new(left.token).or(address.token);
+    let mut address = Address::parse(&file.url).ok()?;
+    address.token = crate::Secret::new(file.token).or(address.token);
     Some(Running {
-        has_password: left.password && address.token.is_none(),
+        has_password: file.password && address.token.is_none(),
         address,
-        root: left.root_dir.or(left.notebook_dir).unwrap_or_default(),
-        pid: left.pid,
-        version: left.version,
-        started: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+        root: file.root_dir.or(file.notebook_dir).unwrap_or_default(),
+        pid: file.pid,
+        version: file.version,
+        started: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
     })
 }
 
-/// Whether a process of ours has this id. A server that was killed leaves its file behind.
+/// Whether a process of this user has this id. A killed server does not remove its file.
 #[cfg(unix)]
 fn is_alive(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);

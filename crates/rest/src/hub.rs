@@ -21,7 +21,7 @@ use crate::{Kind, NextStep, RestError, Result, Server, diagnosis};
 /// The longest line of a progress stream, in bytes.
 const MAX_LINE: usize = 64 << 10;
 
-/// One report of a server's start.
+/// One event of a server's start.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Report {
@@ -32,13 +32,13 @@ struct Report {
 }
 
 impl Server {
-    /// This server on its Hub, if it has one.
+    /// The server as its Hub knows it. `None` if the address is not one of a Hub.
     pub fn hub(&self) -> Option<HubServer> {
         HubServer::of(&self.inner.base)
     }
 
     /// Starts the server through its Hub, and waits up to `timeout` until it is ready. `report` receives the Hub's
-    /// lines of progress. A running server counts as started.
+    /// progress messages. Succeeds at once if the server is running already.
     pub async fn start_through_hub(
         &self,
         timeout: Duration,
@@ -56,7 +56,10 @@ impl Server {
         timeout_at(end, self.start(&hub, &mut report)).await.map_err(late)?
     }
 
-    /// After a refused token: asks the Hub whether the token is unknown or lacks a scope.
+    /// Asks the Hub whether a refused token is unknown or lacks a scope, since the server responds 403 to both.
+    ///
+    /// For `https://h/user/ada/`, `GET https://h/hub/api/user` responds 200 to a token that the Hub knows: then the token
+    /// lacks the scope `access:servers!user=ada`. It responds 403 to an unknown or expired token.
     pub(crate) async fn explain_refusal(&self, refusal: RestError) -> RestError {
         let Some(hub) = self.hub().filter(|_| self.authentication() == Authentication::Token) else {
             return refusal;
@@ -100,7 +103,7 @@ impl Server {
         self.follow(hub, report).await
     }
 
-    /// Reads the stream of progress (server-sent events) until the server is ready.
+    /// Reads the progress stream (server-sent events) until the server is ready.
     async fn follow(&self, hub: &HubServer, report: &mut (impl FnMut(String) + Send)) -> Result<()> {
         let mut request = Request::get(format!("{}/progress", hub.api()?), "progress of the Hub");
         request.timeout = TIMEOUT;
@@ -171,7 +174,7 @@ fn not_allowed(hub: &HubServer) -> RestError {
     )
 }
 
-/// Server-sent events in pieces.
+/// Parses server-sent events that arrive in chunks.
 #[derive(Default)]
 struct Events {
     rest: Vec<u8>,
@@ -184,7 +187,7 @@ impl Events {
         while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.rest.drain(..=end).collect();
             let Some(data) = line.strip_prefix(b"data:") else { continue };
-            // What cannot be read is a form of progress that we do not know.
+            // Skip events of an unknown form.
             reports.extend(serde_json::from_slice::<Report>(data));
         }
         if self.rest.len() > MAX_LINE {

@@ -4,12 +4,13 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::{Kind, RestError, Result};
 
-/// What may stand in one part of a path as it is (RFC 3986, "unreserved").
+/// The characters that are not encoded: RFC 3986's "unreserved" ones.
 const PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// One part of a path: a kernel's id, a user's name.
+/// Encodes one part of a path, such as a kernel's id or a user's name.
 pub(crate) fn part(text: &str) -> Result<String> {
-    // A URL drops such a part, encoded or not (WHATWG URL, "double-dot URL path segment"): the request would go elsewhere.
+    // A URL resolves these parts, encoded or not (WHATWG URL, "double-dot URL path segment"): `api/kernels/..` would be
+    // `api/`.
     if text.is_empty() || text == "." || text == ".." {
         return Err(RestError::new(
             Kind::Address,
@@ -20,7 +21,7 @@ pub(crate) fn part(text: &str) -> Result<String> {
     Ok(utf8_percent_encode(text, PART).to_string())
 }
 
-/// A file's path, whose parts keep their slashes. A slash before or behind it means nothing.
+/// Encodes a file's path except for its slashes. Leading and trailing slashes are removed.
 pub(crate) fn file(path: &str) -> Result<String> {
     let parts = path.split('/').filter(|part| !part.is_empty());
     let parts: Result<Vec<String>> = parts
@@ -28,7 +29,7 @@ pub(crate) fn file(path: &str) -> Result<String> {
             part(name).map_err(|_| {
                 RestError::new(
                     Kind::Address,
-                    format!("The path {path:?} goes through \"{name}\"."),
+                    format!("The path {path:?} contains \"{name}\"."),
                     "Give the path from the server's root folder, as list_files shows it.",
                 )
             })
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_keep_their_slashes_and_nothing_else() {
+    fn all_but_slashes_of_a_file_s_path_is_encoded() {
         let table = [
             ("x.ipynb", "x.ipynb"),
             ("/x.ipynb", "x.ipynb"),
@@ -62,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_a_url_would_shorten_are_refused() {
+    fn parts_that_a_url_would_resolve_are_refused() {
         for path in ["..", "../kernels", "a/./b", "a/../../kernels"] {
             assert_eq!(file(path).unwrap_err().kind, Kind::Address, "{path:?}");
         }

@@ -1,4 +1,4 @@
-//! Bytes that nobody can guess.
+//! Cryptographically secure random bytes.
 
 use crate::{Kind, RestError, Result};
 
@@ -7,7 +7,7 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
     getrandom::fill(&mut bytes).map_err(|error| {
         RestError::new(
             Kind::Server,
-            format!("The operating system gave no random bytes: {error}."),
+            format!("The operating system returned no random bytes: {error}."),
             "Try again.",
         )
     })?;

@@ -14,7 +14,7 @@ use url::Url;
 use crate::address::origin_and_path;
 use crate::auth::login::Login;
 use crate::body::{self, Payload};
-use crate::diagnosis::{self, Answer, Authentication, FailedRequest};
+use crate::diagnosis::{self, Authentication, FailedRequest, FailedResponse};
 use crate::hub::HubServer;
 use crate::{Address, Credentials, Kind, Options, RestError, Result, client};
 
@@ -50,7 +50,7 @@ pub(crate) struct Request<'a> {
     pub(crate) path: String,
     pub(crate) payload: Payload,
     pub(crate) timeout: Duration,
-    /// The largest answer, in bytes.
+    /// The largest response body, in bytes.
     pub(crate) limit: usize,
     /// What the request is about, as part of a sentence.
     pub(crate) subject: &'a str,
@@ -150,7 +150,7 @@ impl Server {
             .ok_or_else(|| RestError::defect(Kind::Address, "The request would leave the server's base URL."))
     }
 
-    /// Sends a request and returns the answer, whatever its status. Logs in first, and again if the session expired.
+    /// Sends a request and returns the response with any status. Logs in first, and again if the session expired.
     pub(crate) async fn send(&self, request: &Request<'_>) -> Result<Response> {
         let url = self.url(&request.path)?;
         let login = self.ensure_login().await?;
@@ -215,7 +215,7 @@ impl Server {
         }
     }
 
-    /// Sends a request and reads its answer, which must be a success.
+    /// Sends a request and reads its response, which must be a success.
     pub(crate) async fn ask(&self, request: &Request<'_>) -> Result<Bytes> {
         let response = self.send(request).await?;
         self.finish(request, response).await
@@ -230,7 +230,7 @@ impl Server {
         self.finish(request, response).await.map(Some)
     }
 
-    /// Reads an answer that must be a success.
+    /// Reads a response that must be a success.
     pub(crate) async fn finish(&self, request: &Request<'_>, response: Response) -> Result<Bytes> {
         let status = response.status();
         if status.is_success() {
@@ -240,10 +240,12 @@ impl Server {
         Err(self.explain(request.subject, response).await)
     }
 
-    /// Fails if the answer came from the Hub, or from another server of the same user, because this one is stopped.
+    /// Fails if the response came from the Hub, or from another server of the same user, because this one is stopped.
     ///
-    /// The proxy then sends requests to the Hub, which redirects a GET but answers 403 to a change. Requests for a
-    /// named server go to the user's default server if that runs, which answers 404.
+    /// The proxy then sends requests to the Hub, which redirects a GET but responds 403 to a change. Requests for a
+    /// named server go to the user's default server if that is running, which responds 404. For example, with
+    /// `/user/ada/gpu/` stopped, `GET /user/ada/gpu/api/contents/x.ipynb` responds 404 as if the file were missing; then
+    /// `GET /user/ada/gpu/api` fails too, which shows that the server is stopped.
     pub(crate) async fn check_hub(&self, status: StatusCode) -> Result<()> {
         let is_ambiguous = match self.hub() {
             Some(HubServer { name: Some(_), .. }) => matches!(status.as_u16(), 403..=405),
@@ -259,19 +261,22 @@ impl Server {
         }
     }
 
-    /// Explains an answer that is not a success.
+    /// Explains a response that is not a success.
     pub(crate) async fn explain(&self, subject: &str, response: Response) -> RestError {
         let status = response.status();
         let location =
             response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let body = body::read(response, &self.inner.base, body::MAX_FAILURE_BYTES).await.unwrap_or_default();
-        let asked = FailedRequest { base: &self.inner.base, authentication: self.authentication(), subject };
-        let error =
-            diagnosis::of_answer(&asked, &Answer { status, location: location.as_deref(), body: &body });
+        let request =
+            FailedRequest { base: &self.inner.base, authentication: self.authentication(), subject };
+        let error = diagnosis::of_response(
+            &request,
+            &FailedResponse { status, location: location.as_deref(), body: &body },
+        );
         if error.kind == Kind::Unauthorized { self.explain_refusal(error).await } else { error }
     }
 
-    /// Sends a request and reads its answer as JSON.
+    /// Sends a request and reads its response as JSON.
     pub(crate) async fn fetch<T: DeserializeOwned>(&self, request: &Request<'_>) -> Result<T> {
         let body = self.ask(request).await?;
         self.parse(&body, request.subject)
@@ -289,7 +294,7 @@ impl Server {
         let server = origin_and_path(&self.inner.base);
         RestError::new(
             Kind::Malformed,
-            format!("{server} sent an answer for {subject} that is not Jupyter's: {error}."),
+            format!("{server} sent a response for {subject} that is not Jupyter's: {error}."),
             "Check that the address is the base URL of a Jupyter server, and that the server is up to date.",
         )
     }
@@ -301,10 +306,10 @@ impl std::fmt::Debug for Server {
     }
 }
 
-/// A request without an answer.
+/// A request without a response.
 struct Failure {
     error: RestError,
-    /// A connection existed, and broke.
+    /// Whether an existing connection broke.
     broke: bool,
 }
 
@@ -326,7 +331,7 @@ fn authorization(token: &str) -> Result<HeaderValue> {
     Ok(value)
 }
 
-/// Whether the answer asks for a login.
+/// Whether the response requires a login.
 fn needs_login(response: &Response) -> bool {
     let to_login = || {
         let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());

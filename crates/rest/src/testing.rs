@@ -1,4 +1,4 @@
-//! Servers for tests: each answers from a closure and remembers what it was asked.
+//! Servers for tests: each responds with the result of a closure and records its requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use crate::{Address, Credentials, Options, Secret, Server};
 
-/// A request that a server got.
+/// A recorded request.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) method: Method,
@@ -21,7 +21,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Method and path with query, as one word to match on.
+    /// Method, path and query.
     pub(crate) fn line(&self) -> String {
         format!("{} {}", self.method, self.uri)
     }
@@ -31,7 +31,7 @@ impl Seen {
     }
 }
 
-/// A server on loopback, until it is dropped.
+/// A server on loopback, stopped when dropped.
 pub(crate) struct Fake {
     pub(crate) base: String,
     seen: Arc<Mutex<Vec<Seen>>>,

@@ -1,18 +1,18 @@
-//! What one agent hears of a notebook: changes that somebody else has made.
+//! Changes of a notebook by anybody but one session, for its subscribers.
 
 use tokio::sync::watch::{self, error::RecvError};
 
 use crate::SessionId;
 
-/// How many changes agents of this program have made, and whose session the last.
+/// The number of changes by agents of this program, and the session of the last one.
 pub(crate) type ByAgents = (u64, SessionId);
 
 /// Waits for changes by others than one session.
 pub struct Changes {
-    /// Moves with those from outside this program.
+    /// Counts changes from outside this program.
     outside: watch::Receiver<u64>,
     agents: watch::Receiver<ByAgents>,
-    heard: u64,
+    seen: u64,
     session: SessionId,
 }
 
@@ -22,12 +22,12 @@ impl Changes {
         agents: watch::Receiver<ByAgents>,
         session: SessionId,
     ) -> Self {
-        let heard = agents.borrow().0;
-        Self { outside, agents, heard, session }
+        let seen = agents.borrow().0;
+        Self { outside, agents, seen, session }
     }
 
-    /// Waits until somebody else has changed the notebook. Fails when nobody will any more. Nothing is lost when the
-    /// future is dropped.
+    /// Waits until somebody else has changed the notebook. Fails when the notebook is closed, so that nobody can change
+    /// it any longer. No change is lost when the future is dropped.
     pub async fn changed(&mut self) -> Result<(), RecvError> {
         loop {
             tokio::select! {
@@ -35,9 +35,10 @@ impl Changes {
                 changed = self.agents.changed() => changed?,
             }
             let (count, by) = *self.agents.borrow_and_update();
-            let news = count - std::mem::replace(&mut self.heard, count);
-            // Of several at once the last may be our own, and the others are not.
-            if by != self.session || news > 1 {
+            let new = count - std::mem::replace(&mut self.seen, count);
+            // If several changes arrived together, `by` is the session of the last one only. Another session may have
+            // made the others.
+            if by != self.session || new > 1 {
                 return Ok(());
             }
         }
@@ -51,20 +52,23 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_agent_hears_of_others_only() {
+    async fn own_changes_are_skipped() {
         let (outside, agents) = (watch::Sender::new(0), watch::Sender::new((0, SessionId::new(0))));
         let mut changes = Changes::new(outside.subscribe(), agents.subscribe(), SessionId::new(1));
         let made_by =
             |session| agents.send_modify(|(count, by)| (*count, *by) = (*count + 1, SessionId::new(session)));
-        let mut is_told = || changes.changed().now_or_never().is_some();
+        let mut is_notified = || changes.changed().now_or_never().is_some();
         made_by(1);
-        assert!(!is_told());
+        assert!(!is_notified());
         made_by(2);
-        assert!(is_told() && !is_told());
+        assert!(is_notified());
+        assert!(!is_notified());
         made_by(2);
         made_by(1);
-        assert!(is_told() && !is_told());
+        assert!(is_notified());
+        assert!(!is_notified());
         outside.send_modify(|count| *count += 1);
-        assert!(is_told() && !is_told());
+        assert!(is_notified());
+        assert!(!is_notified());
     }
 }

@@ -1,4 +1,4 @@
-//! How much one session may have at a time, so that one agent leaves room for others.
+//! Limits of one session, so that one agent cannot use up a machine that others share.
 
 use std::sync::Arc;
 
@@ -6,68 +6,68 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{Error, ErrorKind, NextStep};
 
-/// What the operator allows each session.
+/// The operator's limits for each session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How many notebooks it may have open.
+    /// The number of open notebooks.
     pub notebooks: usize,
-    /// How many runs it may have under way; cells that are run in order are one.
+    /// The number of unfinished runs. Cells that are run in order count as one run.
     pub runs: usize,
 }
 
 impl Default for Limits {
-    /// None.
+    /// No limits.
     fn default() -> Self {
         Self { notebooks: usize::MAX, runs: usize::MAX }
     }
 }
 
 impl Limits {
-    /// Fails if one more notebook than `open` is too many.
+    /// Fails if `open` notebooks are open already and another one would exceed the limit.
     pub(crate) fn check_notebooks(self, open: usize) -> Result<(), Error> {
         if open < self.notebooks {
             return Ok(());
         }
         Err(Error::new(
             ErrorKind::LimitReached,
-            format!("This session has as many notebooks open as it may: {open}."),
+            format!("This session has reached its limit of open notebooks ({open})."),
             NextStep::CloseNotebook,
         ))
     }
 }
 
-/// The runs that may be under way.
+/// Counts the unfinished runs of a session.
 #[derive(Clone)]
 pub(crate) struct Slots {
     free: Arc<Semaphore>,
-    all: usize,
+    limit: usize,
 }
 
 impl Slots {
     pub(crate) fn new(limits: Limits) -> Self {
-        let all = limits.runs.min(Semaphore::MAX_PERMITS);
-        Self { free: Arc::new(Semaphore::new(all)), all }
+        let limit = limits.runs.min(Semaphore::MAX_PERMITS);
+        Self { free: Arc::new(Semaphore::new(limit)), limit }
     }
 
-    /// A place for one more. Never waits.
+    /// Reserves a slot for one more run. Never waits.
     pub(crate) fn take(&self) -> Result<Slot, Error> {
         let free = self.free.clone().try_acquire_owned();
         free.map(Slot).map_err(|_| {
             Error::new(
                 ErrorKind::LimitReached,
-                format!("This session has as many runs under way as it may: {}.", self.all),
+                format!("This session has reached its limit of unfinished runs ({}).", self.limit),
                 NextStep::WaitForRun,
             )
         })
     }
 }
 
-/// The place of one run.
+/// The slot of one run.
 pub(crate) struct Slot(OwnedSemaphorePermit);
 
 impl Slot {
-    /// Does `work`, and is free after it.
-    pub(crate) async fn held<T>(self, work: impl Future<Output = T>) -> T {
+    /// Awaits `work`, then frees the slot.
+    pub(crate) async fn hold_during<T>(self, work: impl Future<Output = T>) -> T {
         let done = work.await;
         drop(self.0);
         done
@@ -79,12 +79,12 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_place_is_free_when_its_run_is_over() {
+    async fn a_slot_is_free_after_its_run() {
         let slots = Slots::new(Limits { runs: 2, ..Limits::default() });
         let (first, second) = (slots.take().unwrap(), slots.take().unwrap());
         let refused = slots.take().err().unwrap().to_string();
-        assert!(refused.contains("as it may: 2."), "{refused}");
-        first.held(async {}).await;
+        assert!(refused.contains("(2)"), "{refused}");
+        first.hold_during(async {}).await;
         let _third = slots.take().unwrap();
         assert!(slots.take().is_err());
         drop(second);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn without_limits_there_is_always_room() {
+    fn no_limits_by_default() {
         let slots = Slots::new(Limits::default());
         let taken: Result<Vec<_>, _> = (0..10_000).map(|_| slots.take()).collect();
         assert_eq!(taken.unwrap().len(), 10_000);

@@ -1,7 +1,7 @@
-//! The trait of a place that brings its own tools and answers calls with JSON of its own.
+//! The trait of a page whose own tools we pass on.
 //!
-//! Everything crosses this trait as raw JSON text: a relay must not lose a field, a number's digits or a
-//! content type that this program has never heard of.
+//! Everything crosses this trait as raw JSON text, so that no unknown field, unknown content type or digit of a number
+//! is lost.
 
 use std::sync::Arc;
 
@@ -20,40 +20,38 @@ pub struct Tool {
     pub definition: Arc<RawValue>,
 }
 
-/// How far a call has come, in the units of whoever reports it.
+/// The progress of a call, in the sender's units.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Grows with every report.
     pub progress: f64,
-    /// What `progress` will be at the end, where known.
+    /// The value of `progress` at the end, if known.
     pub total: Option<f64>,
-    /// A line for people.
+    /// One line of text.
     pub message: Option<String>,
 }
 
-/// What a call tells before its answer.
+/// A notification that belongs to a call and comes before its result.
 #[derive(Debug)]
 pub enum Report {
-    /// How far it is.
     Progress(Progress),
-    /// The `params` of a `notifications/message` (a line of the other side's log), as they came.
+    /// The unchanged `params` of a `notifications/message`: one line of the page's log.
     Log(Box<RawValue>),
 }
 
 /// One `tools/call` of an agent.
 #[derive(Debug)]
 pub struct Call {
-    /// The tool's name.
     pub name: String,
     /// The request's whole `params` object as the agent wrote it, `name` included.
     pub params: Arc<RawValue>,
-    /// Where reports go. Those that find the channel full are dropped.
+    /// Receives reports. A report is dropped if the channel is full.
     pub reports: mpsc::Sender<Report>,
-    /// Whether the agent asked for progress; if not, no [`Report::Progress`] is sent.
+    /// Whether the agent asked for progress. If not, no [`Report::Progress`] is sent.
     pub wants_progress: bool,
 }
 
-/// What came back for a call, as the other side wrote it.
+/// The page's reply to a call, unchanged.
 #[derive(Debug)]
 pub enum Answer {
     /// The `result` object.
@@ -62,17 +60,17 @@ pub enum Answer {
     Error(Box<RawValue>),
 }
 
-/// A place that brings tools of its own.
+/// A page whose own tools we pass on.
 pub trait Relay: Send + Sync + 'static {
-    /// What a model should know before it uses the tools; a short paragraph.
+    /// A short paragraph for the model about how to use the tools.
     fn instructions(&self) -> String;
 
-    /// The tools as they stand at this moment, in the order in which they are listed. Never waits.
+    /// The current tools, in the order in which they are listed. Never waits.
     fn tools(&self) -> Vec<Tool>;
 
-    /// A counter that moves whenever [`Relay::tools`] may answer differently.
+    /// A counter that changes whenever the result of [`Relay::tools`] may have changed.
     fn changes(&self) -> watch::Receiver<u64>;
 
-    /// Runs one call to its end. Dropping the future cancels the call.
+    /// Makes one call. Dropping the future cancels it.
     fn call(&self, call: Call) -> BoxFuture<'_, Result<Answer, Error>>;
 }

@@ -1,4 +1,4 @@
-//! Spans and events of runs and kernels, for OpenTelemetry: names and numbers, never code or outputs.
+//! OpenTelemetry spans and events of runs and kernels. They contain names and numbers, never code or outputs.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::place::{Kernel, KernelState};
 use crate::runs::{RunCell, RunState};
 use crate::{Error, RunId};
 
-/// The target of spans and of the events in them, which separates them from the log.
+/// The `tracing` target of spans and their events, which separates them from log lines.
 pub const TRACED: &str = "otel";
 
-/// The span of a run that is requested now: a child of the requesting call, which it may outlive.
+/// Creates the span of a new run: a child of the current call's span, which it may outlive.
 pub(crate) fn run(id: &RunId, cell: Option<&RunCell>) -> Span {
     let span = tracing::info_span!(
         target: TRACED,
-        // Not a child for `tracing`: there, a parent does not end before its children.
+        // Not a child in `tracing`, where a parent cannot end before its children; see `set_parent` below.
         parent: None,
         "run",
         "cellbridge.run.id" = id.as_str(),
@@ -32,13 +32,13 @@ pub(crate) fn run(id: &RunId, cell: Option<&RunCell>) -> Span {
         "otel.status_code" = Empty,
     );
     if !span.is_disabled() {
-        // Fails if nothing is traced.
+        // Fails if no OpenTelemetry layer is installed.
         let _ = span.set_parent(Span::current().context());
     }
     span
 }
 
-/// Records how a run ended, or how far it is.
+/// Records the state of a run and ends its span.
 pub(crate) fn run_ended(span: &Span, state: &RunState, execution_count: Option<u64>) {
     if span.is_disabled() {
         return;
@@ -61,7 +61,7 @@ pub(crate) fn run_ended(span: &Span, state: &RunState, execution_count: Option<u
     if let Some(count) = execution_count.and_then(|count| i64::try_from(count).ok()) {
         span.record("cellbridge.run.execution_count", count);
     }
-    failed(span, error);
+    record_error(span, error);
     // The task that owns the run may hold the span for longer.
     span.context().span().end();
 }
@@ -82,11 +82,11 @@ pub(crate) async fn with_kernel<T>(
         "otel.status_code" = Empty,
     );
     let done = work.instrument(span.clone()).await;
-    failed(&span, done.as_ref().err().map(|error| error.kind.name()));
+    record_error(&span, done.as_ref().err().map(|error| error.kind.name()));
     done
 }
 
-/// The connection to a kernel; a start gets its own span.
+/// Connects to a kernel. If that starts the kernel, the start gets its own span.
 pub(crate) async fn client(kernel: &dyn Kernel) -> Result<Client, Error> {
     match kernel.description().state {
         KernelState::NotStarted | KernelState::Dead { .. } => {
@@ -105,8 +105,8 @@ pub(crate) fn kernel_chosen(kernel: &dyn Kernel, is_new: bool) {
     }
 }
 
-/// Records a new connection for the current run. `is_expected` says, when the kernel dies, whether that was requested or is
-/// recorded by a run.
+/// Records a new connection for the current run, and later the kernel's death. `is_expected` returns whether that death
+/// was requested or is recorded by a run already.
 pub(crate) fn connected(
     kernel: &Arc<dyn Kernel>,
     client: &Client,
@@ -135,14 +135,14 @@ pub(crate) fn connected(
     });
 }
 
-fn failed(span: &Span, error: Option<&str>) {
+fn record_error(span: &Span, error: Option<&str>) {
     if let Some(error) = error {
         span.record("error.type", error);
         span.record("otel.status_code", "ERROR");
     }
 }
 
-/// Why the end of a run cannot be known.
+/// The `error.type` of a lost run.
 fn loss(cause: LossCause) -> &'static str {
     match cause {
         LossCause::Disconnected => "disconnected",
@@ -151,7 +151,8 @@ fn loss(cause: LossCause) -> &'static str {
     }
 }
 
-/// The name of an exception, if it is one: some kernels put the whole message there.
+/// The `error.type` of an exception. Some kernels send a whole message instead of a class name; it may contain data, so
+/// it is replaced by `error`.
 fn class(name: &str) -> &str {
     let is_name = |name: &str| {
         name.len() <= 100 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:".contains(&byte))
@@ -164,13 +165,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_cause_of_a_loss_has_its_own_error_type() {
+    fn each_loss_cause_has_an_error_type() {
         let causes = [LossCause::Disconnected, LossCause::KernelReplaced, LossCause::Superseded];
         assert_eq!(causes.map(loss), ["disconnected", "kernel_replaced", "superseded"]);
     }
 
     #[test]
-    fn only_names_are_recorded() {
+    fn only_class_names_are_recorded() {
         assert_eq!(class("ZeroDivisionError"), "ZeroDivisionError");
         assert_eq!(class("numpy.linalg.LinAlgError"), "numpy.linalg.LinAlgError");
         assert_eq!(class("object 'password' not found"), "error");

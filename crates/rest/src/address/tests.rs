@@ -1,6 +1,6 @@
 use super::*;
 
-/// What a text means: the base, the token, the notebook.
+/// A text, and its base URL, token and notebook.
 type Row = (&'static str, &'static str, Option<&'static str>, Option<&'static str>);
 
 fn check(rows: &[Row]) {
@@ -13,7 +13,7 @@ fn check(rows: &[Row]) {
 }
 
 #[test]
-fn schemes_are_found_out() {
+fn missing_schemes_are_derived() {
     check(&[
         ("http://localhost:8888", "http://localhost:8888/", None, None),
         ("http://localhost:8888/", "http://localhost:8888/", None, None),
@@ -39,7 +39,7 @@ fn schemes_are_found_out() {
 }
 
 #[test]
-fn tokens_are_taken_out() {
+fn tokens_are_removed_from_the_base_url() {
     check(&[
         ("http://localhost:8888/?token=abc", "http://localhost:8888/", Some("abc"), None),
         ("http://localhost:8888/lab?token=abc#x", "http://localhost:8888/", Some("abc"), None),
@@ -52,7 +52,7 @@ fn tokens_are_taken_out() {
 }
 
 #[test]
-fn pages_lead_to_their_server() {
+fn pages_are_reduced_to_their_server() {
     check(&[
         ("http://h:1/lab", "http://h:1/", None, None),
         ("http://h:1/lab/", "http://h:1/", None, None),
@@ -94,7 +94,7 @@ fn base_urls_are_kept() {
 }
 
 #[test]
-fn servers_of_a_hub_keep_their_person_and_name() {
+fn servers_of_a_hub_keep_user_and_server_name() {
     let ada = "https://h.org/user/ada/";
     check(&[
         ("https://h.org/user/ada", ada, None, None),
@@ -119,7 +119,7 @@ fn servers_of_a_hub_keep_their_person_and_name() {
 }
 
 #[test]
-fn what_surrounds_an_address_is_dropped() {
+fn surrounding_text_is_removed() {
     let base = "http://localhost:8888/";
     check(&[
         ("  http://localhost:8888/lab \n", base, None, None),
@@ -133,7 +133,7 @@ fn what_surrounds_an_address_is_dropped() {
 }
 
 #[test]
-fn unusable_texts_are_refused_without_repeating_them() {
+fn errors_do_not_repeat_the_text() {
     let secrets = [
         "http://ada:hush@localhost:8888/",
         "http://hush@localhost:8888/",
@@ -170,7 +170,7 @@ fn debug_hides_the_token() {
 }
 
 #[test]
-fn a_login_page_never_leads_to_another_host() {
+fn a_login_page_never_redirects_to_another_host() {
     for next in ["//evil.example/user/ada/", "https://evil.example/user/ada/", "/\\evil.example/user/ada/"] {
         let text = format!("https://h.org/hub/login?next={next}");
         let host = Address::parse(&text).map(|address| address.base.host_str().map(str::to_owned));

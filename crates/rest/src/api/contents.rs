@@ -1,4 +1,4 @@
-//! Files: listings, notebooks whose content stays as it is written, and saving them.
+//! Listing, reading and writing files. A notebook's content is passed on as bytes, without parsing it.
 //!
 //! <https://jupyter-server.readthedocs.io/en/latest/developers/contents.html>
 
@@ -15,67 +15,65 @@ use crate::random::random;
 use crate::server::{Request, TIMEOUT};
 use crate::{Kind, RestError, Result, Server, path};
 
-/// How slow a connection may be before a transfer counts as stuck, in bytes per second.
-const SLOWEST: usize = 256 << 10;
+/// The slowest supported upload, in bytes per second. The timeout of a save grows with its size accordingly.
+const MIN_BYTES_PER_SECOND: usize = 256 << 10;
 
-/// What is wanted of a path.
+/// What to read of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Want {
-    /// A folder's entries.
+    /// A folder with its entries.
     Listing,
-    /// What is known of it without its content; with its hash where the server has hashes (2.11 and later).
+    /// Metadata without the content. Contains the hash if the server supports it (2.11 and later), for which the server
+    /// reads the whole file.
     Meta,
-    /// The same without the hash, for which the server reads the whole file.
+    /// Metadata without the content and the hash.
     Glance,
     /// A notebook with its content.
     Notebook,
-    /// A file's text as it is, which may be half written.
+    /// A file's text, which may be partly written.
     ///
-    /// To read a notebook as one is no harmless question: what is half written makes Jupyter Server put an older content
-    /// in its place, under the hands of whoever writes (`_read_notebook` in `jupyter_server/services/contents/fileio.py`);
-    /// then the file is lost.
+    /// Unlike [`Want::Notebook`], this is safe while another program writes the file: when Jupyter Server fails to parse a
+    /// notebook, it replaces the file by an older copy (`_read_notebook` in
+    /// `jupyter_server/services/contents/fileio.py`).
     Text,
 }
 
-/// What a path is.
+/// The type of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A folder.
     Directory,
-    /// A notebook.
     Notebook,
     /// Any other file.
     File,
 }
 
-/// What the server knows of a path.
+/// A file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The last part of the path.
     pub name: String,
     /// The path from the server's root, without a leading slash.
     pub path: String,
-    /// What it is.
     pub kind: EntryKind,
-    /// Whether the server lets us write it.
+    /// Whether the server allows writing it.
     pub is_writable: bool,
-    /// When it was written last (ISO 8601), as the server says it.
+    /// When it was last written (ISO 8601), unchanged from the response.
     pub last_modified: Option<String>,
-    /// When it was made (ISO 8601).
+    /// When it was created (ISO 8601).
     pub created: Option<String>,
     /// Its size in bytes.
     pub size: Option<u64>,
     /// The hash of its content with the algorithm's name, `sha256:…`.
     pub hash: Option<String>,
-    /// A notebook's content as the server wrote it (JSON): a part of the answer, not a copy. Or a file's text.
+    /// A notebook's content as JSON (a slice of the response, not a copy), or a file's text.
     pub content: Option<Bytes>,
     /// A folder's entries.
     pub entries: Vec<Entry>,
-    /// What the server found wrong with the notebook when it saved it.
+    /// The server's warning about an invalid notebook, after saving it.
     pub message: Option<String>,
 }
 
-/// An entry as it is sent. Unknown fields are left alone.
+/// An entry in a response. Unknown fields are ignored.
 #[derive(Deserialize)]
 struct Model<'a> {
     #[serde(default, deserialize_with = "lenient::text")]
@@ -102,25 +100,25 @@ struct Model<'a> {
 }
 
 impl Server {
-    /// Asks for what is at `path`, relative to the server's root.
+    /// Reads `path`, relative to the server's root.
     pub async fn contents(&self, path: &str, want: Want) -> Result<Entry> {
         let query = match want {
             Want::Listing => "type=directory&content=1",
-            // Servers before 2.11 do not look at `hash`.
+            // Servers before 2.11 ignore `hash`.
             Want::Meta => "content=0&hash=1",
             Want::Glance => "content=0",
             Want::Notebook => "type=notebook&content=1&hash=1",
             Want::Text => "type=file&format=text&content=1",
         };
-        let answer = self.read(path, want, query).await;
-        match answer {
-            // A folder has no hash, for which Jupyter Server 2.11 to 2.21 fail as a whole.
+        let entry = self.read(path, want, query).await;
+        match entry {
+            // A folder has no hash, so Jupyter Server 2.11 to 2.21 respond 500.
             Err(RestError { kind: Kind::Server, cause, .. })
                 if want == Want::Meta && cause.contains("'hash'") =>
             {
                 self.read(path, want, "content=0").await
             }
-            answer => answer,
+            entry => entry,
         }
     }
 
@@ -134,10 +132,10 @@ impl Server {
         self.entry(&body, &subject)
     }
 
-    /// Replaces the notebook at `path`, or makes it. `content` is its JSON in pieces, which are sent as they are.
+    /// Creates or replaces the notebook at `path`. `content` is its JSON in pieces.
     ///
-    /// The server writes whatever it is given over whatever is there: check before, and never while a room of the
-    /// notebook is open.
+    /// The server overwrites an existing file without a check. Check for changes first, and never call this while a room
+    /// of the notebook is open.
     pub async fn save_notebook(&self, path: &str, content: Vec<Bytes>) -> Result<Entry> {
         self.save(path, content, &format!("{path:?}")).await
     }
@@ -147,17 +145,17 @@ impl Server {
         pieces.extend(content);
         pieces.push(Bytes::from_static(b"}"));
         let payload = Payload { pieces, is_form: false };
-        let timeout = TIMEOUT + Duration::from_secs((payload.len() / SLOWEST) as u64);
+        let timeout = TIMEOUT + Duration::from_secs((payload.len() / MIN_BYTES_PER_SECOND) as u64);
         let mut request = Request::new(Method::PUT, format!("api/contents/{}", path::file(path)?), subject);
         request.payload = payload;
         let body = self.ask(&request.timeout(timeout)).await?;
         self.entry(&body, subject)
     }
 
-    /// Makes a notebook at `path`; `Kind::Conflict` if anything is there.
+    /// Creates a notebook at `path`. Fails with `Kind::Conflict` if the path exists.
     ///
-    /// Saving would replace what somebody else made there a moment ago. Renaming is the one operation of the contents
-    /// API that refuses to; so the content goes into a new file beside it, which is then given its name.
+    /// Saving would overwrite a file that was created since the check. Only a rename refuses to overwrite, so the content
+    /// is saved to a temporary file, `x-1f2e3d4c.ipynb` for `x.ipynb`, which is then renamed.
     pub async fn create_notebook(&self, path: &str, content: Vec<Bytes>) -> Result<Entry> {
         let taken = || {
             RestError::new(
@@ -171,25 +169,28 @@ impl Server {
             Err(RestError { kind: Kind::NotFound, .. }) => {}
             Err(error) => return Err(error),
         }
-        let beside = beside(path)?;
-        let saved = self.save(&beside, content, &format!("{path:?}")).await;
+        let temporary = temporary(path)?;
+        let saved = self.save(&temporary, content, &format!("{path:?}")).await;
         let named = match saved {
-            Ok(_) => self.rename(&beside, path).await,
+            Ok(_) => self.rename(&temporary, path).await,
             Err(error) => Err(error),
         };
         match named {
             Ok(entry) => Ok(entry),
             Err(error) => {
-                // A server whose disk is full leaves a part of it.
-                if let Err(error) = self.delete(&beside).await {
-                    tracing::debug!(cause = error.cause, "a new notebook stays under its passing name");
+                // If the disk is full, a part of the file may exist.
+                if let Err(error) = self.delete(&temporary).await {
+                    tracing::debug!(
+                        cause = error.cause,
+                        "cannot delete the temporary file of a new notebook"
+                    );
                 }
                 Err(if error.kind == Kind::Conflict { taken() } else { error })
             }
         }
     }
 
-    /// Gives the file at `from` the path `to`; `Kind::Conflict` if anything is there.
+    /// Renames the file at `from` to `to`. Fails with `Kind::Conflict` if `to` exists.
     pub async fn rename(&self, from: &str, to: &str) -> Result<Entry> {
         let subject = format!("{to:?}");
         let body = serde_json::json!({ "path": to.trim_matches('/') });
@@ -198,7 +199,7 @@ impl Server {
         self.entry(&body, &subject)
     }
 
-    /// Deletes the file at `path`.
+    /// Deletes the file at `path`. Succeeds if it does not exist.
     pub async fn delete(&self, path: &str) -> Result<()> {
         let subject = format!("{path:?}");
         let request = Request::new(Method::DELETE, format!("api/contents/{}", path::file(path)?), &subject);
@@ -255,8 +256,8 @@ impl Model<'_> {
     }
 }
 
-/// A path in the same folder that nobody uses.
-fn beside(path: &str) -> Result<String> {
+/// A random path in the same folder: `a/x-1f2e3d4c.ipynb` for `a/x.ipynb`.
+fn temporary(path: &str) -> Result<String> {
     let path = path.trim_matches('/');
     let stem = path.strip_suffix(".ipynb").unwrap_or(path);
     Ok(format!("{stem}-{:08x}.ipynb", u32::from_be_bytes(random()?)))

@@ -1,4 +1,4 @@
-//! Live documents: which of two extensions a server has, and where a notebook's room is.
+//! Live documents: the server's extension for them, and the address of a notebook's room.
 
 use reqwest::{Method, StatusCode};
 use serde::Deserialize;
@@ -9,10 +9,10 @@ use crate::{Result, Server, path};
 /// A room of jupyter-collaboration.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct CollaborationSession {
-    /// The file's id, which stays when it is renamed.
+    /// The file's id, which does not change when the file is renamed.
     #[serde(rename = "fileId")]
     pub file_id: String,
-    /// What the room's WebSocket must show.
+    /// The room's WebSocket requires it as a parameter.
     #[serde(rename = "sessionId")]
     pub session_id: String,
 }
@@ -28,9 +28,9 @@ struct Located {
 }
 
 impl Server {
-    /// Asks jupyter-collaboration for a notebook's room; `None` if the server has no such extension.
+    /// Requests a notebook's room from jupyter-collaboration. `None` if the server does not have the extension.
     ///
-    /// A file that is not there gets a room as well: ask [`Server::contents`] first.
+    /// A missing file gets a room too: call [`Server::contents`] first.
     pub async fn collaboration_session(&self, path: &str) -> Result<Option<CollaborationSession>> {
         let subject = format!("room of {path:?}");
         let request =
@@ -39,8 +39,8 @@ impl Server {
         self.optional(&request).await
     }
 
-    /// Asks jupyter-server-fileid, which comes with jupyter-server-documents, for a file's id; `None` if the server has
-    /// no such extension.
+    /// Requests a file's id from jupyter-server-fileid, which jupyter-server-documents installs. `None` if the server does
+    /// not have the extension.
     pub async fn file_id(&self, path: &str) -> Result<Option<String>> {
         let subject = format!("id of {path:?}");
         let path = path::file(path)?;
@@ -50,7 +50,7 @@ impl Server {
         Ok(indexed.map(|Indexed { id }| id))
     }
 
-    /// Asks jupyter-server-fileid where the file with this id is now; `None` if the server does not know.
+    /// Requests the current path of a file from jupyter-server-fileid. `None` if the id is unknown.
     pub async fn file_path(&self, id: &str) -> Result<Option<String>> {
         let subject = "path of a file's id";
         let request = Request::get(format!("api/fileid/path?id={}", path::part(id)?), subject);
@@ -68,7 +68,7 @@ impl Server {
     }
 }
 
-/// The path of a notebook's room, for [`Server::websocket`]. jupyter-collaboration wants the session's id,
+/// The path of a notebook's room, for [`Server::websocket`]. jupyter-collaboration requires the session's id;
 /// jupyter-server-documents has none.
 pub fn room_path(file_id: &str, session_id: Option<&str>) -> Result<String> {
     let room = format!("api/collaboration/room/json:notebook:{}", path::part(file_id)?);

@@ -1,4 +1,4 @@
-//! Events of the server, through which jupyterlab-commands-toolkit takes commands.
+//! Events of the server. jupyterlab-commands-toolkit receives commands as events.
 
 use reqwest::Method;
 use serde_json::Value;
@@ -6,11 +6,11 @@ use serde_json::Value;
 use crate::server::Request;
 use crate::{Result, Server};
 
-/// The path of the stream of events, for [`Server::websocket`].
+/// The path of the event stream, for [`Server::websocket`].
 pub const EVENTS: &str = "api/events/subscribe";
 
 impl Server {
-    /// Emits an event: `{"schema_id", "data", "version"}`. Nobody need be listening.
+    /// Emits an event: `{"schema_id", "data", "version"}`. Succeeds without subscribers.
     pub async fn emit_event(&self, body: &Value) -> Result<()> {
         self.ask(&Request::new(Method::POST, "api/events", "event").json(body)?).await.map(drop)
     }

@@ -1,4 +1,4 @@
-//! The kernels that run on a server.
+//! The running kernels of a server.
 
 use reqwest::{Method, StatusCode};
 use serde::Deserialize;
@@ -7,10 +7,9 @@ use super::lenient;
 use crate::server::{KERNEL_TIMEOUT, Request};
 use crate::{Result, Server, path};
 
-/// A kernel that runs.
+/// A running kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct KernelModel {
-    /// Its id on this server.
     pub id: String,
     /// The name of its kernelspec.
     #[serde(default, deserialize_with = "lenient::text")]
@@ -21,26 +20,25 @@ pub struct KernelModel {
     /// `idle`, `busy`, `starting`, `restarting`, `dead`, …
     #[serde(default)]
     pub execution_state: Option<String>,
-    /// How many clients are connected to it.
+    /// The number of connected clients.
     #[serde(default, deserialize_with = "lenient::count")]
     pub connections: Option<u64>,
 }
 
 impl Server {
-    /// All kernels that run.
     pub async fn kernels(&self) -> Result<Vec<KernelModel>> {
         self.fetch(&Request::get("api/kernels", "list of kernels")).await
     }
 
-    /// One kernel; `None` if the server does not know it (any more).
+    /// One kernel. `None` if it is not running.
     pub async fn kernel(&self, id: &str) -> Result<Option<KernelModel>> {
         let subject = subject(id);
         let body = self.ask_for(&Request::get(at(id, "")?, &subject)).await?;
         body.map(|body| self.parse(&body, &subject)).transpose()
     }
 
-    /// Starts a kernel that no session shows. `name` is a kernelspec's, else the server's default; `folder` is where it
-    /// starts, relative to the server's root.
+    /// Starts a kernel without a session. `name` is the kernelspec's name (default: the server's default); `folder` is the
+    /// kernel's working folder, relative to the server's root.
     pub async fn start_kernel(&self, name: Option<&str>, folder: Option<&str>) -> Result<KernelModel> {
         let mut body = serde_json::Map::new();
         body.extend(name.map(|name| ("name".to_owned(), name.into())));
@@ -49,19 +47,18 @@ impl Server {
         self.fetch(&request.timeout(KERNEL_TIMEOUT)).await
     }
 
-    /// Interrupts what a kernel executes.
     pub async fn interrupt_kernel(&self, id: &str) -> Result<()> {
         let subject = subject(id);
         self.ask(&Request::new(Method::POST, at(id, "/interrupt")?, &subject).idempotent()).await.map(drop)
     }
 
-    /// Restarts a kernel; answers when it is up again.
+    /// Restarts a kernel. Returns when it is running again.
     pub async fn restart_kernel(&self, id: &str) -> Result<KernelModel> {
         let subject = subject(id);
         self.fetch(&Request::new(Method::POST, at(id, "/restart")?, &subject).timeout(KERNEL_TIMEOUT)).await
     }
 
-    /// Ends a kernel. One that is not there counts as ended.
+    /// Shuts a kernel down. Succeeds if it does not exist.
     pub async fn delete_kernel(&self, id: &str) -> Result<()> {
         let subject = subject(id);
         let request = Request::new(Method::DELETE, at(id, "")?, &subject);
@@ -73,7 +70,8 @@ impl Server {
     }
 }
 
-/// The path of a kernel's channels, for [`Server::websocket`]. `session_id` is what a reconnect must repeat to get what it missed.
+/// The path of a kernel's channels, for [`Server::websocket`]. A reconnect with the same `session_id` receives the messages
+/// that the server has buffered since the disconnect.
 pub fn channels_path(kernel_id: &str, session_id: &str) -> Result<String> {
     Ok(format!("{}?session_id={}", at(kernel_id, "/channels")?, path::part(session_id)?))
 }

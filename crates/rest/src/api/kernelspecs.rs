@@ -1,4 +1,4 @@
-//! The kernels that a server could start.
+//! The kernelspecs of a server.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,18 @@ use super::lenient;
 use crate::server::Request;
 use crate::{Result, Server};
 
-/// What a server can start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kernelspecs {
-    /// The name of the one that is started if none is named.
+    /// The name of the default kernelspec.
     pub default: String,
-    /// All of them, by name.
+    /// Sorted by name.
     pub specs: Vec<Kernelspec>,
 }
 
-/// A kind of kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernelspec {
-    /// The name to start it by.
     pub name: String,
-    /// The name for people.
     pub display_name: String,
-    /// The programming language.
     pub language: String,
 }
 
@@ -51,7 +46,6 @@ struct Spec {
 }
 
 impl Server {
-    /// The kernels that can be started.
     pub async fn kernelspecs(&self) -> Result<Kernelspecs> {
         let listing: Listing = self.fetch(&Request::get("api/kernelspecs", "list of kernelspecs")).await?;
         let specs = listing.kernelspecs.into_iter().map(|(name, Listed { spec })| Kernelspec {

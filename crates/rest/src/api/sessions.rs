@@ -1,4 +1,4 @@
-//! Sessions: which kernel belongs to which notebook, as front ends show it.
+//! Jupyter's sessions: which kernel belongs to which notebook.
 
 use reqwest::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -7,31 +7,25 @@ use super::lenient;
 use crate::server::{KERNEL_TIMEOUT, Request};
 use crate::{KernelModel, Kind, RestError, Result, Server, path};
 
-/// A session.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct SessionModel {
-    /// Its id on this server.
     pub id: String,
-    /// The notebook's path.
     #[serde(default, deserialize_with = "lenient::text")]
     pub path: String,
-    /// The notebook's file name, or what was given as name.
+    /// The notebook's file name, unless the session was created with another name.
     #[serde(default, deserialize_with = "lenient::text")]
     pub name: String,
     /// `notebook`, `console`, `file`.
     #[serde(rename = "type", default, deserialize_with = "lenient::text")]
     pub kind: String,
-    /// Its kernel. None if it has died and was not replaced.
+    /// `None` if the kernel died and was not replaced.
     #[serde(default)]
     pub kernel: Option<KernelModel>,
 }
 
-/// A session to be made.
 #[derive(Debug, Clone)]
 pub struct NewSession {
-    /// The notebook's path.
     pub path: String,
-    /// Its kernel.
     pub kernel: SessionKernel,
 }
 
@@ -42,16 +36,15 @@ pub enum SessionKernel {
     Default,
     /// A new one of this kernelspec.
     Named(String),
-    /// One that runs.
+    /// A running kernel, by its id.
     Running(String),
 }
 
-/// What to change of a session.
+/// A change of a session. `None` keeps the current value.
 #[derive(Debug, Clone, Default)]
 pub struct SessionChange {
-    /// The notebook's new path.
     pub path: Option<String>,
-    /// The kernel to have from now on. The one before it is ended by the server.
+    /// The server shuts down the previous kernel.
     pub kernel: Option<SessionKernel>,
 }
 
@@ -87,22 +80,20 @@ impl From<SessionKernel> for BodyKernel {
 
 fn body(path: Option<String>, kernel: Option<SessionKernel>) -> Body {
     let path = path.map(|path| path.trim_matches('/').to_owned());
-    // jupyter-server-documents binds a room to a kernel by the session whose name is the file's.
+    // jupyter-server-documents finds a room's kernel by the session whose name is the file name.
     let name = path.as_deref().map(|path| path.rsplit('/').next().unwrap_or(path).to_owned());
     Body { path, name, kind: "notebook", kernel: kernel.map(BodyKernel::from) }
 }
 
 impl Server {
-    /// All sessions.
     pub async fn sessions(&self) -> Result<Vec<SessionModel>> {
         self.fetch(&Request::get("api/sessions", "list of sessions")).await
     }
 
-    /// Makes a session for a notebook, with a kernel. Where the notebook has one, the server answers with that and
-    /// starts nothing.
+    /// Creates a session with a kernel for a notebook. If the notebook has one, the server returns that and starts nothing.
     pub async fn create_session(&self, new: NewSession) -> Result<SessionModel> {
         if let SessionKernel::Running(id) = &new.kernel {
-            self.must_run(id).await?;
+            self.check_running(id).await?;
         }
         let subject = format!("session of {:?}", new.path);
         let body = body(Some(new.path), Some(new.kernel));
@@ -111,10 +102,9 @@ impl Server {
         self.fetch(&request.timeout(KERNEL_TIMEOUT).idempotent()).await
     }
 
-    /// Changes a session: gives it another path or another kernel.
     pub async fn change_session(&self, id: &str, change: SessionChange) -> Result<SessionModel> {
         if let Some(SessionKernel::Running(id)) = &change.kernel {
-            self.must_run(id).await?;
+            self.check_running(id).await?;
         }
         let subject = subject(id);
         let body = body(change.path, change.kernel);
@@ -122,26 +112,27 @@ impl Server {
         self.fetch(&request.timeout(KERNEL_TIMEOUT)).await
     }
 
-    /// A session with an id of a kernel that does not run would not be refused: the server starts a kernel with that id.
-    async fn must_run(&self, kernel: &str) -> Result<()> {
+    /// Fails if the kernel is not running. The server does not check this: for an unknown id, it starts a new kernel with
+    /// that id.
+    async fn check_running(&self, kernel: &str) -> Result<()> {
         self.kernel(kernel).await?.map(drop).ok_or_else(|| {
             RestError::new(
                 Kind::NotFound,
                 format!(
-                    "{} has no kernel {kernel:?} any more.",
+                    "{} no longer has a kernel {kernel:?}.",
                     crate::address::origin_and_path(self.base())
                 ),
-                "Take one of those that run, or start a new one.",
+                "Use a running kernel, or start a new one.",
             )
         })
     }
 
-    /// Ends a session and its kernel. One that is not there counts as ended.
+    /// Ends a session and its kernel. Succeeds if the session does not exist.
     pub async fn delete_session(&self, id: &str) -> Result<()> {
         let subject = subject(id);
         let request = Request::new(Method::DELETE, at(id)?, &subject);
         let response = self.send(&request).await?;
-        // 410: the kernel was gone before the session.
+        // 410: the kernel had ended before the session.
         if matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::GONE) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Whether a server is there and knows us.
+//! Whether a server is running and accepts our credentials.
 
 use serde::Deserialize;
 
@@ -7,18 +7,17 @@ use crate::hub::HubServer;
 use crate::server::Request;
 use crate::{Kind, RestError, Result, Server, body, diagnosis};
 
-/// What a server says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
     /// The version of Jupyter Server.
     pub version: String,
     /// When it was started (ISO 8601).
     pub started: Option<String>,
-    /// When something last happened on it (ISO 8601).
+    /// When it was last active (ISO 8601).
     pub last_activity: Option<String>,
-    /// How many clients are connected to its kernels.
+    /// The number of clients connected to its kernels.
     pub connections: Option<u64>,
-    /// How many kernels run.
+    /// The number of running kernels.
     pub kernels: Option<u64>,
 }
 
@@ -37,12 +36,12 @@ struct Figures {
 }
 
 impl Server {
-    /// Asks the server for its version, then for something that it tells only to those it knows.
+    /// Requests the server's version, which needs no authentication, and then its status, which does.
     pub async fn status(&self) -> Result<Status> {
         let version = self.version().await?;
         let subject = "status";
         let known = self.ask_for(&Request::get("api/status", subject)).await?;
-        // Kernel Gateway has no status of its own.
+        // Kernel Gateway has no `/api/status`.
         let Some(known) = known else {
             let kernels = self.kernels().await?;
             return Ok(Status { version, kernels: Some(kernels.len() as u64), ..Status::default() });
@@ -51,13 +50,13 @@ impl Server {
         Ok(Status { version, started, last_activity, connections, kernels })
     }
 
-    /// The server's version, which it tells anybody.
+    /// The server's version. Needs no authentication.
     pub(crate) async fn version(&self) -> Result<String> {
         let request = Request::get("api", "API");
         let response = self.send(&request).await?;
         if !response.status().is_success() {
             return match (self.explain(request.subject, response).await, self.hub()) {
-                // A named server that is stopped: the request went to the person's default server.
+                // A stopped named server: the proxy sent the request to the user's default server.
                 (RestError { kind: Kind::NotFound, .. }, Some(HubServer { name: Some(_), .. })) => {
                     Err(diagnosis::stopped(self.base()))
                 }

@@ -1,5 +1,5 @@
-//! A WebSocket through the same client as everything else: one TLS, one proxy, one set of cookies, and the token in a
-//! header, never in the address.
+//! Opens WebSockets with the HTTP client of all other requests, which applies its TLS, proxy and cookies, and sends the
+//! token in a header, never in the URL.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,31 +17,31 @@ use crate::random::random;
 use crate::server::Request;
 use crate::{Kind, RestError, Result, Server, diagnosis};
 
-/// The largest message that is taken, as servers take it in rooms.
-const LARGEST: usize = 1 << 30;
+/// The largest message. Servers have the same limit for rooms.
+const MAX_MESSAGE_BYTES: usize = 1 << 30;
 
-/// A server accepts the channels of a kernel when the kernel has answered, for which it gives it 60 s
+/// A server opens a kernel's channels only after the kernel has replied, and waits up to 60 s for it
 /// (`kernel_info_timeout`).
 const TIMEOUT: Duration = Duration::from_secs(75);
 
-/// The connection below a WebSocket, whatever it goes through.
+/// The connection of a WebSocket, with or without TLS and proxy.
 pub use reqwest::Upgraded;
 
-/// What a WebSocket runs over.
+/// The byte stream below a WebSocket.
 pub trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
-/// A WebSocket that a server has just opened.
+/// A WebSocket after the handshake.
 pub struct Socket {
-    /// The connection; nothing of it has been read since the handshake.
+    /// Nothing has been read from it since the handshake.
     pub io: Upgraded,
-    /// The subprotocol that the server chose.
+    /// The subprotocol chosen by the server.
     pub protocol: Option<String>,
 }
 
 impl Socket {
-    /// Frames over the connection, with room for large messages.
+    /// A stream of messages over the connection.
     pub async fn into_stream(self) -> WebSocketStream<Box<dyn Io>> {
         let io: Box<dyn Io> = Box::new(self.io);
         stream(io).await
@@ -54,14 +54,17 @@ impl fmt::Debug for Socket {
     }
 }
 
-/// Frames over `io`, with room for large messages: for a caller that boxes [`Socket::io`] in a type of its own.
+/// A stream of messages over `io`, for callers that wrap [`Socket::io`].
 pub async fn stream<S: AsyncRead + AsyncWrite + Unpin>(io: S) -> WebSocketStream<S> {
-    let config = WebSocketConfig::default().max_message_size(Some(LARGEST)).max_frame_size(Some(LARGEST));
+    let config = WebSocketConfig::default()
+        .max_message_size(Some(MAX_MESSAGE_BYTES))
+        .max_frame_size(Some(MAX_MESSAGE_BYTES));
     WebSocketStream::from_raw_socket(io, Role::Client, Some(config)).await
 }
 
 impl Server {
-    /// Opens a WebSocket at `path_and_query`, encoded and behind the base URL. `protocols` are offered in this order.
+    /// Opens a WebSocket at `path_and_query`, which is encoded and relative to the base URL. Offers the subprotocols
+    /// `protocols` in this order.
     pub async fn websocket(&self, path_and_query: &str, protocols: &[&str]) -> Result<Socket> {
         let key = key()?;
         let mut request = Request::get(path_and_query, "WebSocket");
@@ -87,7 +90,7 @@ impl Server {
                     "{} did not open the WebSocket: {cause}.",
                     crate::address::origin_and_path(self.base())
                 ),
-                "Check that proxies before the server pass WebSockets on.",
+                "Check that proxies in front of the server support WebSockets.",
             )
         })?;
         let io = response.upgrade().await.map_err(|error| diagnosis::of_transport(error, self.base()))?;
@@ -99,10 +102,10 @@ impl Server {
             return RestError::new(
                 Kind::Unsupported,
                 format!(
-                    "Something before {} does not pass WebSockets on.",
+                    "A proxy in front of {} does not support WebSockets.",
                     crate::address::origin_and_path(self.base())
                 ),
-                "Let the proxy before the server pass the headers Connection and Upgrade on.",
+                "Configure the proxy to forward the headers Connection and Upgrade.",
             );
         }
         if let Err(error) = self.check_hub(response.status()).await {
@@ -117,11 +120,11 @@ fn key() -> Result<String> {
     Ok(STANDARD.encode(random::<16>()?))
 }
 
-/// Checks the answer to a handshake (RFC 6455 §4.1) and returns the protocol that the server chose.
+/// Checks the response to a handshake (RFC 6455 §4.1). Returns the subprotocol chosen by the server.
 fn check(headers: &HeaderMap, key: &str, offered: &[&str]) -> Result<Option<String>, &'static str> {
-    let accept = headers.get(SEC_WEBSOCKET_ACCEPT).ok_or("the answer is not signed")?;
+    let accept = headers.get(SEC_WEBSOCKET_ACCEPT).ok_or("the response has no Sec-WebSocket-Accept")?;
     if accept.as_bytes() != derive_accept_key(key.as_bytes()).as_bytes() {
-        return Err("the answer belongs to another request");
+        return Err("the response belongs to another request");
     }
     let Some(chosen) = headers.get(SEC_WEBSOCKET_PROTOCOL) else { return Ok(None) };
     let chosen = chosen.to_str().map_err(|_| "its protocol cannot be read")?.trim();

@@ -1,12 +1,12 @@
-//! What an agent shows of who it is, shown again to the server that it spoke to.
+//! Headers that identify the user of an agent's request, sent again to the server in whose process we run.
 
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-/// What belongs to one request or one connection, and identifies nobody.
-const OWN: &[&str] = &[
+/// Headers that belong to one request or connection and do not identify a user.
+const DROPPED: &[&str] = &[
     "connection",
     "expect",
     "keep-alive",
@@ -20,24 +20,24 @@ const OWN: &[&str] = &[
     "upgrade",
     "user-agent",
 ];
-const OWN_KINDS: &[&str] = &["accept", "content-", "if-", "mcp-", "sec-"];
+const DROPPED_PREFIXES: &[&str] = &["accept", "content-", "if-", "mcp-", "sec-"];
 
-/// The headers by which a server knows somebody: a token, cookies with their token against forged requests, and whatever
-/// an identity provider looks at; and its own name, after which it names its cookie. The newest are used.
+/// The newest headers that identify a user: a token, cookies with their XSRF token, and the headers of identity
+/// providers. `Host` is one of them, because Jupyter derives the name of its cookie from it.
 #[derive(Default)]
 pub struct Forwarded {
     headers: RwLock<HeaderMap>,
 }
 
 impl Forwarded {
-    /// Keeps of `headers` (name and value, as they came) what may identify somebody.
+    /// Takes the names and values of a request's headers, and keeps those that may identify a user.
     pub fn new(headers: &[(String, String)]) -> Self {
         let forwarded = Self::default();
         forwarded.replace(headers);
         forwarded
     }
 
-    /// Forgets the headers that were kept, in favour of these.
+    /// Replaces all headers by those of a newer request.
     pub fn replace(&self, headers: &[(String, String)]) {
         let newest = headers.iter().filter_map(|(name, value)| identifying(name, value)).collect();
         *self.headers.write().unwrap_or_else(PoisonError::into_inner) = newest;
@@ -50,7 +50,7 @@ impl Forwarded {
 
 fn identifying(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
     let name = name.to_ascii_lowercase();
-    if OWN.contains(&name.as_str()) || OWN_KINDS.iter().any(|kind| name.starts_with(kind)) {
+    if DROPPED.contains(&name.as_str()) || DROPPED_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
         return None;
     }
     let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
@@ -70,27 +70,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_identifies_is_kept_and_the_newest_counts() {
-        let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    fn only_identifying_headers_are_kept_and_newer_ones_replace_them() {
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let forwarded = Forwarded::new(&[
-            own("Authorization", "token t"),
-            own("Cookie", "_xsrf=x; username-h=y"),
-            own("X-XSRFToken", "x"),
-            own("X-Remote-User", "ada"),
-            own("Host", "example.org"),
-            own("Origin", "https://example.org"),
-            own("Content-Length", "7"),
-            own("Accept", "text/event-stream"),
-            own("Mcp-Session-Id", "s"),
-            own("Upgrade", "websocket"),
-            own("not a name", "v"),
-            own("x-bad", "a\r\nb"),
+            header("Authorization", "token t"),
+            header("Cookie", "_xsrf=x; username-h=y"),
+            header("X-XSRFToken", "x"),
+            header("X-Remote-User", "ada"),
+            header("Host", "example.org"),
+            header("Origin", "https://example.org"),
+            header("Content-Length", "7"),
+            header("Accept", "text/event-stream"),
+            header("Mcp-Session-Id", "s"),
+            header("Upgrade", "websocket"),
+            header("not a name", "v"),
+            header("x-bad", "a\r\nb"),
         ]);
         let headers = forwarded.headers();
         let names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
         assert_eq!(names, ["authorization", "cookie", "x-xsrftoken", "x-remote-user", "host"]);
         assert!(!format!("{headers:?} {forwarded:?}").contains("token t"));
-        forwarded.replace(&[own("authorization", "token new")]);
+        forwarded.replace(&[header("authorization", "token new")]);
         assert_eq!(forwarded.headers()["authorization"], "token new");
         assert_eq!(forwarded.headers().len(), 1);
     }

@@ -1,7 +1,10 @@
 //! Login with a password, and the token against cross-site request forgery (XSRF).
 //!
-//! Jupyter's login form is a GET that sets the cookie `_xsrf`, and a POST of it with the password, answered with a
-//! redirect (`jupyter_server/auth/identity.py`). From then on every request repeats the cookie's value in a header.
+//! A login to Jupyter (`jupyter_server/auth/identity.py`):
+//!
+//! 1. `GET /login` sets the cookie `_xsrf=2|ab`.
+//! 2. `POST /login` with the cookie and the form `_xsrf=2|ab&password=…` sets a session cookie and redirects to `/`.
+//! 3. Every later request sends both cookies and the header `X-XSRFToken: 2|ab`.
 
 use bytes::Bytes;
 use reqwest::cookie::CookieStore as _;
@@ -14,7 +17,10 @@ use crate::diagnosis;
 use crate::server::Request;
 use crate::{Credentials, Kind, NextStep, RestError, Result, Secret, Server};
 
-/// Counts logins, so that a refused request notices that another one has logged in meanwhile.
+/// Counts logins, so that concurrent requests log in only once after the server has ended the session.
+///
+/// Example: requests A and B are sent with login 1, and both are refused. A takes the lock, finds `count` 1, logs in and
+/// sets it to 2. B then takes the lock, finds 2 instead of its 1, and repeats its request without another login.
 #[derive(Default)]
 pub(crate) struct Login {
     count: Mutex<u64>,
@@ -35,7 +41,7 @@ impl Server {
         Ok(LoginNumber(*count))
     }
 
-    /// Logs in again after a refusal. Returns whether repeating the request may help.
+    /// Logs in again after a refused request, unless another request has done so. Returns whether to repeat the request.
     pub(crate) async fn login_again(&self, sent_with: &LoginNumber, method: &Method) -> Result<bool> {
         match &self.inner.credentials {
             Credentials::Password(password) => {
@@ -46,7 +52,7 @@ impl Server {
                 }
                 Ok(true)
             }
-            // A server without login still requires the XSRF token for changes.
+            // A server without authentication still requires the XSRF token for changes; its login page sets the cookie.
             Credentials::None if *method != Method::GET && self.xsrf().is_none() => {
                 self.visit_login().await?;
                 Ok(self.xsrf().is_some())
@@ -55,7 +61,7 @@ impl Server {
         }
     }
 
-    /// The value of the cookie `_xsrf`, if it was set.
+    /// The value of the cookie `_xsrf`.
     pub(crate) fn xsrf(&self) -> Option<String> {
         let cookies = self.inner.jar.cookies(&self.inner.base)?;
         let cookies = cookies.to_str().ok()?;
@@ -71,7 +77,7 @@ impl Server {
         let page = self.visit_login().await?;
         let xsrf = match (self.xsrf(), self.hub()) {
             (Some(xsrf), _) if !page.status().is_client_error() && !page.status().is_server_error() => xsrf,
-            // Behind a Hub, the Hub asks for passwords; they are not for us.
+            // Behind a Hub, the password belongs to the Hub's login page. It is not sent there.
             (_, Some(hub)) if !page.status().is_server_error() => {
                 return Err(RestError::new(
                     Kind::Unauthorized,
@@ -88,16 +94,16 @@ impl Server {
         let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         let mut request = Request::new(Method::POST, "login", "login page");
         request.payload = Payload { pieces: vec![Bytes::from(form)], is_form: true };
-        let answer = self.attempt(&request, self.url("login")?).await?;
-        // A wrong password is answered with the page again (401), a right one with a redirect to the front page.
-        match answer.status() {
+        let response = self.attempt(&request, self.url("login")?).await?;
+        // Jupyter responds to a wrong password with 401, and to the right one with a redirect.
+        match response.status() {
             status if status.is_redirection() || status.is_success() => Ok(()),
             status if status.as_u16() == 401 || status.as_u16() == 403 => Err(RestError::new(
                 Kind::Unauthorized,
                 format!("{} does not accept the password.", origin_and_path(&self.inner.base)),
                 "Correct it, or give a token instead.",
             )),
-            _ => Err(self.explain("login page", answer).await),
+            _ => Err(self.explain("login page", response).await),
         }
     }
 }

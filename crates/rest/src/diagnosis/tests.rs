@@ -1,6 +1,6 @@
 use super::*;
 
-fn explained(
+fn explain(
     base: &str,
     authentication: Authentication,
     status: u16,
@@ -10,14 +10,14 @@ fn explained(
     let base = Url::parse(base).unwrap();
     let request = FailedRequest { base: &base, authentication, subject: "\"x.ipynb\"" };
     let status = StatusCode::from_u16(status).unwrap();
-    of_answer(&request, &Answer { status, location, body: body.as_bytes() })
+    of_response(&request, &FailedResponse { status, location, body: body.as_bytes() })
 }
 
 const PLAIN: &str = "http://h:1/base/";
 const HUB: &str = "https://h.org/user/ada/";
 
 #[test]
-fn every_status_has_a_kind_and_words_that_help() {
+fn each_status_has_a_kind_a_cause_and_a_next_step() {
     let forbidden = r#"{"message": "Forbidden", "reason": null}"#;
     let full = r#"{"message": "Unexpected error while saving file: x.ipynb [Errno 28] No space left on device", "reason": null}"#;
     let masked = r#"{"message": "Unexpected error while saving file: a/x [Errno 2] No such file or directory: '/r/a/.~x' -> '/r/a/x'"}"#;
@@ -47,7 +47,7 @@ fn every_status_has_a_kind_and_words_that_help() {
             r#"{"message": "Permission denied: x.ipynb", "reason": null}"#,
             Kind::Forbidden,
             "is not allowed to read or write \"x.ipynb\": Permission denied: x.ipynb",
-            "not about the token",
+            "not the cause",
         ),
         (Authentication::Token, 401, "", Kind::Unauthorized, "does not accept the token", "token"),
         (Authentication::Token, 404, "<html>", Kind::NotFound, "has no \"x.ipynb\"", "base URL"),
@@ -94,7 +94,7 @@ fn every_status_has_a_kind_and_words_that_help() {
         (Authentication::Token, 200, "<html>", Kind::NotJupyter, "not as a Jupyter server", "base URL"),
     ];
     for (authentication, status, body, kind, cause, hint) in table {
-        let error = explained(PLAIN, authentication, status, None, body);
+        let error = explain(PLAIN, authentication, status, None, body);
         assert_eq!(error.kind, kind, "{status} {error}");
         assert!(error.cause.contains(cause), "{status} {error}");
         assert!(error.next.to_string().contains(hint), "{status} {error}");
@@ -103,7 +103,7 @@ fn every_status_has_a_kind_and_words_that_help() {
 }
 
 #[test]
-fn redirects_are_told_apart() {
+fn redirects_are_explained_by_their_target() {
     let table = [
         (PLAIN, "/base/login?next=%2Fbase%2Fapi", Kind::Unauthorized, "requires a token"),
         (PLAIN, "https://h:1/base/api", Kind::Address, "only be used over https"),
@@ -122,34 +122,32 @@ fn redirects_are_told_apart() {
         ("https://h.org/", "/hub/", Kind::NotJupyter, "is a JupyterHub"),
     ];
     for (base, location, kind, cause) in table {
-        let error = explained(base, Authentication::None, 302, Some(location), "");
+        let error = explain(base, Authentication::None, 302, Some(location), "");
         assert_eq!(error.kind, kind, "{location}: {error}");
         assert!(error.cause.contains(cause), "{location}: {error}");
-        assert!(!error.to_string().contains("hush"), "a query may hold a secret: {error}");
+        assert!(!error.to_string().contains("hush"), "a query may contain a secret: {error}");
     }
 }
 
 #[test]
-fn a_hub_is_named_with_the_scope_or_the_button_that_helps() {
-    let stopped = explained(HUB, Authentication::Token, 424, None, "");
-    assert!(
-        stopped.next.to_string().contains("https://h.org/hub/home")
-            && stopped.next.to_string().contains("servers!user=ada"),
-        "{stopped}"
-    );
-    let refused = explained(HUB, Authentication::Token, 403, None, "");
+fn errors_of_a_hub_name_the_scope_or_the_page() {
+    let stopped = explain(HUB, Authentication::Token, 424, None, "");
+    let next = stopped.next.to_string();
+    assert!(next.contains("https://h.org/hub/home"), "{stopped}");
+    assert!(next.contains("servers!user=ada"), "{stopped}");
+    let refused = explain(HUB, Authentication::Token, 403, None, "");
     assert!(
         refused.next.to_string().contains("access:servers!user=ada at https://h.org/hub/token"),
         "{refused}"
     );
-    let password = explained(HUB, Authentication::Password, 302, Some("/hub/api/oauth2/authorize?x"), "");
+    let password = explain(HUB, Authentication::Password, 302, Some("/hub/api/oauth2/authorize?x"), "");
     assert!(password.next.to_string().contains("access:servers!user=ada"), "{password}");
-    let named = explained("https://h.org/user/ada/gpu/", Authentication::Token, 424, None, "");
+    let named = explain("https://h.org/user/ada/gpu/", Authentication::Token, 424, None, "");
     assert!(named.cause.contains("\"gpu\" of ada"), "{named}");
 }
 
 #[test]
-fn messages_of_servers_are_short_lines() {
+fn messages_are_cut_to_one_short_line() {
     assert_eq!(message(br#"{"message": "a\n b.", "reason": "c"}"#).as_deref(), Some("a b. c"));
     assert_eq!(
         message(b"file or directory 'x' does not exist").as_deref(),
@@ -165,7 +163,7 @@ fn messages_of_servers_are_short_lines() {
 }
 
 #[test]
-fn places_are_shown_without_their_query() {
+fn addresses_are_shown_without_their_query() {
     let url = Url::parse("https://h.org/user/ada/?token=hush#x").unwrap();
     assert_eq!(origin_and_path(&url), "https://h.org/user/ada");
     assert_eq!(origin_and_path(&Url::parse("http://[::1]:8888/").unwrap()), "http://[::1]:8888");

@@ -1,13 +1,13 @@
 use super::*;
 
-/// A folder of its own for each test, removed with it.
+/// A temporary folder, removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> Self {
         let mut name = [0; 8];
         getrandom::fill(&mut name).unwrap();
-        let path = std::env::temp_dir().join(format!("rest-discover-{:016x}", u64::from_be_bytes(name)));
+        let path = std::env::temp_dir().join(format!("rest-discovery-{:016x}", u64::from_be_bytes(name)));
         fs::create_dir(&path).unwrap();
         Self(path)
     }
@@ -31,23 +31,28 @@ impl Drop for Folder {
     }
 }
 
-fn me() -> u32 {
+fn own_pid() -> u32 {
     std::process::id()
 }
 
 /// The id of a process that has ended.
-fn nobody() -> u32 {
+fn ended_pid() -> u32 {
     let mut child = std::process::Command::new("true").spawn().unwrap();
     child.wait().unwrap();
     child.id()
 }
 
 #[test]
-fn running_servers_are_found_the_newest_first() {
+fn running_servers_are_listed_newest_first() {
     let folder = Folder::new();
-    folder.server("jpserver-1.json", me(), 50, r#""sock": "", "url": "http://localhost:8888/""#);
-    folder.server("jpserver-2.json", me(), 10, r#""url": "http://0.0.0.0:8889/base/""#);
-    folder.server("nbserver-3.json", me(), 30, r#""url": "http://localhost:8890/", "notebook_dir": "/old""#);
+    folder.server("jpserver-1.json", own_pid(), 50, r#""sock": "", "url": "http://localhost:8888/""#);
+    folder.server("jpserver-2.json", own_pid(), 10, r#""url": "http://0.0.0.0:8889/base/""#);
+    folder.server(
+        "nbserver-3.json",
+        own_pid(),
+        30,
+        r#""url": "http://localhost:8890/", "notebook_dir": "/old""#,
+    );
     let found = running(&folder.0);
     let bases: Vec<&str> = found.iter().map(|server| server.address.base.as_str()).collect();
     assert_eq!(bases, ["http://127.0.0.1:8889/base/", "http://localhost:8890/", "http://localhost:8888/"]);
@@ -57,17 +62,17 @@ fn running_servers_are_found_the_newest_first() {
 }
 
 #[test]
-fn what_is_not_a_running_server_is_left_out() {
+fn files_without_a_running_server_are_ignored() {
     let folder = Folder::new();
-    folder.server("jpserver-1.json", nobody(), 1, r#""url": "http://localhost:1/""#);
+    folder.server("jpserver-1.json", ended_pid(), 1, r#""url": "http://localhost:1/""#);
     folder.server(
         "jpserver-2.json",
-        me(),
+        own_pid(),
         1,
         r#""sock": "/run/x.sock", "url": "http+unix://%2Frun%2Fx.sock/""#,
     );
-    folder.server("kernel-3.json", me(), 1, r#""url": "http://localhost:3/""#);
-    folder.server("jpserver-4-open.html", me(), 1, r#""url": "http://localhost:4/""#);
+    folder.server("kernel-3.json", own_pid(), 1, r#""url": "http://localhost:3/""#);
+    folder.server("jpserver-4-open.html", own_pid(), 1, r#""url": "http://localhost:4/""#);
     folder.server("jpserver-5.json", 0, 1, r#""url": "http://localhost:5/""#);
     folder.server("jpserver-6.json", u32::MAX, 1, r#""url": "http://localhost:6/""#);
     fs::write(folder.0.join("jpserver-7.json"), "{").unwrap();
@@ -78,18 +83,20 @@ fn what_is_not_a_running_server_is_left_out() {
 }
 
 #[test]
-fn two_files_of_one_server_are_one_server() {
+fn two_files_of_one_server_are_listed_once() {
     let folder = Folder::new();
-    folder.server("jpserver-1.json", me(), 1, r#""url": "http://localhost:8888/""#);
-    folder.server("nbserver-1.json", me(), 1, r#""url": "http://localhost:8888/""#);
+    folder.server("jpserver-1.json", own_pid(), 1, r#""url": "http://localhost:8888/""#);
+    folder.server("nbserver-1.json", own_pid(), 1, r#""url": "http://localhost:8888/""#);
     assert_eq!(running(&folder.0).len(), 1);
 }
 
 #[test]
-fn a_server_with_a_password_is_known_by_it() {
+fn a_server_with_a_password_and_no_token_has_password() {
     let folder = Folder::new();
-    let text =
-        format!(r#"{{"pid": {}, "url": "http://localhost:8888/", "token": "", "password": true}}"#, me());
+    let text = format!(
+        r#"{{"pid": {}, "url": "http://localhost:8888/", "token": "", "password": true}}"#,
+        own_pid()
+    );
     fs::write(folder.0.join("jpserver-1.json"), text).unwrap();
     let found = running(&folder.0);
     assert_eq!((found[0].has_password, found[0].address.token.is_some()), (true, false));
@@ -97,7 +104,7 @@ fn a_server_with_a_password_is_known_by_it() {
 
 #[cfg(all(unix, not(target_os = "macos")))]
 #[test]
-fn the_runtime_folder_is_where_jupyter_has_it() {
+fn the_runtime_folder_follows_jupyter_s_variables() {
     let home = Path::new("/home/ada");
     let table: [(&[(&str, &str)], &str); 5] = [
         (&[], "/home/ada/.local/share/jupyter/runtime"),

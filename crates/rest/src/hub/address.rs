@@ -1,4 +1,4 @@
-//! The address of a server on a Hub. Contacts nothing.
+//! The address of a server on a Hub. Sends no request.
 
 use url::Url;
 
@@ -10,7 +10,6 @@ use crate::{Result, path};
 pub struct HubServer {
     /// The address up to `user/`; ends with `/`.
     pub(super) root: Url,
-    /// The user's name.
     pub user: String,
     /// The name of the server; `None` for the user's default one.
     pub name: Option<String>,
@@ -39,7 +38,7 @@ impl HubServer {
         format!("{}hub/home", self.root)
     }
 
-    /// The page where tokens are made.
+    /// The page that creates tokens.
     pub fn tokens(&self) -> String {
         format!("{}hub/token", self.root)
     }

@@ -5,7 +5,7 @@ fn of(base: &str) -> Option<HubServer> {
 }
 
 #[test]
-fn addresses_name_the_hub_the_person_and_the_server() {
+fn hub_user_and_server_name_are_read_from_the_address() {
     let table = [
         ("https://h.org/user/ada/", "ada", None, "https://h.org/hub/home", "hub/api/users/ada/server"),
         (
@@ -48,7 +48,7 @@ fn other_addresses_have_no_hub() {
 }
 
 #[test]
-fn the_api_of_the_hub_keeps_its_origin() {
+fn the_hub_s_api_has_the_server_s_origin() {
     let hub = of("https://h.org/jh/user/ada/").unwrap();
     assert_eq!(
         at_hub(&hub, &hub.api().unwrap()).unwrap().as_str(),
@@ -57,7 +57,7 @@ fn the_api_of_the_hub_keeps_its_origin() {
 }
 
 #[test]
-fn progress_is_read_however_it_is_cut() {
+fn progress_is_parsed_in_chunks_of_any_size() {
     let stream = b": hello\r\n\r\ndata: {\"progress\": 0, \"message\": \"Server requested\"}\r\n\r\nevent: x\ndata:{\"progress\": 50.4, \"message\": \"Pulling\"}\n\ndata: no json\n\ndata: {\"progress\": 100, \"ready\": true, \"message\": \"\", \"url\": \"/user/ada/\"}\n\n";
     for size in [1, 7, 1000] {
         let mut events = Events::default();
@@ -70,9 +70,9 @@ fn progress_is_read_however_it_is_cut() {
 }
 
 #[test]
-fn a_line_without_end_is_refused() {
+fn an_endless_line_fails() {
     let mut events = Events::default();
-    let error = (0..100).find_map(|_| events.take(&[b'x'; 1024]).err()).expect("it is read for ever");
+    let error = (0..100).find_map(|_| events.take(&[b'x'; 1024]).err()).expect("no limit");
     assert_eq!(error.kind, Kind::Malformed);
 }
 
@@ -94,8 +94,8 @@ async fn started(fake: &Fake, path: &str, bound: Duration) -> (Result<()>, Vec<S
 }
 
 #[tokio::test]
-async fn a_start_is_followed_until_the_server_is_ready() {
-    // 202: it takes longer; 400: somebody else has asked already.
+async fn progress_is_reported_until_the_server_is_ready() {
+    // 202: the start takes longer; 400: the server is starting already.
     for status in [202, 400] {
         let fake = Fake::new(move |seen| match seen.method.as_str() {
             "POST" => reply(status, &[], ""),
@@ -119,26 +119,25 @@ async fn a_start_is_followed_until_the_server_is_ready() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_up_at_once_needs_no_progress() {
+async fn a_server_that_starts_at_once_needs_no_progress() {
     let fake = Fake::new(|_| reply(201, &[], "")).await;
     assert_eq!(started(&fake, "user/ada/", BOUND).await, (Ok(()), Vec::new()));
     assert_eq!(fake.lines().len(), 1);
 }
 
 #[tokio::test]
-async fn a_token_that_may_not_start_names_the_scope() {
+async fn a_refused_start_names_the_missing_scope() {
     let fake =
         Fake::new(|_| reply(403, &[], r#"{"status": 403, "message": "Action is not authorized"}"#)).await;
     let error = started(&fake, "user/ada/", BOUND).await.0.unwrap_err();
     assert_eq!(error.kind, Kind::Stopped);
-    assert!(
-        error.next.to_string().contains("servers!user=ada") && error.next.to_string().contains("/hub/home"),
-        "{error}"
-    );
+    let next = error.next.to_string();
+    assert!(next.contains("servers!user=ada"), "{error}");
+    assert!(next.contains("/hub/home"), "{error}");
 }
 
 #[tokio::test]
-async fn a_start_that_fails_says_why() {
+async fn a_failed_start_contains_the_hub_s_message() {
     let fake = Fake::new(|seen| match seen.method.as_str() {
         "POST" => reply(202, &[], ""),
         _ => reply(200, &[], "data: {\"failed\": true, \"message\": \"Spawn failed: no GPU\"}\n\n"),
@@ -150,7 +149,7 @@ async fn a_start_that_fails_says_why() {
 }
 
 #[tokio::test]
-async fn waiting_for_a_start_has_an_end() {
+async fn a_start_times_out() {
     let fake = Fake::new(|seen| {
         if seen.method == "POST" {
             return reply(202, &[], "");
@@ -166,7 +165,7 @@ async fn waiting_for_a_start_has_an_end() {
 }
 
 #[tokio::test]
-async fn a_progress_that_breaks_off_is_no_success() {
+async fn a_progress_stream_that_ends_early_is_an_error() {
     let fake = Fake::new(|seen| match seen.method.as_str() {
         "POST" => reply(202, &[], ""),
         _ => reply(200, &[], "data: {\"progress\": 1, \"message\": \"Pulling\"}\n\n"),
@@ -176,15 +175,15 @@ async fn a_progress_that_breaks_off_is_no_success() {
 }
 
 #[tokio::test]
-async fn without_a_hub_nothing_is_started() {
+async fn a_server_without_a_hub_is_not_started() {
     let fake = Fake::new(|_| reply(201, &[], "")).await;
     assert_eq!(started(&fake, "", BOUND).await.0.unwrap_err().kind, Kind::Stopped);
     assert!(fake.lines().is_empty());
 }
 
 #[tokio::test]
-async fn a_change_refused_by_the_hub_is_a_stopped_server() {
-    // As configurable-http-proxy and JupyterHub 6 answer for a server that is not there.
+async fn a_change_refused_by_the_hub_means_a_stopped_server() {
+    // The responses of configurable-http-proxy and JupyterHub 6 for a stopped server.
     let fake = Fake::new(|seen| match seen.method.as_str() {
         "GET" => reply(302, &[("location", &format!("/hub{}", seen.uri))], ""),
         _ => reply(403, &[], r#"{"message": "'_xsrf' argument missing from POST"}"#),
@@ -206,7 +205,7 @@ async fn a_stopped_named_server_is_not_a_missing_file() {
 }
 
 #[tokio::test]
-async fn a_running_server_refuses_for_itself() {
+async fn the_hub_explains_why_a_running_server_refuses() {
     let known = Arc::new(AtomicUsize::new(200));
     let shared = Arc::clone(&known);
     let fake = Fake::new(move |seen| match seen.uri.path() {

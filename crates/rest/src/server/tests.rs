@@ -10,7 +10,7 @@ use crate::{Proxies, Secret, Want};
 const ENTRY: &str = r#"{"path":"x.ipynb","type":"notebook"}"#;
 
 #[tokio::test]
-async fn the_token_goes_into_a_header_and_nowhere_else() {
+async fn the_token_is_sent_in_a_header_only() {
     let fake = Fake::new(|_| reply(200, &[], "[]")).await;
     client(&format!("{}?token=hush", fake.base), Credentials::None).kernels().await.unwrap();
     let seen = fake.seen();
@@ -20,7 +20,7 @@ async fn the_token_goes_into_a_header_and_nowhere_else() {
 }
 
 #[tokio::test]
-async fn a_login_that_a_server_makes_of_the_token_is_not_kept() {
+async fn cookies_are_ignored_with_a_token() {
     let fake =
         Fake::new(|_| reply(200, &[("set-cookie", "login=hush; Path=/"), ("set-cookie", "_xsrf=x")], "[]"))
             .await;
@@ -34,7 +34,7 @@ async fn a_login_that_a_server_makes_of_the_token_is_not_kept() {
 }
 
 #[tokio::test]
-async fn the_path_of_a_file_is_found_by_its_id() {
+async fn a_file_s_path_is_found_by_its_id() {
     let fake = Fake::new(|seen| match seen.uri.to_string().as_str() {
         "/api/fileid/path?id=f%20g" => reply(200, &[], r#"{"id":"f g","path":"a/new.ipynb"}"#),
         _ => reply(404, &[], r#"{"message":"The path for file, x, could not be found."}"#),
@@ -46,7 +46,7 @@ async fn the_path_of_a_file_is_found_by_its_id() {
 }
 
 #[tokio::test]
-async fn no_redirect_is_followed() {
+async fn redirects_are_not_followed() {
     let other = Fake::new(|_| reply(200, &[], "[]")).await;
     let target = format!("{}api/kernels", other.base);
     let fake = Fake::new(move |_| reply(302, &[("location", &target)], "")).await;
@@ -57,18 +57,19 @@ async fn no_redirect_is_followed() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_down_is_named_at_once() {
+async fn a_refused_connection_names_the_server() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}/", listener.local_addr().unwrap());
     drop(listener);
     let error = client(&base, Credentials::None).status().await.unwrap_err();
     assert_eq!(error.kind, Kind::Unreachable);
-    assert!(error.cause.contains(base.trim_end_matches('/')) && error.cause.contains("refused"), "{error}");
+    assert!(error.cause.contains(base.trim_end_matches('/')), "{error}");
+    assert!(error.cause.contains("refused"), "{error}");
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_is_given_up() {
-    // The system accepts the connection; nobody reads from it.
+async fn a_silent_server_times_out() {
+    // The operating system accepts the connection; nothing reads from it.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let server = client(&format!("http://{}/", listener.local_addr().unwrap()), Credentials::None);
     let start = Instant::now();
@@ -79,7 +80,7 @@ async fn a_server_that_hangs_is_given_up() {
 }
 
 #[tokio::test]
-async fn an_answer_has_a_limit_whether_or_not_it_is_announced() {
+async fn the_size_limit_applies_with_and_without_a_content_length() {
     let fake = Fake::new(|seen| {
         if seen.uri.path() == "/chunked" {
             let chunks = futures_util::stream::iter(
@@ -99,14 +100,14 @@ async fn an_answer_has_a_limit_whether_or_not_it_is_announced() {
 }
 
 #[tokio::test]
-async fn a_page_in_place_of_an_answer_is_a_wrong_address() {
+async fn an_html_page_means_a_wrong_address() {
     let fake = Fake::new(|_| reply(200, &[("content-type", "text/html")], "<!doctype html>")).await;
     assert_eq!(fake.client("").status().await.unwrap_err().kind, Kind::NotJupyter);
     assert_eq!(fake.client("").kernels().await.unwrap_err().kind, Kind::NotJupyter);
 }
 
 #[tokio::test]
-async fn a_notebook_is_sent_in_its_pieces() {
+async fn the_pieces_of_a_notebook_are_sent_as_one_body() {
     let fake = Fake::new(|_| reply(200, &[], ENTRY)).await;
     let pieces: Vec<Bytes> = [&b"{\"cells\""[..], b": [", b"]}"].map(Bytes::from_static).to_vec();
     fake.client("").save_notebook("/a b/x.ipynb", pieces).await.unwrap();
@@ -119,8 +120,8 @@ async fn a_notebook_is_sent_in_its_pieces() {
 }
 
 #[tokio::test]
-async fn a_new_notebook_never_replaces_another() {
-    // Nothing is there when we look; when we rename, there is.
+async fn a_new_notebook_never_overwrites_a_concurrent_one() {
+    // The file does not exist at the check, but exists at the rename.
     let fake = Fake::new(|seen| match seen.method.as_str() {
         "GET" => reply(404, &[], "does not exist"),
         "PATCH" => reply(409, &[], r#"{"message":"File already exists: x.ipynb"}"#),
@@ -138,7 +139,7 @@ async fn a_new_notebook_never_replaces_another() {
 }
 
 #[tokio::test]
-async fn what_lies_there_already_is_a_conflict_at_once() {
+async fn an_existing_path_is_a_conflict() {
     let fake = Fake::new(|_| reply(200, &[], ENTRY)).await;
     let error = fake.client("").create_notebook("x.ipynb", Vec::new()).await.unwrap_err();
     assert_eq!(error.kind, Kind::Conflict);
@@ -146,7 +147,7 @@ async fn what_lies_there_already_is_a_conflict_at_once() {
 }
 
 #[tokio::test]
-async fn a_folder_without_a_hash_is_asked_for_again_without() {
+async fn the_metadata_of_a_folder_is_read_without_the_hash() {
     let fake = Fake::new(|seen| match seen.uri.query() {
         Some("content=0") => reply(200, &[], r#"{"path":"d","type":"directory"}"#),
         _ => reply(500, &[], r#"{"message":"Keys unexpectedly None: ['hash', 'hash_algorithm']"}"#),
@@ -157,7 +158,7 @@ async fn a_folder_without_a_hash_is_asked_for_again_without() {
 }
 
 #[tokio::test]
-async fn a_session_is_not_made_with_a_kernel_that_is_gone() {
+async fn no_session_is_created_with_a_missing_kernel() {
     let fake = Fake::new(|_| reply(404, &[], r#"{"message":"Kernel does not exist: k"}"#)).await;
     let kernel = crate::SessionKernel::Running("k".to_owned());
     let new = crate::NewSession { path: "x.ipynb".to_owned(), kernel };
@@ -166,7 +167,7 @@ async fn a_session_is_not_made_with_a_kernel_that_is_gone() {
 }
 
 #[tokio::test]
-async fn absent_extensions_are_no_failure() {
+async fn missing_extensions_are_not_an_error() {
     let fake = Fake::new(|_| reply(404, &[], "<html>")).await;
     let server = fake.client("");
     assert_eq!(server.collaboration_session("a/x.ipynb").await, Ok(None));
@@ -178,7 +179,7 @@ async fn absent_extensions_are_no_failure() {
 }
 
 #[tokio::test]
-async fn what_servers_leave_out_or_add_is_no_failure() {
+async fn missing_and_unknown_fields_are_accepted() {
     let fake = Fake::new(|seen| match seen.uri.path() {
         "/api/sessions" => reply(200, &[], r#"[{"id":"s","path":null,"type":"notebook","kernel":null,"notebook":{}}]"#),
         "/api/kernels" => reply(200, &[], r#"[{"id":"k","name":null,"reason":"","new":[1]},{"id":"l","connections":2}]"#),
@@ -200,7 +201,8 @@ async fn what_servers_leave_out_or_add_is_no_failure() {
     assert_eq!(names, [("a", "A"), ("b", "b")]);
 }
 
-/// Answers the first request of its first connection, drops that connection at the next request, and answers on others.
+/// Responds to the first request on the first connection, closes that connection at the next request, and responds on the
+/// second connection.
 async fn closing(listener: TcpListener) {
     async fn request(stream: &mut TcpStream) {
         let mut text = Vec::new();
@@ -222,7 +224,7 @@ async fn closing(listener: TcpListener) {
 }
 
 #[tokio::test]
-async fn a_question_is_repeated_on_a_new_connection_and_a_command_is_not() {
+async fn only_idempotent_requests_are_repeated_on_a_new_connection() {
     for repeats in [true, false] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = client(&format!("http://{}/", listener.local_addr().unwrap()), Credentials::None);
@@ -239,7 +241,7 @@ async fn a_question_is_repeated_on_a_new_connection_and_a_command_is_not() {
 }
 
 #[tokio::test]
-async fn proxies_are_used_as_given_and_never_for_loopback() {
+async fn proxies_are_used_except_for_loopback() {
     let proxy = Fake::new(|_| reply(200, &[], "[]")).await;
     let server = |base: &str, no_proxy: Option<&str>| {
         let proxies = Proxies {
@@ -260,7 +262,7 @@ async fn proxies_are_used_as_given_and_never_for_loopback() {
 }
 
 #[tokio::test]
-async fn unusable_options_are_told_by_the_first_request() {
+async fn invalid_options_fail_the_first_request() {
     let proxy = Options {
         proxies: Proxies { all: Some("http://ada:hush@".to_owned()), ..Proxies::default() },
         ..Options::default()
@@ -271,12 +273,13 @@ async fn unusable_options_are_told_by_the_first_request() {
         let server =
             Server::new(&Address::parse("https://h.invalid/").unwrap(), Credentials::None, &options).unwrap();
         let error = server.status().await.unwrap_err();
-        assert!(error.cause.contains(word) && !error.to_string().contains("hush"), "{error}");
+        assert!(error.cause.contains(word), "{error}");
+        assert!(!error.to_string().contains("hush"), "{error}");
     }
 }
 
 #[tokio::test]
-async fn no_secret_is_in_what_is_printed() {
+async fn secrets_are_not_printed() {
     let fake = Fake::new(|seen| reply(403, &[], seen.header("authorization").to_owned())).await;
     let server = fake.client("");
     let error = server.status().await.unwrap_err();
@@ -286,7 +289,7 @@ async fn no_secret_is_in_what_is_printed() {
 }
 
 #[test]
-fn a_token_that_no_header_can_hold_is_refused() {
+fn a_token_that_is_not_a_header_value_is_refused() {
     let address = Address::parse("http://h:1/").unwrap();
     let credentials = Credentials::Token(Secret::new("hush\r\nX: y").unwrap());
     let error = Server::new(&address, credentials, &Options::default()).unwrap_err();
@@ -295,7 +298,7 @@ fn a_token_that_no_header_can_hold_is_refused() {
 }
 
 #[test]
-fn requests_stay_below_the_base() {
+fn requests_stay_below_the_base_url() {
     let server = client("http://h:1/base/", Credentials::None);
     assert_eq!(server.url("api/x:y?z=1").unwrap().as_str(), "http://h:1/base/api/x:y?z=1");
     for path in ["../api", "/api", "//evil.example/", "https://evil.example/", "a/../../b"] {
@@ -308,7 +311,7 @@ fn requests_stay_below_the_base() {
 }
 
 #[tokio::test]
-async fn a_count_of_connections_below_zero_is_unknown() {
+async fn a_negative_count_of_connections_is_unknown() {
     const KERNELS: &str =
         r#"[{"id":"k","name":"python3","connections":-1},{"id":"l","name":"python3","connections":2}]"#;
     let fake = Fake::new(|_| reply(200, &[], KERNELS)).await;

@@ -25,7 +25,11 @@ struct State {
 }
 
 impl KernelQueue {
-    /// Waits for the turn of a run; first come, first served. `None` if the kernel was restarted meanwhile.
+    /// Waits for the turn of a run, in the order of the calls. `None` if the kernel was restarted meanwhile.
+    ///
+    /// Example: run A has the turn, B and C wait, and `restarts` is 0. A restart increases it to 1 and ends A. Now B gets
+    /// the turn, finds 1 instead of its 0 and returns `None`, and so does C. A run that enters after the restart starts
+    /// with 1 and gets the turn after them.
     pub(crate) async fn enter(&self, run: &Arc<Run>) -> Option<MutexGuard<'_, ()>> {
         let restarts = self.restarts();
         let turn = self.turn.lock().await;
@@ -57,7 +61,7 @@ impl KernelQueue {
         self.state.lock().latest.clone()
     }
 
-    /// Cancels the runs that wait.
+    /// Cancels all waiting runs: see [`KernelQueue::enter`].
     pub(crate) fn restarted(&self) {
         self.state.lock().restarts += 1;
     }

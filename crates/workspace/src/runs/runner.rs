@@ -77,7 +77,7 @@ impl Runner {
         }
         let (runner, begun) = (self.clone(), run.clone());
         let running = async move { runner.run_in_notebook(&notebook, &begun, session).await };
-        self.tasks.spawn(slot.held(running));
+        self.tasks.spawn(slot.hold_during(running));
         run
     }
 
@@ -108,7 +108,7 @@ impl Runner {
                 }
             }
         };
-        self.tasks.spawn(slot.held(running));
+        self.tasks.spawn(slot.hold_during(running));
         runs
     }
 
@@ -139,7 +139,7 @@ impl Runner {
                 begun.end(RunState::Failed(error));
             }
         };
-        self.tasks.spawn(slot.held(running).instrument(run.span()));
+        self.tasks.spawn(slot.hold_during(running).instrument(run.span()));
         Ok(run)
     }
 

@@ -10,7 +10,7 @@ fn entry(text: &str) -> Result<Entry> {
 }
 
 #[test]
-fn a_notebook_s_content_is_a_part_of_the_answer() {
+fn a_notebook_s_content_is_not_copied() {
     let body = Bytes::from_static(
         br#"{"name":"x.ipynb","path":"a/x.ipynb","type":"notebook","writable":false,"last_modified":"2026-01-01T00:00:00Z",
             "content": {"cells": [], "n": 1.50, "deep": 12345678901234567890123},"hash":"ab","hash_algorithm":"sha256","size":7,"new":[1]}"#,
@@ -18,13 +18,13 @@ fn a_notebook_s_content_is_a_part_of_the_answer() {
     let entry = server().entry(&body, "\"x\"").unwrap();
     let content = entry.content.clone().unwrap();
     assert_eq!(content, &br#"{"cells": [], "n": 1.50, "deep": 12345678901234567890123}"#[..]);
-    assert!(body.as_ptr_range().contains(&content.as_ptr()), "it was copied");
+    assert!(body.as_ptr_range().contains(&content.as_ptr()), "copied");
     assert_eq!((entry.kind, entry.is_writable, entry.size), (EntryKind::Notebook, false, Some(7)));
     assert_eq!(entry.hash.as_deref(), Some("sha256:ab"));
 }
 
 #[test]
-fn listings_hold_entries() {
+fn a_listing_contains_entries() {
     let entry = entry(
         r#"{"name":"","path":"","type":"directory","content":[
             {"name":"d","path":"d","type":"directory","content":null,"size":null},
@@ -46,7 +46,7 @@ fn an_entry_without_content_has_none() {
 }
 
 #[test]
-fn other_answers_are_refused() {
+fn malformed_responses_fail() {
     assert_eq!(entry("<html>").unwrap_err().kind, Kind::NotJupyter);
     for text in
         ["", "[]", "{", r#"{"type":"directory","content":{}}"#, r#"{"type":"directory","content":[3]}"#]
@@ -56,15 +56,16 @@ fn other_answers_are_refused() {
 }
 
 #[test]
-fn a_passing_name_stands_beside_the_wanted_one() {
-    let one = beside("/a/b.ipynb").unwrap();
+fn a_temporary_path_is_in_the_same_folder() {
+    let one = temporary("/a/b.ipynb").unwrap();
     let random = one.strip_prefix("a/b-").and_then(|rest| rest.strip_suffix(".ipynb")).unwrap();
-    assert!(random.len() == 8 && random.bytes().all(|digit| digit.is_ascii_hexdigit()), "{one}");
-    assert_ne!(one, beside("a/b.ipynb").unwrap());
+    assert_eq!(random.len(), 8, "{one}");
+    assert!(random.bytes().all(|digit| digit.is_ascii_hexdigit()), "{one}");
+    assert_ne!(one, temporary("a/b.ipynb").unwrap());
 }
 
 #[tokio::test]
-async fn a_text_is_read_as_it_is() {
+async fn a_text_may_be_partly_written() {
     let fake = crate::testing::Fake::new(|seen| {
         assert_eq!(seen.line(), "GET /api/contents/x.ipynb?type=file&format=text&content=1");
         let body = r#"{"path":"x.ipynb","type":"file","format":"text","content":"{\"a\": \"\u00fc"}"#;

@@ -9,7 +9,7 @@ fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
 }
 
 #[test]
-fn an_answer_must_be_to_our_key_and_of_our_protocols() {
+fn a_response_needs_our_key_and_an_offered_protocol() {
     let accept = ("sec-websocket-accept", ACCEPT);
     let v1 = ("sec-websocket-protocol", "v1");
     assert_eq!(check(&headers(&[accept]), KEY, &["v1"]), Ok(None));
@@ -37,7 +37,7 @@ use tokio_tungstenite::tungstenite::handshake::server::{
 use crate::testing::{Fake, client, reply};
 use crate::{Credentials, Secret};
 
-/// Opens one WebSocket as a server does, says hello in the same breath, and returns everything it gets.
+/// Accepts one WebSocket, sends "hello" right after the handshake, and echoes binary messages. Returns the request.
 #[expect(clippy::result_large_err, reason = "the callback's type is tungstenite's")]
 async fn echo(listener: TcpListener, protocol: Option<&'static str>) -> FailedRequest {
     let (stream, _) = listener.accept().await.unwrap();
@@ -68,7 +68,7 @@ async fn listen() -> (TcpListener, Server) {
 }
 
 #[tokio::test]
-async fn a_socket_carries_large_messages_and_its_token_in_a_header() {
+async fn large_messages_arrive_and_the_token_is_in_a_header() {
     let (listener, server) = listen().await;
     let task = tokio::spawn(echo(listener, Some("v1")));
     let path = crate::channels_path("k", "s 1").unwrap();
@@ -76,7 +76,7 @@ async fn a_socket_carries_large_messages_and_its_token_in_a_header() {
     assert_eq!(socket.protocol.as_deref(), Some("v1"));
     let mut stream = socket.into_stream().await;
     assert_eq!(stream.next().await.unwrap().unwrap(), Message::text("hello"));
-    // Larger than the 64 MiB that tungstenite takes by default.
+    // Larger than tungstenite's default limit of 64 MiB.
     let large = bytes::Bytes::from(vec![7; 65 << 20]);
     stream.send(Message::binary(large.clone())).await.unwrap();
     assert!(stream.next().await.unwrap().unwrap() == Message::binary(large), "the message changed");
@@ -88,7 +88,7 @@ async fn a_socket_carries_large_messages_and_its_token_in_a_header() {
 }
 
 #[tokio::test]
-async fn without_protocols_none_is_offered() {
+async fn without_protocols_no_header_is_sent() {
     let (listener, server) = listen().await;
     let task = tokio::spawn(echo(listener, None));
     let socket = server.websocket(crate::EVENTS, &[]).await.unwrap();
@@ -98,7 +98,7 @@ async fn without_protocols_none_is_offered() {
 }
 
 #[tokio::test]
-async fn refusals_are_told_apart() {
+async fn each_refusal_has_its_kind() {
     let table = [
         (403, Kind::Unauthorized),
         (404, Kind::NotFound),
@@ -116,7 +116,7 @@ async fn refusals_are_told_apart() {
 }
 
 #[tokio::test]
-async fn an_answer_to_somebody_else_is_refused() {
+async fn a_response_with_another_key_fails() {
     let headers = [("connection", "upgrade"), ("upgrade", "websocket"), ("sec-websocket-accept", ACCEPT)];
     let fake = Fake::new(move |_| reply(101, &headers, "")).await;
     let error = fake.client("").websocket("api/x", &[]).await.unwrap_err();

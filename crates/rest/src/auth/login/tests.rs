@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use super::*;
 use crate::testing::{Fake, Seen, client, reply};
 
-/// A server with a login page. `epoch` is what makes a cookie valid: raising it forgets everybody.
+/// A server with a login page. Increasing `epoch` ends all sessions.
 fn answer(seen: &Seen, epoch: &AtomicUsize) -> Response {
     let cookies = seen.header("cookie");
     let valid = format!("session={}", epoch.load(Ordering::SeqCst));
@@ -48,7 +48,7 @@ fn logins(fake: &Fake) -> usize {
 }
 
 #[tokio::test]
-async fn a_password_logs_in_once_for_everybody() {
+async fn concurrent_requests_share_one_login() {
     let (fake, _) = server().await;
     let server = with_password(&fake, "p&ü +");
     let answers = join_all((0..10).map(|_| server.kernels())).await;
@@ -58,7 +58,7 @@ async fn a_password_logs_in_once_for_everybody() {
 }
 
 #[tokio::test]
-async fn a_forgotten_login_is_made_again_once_for_everybody() {
+async fn concurrent_requests_renew_an_ended_session_once() {
     let (fake, epoch) = server().await;
     let server = with_password(&fake, "p&ü +");
     server.kernels().await.unwrap();
@@ -69,19 +69,20 @@ async fn a_forgotten_login_is_made_again_once_for_everybody() {
 }
 
 #[tokio::test]
-async fn a_wrong_password_is_tried_once_a_call() {
+async fn a_wrong_password_is_tried_once_per_call() {
     let (fake, _) = server().await;
     let server = with_password(&fake, "hush");
     for call in 1..=2 {
         let error = server.kernels().await.unwrap_err();
         assert_eq!(error.kind, Kind::Unauthorized);
-        assert!(error.cause.contains("password") && !error.to_string().contains("hush"), "{error}");
+        assert!(error.cause.contains("password"), "{error}");
+        assert!(!error.to_string().contains("hush"), "{error}");
         assert_eq!(logins(&fake), call);
     }
 }
 
 #[tokio::test]
-async fn a_login_that_does_not_help_ends() {
+async fn a_request_refused_after_a_new_login_fails() {
     let fake = Fake::new(|seen| match seen.uri.path() {
         "/base/login" => answer(seen, &AtomicUsize::new(1)),
         _ => reply(403, &[], r#"{"message":"Forbidden"}"#),
@@ -93,7 +94,7 @@ async fn a_login_that_does_not_help_ends() {
 }
 
 #[tokio::test]
-async fn an_open_server_gets_its_cookie_s_value_with_changes() {
+async fn changes_send_the_xsrf_token_to_a_server_without_authentication() {
     let fake = Fake::new(|seen| match (seen.method.as_str(), seen.uri.path()) {
         (_, "/base/login") => answer(seen, &AtomicUsize::new(1)),
         ("POST", _) if seen.header("x-xsrftoken") != "2|ab" => {
@@ -107,7 +108,7 @@ async fn an_open_server_gets_its_cookie_s_value_with_changes() {
 }
 
 #[tokio::test]
-async fn a_server_of_a_hub_has_no_use_for_a_password() {
+async fn a_password_for_a_server_of_a_hub_asks_for_a_token() {
     let fake = Fake::new(|_| reply(404, &[], "<html>")).await;
     let server =
         client(&format!("{}user/ada/", fake.base), Credentials::Password(Secret::new("hush").unwrap()));
@@ -117,7 +118,7 @@ async fn a_server_of_a_hub_has_no_use_for_a_password() {
 }
 
 #[tokio::test]
-async fn something_without_a_login_page_is_not_jupyter() {
+async fn a_server_without_a_login_page_is_not_jupyter() {
     let fake = Fake::new(|_| reply(200, &[], "hello")).await;
     assert_eq!(with_password(&fake, "hush").kernels().await.unwrap_err().kind, Kind::NotJupyter);
 }

@@ -19,7 +19,7 @@ async fn open_notebooks_of_a_session_are_limited() {
         session.use_notebook("c", "c.ipynb", Mode::Connect).await.err(),
         session.notebook(Some("c.ipynb")).await.err(),
     ] {
-        assert_eq!(refused.unwrap().cause, "This session has as many notebooks open as it may: 2.");
+        assert_eq!(refused.unwrap().cause, "This session has reached its limit of open notebooks (2).");
     }
     let other = Session::new(session.workspace().clone());
     other.use_notebook("c", "c.ipynb", Mode::Connect).await.unwrap();
@@ -39,7 +39,7 @@ async fn runs_of_a_session_are_limited() {
         session.run_code(None, "1".into()).await.err(),
     ];
     for refused in refused {
-        assert_eq!(refused.unwrap().cause, "This session has as many runs under way as it may: 1.");
+        assert_eq!(refused.unwrap().cause, "This session has reached its limit of unfinished runs (1).");
     }
     let other = Session::new(session.workspace().clone());
     other.run(opened.clone(), None, "1".into()).unwrap();
