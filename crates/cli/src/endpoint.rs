@@ -5,9 +5,9 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 
 use anyhow::{Context as _, bail};
 use mcp::{HttpAuth, Server};
+use rest::Secret;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use workspace::Token;
 
 use crate::args::{Serving, Transport};
 
@@ -17,7 +17,7 @@ const DEFAULT_PORT: u16 = 4040;
 pub(crate) struct HttpEndpoint {
     listener: TcpListener,
     auth: HttpAuth,
-    pub(crate) token: Option<Token>,
+    pub(crate) token: Option<Secret>,
     /// Where agents connect; includes the token if it was generated just now, because nobody knows it yet.
     url: String,
 }
@@ -56,7 +56,7 @@ impl HttpEndpoint {
 }
 
 /// The token that agents must send, and whether it was generated just now.
-fn token(options: &Serving) -> anyhow::Result<(Option<Token>, bool)> {
+fn token(options: &Serving) -> anyhow::Result<(Option<Secret>, bool)> {
     if options.no_token {
         return Ok((None, false));
     }
@@ -66,14 +66,14 @@ fn token(options: &Serving) -> anyhow::Result<(Option<Token>, bool)> {
         Err(std::env::VarError::NotUnicode(_)) => bail!("CELLBRIDGE_TOKEN is not UTF-8"),
     };
     let Some(chosen) = options.token.clone().or(from_environment) else {
-        return Ok((Some(Token::generate()?), true));
+        return Ok((Some(Secret::generate()?), true));
     };
     let fits_a_header =
         chosen.trim() == chosen && chosen.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
     if !fits_a_header {
         bail!("the token is sent in an HTTP header: use visible ASCII only, and no space at either end");
     }
-    let token = Token::chosen(chosen).context("--token is empty; leave it out to get a new one")?;
+    let token = Secret::new(chosen).context("--token is empty; leave it out to get a new one")?;
     Ok((Some(token), false))
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use mcp::Server;
 use rest::{Address, Credentials, Options, Proxies, Secret, discovery};
 use tokio_util::sync::CancellationToken;
-use workspace::{Connector, Token, Workspace};
+use workspace::{Connector, Workspace};
 
 use crate::args::{Logging, Servers, Serving, Start, either, given, variable};
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
@@ -177,15 +177,14 @@ fn same_server(one: &str, other: &str) -> bool {
     }
 }
 
-fn secrets_of(source: &Source) -> Vec<Token> {
+fn secrets_of(source: &Source) -> Vec<Secret> {
     let Source::Given { url, credentials } = source else { return Vec::new() };
     let in_address = Address::parse(url).ok().and_then(|address| address.token);
     let given = match credentials {
         Credentials::Token(secret) | Credentials::Password(secret) => Some(secret.clone()),
         Credentials::None | Credentials::Forwarded(_) => None,
     };
-    let secrets = in_address.into_iter().chain(given);
-    secrets.filter_map(|secret| Token::chosen(secret.expose())).collect()
+    in_address.into_iter().chain(given).collect()
 }
 
 /// How servers are reached: certificates in addition to the system's, and the environment's proxies.

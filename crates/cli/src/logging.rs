@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use rest::Secret;
 use telemetry::{Settings, Telemetry};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer as _;
@@ -17,7 +18,6 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use workspace::Token;
 
 use crate::args::{Level, Logging};
 
@@ -64,7 +64,7 @@ impl Log {
 }
 
 /// Starts the log, and the export of spans if it is configured. Replaces `secrets` in every line.
-pub(crate) fn start(options: &Logging, secrets: Vec<Token>) -> anyhow::Result<()> {
+pub(crate) fn start(options: &Logging, secrets: Vec<Secret>) -> anyhow::Result<()> {
     let path = match (&options.log, &options.log_file) {
         (Some(folder), _) => Some(file_in(folder)?),
         (None, file) => file.clone(),
@@ -152,14 +152,14 @@ fn open(path: &Path) -> anyhow::Result<File> {
 #[derive(Clone)]
 struct Redacting {
     entries: SyncSender<Entry>,
-    secrets: Arc<[Token]>,
+    secrets: Arc<[Secret]>,
 }
 
 impl Write for Redacting {
     /// The formatter writes one whole line at a time.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut text = String::from_utf8_lossy(line).into_owned();
-        for secret in self.secrets.iter().map(Token::expose) {
+        for secret in self.secrets.iter().map(Secret::expose) {
             if text.contains(secret) {
                 text = text.replace(secret, "(hidden)");
             }
@@ -189,7 +189,7 @@ mod tests {
     fn secrets_are_replaced() {
         let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
         let entries = spawn_writer(Box::new(open(&path).unwrap())).unwrap();
-        let secrets = ["one-secret", "two"].map(|secret| Token::chosen(secret).unwrap());
+        let secrets = ["one-secret", "two"].map(|secret| Secret::new(secret).unwrap());
         let mut writer = Redacting { entries: entries.clone(), secrets: secrets.into() };
         writer.write_all(b"a one-secret b two, two\n").unwrap();
         Log(entries).flush();

@@ -8,8 +8,9 @@ use anyhow::{Context as _, bail};
 use colab::{Browser, Listener, Settings};
 use local::ProcessEnv;
 use mcp::Server;
+use rest::Secret;
 use tokio_util::sync::CancellationToken;
-use workspace::{Token, Workspace};
+use workspace::Workspace;
 
 use crate::args::{self, Transport};
 use crate::colab_subset::ColabSubset;
@@ -24,7 +25,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Serves the notebooks of a folder, and a Colab tab.
 pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let serving = &options.serving;
-    let token = Token::generate()?;
+    let token = Secret::generate()?;
     let endpoint = HttpEndpoint::for_transport(serving).await?;
     logging::start(&serving.logging, secrets(&token, endpoint.as_ref()))?;
     let root = match &options.root {
@@ -75,7 +76,7 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
         (Some(tab_port), _) => tab_port,
         (None, port) => port.filter(|_| is_stdio).unwrap_or(0),
     };
-    let token = Token::generate()?;
+    let token = Secret::generate()?;
     let endpoint = HttpEndpoint::for_transport(serving).await?;
     logging::start(&serving.logging, secrets(&token, endpoint.as_ref()))?;
     let listener = Listener::bind(tab_port).context("the port for the Colab tab could not be opened")?;
@@ -95,7 +96,7 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
     served
 }
 
-fn secrets(token: &Token, endpoint: Option<&HttpEndpoint>) -> Vec<Token> {
+fn secrets(token: &Secret, endpoint: Option<&HttpEndpoint>) -> Vec<Secret> {
     [Some(token), endpoint.and_then(|endpoint| endpoint.token.as_ref())]
         .into_iter()
         .flatten()

@@ -11,7 +11,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
-use workspace::Token;
+use workspace::Secret;
 
 use crate::browser_activity::{BrowserActivity, BrowserEvent, Diagnosis, Mark};
 use crate::driver::{ConnectionEnd, Driver};
@@ -49,14 +49,14 @@ struct HandshakeSlot {
 
 /// The state of all tabs, shared by the listener and the callers of a page.
 pub(crate) struct Bridge {
-    pub(crate) token: Token,
+    pub(crate) token: Secret,
     pub(crate) port: u16,
     state: Mutex<State>,
     changes: watch::Sender<u64>,
 }
 
 impl Bridge {
-    pub(crate) fn new(token: Token, port: u16) -> Self {
+    pub(crate) fn new(token: Secret, port: u16) -> Self {
         Self { token, port, state: Mutex::default(), changes: watch::Sender::new(0) }
     }
 

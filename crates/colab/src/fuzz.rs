@@ -1,7 +1,7 @@
 //! The entry points of the fuzz targets.
 
 use tokio::time::Instant;
-use workspace::Token;
+use workspace::Secret;
 
 use crate::handshake::{Handshake, Step};
 use crate::json_rpc;
@@ -9,7 +9,7 @@ use crate::page_session::PageSession;
 
 /// Feeds bytes to a handshake, in pieces whose lengths are given by the first four bytes.
 pub fn handshake(data: &[u8]) {
-    let Some(token) = Token::chosen("AAAAAAAAAAAAAAAAAAAAAA") else { return };
+    let Some(token) = Secret::new("AAAAAAAAAAAAAAAAAAAAAA") else { return };
     let mut handshake = Handshake::new(token);
     let (lengths, mut rest) = data.split_at(data.len().min(4));
     for length in lengths {

@@ -9,7 +9,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
-use workspace::Token;
+use workspace::Secret;
 
 /// The origins of the pages that may connect, as browsers send them.
 pub(crate) const ORIGINS: [&str; 2] = ["https://colab.research.google.com", "https://colab.google.com"];
@@ -101,12 +101,12 @@ impl fmt::Display for Refusal {
 
 /// The handshake of one connection.
 pub(crate) struct Handshake {
-    token: Token,
+    token: Secret,
     head: Vec<u8>,
 }
 
 impl Handshake {
-    pub(crate) fn new(token: Token) -> Self {
+    pub(crate) fn new(token: Secret) -> Self {
         Self { token, head: Vec::new() }
     }
 

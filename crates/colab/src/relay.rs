@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use workspace::{Answer, Call, Error, ErrorKind, Relay, Token, Tool};
+use workspace::{Answer, Call, Error, ErrorKind, Relay, Secret, Tool};
 
 use crate::bridge::Bridge;
 use crate::browser::Browser;
@@ -48,7 +48,7 @@ impl Colab {
     /// it completes after `shutdown` is cancelled, when every socket is closed.
     pub fn new(
         listener: Listener,
-        token: Token,
+        token: Secret,
         settings: Settings,
         shutdown: CancellationToken,
     ) -> Result<(Arc<Self>, impl Future<Output = ()> + Send + 'static), BadDefinitions> {

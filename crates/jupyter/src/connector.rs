@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use parking_lot::Mutex;
 use rest::{Address, Credentials, Options, Secret};
-use workspace::{Connector, Error, ErrorKind, Future, Place, ServerSpec, Token};
+use workspace::{Connector, Error, ErrorKind, Future, Place, ServerSpec};
 
 use crate::failure;
 use crate::place::Jupyter;
@@ -27,7 +27,7 @@ pub struct JupyterConnector {
 }
 
 struct KnownServer {
-    token: Option<String>,
+    token: Option<Secret>,
     place: Arc<Jupyter>,
 }
 
@@ -68,8 +68,8 @@ impl JupyterConnector {
         };
         let place = known.unwrap_or_else(|| {
             Jupyter::new(Settings {
-                documents: source(&address, token.as_deref()),
-                kernels: kernels.map(|(address, token)| source(&address, token.as_deref())),
+                documents: source(&address, token.clone()),
+                kernels: kernels.map(|(address, token)| source(&address, token)),
                 reconnect: self.reconnect,
                 options: self.options.clone(),
                 prefix: base,
@@ -91,15 +91,14 @@ impl JupyterConnector {
 }
 
 /// The parsed address, and the token: the given one, or the one in the address.
-fn address_and_token(url: &str, token: Option<Token>) -> Result<(Address, Option<String>), Error> {
+fn address_and_token(url: &str, token: Option<Secret>) -> Result<(Address, Option<Secret>), Error> {
     let address = Address::parse(url).map_err(failure::of)?;
-    let token = token.map(|token| token.expose().to_owned());
-    let token = token.or_else(|| address.token.as_ref().map(|token| token.expose().to_owned()));
+    let token = token.or_else(|| address.token.clone());
     Ok((address, token))
 }
 
-fn source(address: &Address, token: Option<&str>) -> Source {
-    let credentials = token.and_then(Secret::new).map_or(Credentials::None, Credentials::Token);
+fn source(address: &Address, token: Option<Secret>) -> Source {
+    let credentials = token.map_or(Credentials::None, Credentials::Token);
     Source::Given { url: address.base.to_string(), credentials }
 }
 

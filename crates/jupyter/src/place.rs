@@ -78,7 +78,7 @@ impl Jupyter {
     }
 
     /// Its base URL and token, if its address was given.
-    pub(crate) fn address(&self) -> Option<(String, Option<String>)> {
+    pub(crate) fn address(&self) -> Option<(String, Option<rest::Secret>)> {
         self.handle.address()
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use rest::{Address, Credentials, KernelModel, Kind, Options, RestError, Server, discovery};
+use rest::{Address, Credentials, KernelModel, Kind, Options, RestError, Secret, Server, discovery};
 use workspace::{Error, progress};
 
 use crate::failure;
@@ -99,14 +99,14 @@ impl ServerHandle {
     }
 
     /// Its base URL and token, if its address was given.
-    pub(crate) fn address(&self) -> Option<(String, Option<String>)> {
+    pub(crate) fn address(&self) -> Option<(String, Option<Secret>)> {
         let Source::Given { url, credentials } = &self.source else { return None };
         let address = Address::parse(url).ok()?;
         let token = match credentials {
             Credentials::Token(token) => Some(token.clone()),
             _ => address.token,
         };
-        Some((address.base.to_string(), token.map(|token| token.expose().to_owned())))
+        Some((address.base.to_string(), token))
     }
 
     /// The server, which need not be reachable.

@@ -1,7 +1,7 @@
 //! What every place can do, and what all sessions of one server share: open notebooks, kernels, runs.
 //!
-//! A place (a Colab tab, a Jupyter server, a folder) implements the traits of this crate; the face towards
-//! agents knows only the traits. Neither names the other, so a place can be added without touching the face.
+//! A place (a Colab tab, a Jupyter server, a folder) implements the traits of this crate, and the MCP tools use only the
+//! traits. Neither names the other, so a place can be added without a change to the tools.
 
 mod changes;
 mod error;
@@ -19,7 +19,6 @@ mod runs;
 mod session;
 mod stored_notebook;
 mod telemetry;
-mod token;
 mod workspace;
 
 pub use changes::Changes;
@@ -36,9 +35,9 @@ pub use place::{
 };
 pub use places::ConnectScope;
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
+pub use rest::Secret;
 pub use runs::{Journal, Run, RunCell, RunState, RunView, Runner};
 pub use session::Session;
 pub use stored_notebook::{Content, Known, NotebookStore, Replaced, StoredNotebook};
 pub use telemetry::TRACED;
-pub use token::{NoRandomness, Token};
 pub use workspace::{Settings, Workspace};

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use notebook::{Edit, Kernelspec, Notebook};
 use tokio::sync::watch;
 
-use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, Token};
+use crate::{Error, ErrorKind, KernelId, NextStep, Secret, SessionId};
 
 pub type Future<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
@@ -364,9 +364,9 @@ pub struct ServerSpec {
     /// The address, as people paste it.
     pub url: String,
     /// `None` if the address contains it, or none is needed.
-    pub token: Option<Token>,
+    pub token: Option<Secret>,
     /// The kind of server; connectors define the names.
     pub provider: Option<String>,
     /// The address and token of another server that runs the kernels.
-    pub kernels: Option<(String, Option<Token>)>,
+    pub kernels: Option<(String, Option<Secret>)>,
 }

@@ -5,7 +5,7 @@ use super::*;
 const TOKEN: &str = "AAAAAAAAAAAAAAAAAAAAAA";
 
 fn handshake() -> Handshake {
-    Handshake::new(Token::chosen(TOKEN).unwrap())
+    Handshake::new(Secret::new(TOKEN).unwrap())
 }
 
 /// A valid request, with `change` applied to its lines.

@@ -2,7 +2,6 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use axum::response::IntoResponse as _;
 use tokio::net::TcpListener;
-use workspace::Token;
 
 use super::*;
 
@@ -21,7 +20,7 @@ async fn server() -> (String, tokio::task::JoinHandle<()>) {
 }
 
 fn spec(url: &str, token: Option<&str>) -> ServerSpec {
-    ServerSpec { url: url.to_owned(), token: token.and_then(Token::chosen), kernels: None, provider: None }
+    ServerSpec { url: url.to_owned(), token: token.and_then(Secret::new), kernels: None, provider: None }
 }
 
 #[tokio::test]

@@ -86,7 +86,7 @@ fn the_token_is_separated_from_the_address() {
     };
     assert!(!format!("{source:?}").contains("token=t"));
     let handle = ServerHandle::new(source, Options::default());
-    assert_eq!(handle.address(), Some(("http://localhost:8888/".to_owned(), Some("t".to_owned()))));
+    assert_eq!(handle.address(), Some(("http://localhost:8888/".to_owned(), rest::Secret::new("t"))));
     assert_eq!(handle.notebook().as_deref(), Some("a/x.ipynb"));
     assert_eq!(handle.title(), "the Jupyter server at http://localhost:8888/");
 }

@@ -1,6 +1,6 @@
 //! `connect_to_jupyter`: another server to work on.
 
-use workspace::{ServerSpec, Token};
+use workspace::{Secret, ServerSpec};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
@@ -30,7 +30,7 @@ arguments! {
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let server = ServerSpec {
         url: arguments.jupyter_url,
-        token: arguments.jupyter_token.and_then(Token::chosen),
+        token: arguments.jupyter_token.and_then(Secret::new),
         provider: arguments.document_provider,
         kernels: None,
     };

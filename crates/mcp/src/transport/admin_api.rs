@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use axum::routing::{delete, get, put};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use workspace::{ConnectScope, Error, ErrorKind, Fault, KernelState, ServerSpec, Token, Workspace};
+use workspace::{ConnectScope, Error, ErrorKind, Fault, KernelState, Secret, ServerSpec, Workspace};
 
 use crate::next_step::message;
 
@@ -79,7 +79,7 @@ async fn connect(
 
 async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Error> {
     let provider = given(body.document_provider);
-    let token = |text: Option<String>| given(text).and_then(Token::chosen);
+    let token = |text: Option<String>| given(text).and_then(Secret::new);
     let (documents, kernels) = (given(body.document_url), given(body.code_sandbox_url));
     let (document_token, kernel_token) = (token(body.document_token), token(body.code_sandbox_token));
     // No token goes to another server than its own.

@@ -5,12 +5,12 @@ use std::net::IpAddr;
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
-use workspace::Token;
+use workspace::Secret;
 
 /// The checks of one listener.
 #[derive(Debug, Clone)]
 pub struct HttpAuth {
-    token: Option<Token>,
+    token: Option<Secret>,
     hosts: Vec<String>,
     is_public: bool,
 }
@@ -45,7 +45,7 @@ impl Refusal {
 impl HttpAuth {
     /// Requires `token`, if there is one, and this machine or one of `hosts` as the Host. A listener that `is_public` can
     /// be addressed by any IP address, too: a hostile page can rebind only names.
-    pub fn new(token: Option<Token>, hosts: impl IntoIterator<Item = String>, is_public: bool) -> Self {
+    pub fn new(token: Option<Secret>, hosts: impl IntoIterator<Item = String>, is_public: bool) -> Self {
         let hosts = hosts.into_iter().map(|host| host.to_ascii_lowercase()).collect();
         Self { token, hosts, is_public }
     }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     fn auth() -> HttpAuth {
-        HttpAuth::new(Token::chosen("secret"), ["Box.example".to_owned()], false)
+        HttpAuth::new(Secret::new("secret"), ["Box.example".to_owned()], false)
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Opens WebSockets with the HTTP client of all other requests, which applies its TLS, proxy and cookies, and sends the
+//! Opens web sockets with the HTTP client of all other requests, which applies its TLS, proxy and cookies, and sends the
 //! token in a header, never in the URL.
 
 use std::fmt;
