@@ -57,7 +57,7 @@ impl Payload {
         if self.pieces.len() < 2 {
             return self.pieces.pop().unwrap_or_default().into();
         }
-        // Wrapping each piece in a body of its own avoids a dependency on `http_body` for its `Frame`.
+        // Wrapping each piece in its own body avoids a dependency on `http_body` for its `Frame`.
         let frames = futures_util::stream::iter(self.pieces)
             .filter_map(|piece| async move { Full::new(piece).frame().await })
             .map(|frame| frame.map_err(|never: Infallible| match never {}));
@@ -93,7 +93,7 @@ async fn collect(mut response: reqwest::Response, base: &Url, limit: usize) -> R
 fn too_large(limit: usize) -> RestError {
     RestError::new(
         Kind::TooLarge,
-        format!("The server's answer is larger than {} MB.", limit >> 20),
+        format!("The server's response is larger than {} MB.", limit >> 20),
         "Clear the largest outputs of the notebook in JupyterLab, or list a smaller folder.",
     )
 }

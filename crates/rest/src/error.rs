@@ -14,7 +14,7 @@ pub enum Kind {
     Unreachable,
     /// TLS failed: an unknown issuer, a wrong name.
     Tls,
-    /// No answer in time. Trying again may help.
+    /// No response in time. Trying again may help.
     Timeout,
     /// The token or password is missing or wrong.
     Unauthorized,
@@ -28,15 +28,15 @@ pub enum Kind {
     Stopped,
     /// The Hub is starting the server. Trying again will help.
     Starting,
-    /// Something answers at the address, but it is not a Jupyter server.
+    /// Something responds at the address, but it is not a Jupyter server.
     NotJupyter,
     /// The server refused the content of the request.
     Refused,
     /// The server failed, for example because its disk is full.
     Server,
-    /// The answer is larger than the limit.
+    /// The response is larger than the limit.
     TooLarge,
-    /// The answer does not follow the protocol.
+    /// The response does not follow the protocol.
     Malformed,
     /// The server is too old, or does not have the feature.
     Unsupported,
@@ -90,7 +90,7 @@ pub struct RestError {
     pub kind: Kind,
     /// What happened, in one line.
     pub cause: String,
-    /// The failure behind this one, for logs.
+    /// The cause as an error value, for logs.
     pub source: Option<Arc<dyn Error + Send + Sync>>,
     pub next: NextStep,
 }

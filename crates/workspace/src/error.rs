@@ -9,7 +9,7 @@ use crate::NextStep;
 /// Who can do something about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The agent asked for something that cannot be done.
+    /// The agent requested something that cannot be done.
     Agent,
     /// A person has to act, for example accept a prompt or free disk space.
     Person,
@@ -58,7 +58,7 @@ pub enum ErrorKind {
     KernelGone,
     /// There is no connection, or it ended.
     Disconnected,
-    /// No answer in time.
+    /// No response in time.
     Timeout,
     /// The other end failed, or answered with something unusable.
     RemoteFailure,
@@ -119,7 +119,7 @@ pub struct Error {
     pub fault: Fault,
     /// What happened: one or two sentences without a trailing newline.
     pub cause: String,
-    /// The failure behind this one, for logs. `cause` says already what matters of it.
+    /// The cause as an error value, for logs. `cause` contains what agents need of it.
     pub source: Option<Arc<dyn StdError + Send + Sync>>,
     pub next: NextStep,
 }

@@ -14,12 +14,12 @@ pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 /// The pause between two checks.
 const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Whether a sweep is under way.
+/// Whether a sweep is running.
 #[derive(Default)]
 pub(crate) struct SweepFlag(AtomicBool);
 
 impl SweepFlag {
-    /// `false` if one is under way already.
+    /// `false` if one is running already.
     pub(crate) fn begin(&self) -> bool {
         !self.0.swap(true, Ordering::Relaxed)
     }

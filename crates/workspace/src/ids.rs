@@ -1,6 +1,6 @@
 //! The names by which notebooks, cells, runs, kernels and sessions are referred to.
 //!
-//! Each reads as text, but none can be given where another is wanted. They are made where text comes in: from a tool
+//! Each displays as text, but one cannot be used in place of another. They are created where text enters: from a tool
 //! call, a file, a server.
 
 use std::borrow::Borrow;

@@ -18,7 +18,7 @@ pub trait Place: Send + Sync + 'static {
     /// The place as part of a sentence, for example `the folder /home/ada/work`.
     fn description(&self) -> String;
 
-    /// The start of its paths where they are shown, to tell them from paths of other places. Accepted paths may omit
+    /// The prefix of its paths as they are shown, which distinguishes places: `http://h:8888/`. Accepted paths may omit
     /// it.
     #[expect(clippy::unnecessary_literal_bound, reason = "other places give what they own")]
     fn prefix(&self) -> &str {
@@ -133,7 +133,7 @@ pub struct KernelspecInfo {
     pub environment: String,
 }
 
-/// Which kernel is wanted.
+/// Which kernel to choose.
 #[derive(Debug, Clone, Default)]
 pub struct KernelRequest {
     /// The path of the notebook that will use the kernel.
@@ -142,10 +142,10 @@ pub struct KernelRequest {
     pub id: Option<KernelId>,
     /// Whether to start a new one, even if the notebook has one.
     pub is_new: bool,
-    /// Whether a run waits for the kernel, or it was asked for by name. If not, a place may answer with
+    /// Whether a run waits for the kernel, or the agent named it. If not, a place may return
     /// [`KernelChoice::OnFirstRun`].
     pub is_needed: bool,
-    /// A kernelspec asked for by name.
+    /// The name of a kernelspec that the agent chose.
     pub name: Option<String>,
     /// The kernelspec in the notebook's metadata.
     pub preferred: Option<Kernelspec>,

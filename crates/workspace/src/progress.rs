@@ -1,4 +1,4 @@
-//! Progress: lines for whoever waits for a call, reported from wherever in it something takes long.
+//! Progress: lines of text for the client that waits for a call, reported by any code that runs within the call.
 //!
 //! The sender is local to the task, so that no function between has to pass it on.
 
@@ -29,14 +29,14 @@ pub async fn follow<F: Future>(work: F, mut take: impl FnMut(String)) -> F::Outp
     output
 }
 
-/// Reports a line to whoever waits for the call that this is a part of.
+/// Reports a line to the client that made the current call.
 pub fn report(line: String) {
     if let Some(lines) = sender() {
         let _ = lines.try_send(line);
     }
 }
 
-/// Where lines go, for work that goes on in a task of its own; `None` if nobody follows.
+/// The receiver of the current call's lines, for work in another task. `None` if there is no receiver.
 pub fn sender() -> Option<mpsc::Sender<String>> {
     LINES.try_with(Clone::clone).ok().filter(|lines| !lines.is_closed())
 }
@@ -48,7 +48,7 @@ mod tests {
     #[tokio::test]
     async fn progress_reaches_the_caller() {
         assert!(sender().is_none());
-        report("nobody follows".to_owned());
+        report("no receiver".to_owned());
         let mut lines = Vec::new();
         let work = async {
             report("one".to_owned());

@@ -5,7 +5,7 @@
 //!
 //! 1. We read version 1 and append a cell to our copy.
 //! 2. Somebody else saves version 2 with a changed first cell.
-//! 3. [`NotebookStore::replace`] compares, finds version 2 instead of 1, and answers [`Replaced::Conflict`].
+//! 3. [`NotebookStore::replace`] compares, finds version 2 instead of 1, and returns [`Replaced::Conflict`].
 //! 4. We read version 2, append the cell to that, and replace it by version 3, which has both changes.
 //!
 //! If the edit was to the first cell as version 1 had it, step 4 fails instead: [`Expected::check`] finds another
@@ -73,7 +73,7 @@ pub enum Replaced<V> {
     Written { notebook: Notebook, version: V },
     /// Somebody else changed the notebook before; nothing was written.
     Conflict,
-    /// It was written, but somebody else wrote at the same moment. One of both contents is there now.
+    /// It was written, but somebody else wrote at the same moment. The file now has one of the two contents.
     Race,
 }
 
@@ -114,7 +114,7 @@ impl<S: NotebookStore> StoredNotebook<S> {
         }
     }
 
-    /// Makes all of `edits` or none, on the newest content.
+    /// Applies all of `edits` or none to the newest content.
     pub async fn apply(&self, edits: &[Edit], expected: &[Expected]) -> Result<Notebook, Error> {
         let mut known = self.known.lock().await;
         for _ in 0..S::MAX_ATTEMPTS {

@@ -12,7 +12,7 @@ const MAX_RUNS: usize = 500;
 /// How many bytes of outputs are kept of runs that are over, besides those of the newest.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// All runs of this process, found by id whoever asked for them.
+/// All runs of this process. Any session finds them by id.
 #[derive(Default)]
 pub struct Journal {
     entries: Mutex<Entries>,
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn only_runs_that_are_over_are_forgotten() {
+    fn only_finished_runs_are_removed() {
         let journal = Journal::default();
         let endless = journal.begin(None, String::new());
         for _ in 0..MAX_RUNS * 2 {

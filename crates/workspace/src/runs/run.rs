@@ -22,12 +22,12 @@ const NO_REPLY: &str =
 const REPLACED: &str = "it ended or was restarted, and a new process has taken its place";
 
 /// The names under which kernels report that an interrupt stopped the code: `ipykernel` and those built on it, `IJulia`, kernels
-/// on the JVM, `IRuby`, ark, and kernels that give no name, such as `IRkernel`. Python's `InterruptedError` is not among them:
-/// that is an error of a system call.
+/// on the JVM, `IRuby`, ark, and kernels that send no name, such as `IRkernel`. Python's `InterruptedError` is not one of them:
+/// it is an error of a system call.
 const INTERRUPTED: [&str; 6] =
     ["KeyboardInterrupt", "InterruptException", "InterruptedException", "Interrupt", "interrupt", ""];
 
-/// Whether somebody asked to end the run.
+/// Whether an agent or a person requested to end the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     NotRequested,
@@ -36,8 +36,8 @@ enum Stop {
     Restart,
 }
 
-/// One request to run code, from the call to its end. A task of the [`Runner`](super::runner::Runner) drives it; whoever asked
-/// may disconnect.
+/// One request to run code, from the call to its end. A task of the [`Runner`](super::runner::Runner) drives it, so it goes on
+/// if the agent disconnects.
 pub struct Run {
     id: RunId,
     cell: Option<RunCell>,
@@ -290,7 +290,7 @@ impl Run {
         self.record.lock().span.clone()
     }
 
-    /// Ends its span, in whatever state it is.
+    /// Ends its span with the current state.
     pub(crate) fn end_span(&self) {
         let mut record = self.record.lock();
         let span = std::mem::replace(&mut record.span, Span::none());

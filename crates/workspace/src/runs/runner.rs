@@ -143,7 +143,7 @@ impl Runner {
         Ok(run)
     }
 
-    /// Interrupts what the kernel runs. Returns the run that was interrupted, if it is one of ours.
+    /// Interrupts the kernel. Returns the interrupted run, if this program started it.
     pub async fn interrupt(&self, kernel: &dyn Kernel) -> Result<Option<Arc<Run>>, Error> {
         let running = self.queue(kernel.id()).running();
         match &running {
@@ -153,7 +153,7 @@ impl Runner {
         Ok(running)
     }
 
-    /// Stops one run: interrupts the kernel if it works on it, else takes it out of the queue.
+    /// Stops one run: interrupts the kernel if the run is running, otherwise removes it from the queue.
     pub async fn interrupt_run(&self, run: &Run) -> Result<(), Error> {
         match (run.state(), run.kernel()) {
             (RunState::Queued, _) | (_, None) => {

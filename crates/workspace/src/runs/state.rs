@@ -15,7 +15,7 @@ pub enum RunState {
     /// The code waits for a line of input from a person.
     WaitingForInput {
         prompt: String,
-        /// The answer must not be shown.
+        /// The reply must not be shown, for example a password.
         is_password: bool,
     },
     Done,

@@ -8,7 +8,7 @@ use super::*;
 use crate::testing::{Fake, Seen, client, reply};
 
 /// A server with a login page. Increasing `epoch` ends all sessions.
-fn answer(seen: &Seen, epoch: &AtomicUsize) -> Response {
+fn respond(seen: &Seen, epoch: &AtomicUsize) -> Response {
     let cookies = seen.header("cookie");
     let valid = format!("session={}", epoch.load(Ordering::SeqCst));
     match (seen.method.as_str(), seen.uri.path()) {
@@ -36,7 +36,7 @@ fn answer(seen: &Seen, epoch: &AtomicUsize) -> Response {
 async fn server() -> (Fake, Arc<AtomicUsize>) {
     let epoch = Arc::new(AtomicUsize::new(1));
     let shared = Arc::clone(&epoch);
-    (Fake::new(move |seen| answer(seen, &shared)).await, epoch)
+    (Fake::new(move |seen| respond(seen, &shared)).await, epoch)
 }
 
 fn with_password(fake: &Fake, password: &str) -> Server {
@@ -51,8 +51,8 @@ fn logins(fake: &Fake) -> usize {
 async fn concurrent_requests_share_one_login() {
     let (fake, _) = server().await;
     let server = with_password(&fake, "p&ü +");
-    let answers = join_all((0..10).map(|_| server.kernels())).await;
-    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    let responses = join_all((0..10).map(|_| server.kernels())).await;
+    assert!(responses.iter().all(Result::is_ok), "{responses:?}");
     assert_eq!(logins(&fake), 1);
     assert!(fake.seen().iter().all(|seen| seen.header("authorization").is_empty()));
 }
@@ -63,8 +63,8 @@ async fn concurrent_requests_renew_an_ended_session_once() {
     let server = with_password(&fake, "p&ü +");
     server.kernels().await.unwrap();
     epoch.store(2, Ordering::SeqCst);
-    let answers = join_all((0..10).map(|_| server.kernels())).await;
-    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    let responses = join_all((0..10).map(|_| server.kernels())).await;
+    assert!(responses.iter().all(Result::is_ok), "{responses:?}");
     assert_eq!(logins(&fake), 2);
 }
 
@@ -84,7 +84,7 @@ async fn a_wrong_password_is_tried_once_per_call() {
 #[tokio::test]
 async fn a_request_refused_after_a_new_login_fails() {
     let fake = Fake::new(|seen| match seen.uri.path() {
-        "/base/login" => answer(seen, &AtomicUsize::new(1)),
+        "/base/login" => respond(seen, &AtomicUsize::new(1)),
         _ => reply(403, &[], r#"{"message":"Forbidden"}"#),
     })
     .await;
@@ -96,7 +96,7 @@ async fn a_request_refused_after_a_new_login_fails() {
 #[tokio::test]
 async fn changes_send_the_xsrf_token_to_a_server_without_authentication() {
     let fake = Fake::new(|seen| match (seen.method.as_str(), seen.uri.path()) {
-        (_, "/base/login") => answer(seen, &AtomicUsize::new(1)),
+        (_, "/base/login") => respond(seen, &AtomicUsize::new(1)),
         ("POST", _) if seen.header("x-xsrftoken") != "2|ab" => {
             reply(403, &[], r#"{"message":"'_xsrf' missing"}"#)
         }

@@ -18,7 +18,7 @@ fn ended(prepare: impl FnOnce(&Run), outcome: Outcome) -> RunState {
 }
 
 #[test]
-fn an_error_is_an_interruption_only_after_our_interrupt_and_by_its_name() {
+fn only_known_errors_after_an_interrupt_mean_interrupted() {
     for name in INTERRUPTED {
         assert_eq!(ended(Run::expect_interruption, error(name)), RunState::Interrupted, "{name:?}");
         assert!(matches!(ended(|_| {}, error(name)), RunState::Error { .. }), "{name:?}");
@@ -37,7 +37,7 @@ fn a_lost_run_keeps_its_cause() {
 }
 
 #[test]
-fn a_kernel_that_goes_idle_without_a_reply_interrupted_the_run() {
+fn idle_without_a_reply_means_interrupted() {
     let run = run();
     run.on_event(Event::Finished(Outcome::Interrupted));
     let view = run.view();
@@ -46,7 +46,7 @@ fn a_kernel_that_goes_idle_without_a_reply_interrupted_the_run() {
 }
 
 #[test]
-fn output_after_the_end_is_kept_and_noted_once() {
+fn late_output_is_kept_and_noted_once() {
     let run = run();
     run.on_event(Event::Finished(Outcome::Done { execution_count: Some(1), next_input: None }));
     for text in ["late\n", "later\n"] {
