@@ -28,8 +28,8 @@ def form() -> str:
 
 @pytest.fixture(scope="module")
 def notebook(jupyter: JupyterServer) -> str:
-    """A notebook on the shared server."""
-    (jupyter.root / "folder").mkdir()
+    """A notebook on the shared server, which may have it from another group of this file's tests."""
+    (jupyter.root / "folder").mkdir(exist_ok=True)
     write_notebook(jupyter.root / "folder/x.ipynb", "here = 'it is'")
     return "folder/x.ipynb"
 

@@ -192,13 +192,14 @@ class JupyterServer:
         return self.get("api/kernels")
 
     def contents(self, path: str) -> Json:
-        """A notebook as the contents API returns it; while the server writes the file, it is empty for a moment."""
+        """A notebook as the contents API returns it. While the server writes the file, reading it fails for a moment."""
         end = time.monotonic() + LONG
         while True:
             answer = self.ask("GET", f"api/contents/{quote(path)}")
             if answer.is_success:
                 return answer.json()["content"]
-            assert "Unreadable Notebook" in answer.text and time.monotonic() < end, answer.text
+            is_half_written = answer.status_code == 500 or "Unreadable Notebook" in answer.text
+            assert is_half_written and time.monotonic() < end, answer.text
 
     def end_kernels(self) -> None:
         """Ends all sessions and kernels."""

@@ -56,7 +56,7 @@ fn words(step: &NextStep) -> Cow<'static, str> {
             "Wait for one with get_run, or stop one with interrupt_kernel; get_run without run_id lists them."
         }
         NextStep::GiveServerAddress => {
-            "Start one, or give the address of a running one to connect_to_jupyter or in JUPYTER_URL."
+            "Start one (`jupyter lab`), or give the address of a running one to connect_to_jupyter or in JUPYTER_URL."
         }
         NextStep::GiveToken { obtain } => {
             return format!("{obtain} Then give it to connect_to_jupyter or in JUPYTER_TOKEN.").into();

@@ -43,21 +43,17 @@ pub(crate) fn run_ended(span: &Span, state: &RunState, execution_count: Option<u
     if span.is_disabled() {
         return;
     }
-    let (name, error) = match state {
-        RunState::Queued => ("queued", None),
-        RunState::Running => ("running", None),
-        RunState::WaitingForInput { .. } => ("waiting_for_input", None),
-        RunState::Done => ("done", None),
-        RunState::Error { name, .. } => ("error", Some(class(name))),
-        RunState::Interrupted => ("interrupted", None),
-        RunState::Lost { cause, .. } => ("lost", Some(loss(*cause))),
-        RunState::KernelDied { .. } => ("kernel_died", Some("kernel_died")),
-        RunState::Failed(error) => ("failed", Some(error.kind.name())),
+    let error = match state {
+        RunState::Error { name, .. } => Some(class(name)),
+        RunState::Lost { cause, .. } => Some(loss(*cause)),
+        RunState::KernelDied { .. } => Some("kernel_died"),
+        RunState::Failed(error) => Some(error.kind.name()),
+        _ => None,
     };
     if let RunState::KernelDied { .. } = state {
         tracing::info!(target: TRACED, parent: span, "kernel.died");
     }
-    span.record("cellbridge.run.state", name);
+    span.record("cellbridge.run.state", state.name());
     if let Some(count) = execution_count.and_then(|count| i64::try_from(count).ok()) {
         span.record("cellbridge.run.execution_count", count);
     }

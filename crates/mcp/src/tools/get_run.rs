@@ -76,8 +76,7 @@ fn latest(runs: &[Arc<Run>]) -> String {
     }
     let rows = runs.iter().take(MAX_RUNS).map(|run| {
         let cell = run.cell().map(|cell| format!("{} in {}", cell.id, cell.path)).unwrap_or_default();
-        let state = format!("{:?}", run.state());
-        let state = state.split([' ', '(', '{']).next().unwrap_or_default().to_owned();
+        let state = run.state().name().to_owned();
         let code = shortened(run.source().lines().next().unwrap_or_default(), MAX_CODE);
         [run.id().to_string(), state, format!("{:.1}s", run.elapsed().as_secs_f64()), cell, code]
     });

@@ -25,7 +25,7 @@ async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
         let place = opened.place().description();
         return Err(Error::new(
             ErrorKind::Unsupported,
-            format!("We cannot open notebooks in the browser that shows {place}."),
+            format!("{place} cannot be asked to open notebooks in a browser."),
             "Ask the person to open the notebook; everything else works without it.",
         ));
     };

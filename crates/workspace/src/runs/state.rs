@@ -49,6 +49,21 @@ impl RunState {
     pub fn is_failure(&self) -> bool {
         self.is_over() && *self != Self::Done
     }
+
+    /// The name in lists and traces.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::WaitingForInput { .. } => "waiting_for_input",
+            Self::Done => "done",
+            Self::Error { .. } => "error",
+            Self::Interrupted => "interrupted",
+            Self::Lost { .. } => "lost",
+            Self::KernelDied { .. } => "kernel_died",
+            Self::Failed(_) => "failed",
+        }
+    }
 }
 
 /// The cell that a run belongs to.
