@@ -132,8 +132,8 @@ print('last')
 async def test_others_see_outputs_during_the_run(mcp_server: NotebookServer, jupyter: JupyterServer, path: str) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         opened, wait = gate(client)
-        # jupyter-collaboration does not save a change that arrives while it saves, until there is another one.
-        wait = wait.replace("time.sleep(0.01)", "print('.', end='', flush=True); time.sleep(0.5)")
+        # jupyter-collaboration saves a second after the last change, but not a change that arrives while it saves.
+        wait = wait.replace("time.sleep(0.01)", "print('.', end='', flush=True); time.sleep(3)")
         run = await client.begin(f"print('early', flush=True)\n{wait}\nprint('late')")
 
         def message() -> str:
