@@ -23,8 +23,7 @@ fuzz_target!(|data: &[u8]| {
 
 fn edit(notebook: &Notebook, number: usize, choice: usize) -> Edit {
     let cells = notebook.cells();
-    let id =
-        |cell: usize| cells.get(cell % cells.len().max(1)).map_or(String::new(), |cell| cell.id().to_owned());
+    let id = |cell: usize| cells.get(cell % cells.len().max(1)).map_or("".into(), |cell| cell.id().clone());
     let index = choice / 8;
     let source = ["", "x\r\n\u{2028}\"\u{1}", "\r"][choice % 3].to_owned();
     match choice % 8 {
@@ -41,7 +40,7 @@ fn edit(notebook: &Notebook, number: usize, choice: usize) -> Edit {
                 [CellType::Code, CellType::Markdown, CellType::Other("new".to_owned())][choice % 3].clone();
             Edit::Insert {
                 index: index % (cells.len() + 1),
-                cell: NewCell { id: format!("new-{number}"), ..NewCell::new(kind, source) },
+                cell: NewCell { id: format!("new-{number}").into(), ..NewCell::new(kind, source) },
             }
         }
     }
@@ -52,7 +51,7 @@ fn look_at(notebook: &Notebook) {
     for cell in notebook.cells() {
         assert_eq!(cell.revision().len(), 8);
         assert_eq!(cell.outputs().len(), cell.output_count());
-        assert!(notebook.resolve(&CellRef::Id(cell.id().to_owned())).is_ok());
+        assert!(notebook.resolve(&CellRef::Id(cell.id().to_string())).is_ok());
         let _ = (cell.attachments(), cell.first_line(), cell.line_count());
     }
     let query =

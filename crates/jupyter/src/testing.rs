@@ -66,7 +66,7 @@ pub(crate) struct Fake {
 pub(crate) fn notebook(sources: &[&str]) -> Notebook {
     let mut notebook = Notebook::new();
     for (index, source) in sources.iter().enumerate() {
-        let cell = NewCell { id: format!("c{index}"), ..NewCell::new(CellType::Code, *source) };
+        let cell = NewCell { id: format!("c{index}").into(), ..NewCell::new(CellType::Code, *source) };
         notebook.apply(&Edit::Insert { index, cell }).unwrap();
     }
     notebook
@@ -99,7 +99,7 @@ impl Inside {
         let insert = |(index, cell): (usize, &notebook::Cell)| Edit::Insert {
             index,
             cell: NewCell {
-                id: cell.id().to_owned(),
+                id: cell.id().clone(),
                 ..NewCell::new(CellType::Code, cell.source().to_string())
             },
         };
@@ -321,7 +321,7 @@ fn handle_frame(frame: &[u8], room: &mut Room, inside: &mut Inside, frames: &mut
         Saving::Lies => {}
         Saving::Reverts => {
             inside.saving = Saving::Writes;
-            let back = Edit::SetSource { id: "c1".to_owned(), source: "b".to_owned() };
+            let back = Edit::SetSource { id: "c1".into(), source: "b".to_owned() };
             let update = inside.live.apply(&[back]).unwrap();
             frames.push(room.update(&update));
             let notebook = inside.live();

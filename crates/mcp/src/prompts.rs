@@ -111,7 +111,7 @@ mod tests {
         for index in 0..5 {
             let mut cell = NewCell::new(CellType::Code, format!("{index}"));
             // An id may look like an index.
-            cell.id = format!("1234567{index}");
+            cell.id = format!("1234567{index}").into();
             notebook.apply(&Edit::Insert { index, cell }).unwrap();
         }
         notebook

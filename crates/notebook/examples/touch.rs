@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fs;
 
 use bytes::Bytes;
-use notebook::{CellType, Edit, Json, Kernelspec, MimeBundle, NewCell, Notebook, Output, Text};
+use notebook::{CellId, CellType, Edit, Json, Kernelspec, MimeBundle, NewCell, Notebook, Output, Text};
 
 fn main() -> Result<(), Box<dyn Error>> {
     #[expect(clippy::disallowed_methods, reason = "an example is a program")]
@@ -24,13 +24,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn edits(notebook: &Notebook, change: &str) -> Result<Vec<Edit>, Box<dyn Error>> {
-    let ids = || notebook.cells().iter().map(|cell| cell.id().to_owned());
-    let code_cells =
-        || notebook.cells().iter().filter(|cell| cell.is_code()).map(|cell| cell.id().to_owned());
+    let ids = || notebook.cells().iter().map(|cell| cell.id().clone());
+    let code_cells = || notebook.cells().iter().filter(|cell| cell.is_code()).map(|cell| cell.id().clone());
     let len = notebook.cells().len();
     let set_source =
         |id| Edit::SetSource { id, source: "touched = 1\n\u{2028}\"\\é\u{1}\"\r\nlast".to_owned() };
-    let new_cell = |id: &str, kind| NewCell { id: id.to_owned(), ..NewCell::new(kind, "new\ncell") };
+    let new_cell = |id: &str, kind| NewCell { id: id.into(), ..NewCell::new(kind, "new\ncell") };
     Ok(match change {
         "source" => ids().take(1).map(set_source).collect(),
         "sources" => ids().map(set_source).collect(),
@@ -52,7 +51,7 @@ fn edits(notebook: &Notebook, change: &str) -> Result<Vec<Edit>, Box<dyn Error>>
     })
 }
 
-fn set_outputs(id: String, outputs: Vec<Output>) -> Edit {
+fn set_outputs(id: CellId, outputs: Vec<Output>) -> Edit {
     Edit::SetOutputs { id, execution_count: (!outputs.is_empty()).then_some(7), outputs: outputs.into() }
 }
 

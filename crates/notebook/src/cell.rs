@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use sha2::{Digest, Sha256};
 
 use crate::json::{canonical, join};
-use crate::{Json, Output};
+use crate::{CellId, Json, Output};
 
 /// One cell of a notebook; cheap to clone.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ impl fmt::Display for CellType {
 
 #[derive(Clone)]
 pub(crate) struct CellData {
-    pub(crate) id: Box<str>,
+    pub(crate) id: CellId,
     /// Whether the id is from the file, where no earlier cell has it.
     pub(crate) has_own_id: bool,
     pub(crate) cell_type: CellType,
@@ -92,7 +92,7 @@ impl CellData {
 
 impl Cell {
     /// The id. If the file has none, an invalid one, or that of an earlier cell, one was assigned when it was read.
-    pub fn id(&self) -> &str {
+    pub fn id(&self) -> &CellId {
         &self.0.id
     }
 

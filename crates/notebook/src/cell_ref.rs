@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Cell, Notebook, truncate};
+use crate::{Cell, CellId, Notebook, truncate};
 
 /// The most cells that an error names.
 const MAX_NAMED: usize = 3;
@@ -55,7 +55,7 @@ impl fmt::Display for CellRef {
 pub struct CellLabel {
     /// Counted from 0.
     pub index: usize,
-    pub id: String,
+    pub id: CellId,
     pub execution_count: Option<u64>,
     /// Truncated.
     pub first_line: String,
@@ -64,7 +64,7 @@ pub struct CellLabel {
 impl CellLabel {
     pub fn new(index: usize, cell: &Cell) -> Self {
         let first_line = truncate(&cell.first_line(), MAX_FIRST_LINE).into_owned();
-        Self { index, id: cell.id().to_owned(), execution_count: cell.execution_count(), first_line }
+        Self { index, id: cell.id().clone(), execution_count: cell.execution_count(), first_line }
     }
 }
 
@@ -112,7 +112,7 @@ impl Notebook {
         match reference {
             CellRef::Index(index) if *index < cells.len() => Ok(*index),
             CellRef::Index(index) => Err(CellRefError::OutOfRange { index: *index, len: cells.len() }),
-            CellRef::Id(id) => match self.cell(id) {
+            CellRef::Id(id) => match self.cell(&CellId::from(&**id)) {
                 Some((index, _)) => Ok(index),
                 None => self.only(
                     reference,

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::cell::{CellData, Outputs, Source};
 use crate::json::canonical;
-use crate::{Cell, CellType, Json, Kernelspec, Notebook, Output, ids};
+use crate::{Cell, CellId, CellType, Json, Kernelspec, Notebook, Output};
 
 /// One change, applied by [`Notebook::apply`].
 #[derive(Debug, Clone)]
@@ -15,17 +15,17 @@ pub enum Edit {
     /// Inserts a cell before the one at `index`; `index` may be the number of cells.
     Insert { index: usize, cell: NewCell },
     /// Replaces a cell's source; its outputs stay.
-    SetSource { id: String, source: String },
+    SetSource { id: CellId, source: String },
     /// Moves a cell.
     Move {
-        id: String,
+        id: CellId,
         /// Its index afterwards.
         index: usize,
     },
     /// Deletes cells.
-    Delete { ids: Vec<String> },
+    Delete { ids: Vec<CellId> },
     /// Replaces the outputs and the execution count of a code cell. Large parts are shared, not copied.
-    SetOutputs { id: String, outputs: Arc<[Output]>, execution_count: Option<u64> },
+    SetOutputs { id: CellId, outputs: Arc<[Output]>, execution_count: Option<u64> },
     /// Sets the notebook's kernelspec.
     SetKernelspec(Kernelspec),
     /// Sets the notebook's `language_info`: an object.
@@ -36,7 +36,7 @@ pub enum Edit {
 #[derive(Debug, Clone)]
 pub struct NewCell {
     /// Its id: up to 64 letters, digits, `-` and `_`. Files before nbformat 4.5 do not keep it.
-    pub id: String,
+    pub id: CellId,
     pub cell_type: CellType,
     pub source: String,
     /// An object.
@@ -46,7 +46,7 @@ pub struct NewCell {
 impl NewCell {
     /// A cell with a random id and without metadata.
     pub fn new(cell_type: CellType, source: impl Into<String>) -> Self {
-        Self { id: ids::random(), cell_type, source: source.into(), metadata: None }
+        Self { id: CellId::random(), cell_type, source: source.into(), metadata: None }
     }
 }
 
@@ -55,15 +55,15 @@ impl NewCell {
 #[non_exhaustive]
 pub enum EditError {
     #[error("the notebook has no cell with the id {id:?}")]
-    UnknownCell { id: String },
+    UnknownCell { id: CellId },
     #[error("index {index} is outside the notebook, which has {len} cells")]
     OutOfRange { index: usize, len: usize },
     #[error("cell {id:?} is not a code cell")]
-    NotCode { id: String },
+    NotCode { id: CellId },
     #[error("the notebook already has a cell with the id {id:?}")]
-    DuplicateId { id: String },
+    DuplicateId { id: CellId },
     #[error("{id:?} is not a valid cell id: an id has 1 to 64 letters, digits, '-' and '_'")]
-    InvalidId { id: String },
+    InvalidId { id: CellId },
     #[error("the {what} must be a JSON object")]
     NotAnObject { what: &'static str },
 }
@@ -90,7 +90,7 @@ impl Notebook {
     fn insert(&mut self, index: usize, cell: &NewCell) -> Result<(), EditError> {
         self.check_index(index, self.cells.len() + 1)?;
         let NewCell { id, cell_type, source, metadata } = cell;
-        if !ids::is_valid(id) {
+        if !CellId::is_valid(id) {
             return Err(EditError::InvalidId { id: id.clone() });
         }
         if self.cell(id).is_some() {
@@ -101,7 +101,7 @@ impl Notebook {
             return Err(EditError::NotAnObject { what: "metadata of a cell" });
         }
         let data = CellData {
-            id: id.as_str().into(),
+            id: id.clone(),
             has_own_id: true,
             cell_type: cell_type.clone(),
             text: Json::empty_object().with("metadata", &metadata),
@@ -118,7 +118,7 @@ impl Notebook {
         Ok(())
     }
 
-    fn set_source(&mut self, id: &str, source: &str) -> Result<(), EditError> {
+    fn set_source(&mut self, id: &CellId, source: &str) -> Result<(), EditError> {
         let index = self.index(id)?;
         if self.cells[index].source() != source {
             let cell = self.modified_cell(index);
@@ -128,7 +128,7 @@ impl Notebook {
         Ok(())
     }
 
-    fn move_cell(&mut self, id: &str, index: usize) -> Result<(), EditError> {
+    fn move_cell(&mut self, id: &CellId, index: usize) -> Result<(), EditError> {
         let from = self.index(id)?;
         self.check_index(index, self.cells.len())?;
         if from != index {
@@ -139,7 +139,7 @@ impl Notebook {
         Ok(())
     }
 
-    fn delete(&mut self, ids: &[String]) -> Result<(), EditError> {
+    fn delete(&mut self, ids: &[CellId]) -> Result<(), EditError> {
         let mut indices = ids.iter().map(|id| self.index(id)).collect::<Result<Vec<_>, _>>()?;
         indices.sort_unstable();
         indices.dedup();
@@ -154,14 +154,14 @@ impl Notebook {
 
     fn set_outputs(
         &mut self,
-        id: &str,
+        id: &CellId,
         outputs: &Arc<[Output]>,
         execution_count: Option<u64>,
     ) -> Result<(), EditError> {
         let index = self.index(id)?;
         let cell = &self.cells[index];
         if !cell.is_code() {
-            return Err(EditError::NotCode { id: cell.id().to_owned() });
+            return Err(EditError::NotCode { id: id.clone() });
         }
         let is_unchanged = cell.execution_count() == execution_count
             && cell.output_count() == outputs.len()
@@ -195,8 +195,8 @@ impl Notebook {
         Ok(())
     }
 
-    fn index(&self, id: &str) -> Result<usize, EditError> {
-        self.cell(id).map(|(index, _)| index).ok_or_else(|| EditError::UnknownCell { id: id.to_owned() })
+    fn index(&self, id: &CellId) -> Result<usize, EditError> {
+        self.cell(id).map(|(index, _)| index).ok_or_else(|| EditError::UnknownCell { id: id.clone() })
     }
 
     fn check_index(&self, index: usize, end: usize) -> Result<(), EditError> {

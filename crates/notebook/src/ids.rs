@@ -1,4 +1,4 @@
-//! Cell ids: validation, random ids, and ids for files that have none.
+//! The ids of cells: validation, random ids, and ids for files that have none.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -6,19 +6,27 @@ use std::hash::{BuildHasher, RandomState};
 use sha2::{Digest, Sha256};
 
 use crate::cell::{CellData, CellType};
+use crate::text_id;
 
-/// Whether nbformat allows this as a cell id.
-pub(crate) fn is_valid(id: &str) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    (1..=64).contains(&id.len()) && id.bytes().all(is_allowed)
+text_id! {
+    /// The id of a cell. Unique within its notebook.
+    CellId
 }
 
-/// A new id of eight hexadecimal digits.
-pub(crate) fn random() -> String {
-    let number = getrandom::u64();
-    // Without a source of randomness, the random key of the standard hasher has to do.
-    let number = number.unwrap_or_else(|_| RandomState::new().hash_one(0));
-    format!("{:08x}", number >> 32)
+impl CellId {
+    /// Whether nbformat allows this text as an id.
+    pub fn is_valid(text: &str) -> bool {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        (1..=64).contains(&text.len()) && text.bytes().all(is_allowed)
+    }
+
+    /// A new id of eight hexadecimal digits.
+    pub(crate) fn random() -> Self {
+        let number = getrandom::u64();
+        // Without a source of randomness, the random key of the standard hasher has to do.
+        let number = number.unwrap_or_else(|_| RandomState::new().hash_one(0));
+        format!("{:08x}", number >> 32).into()
+    }
 }
 
 /// Gives each cell that has no valid and unique id one that depends on its content alone, so that reading the same file
@@ -40,7 +48,7 @@ pub(crate) fn assign_missing(cells: &mut [CellData], has_ids: bool) {
             let mut hash = Sha256::new_with_prefix(content);
             hash.update(repeat.to_le_bytes());
             *repeat += 1;
-            let id = const_hex::encode(&hash.finalize()[..4]).into_boxed_str();
+            let id = CellId::from(const_hex::encode(&hash.finalize()[..4]));
             if used.insert(id.clone()) {
                 break id;
             }

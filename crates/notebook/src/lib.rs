@@ -20,6 +20,7 @@ mod read;
 mod required;
 mod search;
 mod text;
+mod text_id;
 mod truncate;
 mod write;
 
@@ -28,6 +29,7 @@ pub use cell_ref::{CellLabel, CellRef, CellRefError};
 pub use diff::{diff, is_closer};
 pub use edit::{Edit, EditError, NewCell};
 pub use error::ParseError;
+pub use ids::CellId;
 pub use json::{Json, unescape, unescape_into};
 pub use notebook::{Kernelspec, Notebook};
 pub use outline::{Heading, outline};

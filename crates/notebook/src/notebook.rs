@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::cell::CellData;
 use crate::file::File;
-use crate::{Cell, Json, ids};
+use crate::{Cell, CellId, Json, ids};
 
 /// A notebook; cheap to clone.
 ///
@@ -122,7 +122,7 @@ impl Notebook {
     }
 
     /// The cell with exactly this id, and its index.
-    pub fn cell(&self, id: &str) -> Option<(usize, &Cell)> {
+    pub fn cell(&self, id: &CellId) -> Option<(usize, &Cell)> {
         self.cells.iter().enumerate().find(|(_, cell)| cell.id() == id)
     }
 }

@@ -1,12 +1,12 @@
 //! The headings of a notebook.
 
-use crate::{CellType, Notebook};
+use crate::{CellId, CellType, Notebook};
 
 /// A heading in a Markdown cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
     pub cell_index: usize,
-    pub cell_id: String,
+    pub cell_id: CellId,
     /// 1 to 6.
     pub level: usize,
     /// With its Markdown.
@@ -32,7 +32,7 @@ pub fn outline(notebook: &Notebook) -> Vec<Heading> {
             }
             fence = fence_of(line);
             if let Some((level, title)) = heading(line) {
-                headings.push(Heading { cell_index, cell_id: cell.id().to_owned(), level, title });
+                headings.push(Heading { cell_index, cell_id: cell.id().clone(), level, title });
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Cell, Notebook, Output};
+use crate::{Cell, CellId, Notebook, Output};
 
 /// The longest text of a hit, in characters.
 const MAX_LINE: usize = 200;
@@ -23,7 +23,7 @@ pub struct Query {
 pub struct Hit {
     /// The cell's index.
     pub index: usize,
-    pub id: String,
+    pub id: CellId,
     pub execution_count: Option<u64>,
     pub location: HitLocation,
     /// The line number, counted from 1.
@@ -71,7 +71,7 @@ pub fn search(notebook: &Notebook, query: &Query) -> Vec<Hit> {
 }
 
 fn hit(index: usize, cell: &Cell, location: HitLocation, line: usize, text: String) -> Hit {
-    Hit { index, id: cell.id().to_owned(), execution_count: cell.execution_count(), location, line, text }
+    Hit { index, id: cell.id().clone(), execution_count: cell.execution_count(), location, line, text }
 }
 
 /// The part of a line around its first match.

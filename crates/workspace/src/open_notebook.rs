@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use notebook::CellId;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -130,7 +131,7 @@ impl OpenNotebook {
     }
 
     /// Shows others that an agent works here.
-    pub(crate) fn show_presence(&self, session: SessionId, name: String, cell: Option<String>) {
+    pub(crate) fn show_presence(&self, session: SessionId, name: String, cell: Option<CellId>) {
         self.document.set_presence(session, Some(Presence { name, cell }));
     }
 

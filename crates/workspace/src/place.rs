@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures_util::future::BoxFuture;
-use notebook::{Edit, Kernelspec, Notebook};
+use notebook::{CellId, Edit, Kernelspec, Notebook};
 use tokio::sync::watch;
 
 use crate::{Error, ErrorKind, KernelId, NextStep, Secret, SessionId};
@@ -192,7 +192,7 @@ pub trait Document: Send + Sync + 'static {
     }
 
     /// Shows others whether a cell is running.
-    fn set_running(&self, _cell: &str, _is_running: bool) -> Future<'_, ()> {
+    fn set_running(&self, _cell: &CellId, _is_running: bool) -> Future<'_, ()> {
         Box::pin(ready(Ok(())))
     }
 
@@ -200,7 +200,7 @@ pub trait Document: Send + Sync + 'static {
     fn set_presence(&self, _session: SessionId, _presence: Option<Presence>) {}
 
     /// The cell with the cursor of the person who moved last, if that is known. Never waits.
-    fn selected(&self) -> Option<String> {
+    fn selected(&self) -> Option<CellId> {
         None
     }
 
@@ -221,7 +221,7 @@ pub struct Presence {
     /// The name of the agent.
     pub name: String,
     /// The cell that it works on.
-    pub cell: Option<String>,
+    pub cell: Option<CellId>,
 }
 
 /// A notebook after an edit.
@@ -254,7 +254,7 @@ impl fmt::Display for SaveStatus {
 /// The state of a cell that an edit relies on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
-    pub id: String,
+    pub id: CellId,
     /// `None` if the cell only has to exist.
     pub revision: Option<String>,
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use notebook::{Edit, Notebook};
+use notebook::{CellId, Edit, Notebook};
 
 use crate::changes::Changes;
 use crate::limits::{Slot, Slots};
@@ -103,10 +103,10 @@ impl Session {
     }
 
     /// Shows the other users of a notebook on which cell this agent works.
-    pub fn works_on(&self, path: &str, cell: Option<&str>) {
+    pub fn works_on(&self, path: &str, cell: Option<&CellId>) {
         if let Some(opened) = self.workspace.find(&self.home(path), path) {
             let name = self.state().agent.clone().unwrap_or_else(|| "AI agent".to_owned());
-            opened.show_presence(self.id, name, cell.map(str::to_owned));
+            opened.show_presence(self.id, name, cell.cloned());
         }
     }
 
@@ -245,7 +245,7 @@ impl Session {
     pub fn run(
         &self,
         notebook: Arc<OpenNotebook>,
-        cell: Option<String>,
+        cell: Option<CellId>,
         source: String,
     ) -> Result<Arc<Run>, Error> {
         Ok(self.workspace.runner().run(notebook, cell, source, self.id, self.slot()?))
@@ -255,7 +255,7 @@ impl Session {
     pub fn run_in_order(
         &self,
         notebook: &Arc<OpenNotebook>,
-        cells: Vec<(String, String)>,
+        cells: Vec<(CellId, String)>,
         stops_on_error: bool,
     ) -> Result<Vec<Arc<Run>>, Error> {
         Ok(self.workspace.runner().run_in_order(notebook, cells, stops_on_error, self.id, self.slot()?))

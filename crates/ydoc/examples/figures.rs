@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use notebook::{CellType, Edit, Json, MimeBundle, NewCell, Output, Text};
+use notebook::{CellId, CellType, Edit, Json, MimeBundle, NewCell, Output, Text};
 use serde_json::json;
 use ydoc::LiveNotebook;
 
@@ -53,8 +53,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         other.integrate(&update)?;
         Ok((other, update))
     };
-    let id = |live: &mut LiveNotebook, index: usize| -> Result<String, ydoc::YError> {
-        Ok(live.snapshot()?.cells()[index].id().to_owned())
+    let id = |live: &mut LiveNotebook, index: usize| -> Result<CellId, ydoc::YError> {
+        Ok(live.snapshot()?.cells()[index].id().clone())
     };
 
     let source = notebook(200, "QUJD");

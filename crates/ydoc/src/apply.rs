@@ -1,6 +1,6 @@
 //! Applies edits in one transaction.
 
-use notebook::{Edit, Json, Notebook};
+use notebook::{CellId, Edit, Json, Notebook};
 use yrs::{
     Any, Array, GetString, In, Map, MapPrelim, MapRef, Out, ReadTxn, TextPrelim, Transact, TransactionMut,
 };
@@ -36,8 +36,8 @@ impl LiveNotebook {
     }
 
     /// The id of each element of the document's list; `None` for elements that are not cells.
-    fn list_ids<T: ReadTxn>(&self, notebook: &Notebook, txn: &T) -> Vec<Option<String>> {
-        let mut cell_ids = notebook.cells().iter().map(|cell| cell.id().to_owned());
+    fn list_ids<T: ReadTxn>(&self, notebook: &Notebook, txn: &T) -> Vec<Option<CellId>> {
+        let mut cell_ids = notebook.cells().iter().map(|cell| cell.id().clone());
         let is_cell = |cell: &Out| match cell {
             Out::YMap(cell) => read_cell::identity(cell.as_ref()).is_some(),
             _ => false,
@@ -53,7 +53,7 @@ impl LiveNotebook {
         &self,
         edit: &Edit,
         before: &Notebook,
-        list_ids: &mut Vec<Option<String>>,
+        list_ids: &mut Vec<Option<CellId>>,
         txn: &mut TransactionMut<'_>,
     ) {
         match edit {
@@ -88,7 +88,7 @@ impl LiveNotebook {
         }
     }
 
-    fn cell_at(&self, id: &str, list_ids: &[Option<String>], txn: &TransactionMut<'_>) -> Option<MapRef> {
+    fn cell_at(&self, id: &CellId, list_ids: &[Option<CellId>], txn: &TransactionMut<'_>) -> Option<MapRef> {
         match self.cells.get(txn, to_u32(position_of(list_ids, id)?)) {
             Some(Out::YMap(cell)) => Some(cell),
             _ => None,
@@ -97,10 +97,10 @@ impl LiveNotebook {
 
     fn move_cell(
         &self,
-        id: &str,
+        id: &CellId,
         index: usize,
         before: &Notebook,
-        list_ids: &mut Vec<Option<String>>,
+        list_ids: &mut Vec<Option<CellId>>,
         txn: &mut TransactionMut<'_>,
     ) {
         let is_there = before.cell(id).is_some_and(|(from, _)| from == index);
@@ -108,7 +108,7 @@ impl LiveNotebook {
         let Some(cell) = self.cells.get(txn, to_u32(from)) else { return };
         let In::Map(mut content) = copy::of(&cell, txn, 0) else { return };
         // An id that was assigned from the old position must not change.
-        content.insert("id".into(), id.into());
+        content.insert("id".into(), id.as_str().into());
         self.cells.remove(txn, to_u32(from));
         let id = list_ids.remove(from);
         let to = list_position(list_ids, index);
@@ -160,14 +160,14 @@ fn set_if_different(map: &MapRef, name: &str, value: &Any, txn: &mut Transaction
     }
 }
 
-fn position_of(list_ids: &[Option<String>], id: &str) -> Option<usize> {
-    list_ids.iter().position(|found| found.as_deref() == Some(id))
+fn position_of(list_ids: &[Option<CellId>], id: &CellId) -> Option<usize> {
+    list_ids.iter().position(|found| found.as_ref() == Some(id))
 }
 
 /// The position in the document's list of the cell with this index, or the end of the list.
 ///
 /// Example: if the list is [a, not a cell, b], cell 1 is b at position 2, and a cell inserted at index 2 goes to position 3.
-fn list_position(list_ids: &[Option<String>], index: usize) -> usize {
+fn list_position(list_ids: &[Option<CellId>], index: usize) -> usize {
     let mut cells = list_ids.iter().enumerate().filter(|(_, id)| id.is_some());
     cells.nth(index).map_or(list_ids.len(), |(position, _)| position)
 }

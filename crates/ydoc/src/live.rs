@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use notebook::Notebook;
+use notebook::{CellId, Notebook};
 use yrs::updates::decoder::Decode;
 use yrs::updates::encoder::Encode;
 use yrs::{ArrayRef, Doc, MapRef, OffsetKind, Options, ReadTxn, StateVector, Transact, Update};
@@ -21,7 +21,7 @@ pub struct LiveNotebook {
     changes: Arc<Changes>,
     cache: Cache,
     /// Ids of cells that we moved; see `repair`.
-    pub(crate) moved: HashSet<String>,
+    pub(crate) moved: HashSet<CellId>,
     /// Whether an update made the library panic.
     is_broken: bool,
 }

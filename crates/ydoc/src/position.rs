@@ -1,5 +1,6 @@
 //! The position of a cursor in the notebook, as awareness states contain it.
 
+use notebook::CellId;
 use serde_json::{Value, json};
 use yrs::block::ClientID;
 use yrs::{
@@ -47,7 +48,7 @@ impl Position {
 
 impl LiveNotebook {
     /// The start of a cell's source as an entry of `cursors` in the awareness state, as `JupyterLab` reads it.
-    pub fn cursor(&self, cell_id: &str) -> Option<Value> {
+    pub fn cursor(&self, cell_id: &CellId) -> Option<Value> {
         self.check().ok()?;
         let txn = self.doc.try_transact().ok()?;
         let (_, cell) = self.find(cell_id, &txn)?;
@@ -63,7 +64,7 @@ impl LiveNotebook {
     }
 
     /// The cell whose source contains the position: the inverse of [`LiveNotebook::cursor`].
-    pub(crate) fn cell_with(&self, position: Position) -> Option<String> {
+    pub(crate) fn cell_with(&self, position: Position) -> Option<CellId> {
         self.check().ok()?;
         let txn = self.doc.try_transact().ok()?;
         let text = match position {
@@ -88,14 +89,14 @@ impl LiveNotebook {
     }
 
     /// The first cell with this id, and its position in the document's list.
-    pub(crate) fn find<T: ReadTxn>(&self, cell_id: &str, txn: &T) -> Option<(u32, MapRef)> {
+    pub(crate) fn find<T: ReadTxn>(&self, cell_id: &CellId, txn: &T) -> Option<(u32, MapRef)> {
         let cells = (0..).zip(elements(&self.cells, txn));
         cells
             .filter_map(|(index, cell)| match cell {
                 Out::YMap(cell) => Some((index, cell)),
                 _ => None,
             })
-            .find(|(_, cell)| read_cell::cell_id(cell, txn) == cell_id)
+            .find(|(_, cell)| read_cell::cell_id(cell, txn) == *cell_id)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use notebook::Json;
+use notebook::{CellId, Json};
 use yrs::branch::Branch;
 use yrs::{Any, BranchID, ID, Map, MapRef, Out, ReadTxn};
 
@@ -18,21 +18,17 @@ pub(crate) fn identity(branch: &Branch) -> Option<ID> {
 }
 
 /// The id of a cell: its own if it is valid, else one derived from its identity, which is the same for all clients.
-pub(crate) fn cell_id<T: ReadTxn>(cell: &MapRef, txn: &T) -> String {
-    let own = cell.get(txn, "id").and_then(|id| read::text(&id, txn)).filter(|id| is_valid(id));
-    own.unwrap_or_else(|| derived_id(cell))
+pub(crate) fn cell_id<T: ReadTxn>(cell: &MapRef, txn: &T) -> CellId {
+    let own = cell.get(txn, "id").and_then(|id| read::text(&id, txn)).filter(|id| CellId::is_valid(id));
+    own.map_or_else(|| derived_id(cell), CellId::from)
 }
 
 /// It does not change while the cell exists.
-pub(crate) fn derived_id(cell: &MapRef) -> String {
-    identity(cell.as_ref())
-        .map_or_else(|| "cell".to_owned(), |id| format!("y{:x}-{:x}", id.client.get(), id.clock))
-}
-
-/// Whether nbformat allows this as a cell id.
-fn is_valid(id: &str) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    (1..=64).contains(&id.len()) && id.bytes().all(is_allowed)
+pub(crate) fn derived_id(cell: &MapRef) -> CellId {
+    match identity(cell.as_ref()) {
+        Some(id) => format!("y{:x}-{:x}", id.client.get(), id.clock).into(),
+        None => "cell".into(),
+    }
 }
 
 /// The JSON of a cell. Invalid members are repaired or left out.

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use notebook::CellId;
 use yrs::{Array, ID, Map, MapRef, Out, ReadTxn, Transact};
 
 use crate::elements::elements;
@@ -16,10 +17,10 @@ const MAX_REMEMBERED: usize = 1_000;
 
 impl LiveNotebook {
     /// Call it before a cell is moved.
-    pub(crate) fn remember_move(&mut self, id: &str) {
+    pub(crate) fn remember_move(&mut self, id: &CellId) {
         let txn = self.doc.transact();
         let has_id = |cell: &Out| match cell {
-            Out::YMap(cell) => raw_id(cell, &txn).as_deref() == Some(id),
+            Out::YMap(cell) => raw_id(cell, &txn).as_ref() == Some(id),
             _ => false,
         };
         // If several cells have the id already, they are not copies of one move.
@@ -29,7 +30,7 @@ impl LiveNotebook {
             self.moved.clear();
         }
         if is_only {
-            self.moved.insert(id.to_owned());
+            self.moved.insert(id.clone());
         } else {
             self.moved.remove(id);
         }
@@ -43,7 +44,7 @@ impl LiveNotebook {
             return None;
         }
         let mut txn = self.doc.transact_mut();
-        let mut copies: HashMap<String, Vec<(ID, u32)>> = HashMap::new();
+        let mut copies: HashMap<CellId, Vec<(ID, u32)>> = HashMap::new();
         for (position, cell) in (0..).zip(elements(&self.cells, &txn)) {
             let Out::YMap(cell) = cell else { continue };
             if let Some((id, identity)) =
@@ -65,8 +66,8 @@ impl LiveNotebook {
     }
 }
 
-fn raw_id<T: ReadTxn>(cell: &MapRef, txn: &T) -> Option<String> {
-    cell.get(txn, "id").and_then(|id| read::text(&id, txn))
+fn raw_id<T: ReadTxn>(cell: &MapRef, txn: &T) -> Option<CellId> {
+    cell.get(txn, "id").and_then(|id| read::text(&id, txn)).map(CellId::from)
 }
 
 fn identity(cell: &MapRef) -> Option<ID> {

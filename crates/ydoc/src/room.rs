@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use notebook::CellId;
 use serde::Deserialize;
 
 use crate::frame::{self, Message, Reader};
@@ -223,7 +224,7 @@ impl Room {
     }
 
     /// The cell that contains the cursor of the person who moved last.
-    pub fn selected(&self, live: &LiveNotebook) -> Option<String> {
+    pub fn selected(&self, live: &LiveNotebook) -> Option<CellId> {
         self.awareness.positions().into_iter().find_map(|position| live.cell_with(position))
     }
 }

@@ -1,5 +1,6 @@
 //! The document's state besides the notebook.
 
+use notebook::CellId;
 use yrs::{Map, Out, Transact};
 
 use crate::{LiveNotebook, read};
@@ -21,7 +22,7 @@ impl LiveNotebook {
     }
 
     /// Shows others whether a code cell is running. Returns the update to send; `None` if nothing changed.
-    pub fn set_running(&mut self, cell_id: &str, is_running: bool) -> Option<Vec<u8>> {
+    pub fn set_running(&mut self, cell_id: &CellId, is_running: bool) -> Option<Vec<u8>> {
         self.check().ok()?;
         let state = if is_running { "running" } else { "idle" };
         let mut txn = self.doc.transact_mut();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use notebook::{Edit, Notebook};
+use notebook::{CellId, Edit, Notebook};
 use parking_lot::Mutex;
 use rest::Want;
 use tokio::sync::watch;
@@ -271,7 +271,7 @@ impl Document for ServerDocument {
         }
     }
 
-    fn set_running(&self, cell: &str, is_running: bool) -> Future<'_, ()> {
+    fn set_running(&self, cell: &CellId, is_running: bool) -> Future<'_, ()> {
         if let Some(room) = self.room() {
             room.set_running(cell, is_running);
         }
@@ -288,7 +288,7 @@ impl Document for ServerDocument {
         }
     }
 
-    fn selected(&self) -> Option<String> {
+    fn selected(&self) -> Option<CellId> {
         self.room()?.selected()
     }
 

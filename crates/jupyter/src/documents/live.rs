@@ -17,7 +17,7 @@ mod shared;
 use std::sync::Arc;
 use std::time::Duration;
 
-use notebook::{Edit, Notebook};
+use notebook::{CellId, Edit, Notebook};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -94,7 +94,7 @@ impl LiveDocument {
         }
     }
 
-    pub(crate) fn set_running(&self, cell: &str, is_running: bool) {
+    pub(crate) fn set_running(&self, cell: &CellId, is_running: bool) {
         self.shared.state().replica.set_running(cell, is_running);
     }
 
@@ -103,7 +103,7 @@ impl LiveDocument {
     }
 
     /// The cell that a person has selected.
-    pub(crate) fn selected(&self) -> Option<String> {
+    pub(crate) fn selected(&self) -> Option<CellId> {
         self.shared.state().replica.selected()
     }
 

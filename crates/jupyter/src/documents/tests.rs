@@ -17,7 +17,7 @@ async fn another_file_at_the_path_is_opened_instead() {
     assert_eq!(fake.inside().requests, asked, "one that is open costs no request");
     // Renamed: the name still leads to it, as long as no other has it.
     fake.inside().path = "new.ipynb".to_owned();
-    let edit = Edit::SetSource { id: "c0".to_owned(), source: "b".to_owned() };
+    let edit = Edit::SetSource { id: "c0".into(), source: "b".to_owned() };
     first.apply(vec![edit], Vec::new()).await.unwrap();
     assert!(Arc::ptr_eq(&first, &open().await));
     assert!(first.notice().unwrap().contains("\"new.ipynb\""));
@@ -37,7 +37,7 @@ async fn pending_edits_of_a_displaced_file_are_reported_as_lost() {
         inside.saving = Saving::Lies;
         inside.is_taken = true;
     }
-    let edit = Edit::SetSource { id: "c0".to_owned(), source: "b".to_owned() };
+    let edit = Edit::SetSource { id: "c0".into(), source: "b".to_owned() };
     let applied = first.apply(vec![edit], Vec::new()).await.unwrap();
     assert!(matches!(applied.saved, SaveStatus::NotYet(_)), "{:?}", applied.saved);
     let second = documents.open("x.ipynb", Mode::Connect).await.unwrap();

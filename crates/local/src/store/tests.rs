@@ -39,7 +39,7 @@ async fn open(folder: &TempDir) -> (FileStore, Arc<FileDocument>) {
 }
 
 fn set(id: &str, source: &str) -> Vec<Edit> {
-    vec![Edit::SetSource { id: id.to_owned(), source: source.to_owned() }]
+    vec![Edit::SetSource { id: id.into(), source: source.to_owned() }]
 }
 
 fn sources(notebook: &Notebook) -> Vec<String> {
@@ -55,7 +55,7 @@ async fn edits_by_others_to_other_cells_survive() {
     let (folder, file) = folder();
     let (_store, document) = open(&folder).await;
     fs::write(&file, NOTEBOOK.replace("two", "two, by hand")).unwrap();
-    let revision = document.snapshot().await.unwrap().cell("a").unwrap().1.revision().to_owned();
+    let revision = document.snapshot().await.unwrap().cell(&"a".into()).unwrap().1.revision().to_owned();
     fs::write(&file, NOTEBOOK.replace("two", "two, by hand again")).unwrap();
     let expected = vec![Expected { id: "a".into(), revision: Some(revision) }];
     let after = document.apply(set("a", "three"), expected).await.unwrap();
@@ -67,14 +67,14 @@ async fn edits_by_others_to_other_cells_survive() {
 async fn an_edit_on_a_stale_view_is_refused_with_the_new_source() {
     let (folder, file) = folder();
     let (_store, document) = open(&folder).await;
-    let revision = document.snapshot().await.unwrap().cell("a").unwrap().1.revision().to_owned();
+    let revision = document.snapshot().await.unwrap().cell(&"a".into()).unwrap().1.revision().to_owned();
     let foreign = NOTEBOOK.replace("one", "one, by hand");
     fs::write(&file, &foreign).unwrap();
     let expected = |id: &str| vec![Expected { id: id.into(), revision: Some(revision.clone()) }];
     let error = document.apply(set("a", "three"), expected("a")).await.unwrap_err();
     assert!(error.fault == workspace::Fault::Agent && error.cause.ends_with("):\none, by hand"), "{error}");
     let now = document.snapshot().await.unwrap();
-    assert!(error.to_string().contains(now.cell("a").unwrap().1.revision()), "{error}");
+    assert!(error.to_string().contains(now.cell(&"a".into()).unwrap().1.revision()), "{error}");
     let error = document.apply(set("a", "three"), expected("gone")).await.unwrap_err();
     assert!(error.cause.contains("no cell gone"), "{error}");
     assert_eq!(fs::read_to_string(&file).unwrap(), foreign);
@@ -266,8 +266,7 @@ async fn cells_without_ids_in_the_file_keep_their_generated_ids() {
         .replace("minor\": 5", "minor\": 4");
     fs::write(&file, &old).unwrap();
     let (_store, document) = open(&folder).await;
-    let ids =
-        |notebook: &Notebook| notebook.cells().iter().map(|cell| cell.id().to_owned()).collect::<Vec<_>>();
+    let ids = |notebook: &Notebook| notebook.cells().iter().map(|cell| cell.id().clone()).collect::<Vec<_>>();
     let before = ids(&document.snapshot().await.unwrap());
     document.apply(set(&before[0], "three"), vec![]).await.unwrap();
     fs::write(&file, fs::read_to_string(&file).unwrap().replace("two", "two, by hand")).unwrap();

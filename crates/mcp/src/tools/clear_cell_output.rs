@@ -43,7 +43,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             "Nothing was done.",
         ));
     }
-    let id = cell.id().to_owned();
+    let id = cell.id().clone();
     if let Some(run) = session.workspace().journal().latest_of(opened.path(), &id)
         && run.state().is_over()
     {

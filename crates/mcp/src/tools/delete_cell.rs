@@ -43,7 +43,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let (session, opened) = (context.session, context.notebook(&arguments.notebook).await?);
     let before = opened.document().snapshot().await?;
     let indices = targets(&arguments, context, &opened, &before)?;
-    let ids: Vec<String> = indices.iter().map(|index| before.cells()[*index].id().to_owned()).collect();
+    let ids: Vec<_> = indices.iter().map(|index| before.cells()[*index].id().clone()).collect();
     let expected = ids.iter().map(|id| session.expected(opened.path(), id, None)).collect();
     let applied = session.edit(&opened, &before, vec![Edit::Delete { ids }], expected).await?;
     let mut text = String::new();

@@ -68,7 +68,7 @@ fn start(
             "read_notebook shows the types of the cells; insert_execute_code_cell adds code.",
         ));
     }
-    let (id, source) = (cell.id().to_owned(), cell.source().into_owned());
+    let (id, source) = (cell.id().clone(), cell.source().into_owned());
     context.session.run(opened.clone(), Some(id), source)
 }
 

@@ -1,6 +1,6 @@
 //! `insert_cell`: a new cell.
 
-use notebook::{CellRef, CellType, Edit, NewCell, Notebook};
+use notebook::{CellId, CellRef, CellType, Edit, NewCell, Notebook};
 use workspace::{Applied, Error, Expected, OpenNotebook, SaveStatus, ErrorKind};
 
 use super::shared::answer::Outcome;
@@ -56,7 +56,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 
 /// A cell that has just been inserted.
 pub(super) struct Inserted {
-    pub(super) id: String,
+    pub(super) id: CellId,
     pub(super) index: usize,
     pub(super) notebook: Notebook,
     pub(super) saved: SaveStatus,
@@ -96,7 +96,7 @@ impl Position {
             }
             (_, Some(after)) => {
                 let index = context.session.find(opened.path(), before, &CellRef::parse(&after))?;
-                let expected = Expected { id: before.cells()[index].id().to_owned(), revision: None };
+                let expected = Expected { id: before.cells()[index].id().clone(), revision: None };
                 Ok((index + 1, vec![expected]))
             }
             (None | Some(-1), None) => Ok((count, Vec::new())),

@@ -57,7 +57,7 @@ pub(super) async fn replace(
     // must not replace another.
     let is_stale = expected.revision.get_or_insert_with(|| cell.revision().to_owned()) != cell.revision();
     let new = if is_stale { old.clone() } else { change(&old)? };
-    let edits = vec![Edit::SetSource { id: cell.id().to_owned(), source: new.clone() }];
+    let edits = vec![Edit::SetSource { id: cell.id().clone(), source: new.clone() }];
     let Applied { notebook: after, saved } = session.edit(opened, &before, edits, vec![expected]).await?;
     let Some((index, cell)) = after.cell(cell.id()) else {
         return Ok(format!("The cell was deleted from {path}.").into());

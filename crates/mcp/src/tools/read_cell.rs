@@ -1,6 +1,7 @@
 //! `read_cell`: one cell with its outputs, or one output in full.
 
 use render::{Reply, full_text, merged, page};
+use notebook::CellId;
 use workspace::{Error, ErrorKind};
 
 use super::shared::answer::Outcome;
@@ -60,7 +61,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 }
 
 /// The call that shows an output of a cell from a character on.
-pub(super) fn more(id: &str, output: usize, offset: usize) -> String {
+pub(super) fn more(id: &CellId, output: usize, offset: usize) -> String {
     format!("read_cell(cell_id=\"{id}\", output={output}, offset={offset})")
 }
 

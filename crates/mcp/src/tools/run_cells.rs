@@ -60,7 +60,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let cells = selected(&arguments, context, &opened, &notebook)?;
     let source = |index: &usize| {
         let cell = &notebook.cells()[*index];
-        (cell.id().to_owned(), cell.source().into_owned())
+        (cell.id().clone(), cell.source().into_owned())
     };
     let sources = cells.iter().map(source).collect();
     let runs = context.session.run_in_order(&opened, sources, arguments.on_error == OnError::Stop)?;

@@ -56,7 +56,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let rows = hits.into_iter().map(|hit| {
         let count = hit.execution_count.map_or_else(|| "N/A".to_owned(), |count| count.to_string());
-        [hit.index.to_string(), hit.id, count, location(hit.location), hit.line.to_string(), hit.text]
+        [hit.index.to_string(), hit.id.to_string(), count, location(hit.location), hit.line.to_string(), hit.text]
     });
     Ok(table(["Index", "ID", "Count", "Place", "Line", "Text"], rows).into())
 }
@@ -68,7 +68,7 @@ fn headings(notebook: &Notebook, path: &str) -> String {
     }
     let rows = headings.into_iter().map(|heading| {
         let title = format!("{} {}", "#".repeat(heading.level), heading.title);
-        [heading.cell_index.to_string(), heading.cell_id, title]
+        [heading.cell_index.to_string(), heading.cell_id.to_string(), title]
     });
     table(["Index", "ID", "Heading"], rows)
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
-use crate::{Cell, Notebook, ids};
+use crate::{Cell, CellId, Notebook, ids};
 
 /// When it is exceeded, the comparison is coarser.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
@@ -22,7 +22,7 @@ impl Notebook {
         if self.cells.iter().all(|cell| cell.0.has_own_id) {
             return;
         }
-        let mut used: HashSet<&str> =
+        let mut used: HashSet<&CellId> =
             self.cells.iter().filter(|cell| cell.0.has_own_id).map(Cell::id).collect();
         let mut carried = vec![None; self.cells.len()];
         for (old, new) in pairs(previous.cells(), self.cells()) {
@@ -34,9 +34,9 @@ impl Notebook {
         let mut new_ids = Vec::with_capacity(carried.len());
         for (cell, carried) in self.cells.iter().zip(carried) {
             new_ids.push(match carried {
-                Some(id) => id.into(),
+                Some(id) => id.clone(),
                 None if cell.0.has_own_id || used.insert(cell.id()) => cell.0.id.clone(),
-                None => ids::random().into_boxed_str(),
+                None => CellId::random(),
             });
         }
         for (cell, id) in Arc::make_mut(&mut self.cells).iter_mut().zip(new_ids) {

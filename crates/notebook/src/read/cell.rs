@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::cell::{CellData, Outputs, Source};
-use crate::{Cell, CellType, Json, ParseError, ids, required};
+use crate::{Cell, CellId, CellType, Json, ParseError, ids, required};
 
 /// The members of a cell that nbformat defines.
 #[derive(Default)]
@@ -48,11 +48,11 @@ pub(super) fn read_cell(text: Json, slot: usize, has_ids: bool) -> CellData {
         .as_ref()
         .and_then(Json::text)
         .map_or(CellType::Other(String::new()), |name| CellType::from_name(&name));
-    let id = parts.id.as_ref().and_then(Json::text).filter(|id| ids::is_valid(id)).unwrap_or_default();
+    let id = parts.id.as_ref().and_then(Json::text).filter(|id| CellId::is_valid(id)).unwrap_or_default();
     let needs_repair = (has_ids && id.is_empty()) || parts.need_repair(&cell_type);
     CellData {
         has_own_id: !id.is_empty(),
-        id: id.into(),
+        id: CellId::from(&*id),
         execution_count: parts.execution_count.as_ref().and_then(Json::count),
         source: Source::Read(parts.source.unwrap_or(Json::from_static("[]"))),
         metadata: parts.metadata.filter(Json::is_object).unwrap_or(Json::empty_object()),

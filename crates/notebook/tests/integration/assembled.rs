@@ -45,7 +45,7 @@ fn assembled_notebooks_can_be_edited() {
     let (metadata, cells) = taken_apart(text);
     let mut notebook = Notebook::from_cells(metadata, 5, cells);
     let before = notebook.clone();
-    notebook.apply(&Edit::SetSource { id: "a".to_owned(), source: "2".to_owned() }).unwrap();
+    notebook.apply(&Edit::SetSource { id: "a".into(), source: "2".to_owned() }).unwrap();
     notebook.apply(&Edit::Insert { index: 0, cell: NewCell::new(notebook::CellType::Raw, "x") }).unwrap();
     assert!(notebook.is_modified());
     let parsed = Notebook::parse(notebook.to_bytes().into()).unwrap();
@@ -70,7 +70,7 @@ fn missing_members_of_a_cell_are_added() {
     assert_eq!(notebook.cells()[1].id(), "same");
     let value: Value = serde_json::from_slice(&notebook.to_bytes()).unwrap();
     for (cell, written) in notebook.cells().iter().zip(value["cells"].as_array().unwrap()) {
-        assert_eq!(written["id"], cell.id());
+        assert_eq!(written["id"], **cell.id());
         assert!(written["metadata"].is_object(), "{written}");
         assert!(written["source"].is_array(), "{written}");
     }
@@ -84,7 +84,7 @@ fn older_formats_get_no_ids() {
     let mut notebook =
         Notebook::from_cells(Json::empty_object(), 4, vec![Cell::from_json(json(&cell)).unwrap()]);
     assert_eq!(notebook.cells()[0].id(), "a");
-    notebook.apply(&Edit::SetSource { id: "a".to_owned(), source: "y".to_owned() }).unwrap();
+    notebook.apply(&Edit::SetSource { id: "a".into(), source: "y".to_owned() }).unwrap();
     let value: Value = serde_json::from_slice(&notebook.to_bytes()).unwrap();
     assert_eq!(value["nbformat_minor"], 4);
     assert_eq!(value["cells"][0], json!({ "cell_type": "raw", "metadata": {}, "source": ["y"] }));

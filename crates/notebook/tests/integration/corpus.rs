@@ -53,7 +53,7 @@ fn edits_without_effect_leave_the_notebook_unmodified() {
     for file in corpus() {
         let mut notebook = file.notebook();
         for (index, cell) in file.notebook().cells().iter().enumerate() {
-            let id = || cell.id().to_owned();
+            let id = || cell.id().clone();
             notebook.apply(&Edit::SetSource { id: id(), source: cell.source().into_owned() }).unwrap();
             notebook.apply(&Edit::Move { id: id(), index }).unwrap();
             let (outputs, execution_count) = (cell.outputs().into(), cell.execution_count());
@@ -79,7 +79,7 @@ fn modifying_a_cell_changes_no_other_byte() {
         for (index, raw) in cells_of(text).into_iter().enumerate() {
             let start = raw.as_ptr() as usize - text.as_ptr() as usize;
             let mut notebook = file.notebook();
-            let id = notebook.cells()[index].id().to_owned();
+            let id = notebook.cells()[index].id().clone();
             notebook.apply(&Edit::SetSource { id, source: "new".to_owned() }).unwrap();
             let written = String::from_utf8(notebook.to_bytes()).unwrap();
             let rest = written.strip_prefix(&text[..start]).expect(&file.name);
@@ -96,7 +96,7 @@ fn inserting_a_cell_changes_no_other_byte() {
         let cells = cells_of(text);
         for index in 0..=cells.len() {
             let mut notebook = file.notebook();
-            let cell = NewCell { id: "new".to_owned(), ..NewCell::new(CellType::Raw, "new") };
+            let cell = NewCell { id: "new".into(), ..NewCell::new(CellType::Raw, "new") };
             notebook.apply(&Edit::Insert { index, cell }).unwrap();
             let written = String::from_utf8(notebook.to_bytes()).unwrap();
             let mut now = cells_of(&written);
@@ -149,14 +149,11 @@ fn written_notebooks_read_back_the_same() {
 
 /// Changes by name.
 fn changes(notebook: &Notebook) -> Vec<(&'static str, Vec<Edit>)> {
-    let ids = || notebook.cells().iter().map(|cell| cell.id().to_owned());
-    let new = NewCell { id: "new".to_owned(), ..NewCell::new(CellType::Code, "x = 1\n") };
+    let ids = || notebook.cells().iter().map(|cell| cell.id().clone());
+    let new = NewCell { id: "new".into(), ..NewCell::new(CellType::Code, "x = 1\n") };
     let source = |id| Edit::SetSource { id, source: "line\r\n\u{2028}\"\\\u{1}é".to_owned() };
-    let clear = |cell: &Cell| Edit::SetOutputs {
-        id: cell.id().to_owned(),
-        outputs: [].into(),
-        execution_count: None,
-    };
+    let clear =
+        |cell: &Cell| Edit::SetOutputs { id: cell.id().clone(), outputs: [].into(), execution_count: None };
     vec![
         ("nothing", Vec::new()),
         ("insert", vec![Edit::Insert { index: notebook.cells().len(), cell: new }]),

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use notebook::{CellType, Edit, EditError, Json, Kernelspec, MimeBundle, NewCell, Notebook, Output, Text};
+use notebook::{
+    CellId, CellType, Edit, EditError, Json, Kernelspec, MimeBundle, NewCell, Notebook, Output, Text,
+};
 use serde_json::json;
 
 use crate::files::{of_corpus, parse};
 
 fn insert(notebook: &mut Notebook, index: usize, id: &str, kind: CellType, source: &str) {
-    let cell = NewCell { id: id.to_owned(), ..NewCell::new(kind, source) };
+    let cell = NewCell { id: id.into(), ..NewCell::new(kind, source) };
     notebook.apply(&Edit::Insert { index, cell }).unwrap();
 }
 
@@ -33,8 +35,7 @@ fn a_new_notebook_is_written_like_jupyter() {
             traceback: vec!["\u{1b}[0m a\nb".to_owned()],
         },
     ];
-    let outputs =
-        Edit::SetOutputs { id: "second".to_owned(), outputs: outputs.into(), execution_count: Some(1) };
+    let outputs = Edit::SetOutputs { id: "second".into(), outputs: outputs.into(), execution_count: Some(1) };
     notebook.apply(&outputs).unwrap();
     let spec =
         Kernelspec { name: "python3".to_owned(), display_name: None, language: Some("python".to_owned()) };
@@ -62,8 +63,8 @@ fn whitespace_between_cells_is_kept() {
         let cells = cells.replace('A', &cell("a")).replace('B', &cell("b")).replace('C', &cell("c"));
         format!(r#"{{"nbformat":4,"nbformat_minor":5,"metadata":{{}},"cells":[{cells}]}}"#)
     };
-    let delete = |ids: &[&str]| Edit::Delete { ids: ids.iter().map(|id| (*id).to_owned()).collect() };
-    let move_cell = |id: &str, index| Edit::Move { id: id.to_owned(), index };
+    let delete = |ids: &[&str]| Edit::Delete { ids: ids.iter().map(|id| (*id).into()).collect() };
+    let move_cell = |id: &str, index| Edit::Move { id: id.into(), index };
     for (before, edit, after) in [
         ("A ,  B\n,   C\t", delete(&["a"]), "B\n,   C\t"),
         ("A ,  B\n,   C\t", delete(&["b"]), "A ,   C\t"),
@@ -110,7 +111,7 @@ fn missing_top_level_members_are_added_in_order() {
     ] {
         let mut notebook = parse(before).unwrap();
         insert(&mut notebook, 0, "new", CellType::Raw, "");
-        notebook.apply(&Edit::Delete { ids: vec!["new".to_owned()] }).unwrap();
+        notebook.apply(&Edit::Delete { ids: vec!["new".into()] }).unwrap();
         assert_eq!(text(&notebook), after);
     }
 }
@@ -140,19 +141,18 @@ fn incomplete_kernelspecs_are_repaired() {
 fn a_refused_edit_changes_nothing() {
     let mut notebook = of_corpus("clean-4.5");
     let before = notebook.to_bytes();
-    let unknown = || "nope".to_owned();
-    let outputs =
-        |id: &str| Edit::SetOutputs { id: id.to_owned(), outputs: [].into(), execution_count: Some(1) };
-    let cell = |id: &str| NewCell { id: id.to_owned(), ..NewCell::new(CellType::Code, "") };
+    let unknown = || CellId::from("nope");
+    let outputs = |id: &str| Edit::SetOutputs { id: id.into(), outputs: [].into(), execution_count: Some(1) };
+    let cell = |id: &str| NewCell { id: id.into(), ..NewCell::new(CellType::Code, "") };
     let odd = NewCell { metadata: Some(Json::from_value(&json!([]))), ..cell("new") };
     let refused = [
         (Edit::SetSource { id: unknown(), source: String::new() }, EditError::UnknownCell { id: unknown() }),
-        (Edit::Delete { ids: vec!["md-1".to_owned(), unknown()] }, EditError::UnknownCell { id: unknown() }),
-        (Edit::Move { id: "md-1".to_owned(), index: 3 }, EditError::OutOfRange { index: 3, len: 3 }),
-        (outputs("md-1"), EditError::NotCode { id: "md-1".to_owned() }),
+        (Edit::Delete { ids: vec!["md-1".into(), unknown()] }, EditError::UnknownCell { id: unknown() }),
+        (Edit::Move { id: "md-1".into(), index: 3 }, EditError::OutOfRange { index: 3, len: 3 }),
+        (outputs("md-1"), EditError::NotCode { id: "md-1".into() }),
         (Edit::Insert { index: 4, cell: cell("new") }, EditError::OutOfRange { index: 4, len: 3 }),
-        (Edit::Insert { index: 0, cell: cell("md-1") }, EditError::DuplicateId { id: "md-1".to_owned() }),
-        (Edit::Insert { index: 0, cell: cell("a b") }, EditError::InvalidId { id: "a b".to_owned() }),
+        (Edit::Insert { index: 0, cell: cell("md-1") }, EditError::DuplicateId { id: "md-1".into() }),
+        (Edit::Insert { index: 0, cell: cell("a b") }, EditError::InvalidId { id: "a b".into() }),
         (Edit::Insert { index: 0, cell: odd }, EditError::NotAnObject { what: "metadata of a cell" }),
         (
             Edit::SetLanguageInfo(Json::from_value(&json!(1))),
@@ -170,11 +170,11 @@ fn a_refused_edit_changes_nothing() {
 fn a_clone_does_not_see_later_edits() {
     let mut notebook = of_corpus("clean-4.5");
     let before = notebook.clone();
-    notebook.apply(&Edit::SetSource { id: "code-1".to_owned(), source: "y".to_owned() }).unwrap();
-    notebook.apply(&Edit::Delete { ids: vec!["md-1".to_owned()] }).unwrap();
+    notebook.apply(&Edit::SetSource { id: "code-1".into(), source: "y".to_owned() }).unwrap();
+    notebook.apply(&Edit::Delete { ids: vec!["md-1".into()] }).unwrap();
     assert_eq!(before.cells().len(), 3);
-    assert_eq!(before.cell("code-1").unwrap().1.source(), "x = 1\nprint(x)");
-    assert_eq!(notebook.cell("code-1").unwrap().1.source(), "y");
+    assert_eq!(before.cell(&"code-1".into()).unwrap().1.source(), "x = 1\nprint(x)");
+    assert_eq!(notebook.cell(&"code-1".into()).unwrap().1.source(), "y");
 }
 
 #[test]
@@ -199,8 +199,8 @@ fn the_revision_depends_on_type_source_and_metadata() {
     );
     let mut notebook = of_corpus("clean-4.5");
     let before = notebook.cells()[1].revision().to_owned();
-    let set = |source: &str| Edit::SetSource { id: "code-1".to_owned(), source: source.to_owned() };
-    let clear = Edit::SetOutputs { id: "code-1".to_owned(), outputs: Arc::new([]), execution_count: None };
+    let set = |source: &str| Edit::SetSource { id: "code-1".into(), source: source.to_owned() };
+    let clear = Edit::SetOutputs { id: "code-1".into(), outputs: Arc::new([]), execution_count: None };
     notebook.apply(&clear).unwrap();
     assert_eq!(notebook.cells()[1].revision(), before);
     notebook.apply(&set("z")).unwrap();
@@ -213,11 +213,8 @@ fn the_revision_depends_on_type_source_and_metadata() {
 fn unknown_outputs_are_kept() {
     let mut notebook = of_corpus("unknown-output-type");
     let outputs = notebook.cells()[0].outputs();
-    let set = Edit::SetOutputs {
-        id: "code-1".to_owned(),
-        outputs: outputs.clone().into(),
-        execution_count: Some(9),
-    };
+    let set =
+        Edit::SetOutputs { id: "code-1".into(), outputs: outputs.clone().into(), execution_count: Some(9) };
     notebook.apply(&set).unwrap();
     let again = parse(notebook.to_bytes()).unwrap();
     assert_eq!(again.cells()[0].output_count(), outputs.len());

@@ -30,7 +30,7 @@ fn a_large_image_is_written_without_a_copy() {
         parse(r#"{"nbformat":4,"nbformat_minor":5,"metadata":{},"cells":[{"cell_type":"code","id":"a"}]}"#)
             .unwrap();
     let outputs: Arc<[Output]> = [Output::Display(bundle)].into();
-    notebook.apply(&Edit::SetOutputs { id: "a".to_owned(), outputs, execution_count: Some(1) }).unwrap();
+    notebook.apply(&Edit::SetOutputs { id: "a".into(), outputs, execution_count: Some(1) }).unwrap();
     let mut out = Shared(data.bytes(), 0);
     notebook.write(&mut out).unwrap();
     assert_eq!(out.1, image);
@@ -47,10 +47,10 @@ fn many_equal_cells_without_ids_are_fast() {
     let cells = vec![cell; 20_000].join(",");
     let text = format!(r#"{{"nbformat":4,"nbformat_minor":5,"metadata":{{}},"cells":[{cells}]}}"#);
     let mut notebook = parse(text).unwrap();
-    let id = notebook.cells()[19_999].id().to_owned();
+    let id = notebook.cells()[19_999].id().clone();
     notebook.apply(&Edit::Move { id: id.clone(), index: 0 }).unwrap();
     let again = parse(notebook.to_bytes()).unwrap();
-    assert_eq!(again.cells()[0].id(), id);
+    assert_eq!(again.cells()[0].id(), &id);
     assert_eq!(again.cells().len(), 20_000);
 }
 
@@ -64,7 +64,7 @@ fn deeply_nested_values_are_kept() {
     assert_eq!(notebook.to_bytes(), text.as_bytes());
     assert_eq!(notebook.cells()[0].source(), "");
     let revision = notebook.cells()[0].revision().to_owned();
-    notebook.apply(&Edit::SetSource { id: "a".to_owned(), source: "x".to_owned() }).unwrap();
+    notebook.apply(&Edit::SetSource { id: "a".into(), source: "x".to_owned() }).unwrap();
     assert_ne!(notebook.cells()[0].revision(), revision);
     notebook.apply(&Edit::SetLanguageInfo(Json::empty_object())).unwrap();
     let again: Notebook = parse(notebook.to_bytes()).unwrap();

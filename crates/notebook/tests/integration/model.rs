@@ -137,7 +137,7 @@ proptest! {
 
         for (number, step) in steps.into_iter().enumerate() {
             let len = cells.len();
-            let id = |cell: usize| notebook.cells()[cell].id().to_owned();
+            let id = |cell: usize| notebook.cells()[cell].id().clone();
             let edit = match step {
                 Step::Insert { at, kind, source } => {
                     let index = at % (len + 1);
@@ -151,7 +151,7 @@ proptest! {
                         cell["id"] = id.clone().into();
                     }
                     cells.insert(index, cell);
-                    Edit::Insert { index, cell: NewCell { id, ..NewCell::new(kind, source) } }
+                    Edit::Insert { index, cell: NewCell { id: id.into(), ..NewCell::new(kind, source) } }
                 }
                 _ if len == 0 => continue,
                 Step::SetSource { cell, source } => {

@@ -13,7 +13,7 @@ use crate::files::of_corpus;
 fn notebook(cells: &[(&str, CellType, &str)]) -> Notebook {
     let mut notebook = Notebook::new();
     for (index, (id, kind, source)) in cells.iter().enumerate() {
-        let cell = NewCell { id: (*id).to_owned(), ..NewCell::new(kind.clone(), *source) };
+        let cell = NewCell { id: (*id).into(), ..NewCell::new(kind.clone(), *source) };
         notebook.apply(&Edit::Insert { index, cell }).unwrap();
     }
     notebook
@@ -22,7 +22,7 @@ fn notebook(cells: &[(&str, CellType, &str)]) -> Notebook {
 fn ran(notebook: &mut Notebook, id: &str, count: u64, text: &str) {
     let outputs: Arc<[Output]> =
         [Output::Stream { name: "stdout".to_owned(), text: Text::from(text) }].into();
-    notebook.apply(&Edit::SetOutputs { id: id.to_owned(), outputs, execution_count: Some(count) }).unwrap();
+    notebook.apply(&Edit::SetOutputs { id: id.into(), outputs, execution_count: Some(count) }).unwrap();
 }
 
 fn example() -> Notebook {
@@ -117,7 +117,7 @@ fn the_outline_contains_only_headings() {
         .into_iter()
         .map(|heading| (heading.cell_id, heading.level, heading.title))
         .collect();
-    let heading = |id: &str, level, title: &str| (id.to_owned(), level, title.to_owned());
+    let heading = |id: &str, level, title: &str| (id.into(), level, title.to_owned());
     let expected = [
         heading("b", 1, "One"),
         heading("b", 3, "Three"),

@@ -72,8 +72,7 @@ fn ids_are_carried_from_one_reading_to_the_next() {
         let text = serde_json::json!({ "nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": cells });
         parse(text.to_string()).unwrap()
     };
-    let ids =
-        |notebook: &Notebook| notebook.cells().iter().map(|cell| cell.id().to_owned()).collect::<Vec<_>>();
+    let ids = |notebook: &Notebook| notebook.cells().iter().map(|cell| cell.id().clone()).collect::<Vec<_>>();
     let old = notebook(&["a", "b", "c", "d", "c"]);
     let before = ids(&old);
     let carried = |sources: &[&str]| {
@@ -108,7 +107,7 @@ fn ids_are_carried_from_one_reading_to_the_next() {
 
 #[test]
 fn invalid_ids_are_replaced() {
-    let ids: Vec<_> = of_corpus("ids-invalid").cells().iter().map(|cell| cell.id().to_owned()).collect();
+    let ids: Vec<_> = of_corpus("ids-invalid").cells().iter().map(|cell| cell.id().clone()).collect();
     assert_eq!(ids[5], "fine");
     assert!(
         ids[..5].iter().all(|id| id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit())),
@@ -129,7 +128,7 @@ fn ids_in_the_file_win_over_carried_ids() {
     let made_up = old.cells()[0].id();
     let text = serde_json::json!({ "nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
         { "cell_type": "markdown", "metadata": {}, "source": old.cells()[0].source() },
-        { "cell_type": "raw", "id": made_up, "metadata": {}, "source": "" },
+        { "cell_type": "raw", "id": made_up.as_str(), "metadata": {}, "source": "" },
     ] });
     let mut new = parse(text.to_string()).unwrap();
     new.carry_ids(&old);

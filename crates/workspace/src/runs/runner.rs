@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use kernel::{Client, Event};
-use notebook::{Edit, Kernelspec};
+use notebook::{CellId, Edit, Kernelspec};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::sleep;
@@ -65,7 +65,7 @@ impl Runner {
     pub(crate) fn run(
         self: &Arc<Self>,
         notebook: Arc<OpenNotebook>,
-        cell: Option<String>,
+        cell: Option<CellId>,
         source: String,
         session: SessionId,
         slot: Slot,
@@ -85,7 +85,7 @@ impl Runner {
     pub(crate) fn run_in_order(
         self: &Arc<Self>,
         notebook: &Arc<OpenNotebook>,
-        cells: Vec<(String, String)>,
+        cells: Vec<(CellId, String)>,
         stops_on_error: bool,
         session: SessionId,
         slot: Slot,
@@ -457,9 +457,9 @@ fn has_language_info(metadata: &notebook::Json) -> bool {
     metadata.member("language_info").is_some()
 }
 
-async fn set_running(notebook: &OpenNotebook, cell: &str, is_running: bool) {
+async fn set_running(notebook: &OpenNotebook, cell: &CellId, is_running: bool) {
     if let Err(error) = notebook.document().set_running(cell, is_running).await {
-        tracing::debug!(cell, %error, "cannot show others that the cell runs");
+        tracing::debug!(%cell, %error, "cannot show others that the cell runs");
     }
 }
 

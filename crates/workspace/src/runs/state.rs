@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::LossCause;
-use notebook::Output;
+use notebook::{CellId, Output};
 
 use crate::{Error, SaveStatus};
 
@@ -71,7 +71,7 @@ impl RunState {
 pub struct RunCell {
     /// The notebook's path.
     pub path: String,
-    pub id: String,
+    pub id: CellId,
 }
 
 /// A run at one moment.

@@ -1,6 +1,6 @@
 //! Finds the cell that an agent means, and remembers the cells that it has seen.
 
-use notebook::{CellRef, Notebook};
+use notebook::{CellId, CellRef, Notebook};
 
 use super::Session;
 use super::seen_cells::CellChange;
@@ -15,14 +15,14 @@ impl Session {
     pub fn find(&self, path: &str, notebook: &Notebook, reference: &CellRef) -> Result<usize, Error> {
         match reference {
             CellRef::Id(id) if id.eq_ignore_ascii_case(SELECTED) => {
-                Ok(notebook.resolve(&CellRef::Id(self.selected(path)?))?)
+                Ok(notebook.resolve(&CellRef::Id(self.selected(path)?.to_string()))?)
             }
             reference => Ok(notebook.resolve(reference)?),
         }
     }
 
     /// The id of the cell with the person's cursor.
-    fn selected(&self, path: &str) -> Result<String, Error> {
+    fn selected(&self, path: &str) -> Result<CellId, Error> {
         let document = self.workspace.find(&self.home(path), path).map(|opened| opened.document().clone());
         if let Some(id) = document.as_ref().and_then(|document| document.selected()) {
             return Ok(id);
@@ -55,7 +55,7 @@ impl Session {
         let mut state = self.state();
         let Some(seen) = state.seen.get_mut(path) else { return Ok(index) };
         let Some(believed) = seen.order.get(asked).cloned() else { return Ok(index) };
-        let now = notebook.cells()[index].id().to_owned();
+        let now = notebook.cells()[index].id().clone();
         if believed == now {
             return Ok(index);
         }
@@ -75,9 +75,9 @@ impl Session {
     }
 
     /// What a cell must be before this agent changes it: the revision `claimed`, or else the one that it was shown.
-    pub fn expected(&self, path: &str, id: &str, claimed: Option<String>) -> Expected {
+    pub fn expected(&self, path: &str, id: &CellId, claimed: Option<String>) -> Expected {
         let seen = || self.state().seen.get(path)?.revisions.get(id).cloned();
-        Expected { id: id.to_owned(), revision: claimed.or_else(seen) }
+        Expected { id: id.clone(), revision: claimed.or_else(seen) }
     }
 
     /// Remembers that the agent was shown the sources and indices of these cells.

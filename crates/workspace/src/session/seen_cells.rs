@@ -2,22 +2,22 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use notebook::{Edit, Notebook};
+use notebook::{CellId, Edit, Notebook};
 
 #[derive(Default)]
 pub(super) struct SeenCells {
     /// The ids of cells by the index at which they were last shown.
-    pub(super) order: BTreeMap<usize, String>,
+    pub(super) order: BTreeMap<usize, CellId>,
     /// The revisions of the cells whose source was shown.
-    pub(super) revisions: HashMap<String, String>,
+    pub(super) revisions: HashMap<CellId, String>,
 }
 
 /// A change of the agent's own that affects what it has seen, by cell id.
 pub(super) enum CellChange {
-    Insert(String),
-    SetSource(String),
-    Move(String),
-    Delete(Vec<String>),
+    Insert(CellId),
+    SetSource(CellId),
+    Move(CellId),
+    Delete(Vec<CellId>),
 }
 
 impl CellChange {
@@ -32,7 +32,7 @@ impl CellChange {
     }
 
     /// The id of the cell that it inserts.
-    pub(super) fn inserted(&self) -> Option<&str> {
+    pub(super) fn inserted(&self) -> Option<&CellId> {
         match self {
             Self::Insert(id) => Some(id),
             _ => None,
@@ -45,7 +45,7 @@ impl SeenCells {
     pub(super) fn saw(&mut self, notebook: &Notebook, shown: impl IntoIterator<Item = usize> + Clone) {
         self.listed(notebook, shown.clone());
         for cell in shown.into_iter().filter_map(|index| notebook.cells().get(index)) {
-            self.revisions.insert(cell.id().to_owned(), cell.revision().to_owned());
+            self.revisions.insert(cell.id().clone(), cell.revision().to_owned());
         }
     }
 
@@ -53,14 +53,14 @@ impl SeenCells {
     pub(super) fn listed(&mut self, notebook: &Notebook, listed: impl IntoIterator<Item = usize>) {
         for index in listed {
             if let Some(cell) = notebook.cells().get(index) {
-                self.order.insert(index, cell.id().to_owned());
+                self.order.insert(index, cell.id().clone());
             }
         }
     }
 
     /// The agent changed a cell, and knows where the others are now.
     pub(super) fn changed_by_agent(&mut self, change: &CellChange, before: &Notebook, after: &Notebook) {
-        let index_in = |notebook: &Notebook, id: &str| notebook.cell(id).map(|(index, _)| index);
+        let index_in = |notebook: &Notebook, id: &CellId| notebook.cell(id).map(|(index, _)| index);
         match change {
             CellChange::Insert(id) => {
                 if let Some(index) = index_in(after, id) {
@@ -101,7 +101,7 @@ impl SeenCells {
     /// The indices of cells whose source has changed since it was shown.
     pub(super) fn changed(&self, notebook: &Notebook) -> Vec<usize> {
         let has_changed =
-            |id: &str, revision: &str| self.revisions.get(id).is_some_and(|known| known != revision);
+            |id: &CellId, revision: &str| self.revisions.get(id).is_some_and(|known| known != revision);
         let cells = notebook.cells().iter().enumerate();
         cells.filter(|(_, cell)| has_changed(cell.id(), cell.revision())).map(|(index, _)| index).collect()
     }

@@ -25,7 +25,7 @@ struct Page {
     version: watch::Sender<u64>,
     is_live: AtomicBool,
     /// The cell with the person's cursor.
-    selected: Mutex<Option<String>>,
+    selected: Mutex<Option<CellId>>,
     /// How often it was suspended.
     rests: watch::Sender<usize>,
 }
@@ -57,7 +57,7 @@ impl Document for Page {
         self.is_live.load(Ordering::Relaxed)
     }
 
-    fn selected(&self) -> Option<String> {
+    fn selected(&self) -> Option<CellId> {
         self.selected.lock().unwrap().clone()
     }
 
@@ -245,8 +245,8 @@ async fn an_index_means_the_cell_that_the_agent_was_shown_there() {
     let after = applied.notebook;
     let error = session.target("a.ipynb", &after, &CellRef::Index(1)).err().unwrap();
     assert!(error.cause.contains("at index 2 now"), "{error}");
-    let id = before.cells()[1].id().to_owned();
-    assert_eq!(session.target("a.ipynb", &after, &CellRef::Id(id)).unwrap(), 2);
+    let id = before.cells()[1].id().clone();
+    assert_eq!(session.target("a.ipynb", &after, &CellRef::Id(id.to_string())).unwrap(), 2);
     // The refusal said which cell is there now.
     assert_eq!(session.target("a.ipynb", &after, &CellRef::Index(1)).unwrap(), 1);
 }
@@ -257,25 +257,25 @@ async fn edits_update_what_the_agent_has_seen() {
     let session = Session::new(workspace);
     let (opened, before) = with_cells(&session, "a.ipynb", 3).await;
     session.saw("a.ipynb", &before, 0..3);
-    let ids: Vec<String> = before.cells().iter().map(|cell| cell.id().to_owned()).collect();
+    let ids: Vec<_> = before.cells().iter().map(|cell| cell.id().clone()).collect();
     let cell = NewCell::new(CellType::Code, "new".to_owned());
     let new = cell.id.clone();
     let edit = async |notebook: &Notebook, edit| {
         session.edit(&opened, notebook, vec![edit], Vec::new()).await.unwrap().notebook
     };
-    let order = |notebook: &Notebook| -> Vec<String> {
+    let order = |notebook: &Notebook| -> Vec<CellId> {
         let indices = 0..notebook.cells().len();
         let cell = |index| session.target("a.ipynb", notebook, &CellRef::Index(index)).unwrap();
-        indices.map(|index| notebook.cells()[cell(index)].id().to_owned()).collect()
+        indices.map(|index| notebook.cells()[cell(index)].id().clone()).collect()
     };
 
     let inserted = edit(&before, Edit::Insert { index: 1, cell }).await;
-    assert_eq!(order(&inserted), [&ids[0], &new, &ids[1], &ids[2]].map(String::clone));
+    assert_eq!(order(&inserted), [&ids[0], &new, &ids[1], &ids[2]].map(CellId::clone));
     assert!(session.expected("a.ipynb", &new, None).revision.is_some());
     let moved = edit(&inserted, Edit::Move { id: new.clone(), index: 3 }).await;
-    assert_eq!(order(&moved), [&ids[0], &ids[1], &ids[2], &new].map(String::clone));
+    assert_eq!(order(&moved), [&ids[0], &ids[1], &ids[2], &new].map(CellId::clone));
     let deleted = edit(&moved, Edit::Delete { ids: vec![ids[0].clone(), ids[2].clone()] }).await;
-    assert_eq!(order(&deleted), [&ids[1], &new].map(String::clone));
+    assert_eq!(order(&deleted), [&ids[1], &new].map(CellId::clone));
     let changed = edit(&deleted, Edit::SetSource { id: new.clone(), source: "newer".to_owned() }).await;
     assert_eq!(session.changed_by_others("a.ipynb", &changed), [0; 0]);
 }
@@ -292,7 +292,7 @@ async fn the_selected_cell_is_the_one_with_the_persons_cursor() {
     page.is_live.store(true, Ordering::Relaxed);
     let error = find().unwrap_err();
     assert!(error.fault == crate::Fault::Person && error.to_string().contains("click"), "{error}");
-    let select = |cell: &str| *page.selected.lock().unwrap() = Some(cell.to_owned());
+    let select = |cell: &str| *page.selected.lock().unwrap() = Some(cell.into());
     select(notebook.cells()[1].id());
     assert_eq!(find().unwrap(), 1);
     assert_eq!(session.find("a.ipynb", &notebook, &CellRef::parse("@selected")).unwrap(), 1);
@@ -318,7 +318,7 @@ async fn an_agent_expects_the_revision_that_it_was_shown() {
     let (_, workspace) = memory();
     let session = Session::new(workspace);
     let (opened, before) = with_cells(&session, "a.ipynb", 2).await;
-    let id = before.cells()[0].id().to_owned();
+    let id = before.cells()[0].id().clone();
     assert_eq!(session.expected("a.ipynb", &id, None).revision, None);
     session.saw("a.ipynb", &before, [0]);
     assert_eq!(

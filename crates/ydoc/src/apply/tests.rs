@@ -1,9 +1,9 @@
-use notebook::{CellType, Edit, EditError, Json, Kernelspec, NewCell, Output};
+use notebook::{CellId, CellType, Edit, EditError, Json, Kernelspec, NewCell, Output};
 use serde_json::json;
 
 use crate::{ApplyError, LiveNotebook};
 
-fn live(sources: &[&str]) -> (LiveNotebook, Vec<String>) {
+fn live(sources: &[&str]) -> (LiveNotebook, Vec<CellId>) {
     let mut live = LiveNotebook::new();
     let cells: Vec<_> = sources.iter().map(|source| NewCell::new(CellType::Code, *source)).collect();
     let ids = cells.iter().map(|cell| cell.id.clone()).collect();
@@ -22,9 +22,9 @@ fn all_edits_are_applied_or_none() {
         Edit::Insert { index: 1, cell: NewCell::new(CellType::Raw, "new") },
         Edit::Move { id: ids[0].clone(), index: 2 },
         Edit::SetLanguageInfo(Json::from_value(&json!({ "name": "python" }))),
-        Edit::Delete { ids: vec!["gone".to_owned()] },
+        Edit::Delete { ids: vec!["gone".into()] },
     ];
-    let error = EditError::UnknownCell { id: "gone".to_owned() };
+    let error = EditError::UnknownCell { id: "gone".into() };
     assert_eq!(live.apply(&edits), Err(ApplyError::Edit(error)));
     assert_eq!((live.state_vector(), live.snapshot().unwrap().to_bytes()), before);
 }
@@ -73,7 +73,7 @@ fn a_cell_moves_with_its_whole_content() {
     let cell = |live: &mut LiveNotebook, index: usize| {
         let notebook = live.snapshot().unwrap();
         let cell = &notebook.cells()[index];
-        (cell.id().to_owned(), cell.source().into_owned(), cell.outputs(), cell.execution_count())
+        (cell.id().clone(), cell.source().into_owned(), cell.outputs(), cell.execution_count())
     };
     let before = cell(&mut live, 0);
     live.apply(&[Edit::Move { id: ids[0].clone(), index: 1 }]).unwrap();

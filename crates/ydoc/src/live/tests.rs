@@ -1,16 +1,16 @@
-use notebook::{CellType, Edit, NewCell};
+use notebook::{CellId, CellType, Edit, NewCell};
 use yrs::{Map, Transact};
 
 use super::*;
 
-fn insert(live: &mut LiveNotebook, index: usize, source: &str) -> String {
+fn insert(live: &mut LiveNotebook, index: usize, source: &str) -> CellId {
     let cell = NewCell::new(CellType::Code, source);
     let id = cell.id.clone();
     live.apply(&[Edit::Insert { index, cell }]).unwrap();
     id
 }
 
-fn two() -> (LiveNotebook, LiveNotebook, String) {
+fn two() -> (LiveNotebook, LiveNotebook, CellId) {
     let (mut one, mut two) = (LiveNotebook::new(), LiveNotebook::new());
     let id = insert(&mut one, 0, "1");
     two.integrate(&one.update_since(&two.state_vector()).unwrap()).unwrap();

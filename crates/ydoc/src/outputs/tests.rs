@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use notebook::{CellType, Edit, Json, MimeBundle, NewCell, Output, Text};
+use notebook::{CellId, CellType, Edit, Json, MimeBundle, NewCell, Output, Text};
 use serde_json::json;
 
 use crate::LiveNotebook;
@@ -16,7 +16,7 @@ fn image(text: &str) -> Output {
 
 struct Cell {
     live: LiveNotebook,
-    id: String,
+    id: CellId,
 }
 
 impl Cell {

@@ -7,19 +7,19 @@ fn live(cells: &[(&str, &str)]) -> LiveNotebook {
     let mut live = LiveNotebook::new();
     for (index, (id, source)) in cells.iter().enumerate() {
         let mut cell = NewCell::new(CellType::Code, *source);
-        cell.id = (*id).to_owned();
+        cell.id = (*id).into();
         live.apply(&[Edit::Insert { index, cell }]).unwrap();
     }
     live
 }
 
 fn set(live: &mut LiveNotebook, id: &str, source: &str) {
-    live.apply(&[Edit::SetSource { id: id.to_owned(), source: source.to_owned() }]).unwrap();
+    live.apply(&[Edit::SetSource { id: id.into(), source: source.to_owned() }]).unwrap();
 }
 
 /// The position of a cursor in an awareness state, and its cell.
-fn read_back(live: &LiveNotebook, id: &str) -> (Position, Option<String>) {
-    let state = json!({ "cursors": [live.cursor(id).unwrap()] });
+fn read_back(live: &LiveNotebook, id: &str) -> (Position, Option<CellId>) {
+    let state = json!({ "cursors": [live.cursor(&id.into()).unwrap()] });
     let position = Position::of_cursors(&state).unwrap();
     (position, live.cell_with(position))
 }
@@ -28,7 +28,7 @@ fn read_back(live: &LiveNotebook, id: &str) -> (Position, Option<String>) {
 #[test]
 fn a_cursor_is_a_relative_position() {
     let mut live = live(&[("cell", "a\u{1f600}b")]);
-    let cursor = live.cursor("cell").unwrap();
+    let cursor = live.cursor(&"cell".into()).unwrap();
     let text = cursor["anchor"]["type"].clone();
     assert_eq!(text["client"], live.doc.client_id().get());
     assert!(text["clock"].is_u64());
@@ -40,10 +40,10 @@ fn a_cursor_is_a_relative_position() {
     assert_eq!(offset.index, 0);
     drop(txn);
     set(&mut live, "cell", "");
-    let cursor = live.cursor("cell").unwrap();
+    let cursor = live.cursor(&"cell".into()).unwrap();
     assert!(cursor["anchor"]["item"].is_null());
     assert_eq!(cursor["anchor"]["type"], text);
-    assert_eq!(live.cursor("gone"), None);
+    assert_eq!(live.cursor(&"gone".into()), None);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_position_stays_in_its_cell_while_the_notebook_changes() {
     assert_eq!(live.cell_with(in_b).as_deref(), Some("b"));
     set(&mut live, "b", "three");
     assert_eq!(live.cell_with(in_b).as_deref(), Some("b"));
-    live.apply(&[Edit::Delete { ids: vec!["b".to_owned()] }]).unwrap();
+    live.apply(&[Edit::Delete { ids: vec!["b".into()] }]).unwrap();
     assert_eq!(live.cell_with(in_b), None);
 }
 

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use notebook::{CellType, Edit, NewCell};
+use notebook::{CellId, CellType, Edit, NewCell};
 use serde_json::{Value, json};
 use yrs::{Map, Transact};
 
@@ -184,24 +184,24 @@ fn states_of(states: &[(u64, u64, Value)]) -> Vec<u8> {
 fn the_selected_cell_has_the_last_moved_cursor() {
     let (server, mut room, mut live) = synced();
     let mut second = NewCell::new(CellType::Code, "2");
-    second.id = "second".to_owned();
+    second.id = "second".into();
     live.apply(&[Edit::Insert { index: 1, cell: second }]).unwrap();
-    let first = live.snapshot().unwrap().cells()[0].id().to_owned();
+    let first = live.snapshot().unwrap().cells()[0].id().clone();
     let now = Instant::now();
     assert_eq!(room.selected(&live), None);
     // Our own agents do not count.
     let who = Presence { agent: 1, name: "a".to_owned(), cursor: live.cursor(&first) };
     room.presence(&who, now);
     assert_eq!(room.selected(&live), None);
-    let at = |live: &LiveNotebook, cell: &str| json!({ "cursors": [live.cursor(cell).unwrap()] });
+    let at = |live: &LiveNotebook, cell: &CellId| json!({ "cursors": [live.cursor(cell).unwrap()] });
     let there = states_of(&[(1, 1, at(&server.live, &first)), (2, 1, json!({ "cursors": [] }))]);
     room.receive(&there, now, &mut live);
     assert_eq!(room.selected(&live).as_ref(), Some(&first));
-    let moved = states_of(&[(2, 2, at(&live, "second"))]);
+    let moved = states_of(&[(2, 2, at(&live, &"second".into()))]);
     room.receive(&moved, now, &mut live);
     assert_eq!(room.selected(&live).as_deref(), Some("second"));
     // A cursor in a deleted cell does not count.
-    live.apply(&[Edit::Delete { ids: vec!["second".to_owned()] }]).unwrap();
+    live.apply(&[Edit::Delete { ids: vec!["second".into()] }]).unwrap();
     assert_eq!(room.selected(&live).as_ref(), Some(&first));
     // Another program like this one.
     let (mut other, _) = Room::open(&live);

@@ -1,14 +1,14 @@
-use notebook::{CellType, Edit, NewCell};
+use notebook::{CellId, CellType, Edit, NewCell};
 use yrs::{Map, Out, Transact};
 
 use crate::LiveNotebook;
 
-fn live() -> (LiveNotebook, String) {
+fn live() -> (LiveNotebook, CellId) {
     let mut live = LiveNotebook::new();
     let mut cell = NewCell::new(CellType::Code, "a\u{1f600}b");
-    cell.id = "cell".to_owned();
+    cell.id = "cell".into();
     live.apply(&[Edit::Insert { index: 0, cell }]).unwrap();
-    (live, "cell".to_owned())
+    (live, "cell".into())
 }
 
 #[test]
@@ -37,5 +37,5 @@ fn running_is_sent_once_and_is_not_in_the_notebook() {
     assert_eq!(cell.get(&txn, "execution_state"), Some(Out::from("running")));
     drop(txn);
     assert!(live.set_running(&id, false).is_some());
-    assert_eq!(live.set_running("gone", true), None);
+    assert_eq!(live.set_running(&"gone".into(), true), None);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use notebook::{CellType, Edit, NewCell, Output, Text};
+use notebook::{CellId, CellType, Edit, NewCell, Output, Text};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use ydoc::LiveNotebook;
@@ -76,7 +76,7 @@ fn random_edit(live: &mut LiveNotebook, pick: &mut impl FnMut(usize) -> usize) -
         return Edit::Insert { index: pick(cells.len() + 1), cell };
     }
     let cell = &cells[pick(cells.len())];
-    let id = cell.id().to_owned();
+    let id = cell.id().clone();
     match kind {
         2 => Edit::Move { id, index: pick(cells.len()) },
         3 if cells.len() > 3 => Edit::Delete { ids: vec![id] },
@@ -128,7 +128,7 @@ fn three_writers_end_with_one_document() {
         for live in &mut writers.live {
             assert!(!live.is_incomplete());
             let notebook = live.snapshot().unwrap();
-            let ids: HashSet<&str> = notebook.cells().iter().map(notebook::Cell::id).collect();
+            let ids: HashSet<_> = notebook.cells().iter().map(notebook::Cell::id).collect();
             assert_eq!(ids.len(), notebook.cells().len());
             // An id of the document's own would mean that a cell is there twice.
             assert!(ids.iter().all(|id| !id.starts_with('y')), "{ids:?}");
@@ -164,7 +164,7 @@ fn the_snapshot_is_always_current() {
         .unwrap();
 }
 
-fn source(writers: &mut Writers, id: &str) -> String {
+fn source(writers: &mut Writers, id: &CellId) -> String {
     let notebook = writers.live[0].snapshot().unwrap();
     notebook.cell(id).unwrap().1.source().into_owned()
 }
@@ -173,7 +173,7 @@ fn source(writers: &mut Writers, id: &str) -> String {
 #[test]
 fn typing_elsewhere_survives() {
     let mut writers = Writers::new(2);
-    let id = writers.live[0].snapshot().unwrap().cells()[0].id().to_owned();
+    let id = writers.live[0].snapshot().unwrap().cells()[0].id().clone();
     let set = |source: &str| [Edit::SetSource { id: id.clone(), source: source.to_owned() }];
     let original = "import a\n\u{1f600} = 1\n\ndef f(x):\n    return x\n";
     writers.edit(0, &set(original));
@@ -198,8 +198,8 @@ fn two_inserts_at_the_same_position() {
     let texts = writers.texts();
     assert_eq!(texts[0], texts[1]);
     let notebook = writers.live[0].snapshot().unwrap();
-    let ids: BTreeSet<&str> = notebook.cells()[1..].iter().map(notebook::Cell::id).collect();
-    assert_eq!(ids, cells.iter().map(|cell| &*cell.id).collect());
+    let ids: BTreeSet<_> = notebook.cells()[1..].iter().map(notebook::Cell::id).collect();
+    assert_eq!(ids, cells.iter().map(|cell| &cell.id).collect());
 }
 
 /// Moving is taking out and putting in again, and two may do it at once.
@@ -210,7 +210,7 @@ fn a_cell_moved_by_two_exists_once() {
         writers.edit(0, &[Edit::Insert { index, cell: NewCell::new(CellType::Code, format!("{index}")) }]);
     }
     writers.settle();
-    let id = writers.live[0].snapshot().unwrap().cells()[1].id().to_owned();
+    let id = writers.live[0].snapshot().unwrap().cells()[1].id().clone();
     for (who, index) in [(0, 0), (1, 3), (2, 4)] {
         writers.edit(who, &[Edit::Move { id: id.clone(), index }]);
     }
@@ -225,7 +225,7 @@ fn a_cell_moved_by_two_exists_once() {
 #[test]
 fn updates_can_arrive_twice_or_too_early() {
     let mut writers = Writers::new(2);
-    let id = writers.live[0].snapshot().unwrap().cells()[0].id().to_owned();
+    let id = writers.live[0].snapshot().unwrap().cells()[0].id().clone();
     let mut set = |source: &str| {
         writers.live[0].apply(&[Edit::SetSource { id: id.clone(), source: source.to_owned() }]).unwrap()
     };

@@ -39,9 +39,8 @@ fn check(live: &mut LiveNotebook, count: usize) -> Notebook {
     let notebook = live.snapshot().unwrap();
     assert_eq!(notebook.cells().len(), count);
     let parsed = Notebook::parse(notebook.to_bytes().into()).unwrap();
-    let ids = |notebook: &Notebook| -> Vec<_> {
-        notebook.cells().iter().map(|cell| cell.id().to_owned()).collect()
-    };
+    let ids =
+        |notebook: &Notebook| -> Vec<_> { notebook.cells().iter().map(|cell| cell.id().clone()).collect() };
     assert_eq!(ids(&parsed), ids(&notebook));
     for id in ids(&notebook) {
         live.apply(&[Edit::SetSource { id: id.clone(), source: "set".to_owned() }]).unwrap();
@@ -66,13 +65,13 @@ fn elements_that_are_not_cells_are_left_out() {
     check(&mut live, 2);
     // Places in the notebook are not those in the document.
     let cell = NewCell::new(CellType::Code, "between");
-    live.apply(&[Edit::Insert { index: 1, cell }, Edit::Move { id: "b".to_owned(), index: 0 }]).unwrap();
+    live.apply(&[Edit::Insert { index: 1, cell }, Edit::Move { id: "b".into(), index: 0 }]).unwrap();
     let sources: Vec<_> =
         live.snapshot().unwrap().cells().iter().map(|cell| cell.source().into_owned()).collect();
     assert_eq!(sources, ["set", "set", "between"]);
-    let id = live.snapshot().unwrap().cells()[0].id().to_owned();
+    let id = live.snapshot().unwrap().cells()[0].id().clone();
     assert_eq!(id, "b");
-    live.apply(&[Edit::Delete { ids: vec!["a".to_owned(), "b".to_owned()] }]).unwrap();
+    live.apply(&[Edit::Delete { ids: vec!["a".into(), "b".into()] }]).unwrap();
     assert_eq!(live.snapshot().unwrap().cells().len(), 1);
 }
 
@@ -99,7 +98,7 @@ fn a_derived_id_is_stable() {
     let cell = || map([("cell_type", "code".into()), ("source", TextPrelim::new("same").into())]);
     let mut live = live(vec![cell(), cell()]);
     let ids = |live: &mut LiveNotebook| -> Vec<_> {
-        live.snapshot().unwrap().cells().iter().map(|cell| cell.id().to_owned()).collect()
+        live.snapshot().unwrap().cells().iter().map(|cell| cell.id().clone()).collect()
     };
     let before = ids(&mut live);
     assert_ne!(before[0], before[1]);
@@ -115,14 +114,14 @@ fn the_first_of_cells_with_one_id_is_edited() {
         map([("cell_type", "code".into()), ("id", "a".into()), ("source", TextPrelim::new(source).into())])
     };
     let mut live = live(vec![cell("one"), cell("two")]);
-    live.apply(&[Edit::SetSource { id: "a".to_owned(), source: "first".to_owned() }]).unwrap();
+    live.apply(&[Edit::SetSource { id: "a".into(), source: "first".to_owned() }]).unwrap();
     let notebook = live.snapshot().unwrap();
     assert_eq!((notebook.cells()[0].source(), notebook.cells()[1].source()), ("first".into(), "two".into()));
-    let second = notebook.cells()[1].id().to_owned();
+    let second = notebook.cells()[1].id().clone();
     live.apply(&[Edit::SetSource { id: second, source: "second".to_owned() }]).unwrap();
     assert_eq!(live.snapshot().unwrap().cells()[1].source(), "second");
     // Moving one is no reason to remove the other.
-    live.apply(&[Edit::Move { id: "a".to_owned(), index: 1 }]).unwrap();
+    live.apply(&[Edit::Move { id: "a".into(), index: 1 }]).unwrap();
     assert_eq!(live.repair(), None);
     assert_eq!(live.snapshot().unwrap().cells().len(), 2);
 }
@@ -175,7 +174,7 @@ fn shared_types_can_be_nested_deep() {
     let mut live = LiveNotebook::new();
     live.integrate(&update_of(&doc)).unwrap();
     check(&mut live, 1);
-    live.apply(&[Edit::Delete { ids: vec!["a".to_owned()] }]).unwrap();
+    live.apply(&[Edit::Delete { ids: vec!["a".into()] }]).unwrap();
 }
 
 /// A few bytes that announce billions of things.
@@ -287,7 +286,7 @@ fn text_in_a_list_is_ignored() {
     assert_eq!(notebook.cells()[0].output_count(), 0);
     let text = notebook::Text::from("printed");
     let outputs = [Output::Stream { name: "stdout".to_owned(), text }].into();
-    let edit = Edit::SetOutputs { id: "a".to_owned(), outputs, execution_count: None };
+    let edit = Edit::SetOutputs { id: "a".into(), outputs, execution_count: None };
     live.apply(std::slice::from_ref(&edit)).unwrap();
     assert!(edit.is_applied(&live.snapshot().unwrap()));
     let as_text = TextRef::from(BranchPtr::from(AsRef::<Branch>::as_ref(&cells)));

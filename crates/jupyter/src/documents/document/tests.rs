@@ -15,7 +15,7 @@ async fn open(fake: &Fake) -> Arc<ServerDocument> {
 }
 
 fn set(id: &str, source: &str) -> Vec<Edit> {
-    vec![Edit::SetSource { id: id.to_owned(), source: source.to_owned() }]
+    vec![Edit::SetSource { id: id.into(), source: source.to_owned() }]
 }
 
 #[tokio::test]
@@ -65,7 +65,7 @@ async fn a_lost_edit_does_not_overwrite_changes_by_others() {
         inside.saving = Saving::Dies;
         inside.meanwhile = Some(|notebook| {
             let source = "theirs".to_owned();
-            notebook.apply(&Edit::SetSource { id: "c1".to_owned(), source }).unwrap();
+            notebook.apply(&Edit::SetSource { id: "c1".into(), source }).unwrap();
         });
     }
     let edits = [set("c0", "mine"), set("c1", "mine too")].concat();
@@ -96,7 +96,7 @@ async fn expected_revisions_are_checked_in_rooms_and_files() {
     for has_rooms in [true, false] {
         let fake = Fake::new(&["a"], has_rooms).await;
         let document = open(&fake).await;
-        let expected = Expected { id: "c0".to_owned(), revision: Some("other".to_owned()) };
+        let expected = Expected { id: "c0".into(), revision: Some("other".to_owned()) };
         let error = document.apply(set("c0", "new"), vec![expected]).await.unwrap_err();
         assert!(error.cause.contains("changed since you read it"), "{error}");
         let error = document.apply(set("nope", "new"), Vec::new()).await.unwrap_err();
@@ -120,7 +120,7 @@ async fn without_rooms_the_file_is_written_with_a_notice() {
 async fn changes_by_others_in_the_file_are_kept() {
     let fake = Fake::new(&["a", "b"], false).await;
     fake.inside().meanwhile = Some(|notebook| {
-        notebook.apply(&Edit::SetSource { id: "c0".to_owned(), source: "theirs".to_owned() }).unwrap();
+        notebook.apply(&Edit::SetSource { id: "c0".into(), source: "theirs".to_owned() }).unwrap();
     });
     let document = open(&fake).await;
     document.apply(set("c1", "mine"), Vec::new()).await.unwrap();
@@ -144,9 +144,9 @@ async fn shown_outputs_are_in_the_room_at_once() {
     let document = open(&fake).await;
     let output = Output::Stream { name: "stdout".into(), text: "hi\n".into() };
     let outputs =
-        Edit::SetOutputs { id: "c0".to_owned(), outputs: vec![output].into(), execution_count: Some(1) };
+        Edit::SetOutputs { id: "c0".into(), outputs: vec![output].into(), execution_count: Some(1) };
     assert!(document.show(vec![outputs.clone()]).await.unwrap());
-    document.set_running("c0", true).await.unwrap();
+    document.set_running(&"c0".into(), true).await.unwrap();
     let shown = async {
         while !outputs.is_applied(&fake.inside().live()) {
             tokio::task::yield_now().await;

@@ -90,7 +90,7 @@ pub(super) fn remove_default_cell(shared: &Shared) -> Result<(), Error> {
     if !is_untouched {
         return Ok(());
     }
-    let delete = Edit::Delete { ids: vec![cell.id().to_owned()] };
+    let delete = Edit::Delete { ids: vec![cell.id().clone()] };
     state.replica.apply(&[delete]).map_err(|error| Error::edit_refused(&shared.path, error))
 }
 

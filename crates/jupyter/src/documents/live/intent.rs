@@ -1,6 +1,6 @@
 //! An edit with what it was made on, so that it can be applied again if it was lost.
 
-use notebook::{Cell, Edit, Notebook, is_closer};
+use notebook::{Cell, CellId, Edit, Notebook, is_closer};
 
 /// How many earlier revisions of its cell a merged edit remembers. Any of them may be in the file.
 const MAX_BASES: usize = 50;
@@ -19,19 +19,19 @@ const MAX_BASES: usize = 50;
 pub(super) struct Intent {
     edit: Edit,
     /// The cells that it was made on, with their revisions. A cell may be there several times; any revision fits.
-    bases: Vec<(String, String)>,
+    bases: Vec<(CellId, String)>,
     /// The source that it replaces.
     old_source: Option<String>,
 }
 
 impl Intent {
     pub(super) fn of(edit: Edit, before: &Notebook) -> Self {
-        let ids: &[String] = match &edit {
+        let ids: &[CellId] = match &edit {
             Edit::SetSource { id, .. } => std::slice::from_ref(id),
             Edit::Delete { ids } => ids,
             _ => &[],
         };
-        let revision = |id: &String| Some((id.clone(), before.cell(id)?.1.revision().to_owned()));
+        let revision = |id: &CellId| Some((id.clone(), before.cell(id)?.1.revision().to_owned()));
         let bases = ids.iter().filter_map(revision).collect();
         let old_source = match &edit {
             Edit::SetSource { id, .. } => before.cell(id).map(|(_, cell)| cell.source().into_owned()),
@@ -58,7 +58,7 @@ impl Intent {
 
     /// The edit to apply again. `None` if somebody has changed what it was made on.
     pub(super) fn again(&self, notebook: &Notebook) -> Option<Edit> {
-        let is_untouched = |(id, _): &(String, String)| {
+        let is_untouched = |(id, _): &(CellId, String)| {
             notebook.cell(id).is_some_and(|(_, cell)| self.is_based_on(id, cell))
         };
         if !self.bases.iter().all(is_untouched) {
@@ -77,7 +77,7 @@ impl Intent {
         })
     }
 
-    fn is_based_on(&self, id: &str, cell: &Cell) -> bool {
+    fn is_based_on(&self, id: &CellId, cell: &Cell) -> bool {
         self.bases.iter().any(|(known, revision)| known == id && cell.revision() == revision)
     }
 
@@ -143,7 +143,7 @@ mod tests {
     use crate::testing::{notebook, sources};
 
     fn set(id: &str, source: &str) -> Edit {
-        Edit::SetSource { id: id.to_owned(), source: source.to_owned() }
+        Edit::SetSource { id: id.into(), source: source.to_owned() }
     }
 
     /// The sources of a notebook after `theirs`, and after `edit` is applied again.
@@ -163,19 +163,19 @@ mod tests {
     fn an_edit_is_applied_again_if_others_have_not_changed_its_cell() {
         let theirs = [set("c0", "theirs")];
         assert_eq!(again(set("c1", "mine"), &theirs).unwrap(), ["theirs", "mine", "c"]);
-        assert_eq!(again(Edit::Delete { ids: vec!["c2".to_owned()] }, &theirs).unwrap(), ["theirs", "b"]);
-        let to_the_end = Edit::Move { id: "c1".to_owned(), index: 2 };
+        assert_eq!(again(Edit::Delete { ids: vec!["c2".into()] }, &theirs).unwrap(), ["theirs", "b"]);
+        let to_the_end = Edit::Move { id: "c1".into(), index: 2 };
         assert_eq!(again(to_the_end, &theirs).unwrap(), ["theirs", "c", "b"]);
     }
 
     #[test]
     fn an_edit_does_not_overwrite_changes_by_others() {
-        let gone = Edit::Delete { ids: vec!["c1".to_owned()] };
+        let gone = Edit::Delete { ids: vec!["c1".into()] };
         for theirs in [set("c1", "theirs"), gone] {
             assert_eq!(again(set("c1", "mine"), std::slice::from_ref(&theirs)), None);
         }
         let theirs = [set("c1", "theirs")];
-        assert_eq!(again(Edit::Delete { ids: vec!["c0".to_owned(), "c1".to_owned()] }, &theirs), None);
+        assert_eq!(again(Edit::Delete { ids: vec!["c0".into(), "c1".into()] }, &theirs), None);
     }
 
     #[test]
@@ -195,16 +195,16 @@ mod tests {
     #[test]
     fn a_new_cell_is_inserted_at_the_end_of_a_shorter_notebook() {
         let insert = Edit::Insert { index: 3, cell: NewCell::new(CellType::Code, "new") };
-        let theirs = [Edit::Delete { ids: vec!["c0".to_owned(), "c1".to_owned()] }];
+        let theirs = [Edit::Delete { ids: vec!["c0".into(), "c1".into()] }];
         assert_eq!(again(insert, &theirs).unwrap(), ["c", "new"]);
     }
 
     #[test]
     fn outputs_of_a_deleted_cell_are_dropped() {
-        let outputs = Edit::SetOutputs { id: "c0".to_owned(), outputs: [].into(), execution_count: Some(1) };
+        let outputs = Edit::SetOutputs { id: "c0".into(), outputs: [].into(), execution_count: Some(1) };
         assert!(are_outputs(std::slice::from_ref(&outputs)));
         assert!(!are_outputs(&[outputs.clone(), set("c0", "x")]));
         assert_eq!(again(outputs.clone(), &[set("c0", "theirs")]).unwrap(), ["theirs", "b", "c"]);
-        assert_eq!(again(outputs, &[Edit::Delete { ids: vec!["c0".to_owned()] }]), None);
+        assert_eq!(again(outputs, &[Edit::Delete { ids: vec!["c0".into()] }]), None);
     }
 }

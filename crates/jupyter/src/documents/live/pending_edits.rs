@@ -133,7 +133,7 @@ mod tests {
     use crate::testing::notebook;
 
     fn set(source: &str, before: &Notebook) -> Intent {
-        Intent::of(Edit::SetSource { id: "c0".to_owned(), source: source.to_owned() }, before)
+        Intent::of(Edit::SetSource { id: "c0".into(), source: source.to_owned() }, before)
     }
 
     #[test]
@@ -146,15 +146,12 @@ mod tests {
         for (source, may) in [("a", true), ("b", true), ("theirs", false)] {
             assert_eq!(intents[0].again(&notebook(&[source])).is_some(), may, "{source}");
         }
-        let outputs = |count| Edit::SetOutputs {
-            id: "c0".to_owned(),
-            outputs: [].into(),
-            execution_count: Some(count),
-        };
+        let outputs =
+            |count| Edit::SetOutputs { id: "c0".into(), outputs: [].into(), execution_count: Some(count) };
         let now = notebook(&["c"]);
         pending.add((1..50).map(|count| Intent::of(outputs(count), &now)));
         assert_eq!(pending.intents().len(), 2);
-        pending.add([Intent::of(Edit::Delete { ids: vec!["c0".to_owned()] }, &now)]);
+        pending.add([Intent::of(Edit::Delete { ids: vec!["c0".into()] }, &now)]);
         assert_eq!(pending.intents().len(), 1);
         assert!(pending.intents()[0].again(&notebook(&["a"])).is_some());
     }

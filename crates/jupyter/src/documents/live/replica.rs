@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use notebook::{Edit, Notebook};
+use notebook::{CellId, Edit, Notebook};
 use tokio::sync::{mpsc, oneshot};
 use workspace::{Presence, SessionId};
 use ydoc::{ApplyError, LiveNotebook, Room, RoomEvent, YError};
@@ -128,7 +128,7 @@ impl Replica {
         self.live.hash()
     }
 
-    pub(super) fn set_running(&mut self, cell: &str, is_running: bool) {
+    pub(super) fn set_running(&mut self, cell: &CellId, is_running: bool) {
         if let Some(update) = self.live.set_running(cell, is_running) {
             self.send_update(&update);
         }
@@ -139,7 +139,7 @@ impl Replica {
             return;
         }
         let frame = if let Some(presence) = presence {
-            let cursor = presence.cell.as_deref().and_then(|cell| self.live.cursor(cell));
+            let cursor = presence.cell.as_ref().and_then(|cell| self.live.cursor(cell));
             let who = ydoc::Presence { agent: agent.number(), name: presence.name.clone(), cursor };
             self.presences.insert(agent, presence);
             Some(self.room.presence(&who, Instant::now()))
@@ -158,7 +158,7 @@ impl Replica {
         }
     }
 
-    pub(super) fn selected(&self) -> Option<String> {
+    pub(super) fn selected(&self) -> Option<CellId> {
         self.room.selected(&self.live)
     }
 

@@ -26,12 +26,11 @@ pub(crate) fn brief(
     session.listed(opened.path(), notebook, range.clone());
     let rows = notebook.cells()[range.clone()].iter().zip(range).map(|(cell, index)| {
         let count = cell.execution_count().map_or_else(|| "N/A".to_owned(), |count| count.to_string());
-        let id = cell.id().to_owned();
         [
             index.to_string(),
             cell.cell_type().to_string(),
             count,
-            id,
+            cell.id().to_string(),
             cell.revision().to_owned(),
             first_line(cell),
         ]
@@ -64,7 +63,7 @@ pub(crate) fn banner(index: usize, cell: &Cell) -> String {
 pub(crate) fn index_or_id(notebook: &Notebook, text: &str) -> CellRef {
     let text = text.trim();
     match text.parse() {
-        Ok(index) if notebook.cell(text).is_none() => CellRef::Index(index),
+        Ok(index) if notebook.cell(&text.into()).is_none() => CellRef::Index(index),
         _ => CellRef::parse(text),
     }
 }

@@ -24,10 +24,10 @@ fn every_edit_is_applied_after_it_was_made() {
     let spec = Kernelspec { name: "python3".to_owned(), display_name: None, language: None };
     let edits = [
         Edit::Insert { index: 1, cell: NewCell::new(CellType::Markdown, "text") },
-        Edit::SetSource { id: "a".to_owned(), source: "2".to_owned() },
-        Edit::Move { id: "a".to_owned(), index: 2 },
-        Edit::Delete { ids: vec!["b".to_owned()] },
-        Edit::SetOutputs { id: "a".to_owned(), outputs: output("{}"), execution_count: Some(1) },
+        Edit::SetSource { id: "a".into(), source: "2".to_owned() },
+        Edit::Move { id: "a".into(), index: 2 },
+        Edit::Delete { ids: vec!["b".into()] },
+        Edit::SetOutputs { id: "a".into(), outputs: output("{}"), execution_count: Some(1) },
         Edit::SetKernelspec(spec),
         Edit::SetLanguageInfo(Json::from_value(&json!({ "name": "python" }))),
     ];
@@ -48,14 +48,14 @@ fn later_changes_by_others_count() {
     notebook.apply(&Edit::SetSource { id: cell.id.clone(), source: "y".to_owned() }).unwrap();
     assert!(insert.is_applied(&notebook));
     assert!(!Edit::SetSource { id: cell.id, source: "x".to_owned() }.is_applied(&notebook));
-    let gone = Edit::SetSource { id: "gone".to_owned(), source: String::new() };
+    let gone = Edit::SetSource { id: "gone".into(), source: String::new() };
     assert!(!gone.is_applied(&notebook));
 }
 
 #[test]
 fn outputs_are_compared_by_meaning() {
     let mut notebook = notebook();
-    let set = |data| Edit::SetOutputs { id: "a".to_owned(), outputs: output(data), execution_count: Some(1) };
+    let set = |data| Edit::SetOutputs { id: "a".into(), outputs: output(data), execution_count: Some(1) };
     notebook.apply(&set(r#"{"application/json": {"b": 1, "a": 2}}"#)).unwrap();
     assert!(set(r#"{"application/json":{"a":2.0,"b":1}}"#).is_applied(&notebook));
     assert!(!set(r#"{"application/json":{"a":2,"b":3}}"#).is_applied(&notebook));

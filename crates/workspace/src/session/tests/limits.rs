@@ -32,7 +32,7 @@ async fn runs_of_a_session_are_limited() {
     let session = limited(Limits { runs: 1, ..Limits::default() });
     let (opened, _) = with_cells(&session, "a.ipynb", 2).await;
     let run = session.run(opened.clone(), None, "1".into()).unwrap();
-    let cells = vec![("x".to_owned(), "2".to_owned())];
+    let cells = vec![("x".into(), "2".to_owned())];
     let refused = [
         session.run(opened.clone(), None, "1".into()).err(),
         session.run_in_order(&opened, cells, true).err(),

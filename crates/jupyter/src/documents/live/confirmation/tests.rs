@@ -23,11 +23,11 @@ fn old(notebook: &Notebook) -> Notebook {
 fn an_edit_is_found_in_a_file_without_ids() {
     let output = Output::Stream { name: "stdout".into(), text: "hi\n".into() };
     let edits = [
-        Edit::SetSource { id: "c1".to_owned(), source: "new".to_owned() },
+        Edit::SetSource { id: "c1".into(), source: "new".to_owned() },
         Edit::Insert { index: 1, cell: NewCell::new(CellType::Code, "x") },
-        Edit::Delete { ids: vec!["c0".to_owned()] },
-        Edit::Move { id: "c0".to_owned(), index: 2 },
-        Edit::SetOutputs { id: "c2".to_owned(), outputs: vec![output].into(), execution_count: Some(3) },
+        Edit::Delete { ids: vec!["c0".into()] },
+        Edit::Move { id: "c0".into(), index: 2 },
+        Edit::SetOutputs { id: "c2".into(), outputs: vec![output].into(), execution_count: Some(3) },
     ];
     let before = notebook(&["x", "x", "y"]);
     for edit in edits {
