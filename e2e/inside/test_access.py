@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from e2e.support.http import request
 from e2e.support.inside_server import ask, call
 from e2e.support.jupyter_server import JUPYTER_CONFIG, JupyterServer, jupyter_server
 from e2e.support.lab_notebooks import write_notebook
@@ -142,4 +143,4 @@ def test_users_do_not_see_each_others_notebooks(users: JupyterServer) -> None:
 def test_the_endpoints_are_below_the_servers_path(users: JupyterServer) -> None:
     assert ask(users, "GET", "mcp/healthz", users.token).json()["status"] == "healthy"
     host = users.url.removesuffix(users.base_url)
-    assert httpx.get(f"{host}/mcp/healthz?token={users.token}").status_code == 404
+    assert request("GET", f"{host}/mcp/healthz?token={users.token}").status_code == 404

@@ -57,7 +57,7 @@ async def test_a_run_continues_after_its_client_vanishes(
             given = {"notebook_name": path, "timeout": 100, "cell_index": -1, "cell_source": code}
             running = asyncio.create_task(other.call("insert_execute_code_cell", given))
             try:
-                await until(begun.exists, "the run has begun")
+                await until(begun.exists, "the run has begun", during=running)
                 assert not running.done(), running.result().text
             finally:
                 other.vanish()

@@ -92,7 +92,7 @@ async def test_a_run_continues_after_its_client_vanishes(
                 return "".join(printed(each) for each in jupyter.contents(path)["cells"])
 
             try:
-                await until(lambda: message() == "early\n", "the run has begun")
+                await until(lambda: message() == "early\n", "the run has begun", during=running)
                 assert not running.done(), running.result().text
             finally:
                 other.vanish()

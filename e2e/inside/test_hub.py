@@ -12,6 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from e2e.inside.test_access import ENDPOINTS, LIST
 from e2e.support.agents.python_sdk import PythonAgent
+from e2e.support.http import request
 from e2e.support.jupyter_hub import JupyterHub, jupyter_hub
 from e2e.support.jupyter_program import JupyterNotebookClient, is_on_disk
 from e2e.support.lab_notebooks import write_notebook
@@ -43,7 +44,7 @@ class User:
     def ask(self, method: str, path: str, **given: object) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         headers["Accept"] = "application/json, text/event-stream"
-        return httpx.request(method, f"{self.hub.url}user/{OWNER}/{path}", headers=headers, timeout=LONG, **given)
+        return request(method, f"{self.hub.url}user/{OWNER}/{path}", headers=headers, **given)
 
 
 @asynccontextmanager

@@ -92,7 +92,7 @@ async def test_cancelled_calls_are_counted_separately(
         opened, wait = gate(client)
         code = f"import pathlib\npathlib.Path({begun.name!r}).touch()\n{wait}"
         running = asyncio.create_task(client.run(code, timeout=LONG))
-        await until(begun.exists, "the run has begun")
+        await until(begun.exists, "the run has begun", during=running)
         running.cancel()
         tool = "insert_execute_code_cell"
         await until(

@@ -14,6 +14,7 @@ from e2e.clients.test_notebooks import TOOLS
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.agents.sdks import SDKS, Sdk
 from e2e.support.home import Home
+from e2e.support.http import request
 from e2e.support.jupyter_program import (
     JupyterNotebookClient,
     is_on_disk,
@@ -59,7 +60,7 @@ def _ask(
 ) -> httpx.Response:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     url = server.url.removesuffix("/mcp") + path
-    return httpx.request(method, url, headers={**headers, **given.pop("headers", {})}, timeout=LONG, **given)
+    return request(method, url, headers={**headers, **given.pop("headers", {})}, **given)
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])

@@ -40,7 +40,9 @@ async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path:
                     code = [print_("one"), wait, print_("two"), touch, wait_again, print_("three")]
                     run = await client.begin("\n".join(code))
                     ending = asyncio.create_task(client.ended(run))
-                    await until(lambda: "one" in printed(server.contents("x.ipynb")["cells"][0]), "the first line")
+                    await until(
+                        lambda: "one" in printed(server.contents("x.ipynb")["cells"][0]), "the first line", during=ending
+                    )
                     await _cut(proxy, server)
                     opened.touch()
                     await until(lambda: passed.exists(), "the kernel has printed")

@@ -18,6 +18,7 @@ from e2e.support.waiting import LONG
 LARGE = 200_000
 FRESH_KERNELS = 3
 PRINTS = 5000
+ATTEMPTS = 5
 
 
 @pytest.fixture(scope="module", params=[*BESIDE, INSIDE], ids="-".join)
@@ -114,12 +115,20 @@ async def test_output_is_capped_and_can_be_read_in_full(mcp_server: NotebookServ
 
 
 async def test_five_thousand_flushed_prints_arrive_whole(mcp_server: NotebookServer, path: str) -> None:
-    """The server drops what comes faster than a thousand messages a second."""
+    """The server drops what comes faster than a thousand messages a second. If the machine is so busy that ZeroMQ drops
+    more, which the kernel's own buffer decides, the cell says so, and the prints come again."""
+    expected = "".join(f"line {number}\n" for number in range(PRINTS))
     async with jupyter_notebook(mcp_server, path) as client:
-        ran = await client.run(f"for number in range({PRINTS}): print('line', number, flush=True)", timeout=LONG)
-        assert "[COMPLETED in" in ran.text
-        assert printed(client.cell(0), "stderr") == ""
-        assert printed(client.cell(0)) == "".join(f"line {number}\n" for number in range(PRINTS))
+        cell = await client.insert(f"for number in range({PRINTS}): print('line', number, flush=True)")
+        for _ in range(ATTEMPTS):
+            ran = await client.do("execute_cell", cell_id=cell, timeout=LONG)
+            assert "[COMPLETED in" in ran.text
+            notice, arrived = printed(client.cell(cell), "stderr"), printed(client.cell(cell))
+            if not notice:
+                assert arrived == expected
+                return
+            assert "published faster than the Jupyter server read" in notice and arrived != expected
+        raise AssertionError(f"incomplete {ATTEMPTS} times: {notice}")
 
 
 async def test_a_server_without_collaboration_works_and_the_agent_is_told(

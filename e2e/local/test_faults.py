@@ -52,7 +52,7 @@ async def test_a_kernel_killed_mid_run_ends_the_run_at_once_with_what_it_printed
         _, wait = gate(client)
         cell = await client.insert(f"print('before', flush=True)\n{wait}")
         running = asyncio.create_task(client.fails("execute_cell", cell_id=cell))
-        await until(lambda: "before" in printed(client.cell(cell)), "the run has begun")
+        await until(lambda: "before" in printed(client.cell(cell)), "the run has begun", during=running)
         os.kill(kernel, signal.SIGKILL)
         message = await running
         assert "[KERNEL DIED" in message and "before" in message
@@ -79,7 +79,7 @@ async def test_a_kernel_that_exits_ends_the_run(server: NotebookServer, path: st
         opened, wait = gate(client)
         cell = await client.insert(f"import os\nprint('last words', flush=True)\n{wait}\nos._exit(7)")
         running = asyncio.create_task(client.fails("execute_cell", cell_id=cell))
-        await until(lambda: "last words" in printed(client.cell(cell)), "the run has begun")
+        await until(lambda: "last words" in printed(client.cell(cell)), "the run has begun", during=running)
         opened.touch()
         message = await running
         assert "[KERNEL DIED" in message and "last words" in message and "exit code 7" in message
@@ -276,7 +276,7 @@ async def test_output_so_far_is_in_the_file_after_sigterm(home: Home, tmp_path: 
             printing, said = f"print('begun', flush=True)\n{wait}", client.file.with_suffix(".said")
             printing = printing.replace("while", f"pathlib.Path({said.name!r}).touch()\nwhile")
             running = asyncio.create_task(client.run(printing))
-            await until(said.exists, "the run has begun")
+            await until(said.exists, "the run has begun", during=running)
             # Before the next periodic write of outputs.
             server.process.terminate()
             running.cancel()

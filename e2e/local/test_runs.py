@@ -42,7 +42,7 @@ async def test_outputs_reach_the_file_during_the_run(server: NotebookServer, pat
         opened, wait = gate(client)
         cell = await client.insert(f"print('early', flush=True)\n{wait}")
         running = asyncio.create_task(client.do("execute_cell", cell_id=cell))
-        await until(lambda: _prints(client, "early"), "the first output is on disk")
+        await until(lambda: _prints(client, "early"), "the first output is on disk", during=running)
         assert not running.done()
         opened.touch()
         assert "[COMPLETED in" in (await running).text
@@ -55,7 +55,7 @@ async def test_nothing_is_lost_when_a_client_vanishes_mid_run(server: NotebookSe
         async with node_agent("sdk_v2.mjs", server.url) as agent:
             vanishing = NotebookClient(agent, server.root, path)
             running = asyncio.create_task(vanishing.do("execute_cell", cell_id=cell))
-            await until(lambda: _prints(client, "early"), "the run has begun")
+            await until(lambda: _prints(client, "early"), "the run has begun", during=running)
             agent.vanish()
             with pytest.raises(AssertionError, match="the Node client ended"):
                 await running
@@ -77,7 +77,7 @@ async def test_a_cancelled_call_interrupts_only_if_requested(mode: str, home: Ho
         async def cancelled(source: str, **given: bool) -> str:
             cell = await client.insert(source)
             running = asyncio.create_task(client.do("execute_cell", cell_id=cell, **given))
-            await until(lambda: _prints(client, "begun"), "the run has begun")
+            await until(lambda: _prints(client, "begun"), "the run has begun", during=running)
             running.cancel()
             await asyncio.wait([running])
             return cell

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
+from e2e.support.http import request
 from e2e.support.jupyter_program import jupyter_program
 from e2e.support.jupyter_server import FORMS, JupyterServer
 from e2e.support.notebook_server import NotebookServer
-from e2e.support.waiting import LONG
 
 
 class Place(NamedTuple):
@@ -62,7 +62,7 @@ def ask(
     headers = {"Accept": "application/json, text/event-stream", **given.pop("headers", {})}
     if token:
         headers["Authorization"] = f"Bearer {token}"
-    return httpx.request(method, server.url + path, headers=headers, timeout=LONG, **given)
+    return request(method, server.url + path, headers=headers, **given)
 
 
 def call(server: JupyterServer, tool: str, token: str | None = None, **arguments: object) -> tuple[bool, str]:

@@ -15,6 +15,7 @@ import httpx
 
 from e2e.support.agents.node_sdk import node, node_modules
 from e2e.support.home import MARK, Home, new_mark
+from e2e.support.http import request
 from e2e.support.jupyter_server import JUPYTER_CONFIG, free_port, interpreter
 from e2e.support.notebook_files import Json
 from e2e.support.processes import end_server
@@ -84,7 +85,7 @@ class JupyterHub:
     def ask(self, method: str, path: str, body: Any = None, token: str = _TOKEN) -> httpx.Response:
         """A request to the Hub's own API."""
         headers = {"Authorization": f"token {token}"}
-        return httpx.request(method, f"{self.url}hub/api/{path}", headers=headers, json=body, timeout=LONG)
+        return request(method, f"{self.url}hub/api/{path}", headers=headers, json=body)
 
     def add_user(self, name: str) -> None:
         answer = self.ask("POST", f"users/{name}")

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import httpx
 
 from e2e.support.home import Home, new_mark
+from e2e.support.http import request
 from e2e.support.notebook_files import Json
 from e2e.support.processes import end_server, kernels, obey_permissions
 from e2e.support.program import REPOSITORY
@@ -166,7 +167,7 @@ class JupyterServer:
     def ask(self, method: str, path: str, body: Any = None, **given: Any) -> httpx.Response:
         """A request as the person's own client makes it."""
         headers = {"Authorization": f"token {self.token}"}
-        return httpx.request(method, self.url + path, headers=headers, json=body, timeout=LONG, **given)
+        return request(method, self.url + path, headers=headers, json=body, **given)
 
     def get(self, path: str) -> Any:
         answer = self.ask("GET", path)

@@ -2,17 +2,25 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 # More than anything takes that works, however busy the machine is. What must be prompt has a bound of its own, and the
 # test is marked `alone`.
 LONG = 200.0
+# The time between two looks at a condition grows, because looking costs the machine something.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.2
 
 
-async def until(condition: Callable[[], object], what: str, within: float = LONG) -> None:
-    """Waits until something holds."""
+async def until(
+    condition: Callable[[], object], what: str, within: float = LONG, during: asyncio.Task[Any] | None = None
+) -> None:
+    """Waits until something holds, which it has to before the task `during` ends."""
     try:
         async with asyncio.timeout(within):
+            pause = _FIRST_PAUSE
             while not condition():
-                await asyncio.sleep(0.02)
+                assert during is None or not during.done() or condition(), f"{what}: not before {during}"
+                await asyncio.sleep(pause)
+                pause = min(pause * 1.5, _LONGEST_PAUSE)
     except TimeoutError:
         raise AssertionError(f"not within {within} s: {what}") from None

@@ -19,7 +19,8 @@ const MOST_WORKERS: usize = 12;
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let project = Project::find()?;
     test::announce("building the program (cargo build)");
-    command::run(project.cargo().args(["build", "--locked", "--package", "cli", "--bin", "cellbridge"]))?;
+    // With the features of the whole workspace, few dependencies are compiled again that the other tests have.
+    command::run(project.cargo().args(["build", "--locked", "--workspace", "--bin", "cellbridge"]))?;
     test::announce("provisioning (Python, Node and the browser for the end-to-end tests)");
     let environments = provision::environments(&project)?;
     run_built(&project, environments, arguments)

@@ -1,5 +1,7 @@
 //! The unit and integration tests, through cargo-nextest.
 
+use std::thread::available_parallelism;
+
 use anyhow::Result;
 
 use crate::command;
@@ -7,11 +9,15 @@ use crate::project::Project;
 use crate::tool::Tool;
 
 const NEXTEST: Tool = Tool { name: "cargo-nextest", version: "0.9.143" };
+/// Some tests wait for timeouts.
+const TESTS_PER_CORE: usize = 3;
 
 /// Runs every test of the workspace; with nextest's `ci` profile in continuous integration.
 pub(crate) fn run(project: &Project) -> Result<()> {
     let mut nextest = NEXTEST.command(project)?;
     nextest.args(["nextest", "run", "--workspace", "--exclude", "bench", "--locked"]);
+    let at_once = available_parallelism().map_or(1, usize::from) * TESTS_PER_CORE;
+    nextest.args(["--test-threads", &at_once.to_string()]);
     if is_ci(std::env::var("CI").ok().as_deref()) {
         nextest.args(["--profile", "ci"]);
     }

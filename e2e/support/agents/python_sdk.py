@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.session import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
@@ -12,6 +13,7 @@ from mcp.types import ElicitRequestParams, ElicitResult, ResourceUpdatedNotifica
 
 from e2e.support.agents.answer import Agent, Answer, Progress
 from e2e.support.program import Launch, program
+from e2e.support.waiting import LONG
 
 MODERN = "2026-07-28"
 
@@ -74,13 +76,15 @@ async def python_agent(
 
     With `answer` there is a person behind the agent, who says a line when asked (by elicitation) for one.
     """
+    # The SDK's own would take time to make its TLS context, and would give up within 30 s on a busy machine.
+    http = httpx2.AsyncClient(verify=False, timeout=LONG)
     if isinstance(server, Launch):
         target: Any = StdioServerParameters(
             command=program(), args=server.arguments, env=server.environment, cwd=server.folder
         )
     else:
         # By default this client, not the program, refuses an event of more than 1 MiB.
-        target = streamable_http_client(server, max_sse_event_size=None)
+        target = streamable_http_client(server, http_client=http, max_sse_event_size=None)
 
     async def received(message: Any) -> None:
         if isinstance(message, ToolListChangedNotification):
@@ -97,6 +101,7 @@ async def python_agent(
     client = Client(target, mode=mode, message_handler=received, elicitation_callback=asked if answer else None)
     agent = PythonAgent(client)
     async with AsyncExitStack() as stack:
+        await stack.enter_async_context(http)
         await stack.enter_async_context(client)
         agent.revision = client.protocol_version
         if agent.revision == MODERN:

@@ -8,6 +8,8 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_cellbridge");
 
 /// The notification after which an agent lists the tools again.
 pub(crate) const LIST_CHANGED: &str = "notifications/tools/list_changed";
+/// With these variables the program finds no Python, so it installs none in the home of the person who runs the tests.
+pub(crate) const WITHOUT_PYTHON: [(&str, &str); 1] = [("PATH", "/no/such/folder")];
 
 /// A program on stdio whose agent is initialised and knows the tab's port and token.
 pub(crate) struct Bridge {
@@ -60,7 +62,7 @@ impl Served {
     /// Starts the program with nothing but these arguments and those of the transport.
     pub(crate) async fn start_with(arguments: &[&str]) -> Result<Self> {
         let transport = ["--transport", "streamable-http", "--port", "0"];
-        let mut program = Program::start(PROGRAM, &[arguments, &transport].concat(), &[])?;
+        let mut program = Program::start(PROGRAM, &[arguments, &transport].concat(), &WITHOUT_PYTHON)?;
         let line = program.wait_stderr("MCP endpoint").await?;
         let url = line.strip_prefix("cellbridge: MCP endpoint ").map(str::to_owned);
         Ok(Self { program, url: url.ok_or_else(|| anyhow::anyhow!("no endpoint in {line:?}"))? })

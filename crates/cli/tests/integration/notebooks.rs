@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::{Agent, Session};
 
-use crate::bridge::{PROGRAM, Served};
+use crate::bridge::{PROGRAM, Served, WITHOUT_PYTHON};
 
 /// An agent on a folder of its own.
 struct NotebookClient {
@@ -19,8 +19,11 @@ struct NotebookClient {
 impl NotebookClient {
     async fn start() -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let mut agent =
-            Agent::start(PROGRAM, &["--no-browser", "--root", &folder.path().display().to_string()])?;
+        let mut agent = Agent::start_with(
+            PROGRAM,
+            &["--no-browser", "--root", &folder.path().display().to_string()],
+            &WITHOUT_PYTHON,
+        )?;
         agent.initialize("2025-11-25").await?;
         Ok(Self { agent, folder })
     }
