@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use notebook::Notebook;
 use rest::{EntryKind, Kind, Want};
 use tokio::sync::OnceCell;
-use workspace::{Error, Mode};
+use workspace::{Error, Mode, NotebookPath};
 
 use crate::failure;
 use crate::paths::Prefix;
@@ -36,7 +36,7 @@ impl Documents {
 
     /// Opens a notebook. One that is open already costs no request, unless its file may have moved: if another file is at
     /// its path now, that one is opened.
-    pub(crate) async fn open(&self, path: &str, mode: Mode) -> Result<Arc<ServerDocument>, Error> {
+    pub(crate) async fn open(&self, path: &NotebookPath, mode: Mode) -> Result<Arc<ServerDocument>, Error> {
         let path = self.prefix.strip_notebook(path)?;
         if mode == Mode::Create {
             self.create(&path).await?;
@@ -53,7 +53,7 @@ impl Documents {
         }
         let opened = slot.get_or_try_init(|| async {
             self.check(&path).await?;
-            let shown = self.prefix.shown(&path);
+            let shown = self.prefix.shown(&path).into();
             let document = ServerDocument::new(self.handle.clone(), path.clone(), shown);
             document.open().await?;
             Ok::<_, Error>(document)

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use uuid::Uuid;
-use workspace::{Error, ErrorKind, Frontend, Future, NextStep};
+use workspace::{Error, ErrorKind, Frontend, Future, NextStep, NotebookPath};
 
 use crate::failure;
 use crate::paths::Prefix;
@@ -97,7 +97,7 @@ impl JupyterLab {
         });
     }
 
-    async fn show(&self, path: &str) -> Result<(), Error> {
+    async fn show(&self, path: &NotebookPath) -> Result<(), Error> {
         let path = self.prefix.strip_notebook(path)?;
         let server = self.handle.server().await.map_err(failure::of)?;
         let mut tabs = Tabs::subscribe(&server).await?;
@@ -152,8 +152,8 @@ impl JupyterLab {
 }
 
 impl Frontend for JupyterLab {
-    fn open(&self, path: &str) -> Future<'_, ()> {
-        let path = path.to_owned();
+    fn open(&self, path: &NotebookPath) -> Future<'_, ()> {
+        let path = path.clone();
         async move { self.show(&path).await }.boxed()
     }
 }

@@ -1,6 +1,6 @@
 //! Paths on a server, as agents and people write them.
 
-use workspace::{Error, ErrorKind, NextStep};
+use workspace::{Error, ErrorKind, NextStep, NotebookPath};
 
 /// The prefix of a place's paths where they are shown; empty for the first place.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +38,7 @@ impl Prefix {
     }
 
     /// Like `strip`, for the path of a notebook.
-    pub(crate) fn strip_notebook(&self, path: &str) -> Result<String, Error> {
+    pub(crate) fn strip_notebook(&self, path: &NotebookPath) -> Result<String, Error> {
         let stripped = self.strip(path)?;
         if is_notebook(&stripped) {
             Ok(stripped)
@@ -69,7 +69,7 @@ mod tests {
             "http://host:8889/a/x.ipynb",
             "RTC:a/x.ipynb",
         ] {
-            assert_eq!(prefix.strip_notebook(path).unwrap(), "a/x.ipynb", "{path}");
+            assert_eq!(prefix.strip_notebook(&path.into()).unwrap(), "a/x.ipynb", "{path}");
         }
         assert_eq!(prefix.shown("a/x.ipynb"), "http://host:8889/a/x.ipynb");
         assert_eq!(Prefix::default().shown("a/x.ipynb"), "a/x.ipynb");
@@ -80,8 +80,8 @@ mod tests {
     fn paths_above_the_root_and_other_files_are_refused() {
         let prefix = Prefix::default();
         for path in ["../x.ipynb", "a/../x.ipynb", "x\0.ipynb", "x.txt", "ipynb", "", "x.ipynb/y"] {
-            assert!(prefix.strip_notebook(path).is_err(), "{path:?}");
+            assert!(prefix.strip_notebook(&path.into()).is_err(), "{path:?}");
         }
-        assert!(prefix.strip_notebook("x.IPYNB").is_ok());
+        assert!(prefix.strip_notebook(&"x.IPYNB".into()).is_ok());
     }
 }

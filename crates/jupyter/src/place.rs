@@ -9,7 +9,7 @@ use rest::Status;
 use tokio::sync::watch;
 use workspace::{
     Document, Error, FileEntry, FoundNotebooks, Frontend, Future, Kernel, KernelChoice, KernelRequest,
-    KernelspecInfo, Mode, Place,
+    KernelspecInfo, Mode, NotebookPath, Place,
 };
 
 use crate::documents::Documents;
@@ -116,8 +116,8 @@ impl Place for Jupyter {
         self.prefix.as_str()
     }
 
-    fn first_notebook(&self) -> Option<String> {
-        self.notebook.as_deref().map(|path| self.prefix.shown(path.trim_matches('/')))
+    fn first_notebook(&self) -> Option<NotebookPath> {
+        self.notebook.as_deref().map(|path| self.prefix.shown(path.trim_matches('/')).into())
     }
 
     fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {
@@ -130,8 +130,8 @@ impl Place for Jupyter {
         async move { self.note_answer(self.notebook_search.find(limit).await) }.boxed()
     }
 
-    fn open(&self, path: &str, mode: Mode) -> Future<'_, Arc<dyn Document>> {
-        let path = path.to_owned();
+    fn open(&self, path: &NotebookPath, mode: Mode) -> Future<'_, Arc<dyn Document>> {
+        let path = path.clone();
         async move {
             let document = self.note_answer(self.documents.open(&path, mode).await)?;
             if mode == Mode::Create {

@@ -10,7 +10,7 @@ use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
 use workspace::{
     Document, Error, ErrorKind, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice, KernelId,
-    KernelRequest, KernelspecInfo, Mode, NextStep, Place, SearchExtent,
+    KernelRequest, KernelspecInfo, Mode, NextStep, NotebookPath, Place, SearchExtent,
 };
 
 use crate::ProcessEnv;
@@ -110,8 +110,8 @@ impl Place for Folder {
         .boxed()
     }
 
-    fn open(&self, path: &str, mode: Mode) -> Future<'_, Arc<dyn Document>> {
-        let path = path.to_owned();
+    fn open(&self, path: &NotebookPath, mode: Mode) -> Future<'_, Arc<dyn Document>> {
+        let path = path.clone();
         async move { Ok(self.store.open(&path, mode).await? as Arc<dyn Document>) }.boxed()
     }
 

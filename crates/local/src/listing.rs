@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use walkdir::{DirEntry, WalkDir};
-use workspace::{Error, ErrorKind, FileEntry, FileKind, NextStep};
+use workspace::{Error, ErrorKind, FileEntry, FileKind, NextStep, NotebookPath};
 
 use crate::root::Root;
 
@@ -51,7 +51,7 @@ pub(crate) fn list(root: &Root, path: &str, max_depth: usize) -> Result<Vec<File
 }
 
 /// The paths of at most `limit` notebooks below the root, sorted.
-pub(crate) fn notebooks(root: &Root, limit: usize) -> Vec<String> {
+pub(crate) fn notebooks(root: &Root, limit: usize) -> Vec<NotebookPath> {
     let walk = WalkDir::new(root.real()).max_depth(MAX_SEARCH_DEPTH).sort_by_file_name().into_iter();
     let is_entered =
         |entry: &DirEntry| entry.depth() == 0 || !entry.file_type().is_dir() || !is_generated(entry.path());
@@ -66,7 +66,7 @@ pub(crate) fn notebooks(root: &Root, limit: usize) -> Vec<String> {
         }
         _ => None,
     });
-    let mut paths: Vec<String> = found.take(limit).collect();
+    let mut paths: Vec<_> = found.take(limit).map(NotebookPath::from).collect();
     paths.sort();
     paths
 }

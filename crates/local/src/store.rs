@@ -15,7 +15,7 @@ use std::sync::{Arc, Weak};
 
 use notebook::Notebook;
 use parking_lot::Mutex;
-use workspace::{Document as _, Error, ErrorKind, Mode};
+use workspace::{Document as _, Error, ErrorKind, Mode, NotebookPath};
 
 pub(crate) use document::FileDocument;
 
@@ -63,8 +63,8 @@ impl FileStore {
     }
 
     /// Opens a notebook and reads it once, so that a file without a notebook is refused here.
-    pub(crate) async fn open(&self, path: &str, mode: Mode) -> Result<Arc<FileDocument>, Error> {
-        let (root, asked) = (self.root.clone(), path.to_owned());
+    pub(crate) async fn open(&self, path: &NotebookPath, mode: Mode) -> Result<Arc<FileDocument>, Error> {
+        let (root, asked) = (self.root.clone(), path.clone());
         let found = tokio::task::spawn_blocking(move || locate(&root, &asked, mode)).await;
         let (file, path) = found.unwrap_or_else(|error| Err(Error::notebook_task_failed(error)))?;
         let document = self.documents.get_or_insert(&file, || FileDocument::new(file.clone(), path));
@@ -76,7 +76,7 @@ impl FileStore {
 }
 
 /// The path of a notebook on disk and the path that agents see. Creates the file if `mode` says so.
-fn locate(root: &Root, path: &str, mode: Mode) -> Result<(PathBuf, String), Error> {
+fn locate(root: &Root, path: &NotebookPath, mode: Mode) -> Result<(PathBuf, NotebookPath), Error> {
     let file = root.resolve(path)?;
     if !is_notebook(&file) {
         return Err(Error::not_a_notebook(path, "its name does not end in .ipynb"));
@@ -97,7 +97,7 @@ fn locate(root: &Root, path: &str, mode: Mode) -> Result<(PathBuf, String), Erro
         (Err(error), Mode::Connect) => return Err(io_error::reading(&known, error)),
         (Err(_), Mode::Create) => create(&file).map_err(|error| io_error::creating(&known, error))?,
     }
-    Ok((file, known))
+    Ok((file, known.into()))
 }
 
 fn create(file: &Path) -> std::io::Result<()> {

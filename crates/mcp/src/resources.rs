@@ -53,7 +53,7 @@ fn address(name: &str) -> String {
 /// The notebooks that this session has opened.
 pub(crate) fn list(session: &Session) -> ListResourcesResult {
     let resources = session.names().into_iter().map(|(name, path)| {
-        Resource::new(address(&name), name).with_mime_type(NOTEBOOK).with_description(path)
+        Resource::new(address(&name), name).with_mime_type(NOTEBOOK).with_description(&*path)
     });
     ListResourcesResult::with_all_items(resources.collect())
 }

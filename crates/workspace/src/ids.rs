@@ -1,8 +1,14 @@
-//! The names by which runs, kernels and sessions are referred to.
+//! The names by which notebooks, runs, kernels and sessions are referred to.
 
 use std::fmt;
 
 use notebook::text_id;
+
+text_id! {
+    /// The path of a notebook from the root of its place, with `/`. Where it is shown, the place's prefix precedes it;
+    /// accepted paths may omit the prefix.
+    NotebookPath
+}
 
 text_id! {
     /// A run, as agents refer to it: `r12`. Unique in a process.

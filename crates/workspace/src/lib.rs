@@ -23,7 +23,7 @@ mod workspace;
 
 pub use changes::Changes;
 pub use error::{Error, ErrorKind, Fault};
-pub use ids::{KernelId, RunId, SessionId};
+pub use ids::{KernelId, NotebookPath, RunId, SessionId};
 pub use kernel::LossCause;
 pub use limits::Limits;
 pub use next_step::NextStep;

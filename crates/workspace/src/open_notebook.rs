@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::changes::{ByAgents, Changes};
 use crate::place::{Document, Kernel, KernelChoice, KernelRequest, Place, Presence};
-use crate::{Error, ErrorKind, NextStep, SessionId, telemetry};
+use crate::{Error, ErrorKind, NextStep, NotebookPath, SessionId, telemetry};
 
 /// An open notebook, shared by all sessions of the process.
 pub struct OpenNotebook {
@@ -58,7 +58,7 @@ impl OpenNotebook {
     }
 
     /// The path, as agents see it.
-    pub fn path(&self) -> &str {
+    pub fn path(&self) -> &NotebookPath {
         self.document.path()
     }
 
@@ -101,7 +101,7 @@ impl OpenNotebook {
             _ => None,
         };
         let request = KernelRequest {
-            notebook: Some(self.path().to_owned()),
+            notebook: Some(self.path().clone()),
             id,
             is_new,
             is_needed: is_for_run || selector.id.is_some() || selector.name.is_some(),

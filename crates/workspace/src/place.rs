@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use notebook::{CellId, Edit, Kernelspec, Notebook};
 use tokio::sync::watch;
 
-use crate::{Error, ErrorKind, KernelId, NextStep, Secret, SessionId};
+use crate::{Error, ErrorKind, KernelId, NextStep, NotebookPath, Secret, SessionId};
 
 pub type Future<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
@@ -26,7 +26,7 @@ pub trait Place: Send + Sync + 'static {
     }
 
     /// The notebook to use if the agent names none and has opened none.
-    fn first_notebook(&self) -> Option<String> {
+    fn first_notebook(&self) -> Option<NotebookPath> {
         None
     }
 
@@ -39,7 +39,7 @@ pub trait Place: Send + Sync + 'static {
     fn notebooks(&self, limit: usize) -> Future<'_, FoundNotebooks>;
 
     /// Opens a notebook. Opening it again returns the same document.
-    fn open(&self, path: &str, mode: Mode) -> Future<'_, Arc<dyn Document>>;
+    fn open(&self, path: &NotebookPath, mode: Mode) -> Future<'_, Arc<dyn Document>>;
 
     fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>>;
 
@@ -66,7 +66,7 @@ pub trait Place: Send + Sync + 'static {
 /// Shows a place's notebooks to a person, as `JupyterLab` does.
 pub trait Frontend: Send + Sync + 'static {
     /// Opens the notebook at `path` in front of the person. Fails if no frontend is open. Returns in bounded time.
-    fn open(&self, path: &str) -> Future<'_, ()>;
+    fn open(&self, path: &NotebookPath) -> Future<'_, ()>;
 }
 
 /// How a notebook is opened.
@@ -82,7 +82,7 @@ pub enum Mode {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FoundNotebooks {
     /// Their paths, sorted.
-    pub paths: Vec<String>,
+    pub paths: Vec<NotebookPath>,
     pub extent: SearchExtent,
 }
 
@@ -136,8 +136,8 @@ pub struct KernelspecInfo {
 /// Which kernel to choose.
 #[derive(Debug, Clone, Default)]
 pub struct KernelRequest {
-    /// The path of the notebook that will use the kernel.
-    pub notebook: Option<String>,
+    /// The notebook that will use the kernel.
+    pub notebook: Option<NotebookPath>,
     /// An existing kernel that the notebook is to use.
     pub id: Option<KernelId>,
     /// Whether to start a new one, even if the notebook has one.
@@ -164,8 +164,8 @@ pub enum KernelChoice {
 
 /// A notebook, wherever it is stored.
 pub trait Document: Send + Sync + 'static {
-    /// The path from the root of the place, with `/`.
-    fn path(&self) -> &str;
+    /// Its path, with the prefix of the place.
+    fn path(&self) -> &NotebookPath;
 
     /// The current notebook, including changes by others.
     fn snapshot(&self) -> Future<'_, Notebook>;
@@ -236,7 +236,7 @@ pub struct Applied {
 pub enum SaveStatus {
     OnDisk,
     /// The file was renamed to this path.
-    OnDiskAt(String),
+    OnDiskAt(NotebookPath),
     /// Others see the edit, but it is not known to be in the file; the reason.
     NotYet(String),
 }

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::place::{Connector, Place, ServerSpec};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, NotebookPath};
 
 /// Which sessions work in a server after connecting to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Places {
     }
 
     /// The place whose prefix the path begins with; otherwise `place`.
-    pub(crate) fn of(&self, path: &str, place: &Arc<dyn Place>) -> Arc<dyn Place> {
+    pub(crate) fn of(&self, path: &NotebookPath, place: &Arc<dyn Place>) -> Arc<dyn Place> {
         let is_theirs =
             |place: &Arc<dyn Place>| !place.prefix().is_empty() && path.starts_with(place.prefix());
         if is_theirs(place) {

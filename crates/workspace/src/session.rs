@@ -13,7 +13,7 @@ use crate::place::{Applied, Expected, Kernel, KernelChoice, Mode, Place, ServerS
 use crate::places::ConnectScope;
 use crate::runs::Run;
 use crate::workspace::Workspace;
-use crate::{Error, ErrorKind, NextStep, SessionId};
+use crate::{Error, ErrorKind, NextStep, NotebookPath, SessionId};
 
 mod cell_lookup;
 mod seen_cells;
@@ -37,11 +37,11 @@ struct SessionState {
     /// Whether the session is one call.
     is_stateless: bool,
     /// The places of the notebooks that it has opened, by path.
-    homes: HashMap<String, Arc<dyn Place>>,
+    homes: HashMap<NotebookPath, Arc<dyn Place>>,
     /// Name → path, in the order in which they were given.
-    names: Vec<(String, String)>,
+    names: Vec<(String, NotebookPath)>,
     current: Option<String>,
-    seen: HashMap<String, SeenCells>,
+    seen: HashMap<NotebookPath, SeenCells>,
 }
 
 impl Session {
@@ -103,7 +103,7 @@ impl Session {
     }
 
     /// Shows the other users of a notebook on which cell this agent works.
-    pub fn works_on(&self, path: &str, cell: Option<&CellId>) {
+    pub fn works_on(&self, path: &NotebookPath, cell: Option<&CellId>) {
         if let Some(opened) = self.workspace.find(&self.home(path), path) {
             let name = self.state().agent.clone().unwrap_or_else(|| "AI agent".to_owned());
             opened.show_presence(self.id, name, cell.cloned());
@@ -111,7 +111,12 @@ impl Session {
     }
 
     /// Opens a notebook under a name, and makes it the current one.
-    pub async fn use_notebook(&self, name: &str, path: &str, mode: Mode) -> Result<Arc<OpenNotebook>, Error> {
+    pub async fn use_notebook(
+        &self,
+        name: &str,
+        path: &NotebookPath,
+        mode: Mode,
+    ) -> Result<Arc<OpenNotebook>, Error> {
         self.check_room_for(path)?;
         let opened = self.workspace.open(&self.place(), path, mode).await?;
         self.enter(&opened);
@@ -119,7 +124,7 @@ impl Session {
         self.workspace.remember_name(name, &opened);
         let mut state = self.state();
         state.names.retain(|(known, _)| known != name);
-        state.names.push((name.to_owned(), opened.path().to_owned()));
+        state.names.push((name.to_owned(), opened.path().clone()));
         state.current = Some(name.to_owned());
         Ok(opened)
     }
@@ -136,7 +141,7 @@ impl Session {
             let mut state = self.state();
             let path = opened.path();
             let name = name.map(str::to_owned).or_else(|| state.current.clone()).unwrap_or_default();
-            state.names.retain(|(known, of)| *known != name && !(name == path && of == path));
+            state.names.retain(|(known, of)| *known != name && !(*path == *name && of == path));
             self.workspace.forget_name(&name, &opened);
             if state
                 .current
@@ -172,8 +177,9 @@ impl Session {
         }
         let place = self.place();
         if Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
-            self.check_room_for(name)?;
-            let opened = self.workspace.open(&place, name, Mode::Connect).await?;
+            let path = name.into();
+            self.check_room_for(&path)?;
+            let opened = self.workspace.open(&place, &path, Mode::Connect).await?;
             self.enter(&opened);
             return Ok(opened);
         }
@@ -223,7 +229,7 @@ impl Session {
     }
 
     /// The names and paths of the session's notebooks, in the order in which they were opened.
-    pub fn names(&self) -> Vec<(String, String)> {
+    pub fn names(&self) -> Vec<(String, NotebookPath)> {
         self.state().names.clone()
     }
 
@@ -285,23 +291,23 @@ impl Session {
     }
 
     /// A notebook that was opened before, by its document's path.
-    async fn reopen(&self, path: &str) -> Result<Arc<OpenNotebook>, Error> {
+    async fn reopen(&self, path: &NotebookPath) -> Result<Arc<OpenNotebook>, Error> {
         self.workspace.open(&self.home(path), path, Mode::Connect).await
     }
 
     /// The place of a notebook that this session has opened.
-    fn home(&self, path: &str) -> Arc<dyn Place> {
+    fn home(&self, path: &NotebookPath) -> Arc<dyn Place> {
         let home = self.state().homes.get(path).cloned();
         home.unwrap_or_else(|| self.place())
     }
 
     fn enter(&self, opened: &OpenNotebook) {
         opened.enter(self.id);
-        self.state().homes.insert(opened.path().to_owned(), opened.place().clone());
+        self.state().homes.insert(opened.path().clone(), opened.place().clone());
     }
 
     /// Fails if the session has as many notebooks open as it may, and this is another.
-    fn check_room_for(&self, path: &str) -> Result<(), Error> {
+    fn check_room_for(&self, path: &NotebookPath) -> Result<(), Error> {
         let state = self.state();
         if state.homes.contains_key(path) {
             return Ok(());
@@ -314,7 +320,7 @@ impl Session {
         if self.state().is_stateless { self.workspace.common_slots().take() } else { self.slots.take() }
     }
 
-    fn path_of(&self, name: &str) -> Option<String> {
+    fn path_of(&self, name: &str) -> Option<NotebookPath> {
         self.state().names.iter().find(|(known, _)| known == name).map(|(_, path)| path.clone())
     }
 

@@ -17,7 +17,7 @@ use crate::open_notebook::OpenNotebook;
 use crate::place::{Connector, Kernel, Mode, Place, ServerSpec};
 use crate::places::{ConnectScope, Places};
 use crate::runs::{Journal, Runner};
-use crate::{Error, SessionId, idle};
+use crate::{Error, NotebookPath, SessionId, idle};
 
 /// Time limit for shutting down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -62,10 +62,10 @@ pub struct Workspace {
 }
 
 /// A notebook: its place (by address in memory) and its path there. The same server under two logins is two places.
-type Key = (usize, String);
+type Key = (usize, NotebookPath);
 
-fn key(place: &Arc<dyn Place>, path: &str) -> Key {
-    (Arc::as_ptr(place).addr(), path.to_owned())
+fn key(place: &Arc<dyn Place>, path: &NotebookPath) -> Key {
+    (Arc::as_ptr(place).addr(), path.clone())
 }
 
 #[derive(Default)]
@@ -150,7 +150,7 @@ impl Workspace {
     pub(crate) async fn open(
         &self,
         place: &Arc<dyn Place>,
-        path: &str,
+        path: &NotebookPath,
         mode: Mode,
     ) -> Result<Arc<OpenNotebook>, Error> {
         let place = self.places.of(path, place);
@@ -168,7 +168,7 @@ impl Workspace {
     }
 
     /// The open notebook of `place` at `path`, as its document names it.
-    pub(crate) fn find(&self, place: &Arc<dyn Place>, path: &str) -> Option<Arc<OpenNotebook>> {
+    pub(crate) fn find(&self, place: &Arc<dyn Place>, path: &NotebookPath) -> Option<Arc<OpenNotebook>> {
         self.shared().opened.get(&key(place, path)).cloned()
     }
 
@@ -238,7 +238,7 @@ impl Workspace {
     }
 
     /// Whether another open notebook runs on this kernel.
-    pub(crate) fn is_shared(&self, kernel: &dyn Kernel, path: &str) -> bool {
+    pub(crate) fn is_shared(&self, kernel: &dyn Kernel, path: &NotebookPath) -> bool {
         let is_same =
             |opened: &Arc<OpenNotebook>| opened.kernel().is_some_and(|used| used.id() == kernel.id());
         self.open_notebooks().iter().any(|opened| opened.path() != path && is_same(opened))

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use rest::Want;
 use tokio::sync::watch;
 use workspace::{
-    Applied, Document, Error, Expected, Future, Presence, SaveStatus, SessionId, StoredNotebook,
+    Applied, Document, Error, Expected, Future, NotebookPath, Presence, SaveStatus, SessionId, StoredNotebook,
 };
 use ydoc::Dialect;
 
@@ -28,7 +28,7 @@ pub(crate) struct ServerDocument {
     this: Weak<Self>,
     handle: Arc<ServerHandle>,
     /// As agents see it.
-    path: String,
+    path: NotebookPath,
     /// From the server's root.
     server_path: String,
     backend: Mutex<Option<Backend>>,
@@ -47,7 +47,7 @@ enum Backend {
 }
 
 impl ServerDocument {
-    pub(crate) fn new(handle: Arc<ServerHandle>, server_path: String, path: String) -> Arc<Self> {
+    pub(crate) fn new(handle: Arc<ServerHandle>, server_path: String, path: NotebookPath) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             handle,
@@ -222,7 +222,7 @@ impl ServerDocument {
 }
 
 impl Document for ServerDocument {
-    fn path(&self) -> &str {
+    fn path(&self) -> &NotebookPath {
         &self.path
     }
 

@@ -10,7 +10,7 @@ async fn another_file_at_the_path_is_opened_instead() {
     let fake = Fake::new(&["a"], true).await;
     fake.inside().dialect = Dialect::ServerDocuments;
     let documents = Documents::new(fake.handle(), Prefix::default());
-    let open = || async { documents.open("x.ipynb", Mode::Connect).await.unwrap() };
+    let open = || async { documents.open(&"x.ipynb".into(), Mode::Connect).await.unwrap() };
     let first = open().await;
     let asked = fake.inside().requests;
     assert!(Arc::ptr_eq(&first, &open().await));
@@ -31,7 +31,7 @@ async fn another_file_at_the_path_is_opened_instead() {
 async fn pending_edits_of_a_displaced_file_are_reported_as_lost() {
     let fake = Fake::new(&["a"], true).await;
     let documents = Documents::new(fake.handle(), Prefix::default());
-    let first = documents.open("x.ipynb", Mode::Connect).await.unwrap();
+    let first = documents.open(&"x.ipynb".into(), Mode::Connect).await.unwrap();
     {
         let mut inside = fake.inside();
         inside.saving = Saving::Lies;
@@ -40,7 +40,7 @@ async fn pending_edits_of_a_displaced_file_are_reported_as_lost() {
     let edit = Edit::SetSource { id: "c0".into(), source: "b".to_owned() };
     let applied = first.apply(vec![edit], Vec::new()).await.unwrap();
     assert!(matches!(applied.saved, SaveStatus::NotYet(_)), "{:?}", applied.saved);
-    let second = documents.open("x.ipynb", Mode::Connect).await.unwrap();
+    let second = documents.open(&"x.ipynb".into(), Mode::Connect).await.unwrap();
     assert!(!Arc::ptr_eq(&first, &second));
     assert!(second.notice().unwrap().contains("the new source of cell c0"));
 }
@@ -50,11 +50,11 @@ async fn a_created_notebook_replaces_the_document_at_its_path() {
     for has_rooms in [true, false] {
         let fake = Fake::new(&["a"], has_rooms).await;
         let documents = Documents::new(fake.handle(), Prefix::default());
-        let first = documents.open("x.ipynb", Mode::Connect).await.unwrap();
+        let first = documents.open(&"x.ipynb".into(), Mode::Connect).await.unwrap();
         fake.inside().path = "new.ipynb".to_owned();
-        let second = documents.open("x.ipynb", Mode::Create).await.unwrap();
+        let second = documents.open(&"x.ipynb".into(), Mode::Create).await.unwrap();
         assert!(!Arc::ptr_eq(&first, &second));
-        assert!(Arc::ptr_eq(&second, &documents.open("x.ipynb", Mode::Connect).await.unwrap()));
+        assert!(Arc::ptr_eq(&second, &documents.open(&"x.ipynb".into(), Mode::Connect).await.unwrap()));
     }
 }
 
@@ -68,7 +68,7 @@ async fn a_created_notebook_has_no_cells() {
             inside.path = "new.ipynb".to_owned();
         }
         let documents = Documents::new(fake.handle(), Prefix::default());
-        let document = documents.open("x.ipynb", Mode::Create).await.unwrap();
+        let document = documents.open(&"x.ipynb".into(), Mode::Create).await.unwrap();
         assert!(sources(&document.snapshot().await.unwrap()).is_empty());
         let cell = NewCell::new(CellType::Code, "first");
         document.apply(vec![Edit::Insert { index: 0, cell }], Vec::new()).await.unwrap();
@@ -81,11 +81,11 @@ async fn only_the_cell_that_the_server_added_is_removed() {
     let fake = Fake::new(&["theirs"], true).await;
     fake.inside().path = "new.ipynb".to_owned();
     let documents = Documents::new(fake.handle(), Prefix::default());
-    let created = documents.open("x.ipynb", Mode::Create).await.unwrap();
+    let created = documents.open(&"x.ipynb".into(), Mode::Create).await.unwrap();
     assert_eq!(sources(&created.snapshot().await.unwrap()), ["theirs"]);
     // An empty notebook that was not created here may be open in somebody's browser, with the cell.
     let fake = Fake::new(&[], true).await;
     let documents = Documents::new(fake.handle(), Prefix::default());
-    let opened = documents.open("x.ipynb", Mode::Connect).await.unwrap();
+    let opened = documents.open(&"x.ipynb".into(), Mode::Connect).await.unwrap();
     assert_eq!(sources(&opened.snapshot().await.unwrap()), [""]);
 }

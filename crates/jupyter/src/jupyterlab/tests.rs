@@ -142,7 +142,7 @@ async fn the_tab_that_answers_first_shows_the_notebook() {
     fake.detect().await;
     assert!(fake.jupyterlab.changes().has_changed().is_ok());
     let frontend = fake.jupyterlab.frontend().unwrap();
-    frontend.open("srv/a/x.ipynb").await.unwrap();
+    frontend.open(&"srv/a/x.ipynb".into()).await.unwrap();
     let asked = fake.asked();
     // The question whether the toolkit is there is meant for no tab.
     assert!(asked[0]["client_id"].is_string() && asked[0].get("requestId").is_none());
@@ -150,7 +150,7 @@ async fn the_tab_that_answers_first_shows_the_notebook() {
     assert_eq!(asked[2]["name"], "docmanager:open");
     assert_eq!((&asked[2]["client_id"], &asked[2]["args"]), (&json!("b"), &json!({ "path": "a/x.ipynb" })));
     assert_eq!(asked.len(), 3);
-    assert!(frontend.open("srv/x.txt").await.is_err());
+    assert!(frontend.open(&"srv/x.txt".into()).await.is_err());
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn a_tab_without_an_id_is_addressed_too() {
         vec![if data["name"] == IDENTIFY { failed(data, "no such command") } else { done(data) }]
     }
     let fake = Fake::new(true, old).await;
-    fake.jupyterlab.show("x.ipynb").await.unwrap();
+    fake.jupyterlab.show(&"x.ipynb".into()).await.unwrap();
     assert!(fake.asked()[1].get("client_id").is_none());
 }
 
@@ -192,10 +192,11 @@ async fn a_failure_of_the_browser_is_an_error() {
     fn fails(data: &Value) -> Vec<Value> {
         vec![taken(data, "a"), if data["name"] == IDENTIFY { done(data) } else { failed(data, "it is gone") }]
     }
-    let error = Fake::new(true, fails).await.jupyterlab.show("x.ipynb").await.unwrap_err();
+    let error = Fake::new(true, fails).await.jupyterlab.show(&"x.ipynb".into()).await.unwrap_err();
     assert!(error.cause.contains("it is gone"), "{error}");
-    let error = Fake::new(true, |_| Vec::new()).await.jupyterlab.show("x.ipynb").await.unwrap_err();
+    let error = Fake::new(true, |_| Vec::new()).await.jupyterlab.show(&"x.ipynb".into()).await.unwrap_err();
     assert!(error.cause.starts_with("No browser tab has JupyterLab"), "{error}");
-    let error = Fake::new(true, |_| vec![Value::Null]).await.jupyterlab.show("x.ipynb").await.unwrap_err();
+    let error =
+        Fake::new(true, |_| vec![Value::Null]).await.jupyterlab.show(&"x.ipynb".into()).await.unwrap_err();
     assert!(error.cause.contains("broke"), "{error}");
 }

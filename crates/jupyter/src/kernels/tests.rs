@@ -299,7 +299,7 @@ async fn an_unattached_kernel_that_gets_a_notebook_outlives_us() {
 #[tokio::test]
 async fn the_pinned_kernel_is_for_one_notebook_until_it_is_gone() {
     let fake = Fake::new(&["pinned", "theirs"], &[("theirs.ipynb", "theirs")], Some("pinned")).await;
-    let of = |path: &str| KernelRequest { notebook: Some(path.to_owned()), ..wanted() };
+    let of = |path: &str| KernelRequest { notebook: Some(path.into()), ..wanted() };
     assert_eq!(fake.choose(of("theirs.ipynb")).await, ("theirs".to_owned(), Vec::new()));
     assert_eq!(fake.choose(wanted()).await.0, "pinned");
     assert_eq!(fake.choose(wanted()).await, ("pinned".to_owned(), Vec::new()));

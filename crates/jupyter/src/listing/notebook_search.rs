@@ -11,7 +11,7 @@ use rest::{Entry, EntryKind};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
-use workspace::{Error, FoundNotebooks, SearchExtent};
+use workspace::{Error, FoundNotebooks, NotebookPath, SearchExtent};
 
 use super::walk::{Walk, folder, is_foreign, is_hidden, is_of_tools};
 use crate::paths::Prefix;
@@ -47,7 +47,7 @@ struct Search {
 /// What a search has found so far.
 #[derive(Default)]
 struct Found {
-    paths: Vec<String>,
+    paths: Vec<NotebookPath>,
     /// When it ended, and how.
     end: Option<(Instant, SearchExtent)>,
 }
@@ -95,9 +95,9 @@ impl NotebookSearch {
     }
 
     /// Adds a notebook that was created just now, so that it is found before the next search.
-    pub(crate) fn add(&self, path: &str) {
+    pub(crate) fn add(&self, path: &NotebookPath) {
         if let Some(search) = &*self.last.lock() {
-            search.found.send_modify(|found| found.paths.insert(0, path.to_owned()));
+            search.found.send_modify(|found| found.paths.insert(0, path.clone()));
         }
     }
 
@@ -140,7 +140,7 @@ async fn run(
                     EntryKind::Directory if depth < MAX_DEPTH && !is_of_tools(&entry.name) => {
                         walk.enter(entry.path, depth + 1);
                     }
-                    EntryKind::Notebook => paths.push(prefix.shown(&entry.path)),
+                    EntryKind::Notebook => paths.push(prefix.shown(&entry.path).into()),
                     _ => {}
                 }
             }

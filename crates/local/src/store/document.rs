@@ -9,8 +9,8 @@ use notebook::{Edit, Notebook};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use workspace::{
-    Applied, Content, Document, Error, Expected, Future, Known, NotebookStore, Replaced, SaveStatus,
-    StoredNotebook,
+    Applied, Content, Document, Error, Expected, Future, Known, NotebookPath, NotebookStore, Replaced,
+    SaveStatus, StoredNotebook,
 };
 
 use super::file;
@@ -29,7 +29,7 @@ pub(crate) struct FileDocument {
 
 impl FileDocument {
     /// The document of the real path `file`, which agents see as `path`. Reads nothing yet.
-    pub(crate) fn new(file: PathBuf, path: String) -> Arc<Self> {
+    pub(crate) fn new(file: PathBuf, path: NotebookPath) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             notebook: StoredNotebook::new(NotebookFile { file, path }, watch::Sender::new(0)),
@@ -43,7 +43,7 @@ impl FileDocument {
 }
 
 impl Document for FileDocument {
-    fn path(&self) -> &str {
+    fn path(&self) -> &NotebookPath {
         &self.notebook.store().path
     }
 
@@ -72,7 +72,7 @@ struct NotebookFile {
     /// The path on disk.
     file: PathBuf,
     /// The path that agents see.
-    path: String,
+    path: NotebookPath,
 }
 
 /// One content of the file. The stamp alone shows most changes; the digest shows that a rewritten file is the same.

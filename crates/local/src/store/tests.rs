@@ -34,7 +34,7 @@ fn store(folder: &TempDir) -> FileStore {
 
 async fn open(folder: &TempDir) -> (FileStore, Arc<FileDocument>) {
     let store = store(folder);
-    let document = store.open("x.ipynb", Mode::Connect).await.unwrap();
+    let document = store.open(&"x.ipynb".into(), Mode::Connect).await.unwrap();
     (store, document)
 }
 
@@ -165,7 +165,7 @@ async fn a_link_stays_a_link_and_is_the_same_document() {
     fs::create_dir(root.join("deep")).unwrap();
     symlink("../x.ipynb", root.join("deep/link.ipynb")).unwrap();
     let (store, document) = open(&folder).await;
-    let linked = store.open("/deep/link.ipynb", Mode::Connect).await.unwrap();
+    let linked = store.open(&"/deep/link.ipynb".into(), Mode::Connect).await.unwrap();
     assert!(Arc::ptr_eq(&document, &linked));
     linked.apply(set("a", "three"), vec![]).await.unwrap();
     assert!(root.join("deep/link.ipynb").is_symlink());
@@ -278,15 +278,15 @@ async fn cells_without_ids_in_the_file_keep_their_generated_ids() {
 async fn a_new_notebook_is_created_with_its_folders_and_replaces_none() {
     let (folder, file) = folder();
     let store = store(&folder);
-    let document = store.open("new/folder/y.ipynb", Mode::Create).await.unwrap();
+    let document = store.open(&"new/folder/y.ipynb".into(), Mode::Create).await.unwrap();
     assert_eq!(
         (document.path(), document.snapshot().await.unwrap().cells().len()),
-        ("new/folder/y.ipynb", 0)
+        (&"new/folder/y.ipynb".into(), 0)
     );
     let made = folder.path().join("new/folder/y.ipynb");
     assert_eq!(fs::metadata(&made).unwrap().permissions().mode() & 0o600, 0o600);
     assert_eq!(fs::read_dir(made.parent().unwrap()).unwrap().count(), 1);
-    let error = store.open("x.ipynb", Mode::Create).await.err().unwrap();
+    let error = store.open(&"x.ipynb".into(), Mode::Create).await.err().unwrap();
     assert!(error.cause.contains("already"), "{error}");
     assert_eq!(fs::read_to_string(&file).unwrap(), NOTEBOOK);
 }
@@ -307,9 +307,9 @@ async fn files_that_are_not_notebooks_are_refused() {
         ("none.ipynb", "no notebook"),
         ("../x.ipynb", "leads out"),
     ] {
-        let error = store.open(path, Mode::Connect).await.err().unwrap();
+        let error = store.open(&path.into(), Mode::Connect).await.err().unwrap();
         assert!(error.cause.contains(expected), "{path}: {error}");
     }
-    let error = store.open("text.txt", Mode::Create).await.err().unwrap();
+    let error = store.open(&"text.txt".into(), Mode::Create).await.err().unwrap();
     assert!(error.cause.contains("not a notebook"), "{error}");
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use notebook::Notebook;
-use workspace::{Error, OpenNotebook, Run, ErrorKind};
+use workspace::{Error, OpenNotebook, NotebookPath, Run, ErrorKind};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
@@ -73,6 +73,6 @@ fn start(
 }
 
 /// Where a run of a cell belongs, for its last line.
-pub(super) fn place(index: usize, notebook: &Notebook, path: &str) -> String {
+pub(super) fn place(index: usize, notebook: &Notebook, path: &NotebookPath) -> String {
     format!(" · cell {index} (id {}) in {path}", notebook.cells()[index].id())
 }

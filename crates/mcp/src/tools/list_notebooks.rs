@@ -1,6 +1,6 @@
 //! `list_notebooks`: the open notebooks, then others of the place.
 
-use workspace::{FoundNotebooks, SearchExtent};
+use workspace::{FoundNotebooks, NotebookPath, SearchExtent};
 
 use super::list_kernels::state;
 use super::shared::answer::Outcome;
@@ -27,9 +27,9 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
     let mut rows = open_notebooks(context);
     let FoundNotebooks { paths, extent } = context.session.place().notebooks(MAX_FOUND).await?;
     let names = context.session.names();
-    let is_open = |path: &String| names.iter().any(|(_, known)| known == path);
+    let is_open = |path: &NotebookPath| names.iter().any(|(_, known)| known == path);
     for path in paths.into_iter().filter(|path| !is_open(path)) {
-        rows.push(["-".to_owned(), path, "-".to_owned(), "not opened".to_owned(), String::new()]);
+        rows.push(["-".to_owned(), path.to_string(), "-".to_owned(), "not opened".to_owned(), String::new()]);
     }
     if rows.is_empty() && extent != SearchExtent::InProgress {
         let hint =
@@ -51,14 +51,14 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
 
 fn open_notebooks(context: &Context<'_>) -> Vec<[String; 5]> {
     let (current, opened) = (context.session.current(), context.session.workspace().open_notebooks());
-    let row = |(name, path): (String, String)| {
-        let kernel = opened.iter().find(|it| it.path() == path).and_then(|it| it.kernel());
+    let row = |(name, path): (String, NotebookPath)| {
+        let kernel = opened.iter().find(|it| *it.path() == path).and_then(|it| it.kernel());
         let (id, status) = match kernel {
             Some(kernel) => (kernel.id().to_string(), state(&kernel.description().state)),
             None => ("-".to_owned(), "-".to_owned()),
         };
         let mark = if current.as_ref() == Some(&name) { "✓" } else { "" };
-        [name, path, id, status, mark.to_owned()]
+        [name, path.to_string(), id, status, mark.to_owned()]
     };
     context.session.names().into_iter().map(row).collect()
 }

@@ -1,6 +1,7 @@
 //! `search_notebook`: text in sources and outputs, or the outline.
 
 use notebook::{HitLocation, Notebook, Query, outline, search};
+use workspace::NotebookPath;
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
@@ -61,7 +62,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     Ok(table(["Index", "ID", "Count", "Place", "Line", "Text"], rows).into())
 }
 
-fn headings(notebook: &Notebook, path: &str) -> String {
+fn headings(notebook: &Notebook, path: &NotebookPath) -> String {
     let headings = outline(notebook);
     if headings.is_empty() {
         return format!("{path} has no headings.");

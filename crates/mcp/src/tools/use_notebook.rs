@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::timeout;
-use workspace::{Error, Kernel, KernelChoice, KernelSelector, KernelState, Mode, OpenNotebook};
+use workspace::{Error, Kernel, KernelChoice, KernelSelector, KernelState, Mode, NotebookPath, OpenNotebook};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Argument, Choice, Schema, arguments};
@@ -35,7 +35,7 @@ arguments! {
         /// A short name for it; default: its path
         notebook_name: Option<String>,
         /// e.g. analysis/plots.ipynb
-        notebook_path: NotebookPath,
+        notebook_path: PathArgument,
         mode: Mode = Mode::Connect,
         /// A running kernel to join, or NEW
         kernel_id: Option<String>,
@@ -49,15 +49,15 @@ impl Choice for Mode {
 }
 
 /// The path. Models read that it is required; without it, the name of an open notebook is enough.
-struct NotebookPath(Option<String>);
+struct PathArgument(Option<NotebookPath>);
 
-impl Argument for NotebookPath {
+impl Argument for PathArgument {
     fn describe(schema: &mut Schema, name: &'static str, description: &str) {
         schema.add_required(name, json!({ "type": "string" }), description);
     }
 
     fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
-        given.optional_text(name).map(Self)
+        Ok(Self(given.optional_text(name)?.map(NotebookPath::from)))
     }
 }
 
@@ -67,13 +67,13 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let session = context.session;
     let path = match (arguments.notebook_path.0, &arguments.notebook_name) {
         (Some(path), _) => path,
-        (None, Some(name)) => session.notebook(Some(name)).await?.path().to_owned(),
+        (None, Some(name)) => session.notebook(Some(name)).await?.path().clone(),
         (None, None) => return Err(refused("use_notebook needs notebook_path.")),
     };
     if let Some(id) = wanted.id.as_deref().filter(|id| *id != "NEW") {
         session.kernel(id).await?;
     }
-    let name = arguments.notebook_name.unwrap_or_else(|| path.clone());
+    let name = arguments.notebook_name.unwrap_or_else(|| path.to_string());
     let opened = session.use_notebook(&name, &path, arguments.mode).await?;
     let kernel = kernel(context, &opened, &name, &wanted).await?;
     describe(context, &opened, &name, arguments.mode, &kernel).await

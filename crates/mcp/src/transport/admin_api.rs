@@ -106,7 +106,7 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
     workspace.connect(server, ConnectScope::All).await?;
     let session = workspace::Session::new(workspace.clone());
     if let Some(path) = given(body.document_id) {
-        let opened = session.use_notebook("default", &path, workspace::Mode::Connect).await?;
+        let opened = session.use_notebook("default", &path.into(), workspace::Mode::Connect).await?;
         if let Some(id) = given(body.code_sandbox_id) {
             let selector = workspace::KernelSelector { id: Some(id), name: None };
             session.choose_kernel(&opened, &selector).await?;

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use super::run::Run;
 use super::state::RunCell;
-use crate::{Error, ErrorKind, NextStep, RunId};
+use crate::{Error, ErrorKind, NextStep, NotebookPath, RunId};
 
 /// How many runs are remembered. Older ones that are over are forgotten.
 const MAX_RUNS: usize = 500;
@@ -51,9 +51,9 @@ impl Journal {
     }
 
     /// The newest run of a cell.
-    pub fn latest_of(&self, path: &str, id: &CellId) -> Option<Arc<Run>> {
+    pub fn latest_of(&self, path: &NotebookPath, id: &CellId) -> Option<Arc<Run>> {
         let entries = self.entries.lock();
-        let is_of = |run: &&Arc<Run>| run.cell().is_some_and(|cell| cell.path == path && cell.id == *id);
+        let is_of = |run: &&Arc<Run>| run.cell().is_some_and(|cell| cell.path == *path && cell.id == *id);
         entries.runs.iter().rev().find(is_of).cloned()
     }
 }
@@ -98,8 +98,8 @@ mod tests {
         let first = journal.begin(Some(cell.clone()), "1".into());
         let second = journal.begin(Some(cell), "2".into());
         assert_eq!(journal.run(first.id()).unwrap().source(), "1");
-        assert_eq!(journal.latest_of("a.ipynb", &"c1".into()).unwrap().id(), second.id());
-        assert!(journal.latest_of("b.ipynb", &"c1".into()).is_none());
+        assert_eq!(journal.latest_of(&"a.ipynb".into(), &"c1".into()).unwrap().id(), second.id());
+        assert!(journal.latest_of(&"b.ipynb".into(), &"c1".into()).is_none());
         let error = journal.run(&"r99".into()).err().unwrap();
         assert_eq!(error.next, NextStep::GetRun { latest: vec!["r2".into(), "r1".into()] });
     }

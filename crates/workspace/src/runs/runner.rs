@@ -70,10 +70,10 @@ impl Runner {
         session: SessionId,
         slot: Slot,
     ) -> Arc<Run> {
-        let cell = cell.map(|id| RunCell { path: notebook.path().to_owned(), id });
+        let cell = cell.map(|id| RunCell { path: notebook.path().clone(), id });
         let run = self.journal.begin(cell, source);
         if run.cell().is_none() {
-            run.span().record("cellbridge.notebook.path", notebook.path());
+            run.span().record("cellbridge.notebook.path", notebook.path().as_str());
         }
         let (runner, begun) = (self.clone(), run.clone());
         let running = async move { runner.run_in_notebook(&notebook, &begun, session).await };
@@ -91,7 +91,7 @@ impl Runner {
         slot: Slot,
     ) -> Vec<Arc<Run>> {
         let begin =
-            |(id, source)| self.journal.begin(Some(RunCell { path: notebook.path().to_owned(), id }), source);
+            |(id, source)| self.journal.begin(Some(RunCell { path: notebook.path().clone(), id }), source);
         let runs: Vec<_> = cells.into_iter().map(begin).collect();
         let (runner, notebook, begun) = (self.clone(), notebook.clone(), runs.clone());
         let running = async move {

@@ -4,7 +4,7 @@ use std::time::Duration;
 use kernel::LossCause;
 use notebook::{CellId, Output};
 
-use crate::{Error, SaveStatus};
+use crate::{Error, NotebookPath, SaveStatus};
 
 /// How far a run is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl RunState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunCell {
     /// The notebook's path.
-    pub path: String,
+    pub path: NotebookPath,
     pub id: CellId,
 }
 

@@ -5,14 +5,19 @@ use notebook::{CellId, CellRef, Notebook};
 use super::Session;
 use super::seen_cells::CellChange;
 use crate::place::Expected;
-use crate::{Error, ErrorKind, NextStep};
+use crate::{Error, ErrorKind, NextStep, NotebookPath};
 
 /// The reference to the cell with the person's cursor. No id contains an `@`.
 const SELECTED: &str = "@selected";
 
 impl Session {
     /// The index of the cell that a reference means, for a tool that only reads.
-    pub fn find(&self, path: &str, notebook: &Notebook, reference: &CellRef) -> Result<usize, Error> {
+    pub fn find(
+        &self,
+        path: &NotebookPath,
+        notebook: &Notebook,
+        reference: &CellRef,
+    ) -> Result<usize, Error> {
         match reference {
             CellRef::Id(id) if id.eq_ignore_ascii_case(SELECTED) => {
                 Ok(notebook.resolve(&CellRef::Id(self.selected(path)?.to_string()))?)
@@ -22,7 +27,7 @@ impl Session {
     }
 
     /// The id of the cell with the person's cursor.
-    fn selected(&self, path: &str) -> Result<CellId, Error> {
+    fn selected(&self, path: &NotebookPath) -> Result<CellId, Error> {
         let document = self.workspace.find(&self.home(path), path).map(|opened| opened.document().clone());
         if let Some(id) = document.as_ref().and_then(|document| document.selected()) {
             return Ok(id);
@@ -48,7 +53,12 @@ impl Session {
     ///
     /// An index means the cell that this agent was shown there. Fails if another cell is there now: an agent that was
     /// shown the cells a, b and c means b by 1, but if somebody inserted x at the front, 1 is a.
-    pub fn target(&self, path: &str, notebook: &Notebook, reference: &CellRef) -> Result<usize, Error> {
+    pub fn target(
+        &self,
+        path: &NotebookPath,
+        notebook: &Notebook,
+        reference: &CellRef,
+    ) -> Result<usize, Error> {
         let index = self.find(path, notebook, reference)?;
         self.works_on(path, Some(notebook.cells()[index].id()));
         let CellRef::Index(asked) = reference else { return Ok(index) };
@@ -75,35 +85,46 @@ impl Session {
     }
 
     /// What a cell must be before this agent changes it: the revision `claimed`, or else the one that it was shown.
-    pub fn expected(&self, path: &str, id: &CellId, claimed: Option<String>) -> Expected {
+    pub fn expected(&self, path: &NotebookPath, id: &CellId, claimed: Option<String>) -> Expected {
         let seen = || self.state().seen.get(path)?.revisions.get(id).cloned();
         Expected { id: id.clone(), revision: claimed.or_else(seen) }
     }
 
     /// Remembers that the agent was shown the sources and indices of these cells.
-    pub fn saw(&self, path: &str, notebook: &Notebook, shown: impl IntoIterator<Item = usize> + Clone) {
-        self.state().seen.entry(path.to_owned()).or_default().saw(notebook, shown);
+    pub fn saw(
+        &self,
+        path: &NotebookPath,
+        notebook: &Notebook,
+        shown: impl IntoIterator<Item = usize> + Clone,
+    ) {
+        self.state().seen.entry(path.clone()).or_default().saw(notebook, shown);
     }
 
     /// Remembers that the agent was shown the indices of these cells.
-    pub fn listed(&self, path: &str, notebook: &Notebook, listed: impl IntoIterator<Item = usize>) {
-        self.state().seen.entry(path.to_owned()).or_default().listed(notebook, listed);
+    pub fn listed(&self, path: &NotebookPath, notebook: &Notebook, listed: impl IntoIterator<Item = usize>) {
+        self.state().seen.entry(path.clone()).or_default().listed(notebook, listed);
     }
 
     /// Records what the agent knows after its own edits.
-    pub(super) fn changed(&self, path: &str, before: &Notebook, after: &Notebook, changes: &[CellChange]) {
+    pub(super) fn changed(
+        &self,
+        path: &NotebookPath,
+        before: &Notebook,
+        after: &Notebook,
+        changes: &[CellChange],
+    ) {
         if changes.is_empty() {
             return;
         }
         let mut state = self.state();
-        let seen = state.seen.entry(path.to_owned()).or_default();
+        let seen = state.seen.entry(path.clone()).or_default();
         for change in changes {
             seen.changed_by_agent(change, before, after);
         }
     }
 
     /// The indices of cells whose source is no longer what this agent was shown.
-    pub fn changed_by_others(&self, path: &str, notebook: &Notebook) -> Vec<usize> {
+    pub fn changed_by_others(&self, path: &NotebookPath, notebook: &Notebook) -> Vec<usize> {
         self.state().seen.get(path).map(|seen| seen.changed(notebook)).unwrap_or_default()
     }
 }

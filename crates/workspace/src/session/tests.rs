@@ -20,7 +20,7 @@ mod limits;
 
 /// A document in memory.
 struct Page {
-    path: String,
+    path: NotebookPath,
     notebook: Mutex<Notebook>,
     version: watch::Sender<u64>,
     is_live: AtomicBool,
@@ -31,7 +31,7 @@ struct Page {
 }
 
 impl Document for Page {
-    fn path(&self) -> &str {
+    fn path(&self) -> &NotebookPath {
         &self.path
     }
 
@@ -115,7 +115,7 @@ impl Kernel for Idle {
 /// Notebooks in memory, a new kernel for each request.
 #[derive(Default)]
 struct Memory {
-    pages: Mutex<BTreeMap<String, Arc<Page>>>,
+    pages: Mutex<BTreeMap<NotebookPath, Arc<Page>>>,
     kernels: Mutex<Vec<Arc<Idle>>>,
     /// Whether there is a screen: not 0.
     screens: watch::Sender<u64>,
@@ -125,7 +125,7 @@ struct Memory {
 struct Screen;
 
 impl Frontend for Screen {
-    fn open(&self, _: &str) -> Future<'_, ()> {
+    fn open(&self, _: &NotebookPath) -> Future<'_, ()> {
         async { Ok(()) }.boxed()
     }
 }
@@ -143,17 +143,16 @@ impl Place for Memory {
         async { Ok(FoundNotebooks::default()) }.boxed()
     }
 
-    fn open(&self, path: &str, _: Mode) -> Future<'_, Arc<dyn Document>> {
+    fn open(&self, path: &NotebookPath, _: Mode) -> Future<'_, Arc<dyn Document>> {
         let page = || Page {
-            path: path.to_owned(),
+            path: path.clone(),
             notebook: Mutex::new(Notebook::new()),
             version: watch::Sender::new(0),
             is_live: AtomicBool::new(false),
             selected: Mutex::default(),
             rests: watch::Sender::default(),
         };
-        let page =
-            self.pages.lock().unwrap().entry(path.to_owned()).or_insert_with(|| Arc::new(page())).clone();
+        let page = self.pages.lock().unwrap().entry(path.clone()).or_insert_with(|| Arc::new(page())).clone();
         async { Ok(page as Arc<dyn Document>) }.boxed()
     }
 
@@ -198,7 +197,7 @@ fn memory() -> (Arc<Memory>, Arc<Workspace>) {
 }
 
 async fn with_cells(session: &Session, path: &str, count: usize) -> (Arc<OpenNotebook>, Notebook) {
-    let opened = session.use_notebook(path, path, Mode::Connect).await.unwrap();
+    let opened = session.use_notebook(path, &path.into(), Mode::Connect).await.unwrap();
     let edits = (0..count).map(|index| {
         let cell = NewCell::new(CellType::Code, format!("{index}"));
         Edit::Insert { index, cell }
@@ -211,8 +210,8 @@ async fn with_cells(session: &Session, path: &str, count: usize) -> (Arc<OpenNot
 async fn the_current_notebook_belongs_to_one_session() {
     let (_, workspace) = memory();
     let (one, other) = (Session::new(workspace.clone()), Session::new(workspace));
-    one.use_notebook("a", "x/a.ipynb", Mode::Connect).await.unwrap();
-    other.use_notebook("b", "b.ipynb", Mode::Connect).await.unwrap();
+    one.use_notebook("a", &"x/a.ipynb".into(), Mode::Connect).await.unwrap();
+    other.use_notebook("b", &"b.ipynb".into(), Mode::Connect).await.unwrap();
     assert_eq!(one.notebook(None).await.unwrap().path(), "x/a.ipynb");
     assert_eq!(other.notebook(None).await.unwrap().path(), "b.ipynb");
     // A path and a name that another session gave lead to a notebook and change nothing.
@@ -227,7 +226,7 @@ async fn an_unknown_name_is_an_error_that_lists_the_open_names() {
     let session = Session::new(workspace);
     let error = session.notebook(None).await.err().unwrap();
     assert_eq!(error.next, NextStep::NameNotebook { open: Vec::new() });
-    session.use_notebook("plots", "p.ipynb", Mode::Connect).await.unwrap();
+    session.use_notebook("plots", &"p.ipynb".into(), Mode::Connect).await.unwrap();
     let error = session.notebook(Some("plot")).await.err().unwrap();
     assert_eq!(error.next, NextStep::NameNotebook { open: vec!["plots".to_owned()] });
 }
@@ -237,18 +236,18 @@ async fn an_index_means_the_cell_that_the_agent_was_shown_there() {
     let (_, workspace) = memory();
     let session = Session::new(workspace);
     let (opened, before) = with_cells(&session, "a.ipynb", 3).await;
-    session.saw("a.ipynb", &before, 0..3);
-    assert_eq!(session.target("a.ipynb", &before, &CellRef::Index(1)).unwrap(), 1);
+    session.saw(&"a.ipynb".into(), &before, 0..3);
+    assert_eq!(session.target(&"a.ipynb".into(), &before, &CellRef::Index(1)).unwrap(), 1);
 
     let cell = NewCell::new(CellType::Code, "new".to_owned());
     let applied = opened.document().apply(vec![Edit::Insert { index: 0, cell }], Vec::new()).await.unwrap();
     let after = applied.notebook;
-    let error = session.target("a.ipynb", &after, &CellRef::Index(1)).err().unwrap();
+    let error = session.target(&"a.ipynb".into(), &after, &CellRef::Index(1)).err().unwrap();
     assert!(error.cause.contains("at index 2 now"), "{error}");
     let id = before.cells()[1].id().clone();
-    assert_eq!(session.target("a.ipynb", &after, &CellRef::Id(id.to_string())).unwrap(), 2);
+    assert_eq!(session.target(&"a.ipynb".into(), &after, &CellRef::Id(id.to_string())).unwrap(), 2);
     // The refusal said which cell is there now.
-    assert_eq!(session.target("a.ipynb", &after, &CellRef::Index(1)).unwrap(), 1);
+    assert_eq!(session.target(&"a.ipynb".into(), &after, &CellRef::Index(1)).unwrap(), 1);
 }
 
 #[tokio::test]
@@ -256,7 +255,7 @@ async fn edits_update_what_the_agent_has_seen() {
     let (_, workspace) = memory();
     let session = Session::new(workspace);
     let (opened, before) = with_cells(&session, "a.ipynb", 3).await;
-    session.saw("a.ipynb", &before, 0..3);
+    session.saw(&"a.ipynb".into(), &before, 0..3);
     let ids: Vec<_> = before.cells().iter().map(|cell| cell.id().clone()).collect();
     let cell = NewCell::new(CellType::Code, "new".to_owned());
     let new = cell.id.clone();
@@ -265,19 +264,19 @@ async fn edits_update_what_the_agent_has_seen() {
     };
     let order = |notebook: &Notebook| -> Vec<CellId> {
         let indices = 0..notebook.cells().len();
-        let cell = |index| session.target("a.ipynb", notebook, &CellRef::Index(index)).unwrap();
+        let cell = |index| session.target(&"a.ipynb".into(), notebook, &CellRef::Index(index)).unwrap();
         indices.map(|index| notebook.cells()[cell(index)].id().clone()).collect()
     };
 
     let inserted = edit(&before, Edit::Insert { index: 1, cell }).await;
     assert_eq!(order(&inserted), [&ids[0], &new, &ids[1], &ids[2]].map(CellId::clone));
-    assert!(session.expected("a.ipynb", &new, None).revision.is_some());
+    assert!(session.expected(&"a.ipynb".into(), &new, None).revision.is_some());
     let moved = edit(&inserted, Edit::Move { id: new.clone(), index: 3 }).await;
     assert_eq!(order(&moved), [&ids[0], &ids[1], &ids[2], &new].map(CellId::clone));
     let deleted = edit(&moved, Edit::Delete { ids: vec![ids[0].clone(), ids[2].clone()] }).await;
     assert_eq!(order(&deleted), [&ids[1], &new].map(CellId::clone));
     let changed = edit(&deleted, Edit::SetSource { id: new.clone(), source: "newer".to_owned() }).await;
-    assert_eq!(session.changed_by_others("a.ipynb", &changed), [0; 0]);
+    assert_eq!(session.changed_by_others(&"a.ipynb".into(), &changed), [0; 0]);
 }
 
 #[tokio::test]
@@ -285,7 +284,7 @@ async fn the_selected_cell_is_the_one_with_the_persons_cursor() {
     let (memory, workspace) = memory();
     let session = Session::new(workspace);
     let (_, notebook) = with_cells(&session, "a.ipynb", 2).await;
-    let find = || session.target("a.ipynb", &notebook, &CellRef::parse(" @Selected "));
+    let find = || session.target(&"a.ipynb".into(), &notebook, &CellRef::parse(" @Selected "));
     let error = find().unwrap_err();
     assert!(error.cause.contains("not edited together"), "{error}");
     let page = memory.pages.lock().unwrap()["a.ipynb"].clone();
@@ -295,12 +294,12 @@ async fn the_selected_cell_is_the_one_with_the_persons_cursor() {
     let select = |cell: &str| *page.selected.lock().unwrap() = Some(cell.into());
     select(notebook.cells()[1].id());
     assert_eq!(find().unwrap(), 1);
-    assert_eq!(session.find("a.ipynb", &notebook, &CellRef::parse("@selected")).unwrap(), 1);
+    assert_eq!(session.find(&"a.ipynb".into(), &notebook, &CellRef::parse("@selected")).unwrap(), 1);
     // It was deleted a moment ago.
     select("gone");
     assert!(find().unwrap_err().cause.contains("gone"));
     // Nobody has opened that one.
-    assert!(session.find("b.ipynb", &notebook, &CellRef::parse("@selected")).is_err());
+    assert!(session.find(&"b.ipynb".into(), &notebook, &CellRef::parse("@selected")).is_err());
 }
 
 #[tokio::test]
@@ -319,28 +318,28 @@ async fn an_agent_expects_the_revision_that_it_was_shown() {
     let session = Session::new(workspace);
     let (opened, before) = with_cells(&session, "a.ipynb", 2).await;
     let id = before.cells()[0].id().clone();
-    assert_eq!(session.expected("a.ipynb", &id, None).revision, None);
-    session.saw("a.ipynb", &before, [0]);
+    assert_eq!(session.expected(&"a.ipynb".into(), &id, None).revision, None);
+    session.saw(&"a.ipynb".into(), &before, [0]);
     assert_eq!(
-        session.expected("a.ipynb", &id, None).revision.as_deref(),
+        session.expected(&"a.ipynb".into(), &id, None).revision.as_deref(),
         Some(before.cells()[0].revision())
     );
-    assert_eq!(session.expected("a.ipynb", &id, Some("r".into())).revision.as_deref(), Some("r"));
+    assert_eq!(session.expected(&"a.ipynb".into(), &id, Some("r".into())).revision.as_deref(), Some("r"));
 
     let edit = Edit::SetSource { id: id.clone(), source: "changed".into() };
     let after = opened.document().apply(vec![edit], Vec::new()).await.unwrap().notebook;
-    assert_eq!(session.changed_by_others("a.ipynb", &after), [0]);
-    session.saw("a.ipynb", &after, [0]);
-    assert_eq!(session.changed_by_others("a.ipynb", &after), [0; 0]);
+    assert_eq!(session.changed_by_others(&"a.ipynb".into(), &after), [0]);
+    session.saw(&"a.ipynb".into(), &after, [0]);
+    assert_eq!(session.changed_by_others(&"a.ipynb".into(), &after), [0; 0]);
 }
 
 #[tokio::test]
 async fn closing_shuts_down_only_a_kernel_that_this_session_started() {
     let (memory, workspace) = memory();
     let (one, other) = (Session::new(workspace.clone()), Session::new(workspace));
-    let opened = one.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
+    let opened = one.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
     one.choose_kernel(&opened, &KernelSelector::default()).await.unwrap();
-    other.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
+    other.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
     let is_shut_down = |index: usize| *memory.kernels.lock().unwrap()[index].is_shut_down.lock().unwrap();
 
     // Somebody else uses it.
@@ -349,7 +348,7 @@ async fn closing_shuts_down_only_a_kernel_that_this_session_started() {
     assert!(other.unuse_notebook(None, false).await.unwrap().1.is_none());
     assert!(!is_shut_down(0));
 
-    let opened = one.use_notebook("b", "b.ipynb", Mode::Connect).await.unwrap();
+    let opened = one.use_notebook("b", &"b.ipynb".into(), Mode::Connect).await.unwrap();
     one.choose_kernel(&opened, &KernelSelector::default()).await.unwrap();
     assert!(one.unuse_notebook(None, false).await.unwrap().1.is_some());
     assert!(is_shut_down(1));
@@ -360,7 +359,7 @@ async fn closing_shuts_down_only_a_kernel_that_this_session_started() {
 async fn a_kernel_of_an_ended_session_is_an_orphan() {
     let (memory, workspace) = memory();
     let one = Session::new(workspace.clone());
-    let opened = one.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
+    let opened = one.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
     one.choose_kernel(&opened, &KernelSelector::default()).await.unwrap();
     drop(one);
     let other = Session::new(workspace.clone());
@@ -373,8 +372,8 @@ async fn a_kernel_of_an_ended_session_is_an_orphan() {
 async fn a_selector_joins_a_kernel_or_starts_a_new_one() {
     let (_, workspace) = memory();
     let session = Session::new(workspace);
-    let a = session.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
-    let b = session.use_notebook("b", "b.ipynb", Mode::Connect).await.unwrap();
+    let a = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
+    let b = session.use_notebook("b", &"b.ipynb".into(), Mode::Connect).await.unwrap();
     let choose = |opened: Arc<OpenNotebook>, id: Option<&str>| {
         let selector = KernelSelector { id: id.map(str::to_owned), name: None };
         let session = &session;

@@ -9,7 +9,7 @@ use super::ServerDocument;
 use crate::testing::{Fake, Saving, sources};
 
 async fn open(fake: &Fake) -> Arc<ServerDocument> {
-    let document = ServerDocument::new(fake.handle(), "x.ipynb".to_owned(), "x.ipynb".to_owned());
+    let document = ServerDocument::new(fake.handle(), "x.ipynb".to_owned(), "x.ipynb".into());
     document.open().await.unwrap();
     document
 }
@@ -182,13 +182,13 @@ async fn a_renamed_file_is_followed() {
     document.apply(set("c0", "old"), Vec::new()).await.unwrap();
     fake.inside().path = "new.ipynb".to_owned();
     let applied = document.apply(set("c0", "new"), Vec::new()).await.unwrap();
-    assert_eq!(applied.saved, SaveStatus::OnDiskAt("new.ipynb".to_owned()));
+    assert_eq!(applied.saved, SaveStatus::OnDiskAt("new.ipynb".into()));
     assert!(document.notice().unwrap().contains("\"new.ipynb\""));
     // And again where nobody looked before the connection was lost.
     fake.inside().path = "newer.ipynb".to_owned();
     fake.inside().drop_connections();
     let applied = document.apply(set("c0", "newer"), Vec::new()).await.unwrap();
-    assert_eq!(applied.saved, SaveStatus::OnDiskAt("newer.ipynb".to_owned()));
+    assert_eq!(applied.saved, SaveStatus::OnDiskAt("newer.ipynb".into()));
     assert!(document.notice().unwrap().contains("\"newer.ipynb\""));
 }
 

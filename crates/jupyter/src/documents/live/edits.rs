@@ -27,7 +27,10 @@ pub(super) async fn apply(
         match confirm(shared, &intents).await {
             Confirmation::OnDisk => {
                 forget_saved(shared, &intents, mark);
-                break shared.state().renamed().map_or(SaveStatus::OnDisk, SaveStatus::OnDiskAt);
+                break match shared.state().renamed() {
+                    None => SaveStatus::OnDisk,
+                    Some(path) => SaveStatus::OnDiskAt(path.into()),
+                };
             }
             Confirmation::ReadOnly => {
                 break SaveStatus::NotYet("the file is read-only on the server".to_owned());

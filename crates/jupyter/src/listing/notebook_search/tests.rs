@@ -76,7 +76,7 @@ async fn a_repeated_search_is_answered_without_requests() {
 async fn a_created_notebook_is_found_before_the_next_search() {
     let server = FakeServer::new(1).await;
     server.search.find(10).await.unwrap();
-    server.search.add("slow/a.ipynb");
+    server.search.add(&"slow/a.ipynb".into());
     let found = server.search.find(10).await.unwrap();
     assert_eq!(found.paths, ["a.ipynb", "slow/a.ipynb", "slow/b.ipynb"]);
 }
@@ -99,5 +99,5 @@ async fn a_slow_search_answers_with_what_it_has_and_goes_on() {
 async fn a_search_ends_at_its_limit_and_says_so() {
     let server = FakeServer::new(1).await;
     let found = server.search.find(1).await.unwrap();
-    assert_eq!((found.paths, found.extent), (vec!["a.ipynb".to_owned()], SearchExtent::Truncated));
+    assert_eq!((found.paths, found.extent), (vec!["a.ipynb".into()], SearchExtent::Truncated));
 }

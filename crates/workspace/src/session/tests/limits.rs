@@ -13,18 +13,18 @@ fn limited(limits: Limits) -> Session {
 async fn open_notebooks_of_a_session_are_limited() {
     let session = limited(Limits { notebooks: 2, ..Limits::default() });
     for path in ["a.ipynb", "b.ipynb", "a.ipynb"] {
-        session.use_notebook(path, path, Mode::Connect).await.unwrap();
+        session.use_notebook(path, &path.into(), Mode::Connect).await.unwrap();
     }
     for refused in [
-        session.use_notebook("c", "c.ipynb", Mode::Connect).await.err(),
+        session.use_notebook("c", &"c.ipynb".into(), Mode::Connect).await.err(),
         session.notebook(Some("c.ipynb")).await.err(),
     ] {
         assert_eq!(refused.unwrap().cause, "This session has reached its limit of open notebooks (2).");
     }
     let other = Session::new(session.workspace().clone());
-    other.use_notebook("c", "c.ipynb", Mode::Connect).await.unwrap();
+    other.use_notebook("c", &"c.ipynb".into(), Mode::Connect).await.unwrap();
     session.unuse_notebook(Some("a.ipynb"), false).await.unwrap();
-    session.use_notebook("c", "c.ipynb", Mode::Connect).await.unwrap();
+    session.use_notebook("c", &"c.ipynb".into(), Mode::Connect).await.unwrap();
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn an_unused_notebook_is_suspended() {
     let (memory, workspace) = memory();
     let (session, other) = (Session::new(workspace.clone()), Session::new(workspace.clone()));
     for session in [&session, &other] {
-        session.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
+        session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
     }
     let mut rests = memory.pages.lock().unwrap()["a.ipynb"].rests.subscribe();
     drop(session);
@@ -70,7 +70,7 @@ async fn an_unused_notebook_is_suspended() {
     drop(held);
     rests.changed().await.unwrap();
     let again = Session::new(workspace.clone());
-    again.use_notebook("a", "a.ipynb", Mode::Connect).await.unwrap();
+    again.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
     drop(again);
     tokio::time::sleep(IDLE_TIMEOUT / 2).await;
     assert_eq!(*rests.borrow_and_update(), 1, "it was used a moment ago");
