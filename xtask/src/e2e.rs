@@ -18,9 +18,12 @@ const MOST_WORKERS: usize = 12;
 /// Builds the program, provides what the tests need and runs pytest with `arguments`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let project = Project::find()?;
-    test::announce("building the program (cargo build)");
-    // With the features of the whole workspace, few dependencies are compiled again that the other tests have.
-    command::run(project.cargo().args(["build", "--locked", "--workspace", "--bin", "cellbridge"]))?;
+    test::announce("building the programs (cargo build)");
+    // As the unit and integration tests are built, so that nothing is compiled twice.
+    let programs = ["--bin", "cellbridge", "--example", "touch"];
+    command::run(
+        project.cargo().args(["build", "--locked", "--workspace", "--exclude", "bench"]).args(programs),
+    )?;
     test::announce("provisioning (Python, Node and the browser for the end-to-end tests)");
     let environments = provision::environments(&project)?;
     run_built(&project, environments, arguments)
@@ -28,7 +31,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 /// Runs pytest with `arguments` against the program that is built already.
 pub(crate) fn run_built(project: &Project, environments: Environments, arguments: &[String]) -> Result<()> {
-    let program = built_program(project);
+    let program = built(project, "cellbridge");
     test::announce("building the Python package (maturin)");
     let wheel = provision::wheel(project, &environments, &program)?;
 
@@ -53,6 +56,7 @@ pub(crate) fn run_built(project: &Project, environments: Environments, arguments
             .env("PYTHONUTF8", "1")
             .env("PATH", command::path_with(&tests.programs)?)
             .env("CELLBRIDGE_BIN", program)
+            .env("CELLBRIDGE_E2E_TOUCH", built(project, "examples/touch"))
             .env("CELLBRIDGE_CHROMIUM", chromium)
             .env("CELLBRIDGE_E2E_NODE_MODULES", node_modules)
             .env("CELLBRIDGE_E2E_JUPYTER_PLAIN", plain.python)
@@ -66,8 +70,8 @@ pub(crate) fn run_built(project: &Project, environments: Environments, arguments
     )
 }
 
-fn built_program(project: &Project) -> PathBuf {
-    project.target.join("debug").join(format!("cellbridge{}", std::env::consts::EXE_SUFFIX))
+fn built(project: &Project, name: &str) -> PathBuf {
+    project.target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// The options of pytest-xdist for the whole suite on a machine with `cores`.
