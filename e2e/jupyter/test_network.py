@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.support.jupyter_program import jupyter_notebook, jupyter_program, succeeds
+from e2e.support.jupyter_program import jupyter_notebook, jupyter_program, succeeds, until_on_disk
 from e2e.support.jupyter_server import FORMS, JupyterServer, jupyter_server
 from e2e.support.notebook_client import gate
 from e2e.support.notebook_files import printed, sources
@@ -86,7 +86,8 @@ async def test_a_half_open_connection_is_detected(form: str, tmp_path: Path) -> 
     """Packets vanish without a reset, as after a laptop slept or a router forgot the connection."""
     with jupyter_server(form, tmp_path / "server") as server:
         async with tcp_proxy(server.port) as proxy:
-            with jupyter_program(server, tmp_path / "home", url=proxy.url) as program:
+            timeout = ("--network-timeout", "3")
+            with jupyter_program(server, tmp_path / "home", *timeout, url=proxy.url) as program:
                 async with jupyter_notebook(program, "x.ipynb") as client:
                     opened, wait = gate(client)
                     run = await client.begin(f"print('one', flush=True)\n{wait}\nprint('two')")
@@ -104,4 +105,4 @@ async def test_a_half_open_connection_is_detected(form: str, tmp_path: Path) -> 
                     # What the server sent into the dead connection is lost, and that must be reported.
                     lost = "[LOST" in ended or "missing" in printed(client.cell(0), "stderr")
                     assert printed(client.cell(0)) == ("one\n" if lost else "one\ntwo\n")
-                    assert sources(client.notebook())[1:] == ["after"]
+                    await until_on_disk(client, lambda it: sources(it)[1:] == ["after"], "the edit is on disk")

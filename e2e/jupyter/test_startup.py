@@ -120,7 +120,8 @@ async def test_an_invalid_address_is_reported(wrong: str, tmp_path: Path) -> Non
 
 async def test_a_hanging_server_blocks_nobody_forever(tmp_path: Path) -> None:
     async with listening() as silent:
-        async with python_agent(jupyter_launch(tmp_path / "home", "--jupyter-url", silent.url)) as agent:
+        given = ("--jupyter-url", silent.url, "--network-timeout", "3")
+        async with python_agent(jupyter_launch(tmp_path / "home", *given)) as agent:
             asked = asyncio.create_task(agent.call("list_notebooks"))
             async with asyncio.timeout(LONG):
                 while not silent.received:

@@ -47,6 +47,13 @@ class CellbridgeApp(ExtensionApp):
     max_execution_timeout = Float(
         3600, min=0, config=True, help="The most seconds that a call waits for a run."
     )
+    network_timeout = Float(
+        min=0.1,
+        max=3600,
+        config=True,
+        help="Seconds that a server or a connection may be silent before it is given up; saving an "
+        "edit may take a third [default: $CELLBRIDGE_NETWORK_TIMEOUT, or 30].",
+    )
     max_notebooks = Int(
         100, min=1, config=True, help="The most notebooks that one agent's session may have open."
     )
@@ -75,6 +82,7 @@ class CellbridgeApp(ExtensionApp):
         "max_images",
         "execution_timeout",
         "max_execution_timeout",
+        "network_timeout",
         "max_notebooks",
         "max_runs",
         "read_only",
@@ -83,6 +91,10 @@ class CellbridgeApp(ExtensionApp):
     )
     _socket: PrivateSocket | None = None
     _core: Core | None = None
+
+    @default("network_timeout")
+    def _network_timeout(self) -> float:
+        return float(os.environ.get("CELLBRIDGE_NETWORK_TIMEOUT") or 30)
 
     @default("otel_file")
     def _otel_file(self) -> str | None:

@@ -14,7 +14,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use environment::{either, given, variable};
 pub(crate) use jupyter::{Connect, JupyterArgs, Running, Servers, Start, Verb};
-pub(crate) use serving::{Level, Logging, Serving, Transport, seconds};
+pub(crate) use serving::{Level, Logging, Network, Serving, Transport, seconds};
 
 /// Gives any AI agent a notebook, over the Model Context Protocol
 ///
@@ -82,6 +82,9 @@ pub(crate) struct Every {
     /// How long `execute_cell` waits if the call names no timeout; the run itself goes on
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) execution_timeout: Duration,
+
+    #[command(flatten)]
+    pub(crate) network: Network,
 
     /// Never open a browser for the Colab tab
     #[arg(long)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ::jupyter::{Jupyter, JupyterConnector, Settings, Source};
 use anyhow::{Context as _, bail};
+use connection::NetworkTimeout;
 use mcp::Server;
 use rest::{Address, Credentials, Options, Proxies, Secret, discovery};
 use tokio_util::sync::CancellationToken;
@@ -35,7 +36,7 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     let secrets = secrets.chain(endpoint.iter().filter_map(|endpoint| endpoint.token.clone())).collect();
     logging::start(&serving.logging, secrets)?;
 
-    let reach = reach(options.ca_file.clone());
+    let reach = reach(options.ca_file.clone(), options.network.network_timeout);
     let place = Jupyter::new(Settings {
         documents,
         kernels,
@@ -187,10 +188,10 @@ fn secrets_of(source: &Source) -> Vec<Secret> {
     in_address.into_iter().chain(given).collect()
 }
 
-/// How servers are reached: certificates in addition to the system's, and the environment's proxies.
-pub(crate) fn reach(ca_file: Option<PathBuf>) -> Options {
+/// How servers are reached: certificates in addition to the system's, the environment's proxies, and the timeout.
+pub(crate) fn reach(ca_file: Option<PathBuf>, network_timeout: NetworkTimeout) -> Options {
     let agent = concat!("cellbridge/", env!("CARGO_PKG_VERSION")).to_owned();
-    Options { ca_file, proxies: proxies(), agent, unix_socket: None }
+    Options { ca_file, proxies: proxies(), agent, unix_socket: None, network_timeout }
 }
 
 /// The proxies that the environment names, in upper or lower case. In a CGI script, `HTTP_PROXY` may come from a header

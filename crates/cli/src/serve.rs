@@ -44,8 +44,8 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         default_timeout: options.execution_timeout,
         ..workspace::Settings::default()
     };
-    let workspace =
-        Workspace::with_connector(folder, settings, Some(JupyterConnector::new(jupyter::reach(None), None)));
+    let reach = jupyter::reach(None, options.network.network_timeout);
+    let workspace = Workspace::with_connector(folder, settings, Some(JupyterConnector::new(reach, None)));
 
     let shutdown = CancellationToken::new();
     let tab_port = serving.port.filter(|_| serving.transport == Transport::Stdio).unwrap_or(0);

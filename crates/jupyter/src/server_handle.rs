@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use connection::NetworkTimeout;
 use parking_lot::{Mutex, MutexGuard};
 use rest::{Address, Credentials, KernelModel, Kind, Options, RestError, Secret, Server, discovery};
 use workspace::{Error, progress};
@@ -63,6 +64,11 @@ impl ServerHandle {
     pub(crate) fn with_in_process(self, in_process: Option<Arc<dyn InProcessServer>>) -> Self {
         let is_own = matches!(self.source, Source::Given { credentials: Credentials::Forwarded(_), .. });
         Self { in_process: in_process.filter(|_| is_own), ..self }
+    }
+
+    /// How long the server may be silent.
+    pub(crate) fn network_timeout(&self) -> NetworkTimeout {
+        self.options.network_timeout
     }
 
     /// Whether the server drops kernel output beyond a rate.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use connection::NetworkTimeout;
 use jupyter::Capabilities;
 use rest::{Credentials, Secret};
 use serde::{Deserialize, Deserializer};
@@ -38,6 +39,8 @@ pub(crate) struct Config {
     pub(crate) execution_timeout: Duration,
     #[serde(deserialize_with = "seconds")]
     pub(crate) max_execution_timeout: Duration,
+    #[serde(deserialize_with = "network_timeout")]
+    pub(crate) network_timeout: NetworkTimeout,
     pub(crate) max_notebooks: usize,
     pub(crate) max_runs: usize,
     pub(crate) read_only: bool,
@@ -74,6 +77,10 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D
 
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     Duration::try_from_secs_f64(f64::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+}
+
+fn network_timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NetworkTimeout, D::Error> {
+    NetworkTimeout::from_seconds(f64::deserialize(deserializer)?).map_err(serde::de::Error::custom)
 }
 
 impl Config {

@@ -47,6 +47,7 @@ impl User {
                 proxies: Proxies::default(),
                 agent: concat!("cellbridge/", env!("CARGO_PKG_VERSION")).to_owned(),
                 unix_socket: Some(config.socket.clone()),
+                network_timeout: config.network_timeout,
             },
             prefix: String::new(),
             notebook: config.document_id.clone(),

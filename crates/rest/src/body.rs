@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use connection::NetworkTimeout;
 use futures_util::StreamExt as _;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use url::Url;
@@ -18,9 +19,6 @@ pub(crate) const MAX_FAILURE_BYTES: usize = 1 << 20;
 
 /// The largest notebook: the limit of servers for rooms.
 pub(crate) const MAX_NOTEBOOK_BYTES: usize = 1 << 30;
-
-/// The longest pause within a response.
-const CHUNK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Timeout of a response body, from the first byte to the last.
 const BODY_TIMEOUT: Duration = Duration::from_secs(600);
@@ -65,22 +63,33 @@ impl Payload {
     }
 }
 
-/// Reads a response body of at most `limit` bytes.
-pub(crate) async fn read(response: reqwest::Response, base: &Url, limit: usize) -> Result<Bytes> {
-    let bound = tokio::time::timeout(BODY_TIMEOUT, collect(response, base, limit)).await;
+/// Reads a response body of at most `limit` bytes, whose parts follow each other within the timeout.
+pub(crate) async fn read(
+    response: reqwest::Response,
+    base: &Url,
+    limit: usize,
+    network_timeout: NetworkTimeout,
+) -> Result<Bytes> {
+    let bound =
+        tokio::time::timeout(BODY_TIMEOUT, collect(response, base, limit, network_timeout.duration())).await;
     bound.map_err(|_| diagnosis::timed_out(base, BODY_TIMEOUT))?
 }
 
-async fn collect(mut response: reqwest::Response, base: &Url, limit: usize) -> Result<Bytes> {
+async fn collect(
+    mut response: reqwest::Response,
+    base: &Url,
+    limit: usize,
+    chunk_timeout: Duration,
+) -> Result<Bytes> {
     let announced = usize::try_from(response.content_length().unwrap_or(0)).unwrap_or(usize::MAX);
     if announced > limit {
         return Err(too_large(limit));
     }
     let mut whole = BytesMut::with_capacity(announced.min(MAX_PREALLOCATED));
     loop {
-        let chunk = tokio::time::timeout(CHUNK_TIMEOUT, response.chunk())
+        let chunk = tokio::time::timeout(chunk_timeout, response.chunk())
             .await
-            .map_err(|_| diagnosis::timed_out(base, CHUNK_TIMEOUT))?
+            .map_err(|_| diagnosis::timed_out(base, chunk_timeout))?
             .map_err(|error| diagnosis::of_transport(error, base))?;
         let Some(chunk) = chunk else { return Ok(whole.freeze()) };
         if whole.len() + chunk.len() > limit {

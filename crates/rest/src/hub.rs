@@ -15,7 +15,7 @@ use url::Url;
 
 use crate::address::origin_and_path;
 use crate::diagnosis::Authentication;
-use crate::server::{Request, TIMEOUT};
+use crate::server::Request;
 use crate::{Kind, NextStep, RestError, Result, Server, diagnosis};
 
 /// The longest line of a progress stream, in bytes.
@@ -105,8 +105,7 @@ impl Server {
 
     /// Reads the progress stream (server-sent events) until the server is ready.
     async fn follow(&self, hub: &HubServer, report: &mut (impl FnMut(String) + Send)) -> Result<()> {
-        let mut request = Request::get(format!("{}/progress", hub.api()?), "progress of the Hub");
-        request.timeout = TIMEOUT;
+        let request = Request::get(format!("{}/progress", hub.api()?), "progress of the Hub");
         let url = at_hub(hub, &request.path)?;
         let mut response = self.attempt(&request, url.clone()).await?;
         match response.status() {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use connection::NetworkTimeout;
+
 use crate::{Forwarded, Secret};
 
 /// How long a connection may take, including TLS and proxy.
@@ -34,6 +36,8 @@ pub struct Options {
     pub agent: String,
     /// The Unix socket of the server in whose process we run; only for [`Credentials::Forwarded`].
     pub unix_socket: Option<PathBuf>,
+    /// How long the server may take to begin an answer, and to go on with it.
+    pub network_timeout: NetworkTimeout,
 }
 
 /// Proxies, as in `HTTP_PROXY` and its siblings. Loopback addresses never use one.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use connection::NetworkTimeout;
 use reqwest::cookie::Jar;
 use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION};
 use reqwest::{Client, Method, Response, StatusCode};
@@ -17,9 +18,6 @@ use crate::body::{self, Payload};
 use crate::diagnosis::{self, Authentication, FailedRequest, FailedResponse};
 use crate::hub::HubServer;
 use crate::{Address, Credentials, Kind, Options, RestError, Result, client};
-
-/// Timeout of ordinary requests. Listing a slow disk takes seconds.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Timeout of starting or restarting a kernel, for example on a cluster.
 pub(crate) const KERNEL_TIMEOUT: Duration = Duration::from_secs(120);
@@ -49,7 +47,8 @@ pub(crate) struct Request<'a> {
     /// Relative to the base URL, encoded, with its query.
     pub(crate) path: String,
     pub(crate) payload: Payload,
-    pub(crate) timeout: Duration,
+    /// If it differs from the network timeout.
+    pub(crate) timeout: Option<Duration>,
     /// The largest response body, in bytes.
     pub(crate) limit: usize,
     /// What the request is about, as part of a sentence.
@@ -69,7 +68,7 @@ impl<'a> Request<'a> {
             method,
             path: path.into(),
             payload: Payload::default(),
-            timeout: TIMEOUT,
+            timeout: None,
             limit: body::MAX_BYTES,
             subject,
             headers: Vec::new(),
@@ -91,7 +90,7 @@ impl<'a> Request<'a> {
     }
 
     pub(crate) fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
+        self.timeout = Some(timeout);
         self
     }
 
@@ -132,6 +131,11 @@ impl Server {
     /// The server's base URL, which ends with `/`.
     pub fn base(&self) -> &Url {
         &self.inner.base
+    }
+
+    /// How long it may be silent.
+    pub fn network_timeout(&self) -> NetworkTimeout {
+        self.inner.options.network_timeout
     }
 
     pub(crate) fn authentication(&self) -> Authentication {
@@ -205,13 +209,14 @@ impl Server {
         for (name, value) in &request.headers {
             builder = builder.header(*name, value);
         }
-        match tokio::time::timeout(request.timeout, builder.send()).await {
+        let timeout = request.timeout.unwrap_or(options.network_timeout.duration());
+        match tokio::time::timeout(timeout, builder.send()).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => {
                 let broke = error.is_request() && !error.is_connect() && !error.is_timeout();
                 Err(Failure { error: diagnosis::of_transport(error, &self.inner.base), broke })
             }
-            Err(_) => Err(diagnosis::timed_out(&self.inner.base, request.timeout).into()),
+            Err(_) => Err(diagnosis::timed_out(&self.inner.base, timeout).into()),
         }
     }
 
@@ -230,11 +235,16 @@ impl Server {
         self.finish(request, response).await.map(Some)
     }
 
+    /// Reads a response body of at most `limit` bytes.
+    pub(crate) async fn read_body(&self, response: Response, limit: usize) -> Result<Bytes> {
+        body::read(response, &self.inner.base, limit, self.network_timeout()).await
+    }
+
     /// Reads a response that must be a success.
     pub(crate) async fn finish(&self, request: &Request<'_>, response: Response) -> Result<Bytes> {
         let status = response.status();
         if status.is_success() {
-            return body::read(response, &self.inner.base, request.limit).await;
+            return self.read_body(response, request.limit).await;
         }
         self.check_hub(status).await?;
         Err(self.explain(request.subject, response).await)
@@ -266,7 +276,7 @@ impl Server {
         let status = response.status();
         let location =
             response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let body = body::read(response, &self.inner.base, body::MAX_FAILURE_BYTES).await.unwrap_or_default();
+        let body = self.read_body(response, body::MAX_FAILURE_BYTES).await.unwrap_or_default();
         let request =
             FailedRequest { base: &self.inner.base, authentication: self.authentication(), subject };
         let error = diagnosis::of_response(

@@ -37,7 +37,7 @@ const RULES: [Rule; 3] = [
     },
     Rule {
         name: "pure",
-        crates: &["notebook", "render", "ydoc"],
+        crates: &["connection", "notebook", "render", "ydoc"],
         words: &["std::fs", "std::net", "fs::", "net::", "std::{"],
         exceptions: &[],
         advice: "this crate only computes: it takes bytes, and does not read files or open connections (write one \
@@ -46,6 +46,7 @@ const RULES: [Rule; 3] = [
     Rule {
         name: "build-environment",
         crates: &[
+            "connection",
             "notebook",
             "kernel",
             "render",

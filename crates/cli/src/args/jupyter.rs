@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, Subcommand};
 
 use super::environment::{either, given, truth};
-use super::serving::{Logging, Transport, seconds};
+use super::serving::{Logging, Network, Transport, seconds};
 use super::unsupported::Unsupported;
 
 #[derive(Debug, Args)]
@@ -126,6 +126,9 @@ pub(crate) struct Start {
     /// Seconds between attempts to reach a server again (0: at once, then less and less often)
     #[arg(long, value_name = "SECONDS", env = "RECONNECT_INTERVAL", default_value = "0", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) reconnect_interval: Duration,
+
+    #[command(flatten)]
+    pub(crate) network: Network,
 
     /// How long `execute_cell` waits if the call names no timeout; the run itself goes on
     #[arg(long, value_name = "SECONDS", env = "JUPYTER_MCP_EXECUTION_TIMEOUT", default_value = "120", value_parser = seconds, allow_negative_numbers = true)]

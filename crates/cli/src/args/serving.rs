@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use connection::NetworkTimeout;
 
 #[derive(Debug, Args)]
 pub(crate) struct Serving {
@@ -41,6 +42,13 @@ pub(crate) struct Serving {
 }
 
 #[derive(Debug, Clone, Args)]
+pub(crate) struct Network {
+    /// How long a server or a connection may be silent before it is given up; saving an edit may take a third
+    #[arg(long, value_name = "SECONDS", env = "CELLBRIDGE_NETWORK_TIMEOUT", default_value = "30", value_parser = network_timeout, allow_negative_numbers = true)]
+    pub(crate) network_timeout: NetworkTimeout,
+}
+
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Logging {
     /// Write a log file into this folder
     #[arg(short = 'l', long, value_name = "DIR", conflicts_with = "log_file")]
@@ -74,6 +82,10 @@ pub(crate) enum Level {
     Info,
     Debug,
     Trace,
+}
+
+fn network_timeout(text: &str) -> Result<NetworkTimeout, String> {
+    Ok(NetworkTimeout::from_seconds(text.parse().unwrap_or(f64::NAN))?)
 }
 
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {

@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use clap::CommandFactory as _;
+use clap::{CommandFactory as _, Parser as _};
 
-use super::Cli;
+use super::{Cli, Command};
 
 /// Options of other programs and CSS variables.
 const OTHERS: [&str; 8] = [
@@ -90,4 +90,24 @@ fn every_option_that_is_named_anywhere_exists() {
 fn options_are_recognized_in_sentences() {
     assert_eq!(named("give it with --jupyter-url, or --token=x"), ["--jupyter-url", "--token"]);
     assert_eq!(named(r#"["pip", "--no-input", "--timeout=20"] a--b ---- x -- y --runtime-…"#), [""; 0]);
+}
+
+#[test]
+fn the_network_timeout_is_30_seconds_unless_given_and_positive() {
+    for command in [vec!["cellbridge"], vec!["cellbridge", "jupyter"]] {
+        let read = |given: &str| {
+            let given = (!given.is_empty()).then(|| format!("--network-timeout={given}"));
+            let cli = Cli::try_parse_from(command.iter().map(|it| (*it).to_owned()).chain(given)).ok()?;
+            let timeout = match cli.command {
+                Some(Command::Jupyter(options)) => options.start.network.network_timeout,
+                _ => cli.every.network.network_timeout,
+            };
+            Some(timeout.duration().as_millis())
+        };
+        assert_eq!(read(""), Some(30_000));
+        assert_eq!(read("1.5"), Some(1500));
+        for wrong in ["0", "-1", "1e9", "nan", "soon"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Connects to a kernel's channels: the server's WebSocket, through the same client as all requests.
 
 use ::kernel::{Dial, DialError, Dialed};
+use connection::NetworkTimeout;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use rest::{Kind, RestError, Server};
@@ -27,6 +28,10 @@ impl Dial for Channels {
         protocols: &'a [&'a str],
     ) -> BoxFuture<'a, Result<Dialed, DialError>> {
         self.open(session_id, protocols).map(|dialed| dialed.map_err(failure)).boxed()
+    }
+
+    fn network_timeout(&self) -> NetworkTimeout {
+        self.server.network_timeout()
     }
 
     fn is_rate_limited(&self) -> bool {

@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use connection::NetworkTimeout;
 use futures_util::future::BoxFuture;
 use futures_util::{Sink, Stream};
 use tokio_tungstenite::tungstenite;
@@ -81,6 +82,11 @@ pub trait Dial: Send + Sync + 'static {
     /// questions that reset the server's count.
     fn is_rate_limited(&self) -> bool {
         true
+    }
+
+    /// How long the server may be silent.
+    fn network_timeout(&self) -> NetworkTimeout {
+        NetworkTimeout::default()
     }
 
     /// Whether another client's socket takes over this one though it stays open: replies go there, our requests nowhere.

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::lenient;
 use crate::body::{self, Payload};
 use crate::random::random;
-use crate::server::{Request, TIMEOUT};
+use crate::server::Request;
 use crate::{Kind, RestError, Result, Server, path};
 
 /// The slowest supported upload, in bytes per second. The timeout of a save grows with its size accordingly.
@@ -145,7 +145,8 @@ impl Server {
         pieces.extend(content);
         pieces.push(Bytes::from_static(b"}"));
         let payload = Payload { pieces, is_form: false };
-        let timeout = TIMEOUT + Duration::from_secs((payload.len() / MIN_BYTES_PER_SECOND) as u64);
+        let timeout = self.network_timeout().duration()
+            + Duration::from_secs((payload.len() / MIN_BYTES_PER_SECOND) as u64);
         let mut request = Request::new(Method::PUT, format!("api/contents/{}", path::file(path)?), subject);
         request.payload = payload;
         let body = self.ask(&request.timeout(timeout)).await?;

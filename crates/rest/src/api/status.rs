@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::lenient;
 use crate::hub::HubServer;
 use crate::server::Request;
-use crate::{Kind, RestError, Result, Server, body, diagnosis};
+use crate::{Kind, RestError, Result, Server, diagnosis};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
@@ -66,7 +66,7 @@ impl Server {
                 (error, _) => Err(error),
             };
         }
-        let body = body::read(response, self.base(), request.limit).await?;
+        let body = self.read_body(response, request.limit).await?;
         let version: Result<Version, _> = serde_json::from_slice(&body);
         version.map(|Version { version }| version).map_err(|_| diagnosis::not_jupyter(self.base()))
     }

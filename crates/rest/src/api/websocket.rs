@@ -69,7 +69,7 @@ impl Server {
         let key = key()?;
         let mut request = Request::get(path_and_query, "WebSocket");
         request.is_upgrade = true;
-        request.timeout = TIMEOUT;
+        request.timeout = Some(TIMEOUT);
         request.headers = vec![
             ("Connection", "Upgrade".to_owned()),
             ("Upgrade", "websocket".to_owned()),

@@ -68,15 +68,24 @@ async fn a_refused_connection_names_the_server() {
 }
 
 #[tokio::test]
-async fn a_silent_server_times_out() {
-    // The operating system accepts the connection; nothing reads from it.
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let server = client(&format!("http://{}/", listener.local_addr().unwrap()), Credentials::None);
-    let start = Instant::now();
-    let request = Request::get("api", "API").timeout(Duration::from_millis(50));
-    let error = server.ask(&request).await.unwrap_err();
-    assert_eq!(error.kind, Kind::Timeout, "{error}");
-    assert!(start.elapsed() < Duration::from_secs(5));
+async fn a_server_is_given_up_after_the_network_timeout() {
+    let network_timeout = NetworkTimeout::from_seconds(0.1).unwrap();
+    for begun in ["", "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n[{"] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = Address::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+        let silent = tokio::spawn(async move {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            connection.write_all(begun.as_bytes()).await.unwrap();
+            std::future::pending::<()>().await;
+        });
+        let options = Options { network_timeout, ..Options::default() };
+        let server = Server::new(&address, Credentials::None, &options).unwrap();
+        let start = Instant::now();
+        let error = server.kernels().await.unwrap_err();
+        assert_eq!(error.kind, Kind::Timeout, "{error}");
+        assert!(start.elapsed() < Duration::from_secs(5));
+        silent.abort();
+    }
 }
 
 #[tokio::test]

@@ -13,8 +13,6 @@ use super::intent::Intent;
 use super::save_queue::Reply;
 use super::shared::Shared;
 
-/// How long an edit may take to get into the file before the answer says "not yet"; each megabyte adds a second.
-const CONFIRM_TIMEOUT: Duration = Duration::from_secs(10);
 /// The new hash arrives right before or after the server's answer.
 const HASH_TIMEOUT: Duration = Duration::from_millis(60);
 /// How often a save is requested that did not get into the file, and the first pause in between; it doubles.
@@ -38,7 +36,7 @@ pub(super) enum Confirmation {
 
 /// Waits until edits are in the file, or it is clear that this takes longer. Bounded.
 pub(super) async fn confirm(shared: &Shared, intents: &[Intent]) -> Confirmation {
-    let deadline = Instant::now() + CONFIRM_TIMEOUT.max(shared.load_timeout);
+    let deadline = Instant::now() + shared.confirm_timeout;
     match shared.dialect {
         Dialect::Collaboration => request_save(shared, intents, deadline).await,
         Dialect::ServerDocuments => watch_file(shared, intents, deadline).await,
@@ -66,7 +64,7 @@ async fn request_save(shared: &Shared, intents: &[Intent], deadline: Instant) ->
             Err(_) => {
                 let why = format!(
                     "the server did not answer the request to save within {} s",
-                    CONFIRM_TIMEOUT.as_secs()
+                    shared.confirm_timeout.as_secs_f64()
                 );
                 return Confirmation::NotYet(why);
             }

@@ -22,9 +22,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// The longest pause while a call waits.
 const AWAITED_PAUSE: Duration = Duration::from_millis(400);
 
-/// Proxies close connections that are silent for a minute, and a half-open connection reports nothing.
-const PING_INTERVAL: Duration = Duration::from_secs(10);
-const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How slow a connection may be before sending counts as stuck, in bytes per second.
@@ -83,11 +80,13 @@ async fn serve(shared: &Arc<Shared>, mut socket: Socket, stop: &CancellationToke
     let (outbox, mut outgoing) = mpsc::unbounded_channel();
     let opened = Instant::now();
     shared.state().replica.connect(outbox, opened.into_std());
+    let network_timeout = shared.handle.network_timeout();
+    let silence_timeout = network_timeout.duration();
     let (mut last_received, mut last_ping) = (opened, opened);
     loop {
         let deadlines = [
-            Some(last_received + SILENCE_TIMEOUT),
-            Some(last_ping + PING_INTERVAL),
+            Some(last_received + silence_timeout),
+            Some(last_ping + network_timeout.ping_interval()),
             (!shared.is_synced()).then(|| opened + shared.load_timeout),
             shared.state().replica.renewal().map(Instant::from_std),
         ];
@@ -96,13 +95,13 @@ async fn serve(shared: &Arc<Shared>, mut socket: Socket, stop: &CancellationToke
             biased;
             () = stop.cancelled() => {
                 while let Ok(frame) = outgoing.try_recv() {
-                    let _ = send(&mut socket, Message::Binary(frame.into())).await;
+                    let _ = send(&mut socket, Message::Binary(frame.into()), silence_timeout).await;
                 }
                 let _ = timeout(CLOSE_TIMEOUT, socket.close(None)).await;
                 return Disconnect::Stopped;
             }
             frame = outgoing.recv() => match frame {
-                Some(frame) => send(&mut socket, Message::Binary(frame.into())).await,
+                Some(frame) => send(&mut socket, Message::Binary(frame.into()), silence_timeout).await,
                 // The document cannot be trusted; the next connection brings a new one.
                 None => return Disconnect::Lost(lost(shared, "its content is invalid")),
             },
@@ -113,7 +112,7 @@ async fn serve(shared: &Arc<Shared>, mut socket: Socket, stop: &CancellationToke
                         handle_frame(shared, frame).await;
                         // Servers hold back their next packet until this one is acknowledged (Nagle: tornado does not set
                         // TCP_NODELAY on WebSockets), and Linux delays that for 40 ms unless there is something to send.
-                        send(&mut socket, Message::Pong(Bytes::new())).await
+                        send(&mut socket, Message::Pong(Bytes::new()), silence_timeout).await
                     }
                     Some(Ok(Message::Close(frame))) => return closed(shared, frame.as_ref()),
                     Some(Ok(_)) => Ok(()),
@@ -122,7 +121,7 @@ async fn serve(shared: &Arc<Shared>, mut socket: Socket, stop: &CancellationToke
                 }
             }
             () = sleep_until(next) => match on_timer(shared, last_received, opened, &mut last_ping) {
-                Ok(Some(message)) => send(&mut socket, message).await,
+                Ok(Some(message)) => send(&mut socket, message, silence_timeout).await,
                 Ok(None) => Ok(()),
                 Err(error) => return Disconnect::Lost(error),
             },
@@ -141,8 +140,10 @@ fn on_timer(
     last_ping: &mut Instant,
 ) -> Result<Option<Message>, Error> {
     let now = Instant::now();
-    if now >= last_received + SILENCE_TIMEOUT {
-        return Err(lost(shared, &format!("nothing arrived for {} s", SILENCE_TIMEOUT.as_secs())));
+    let network_timeout = shared.handle.network_timeout();
+    let silence_timeout = network_timeout.duration();
+    if now >= last_received + silence_timeout {
+        return Err(lost(shared, &format!("nothing arrived for {} s", silence_timeout.as_secs_f64())));
     }
     if !shared.is_synced() && now >= opened + shared.load_timeout {
         return Err(Error::new(
@@ -157,7 +158,7 @@ fn on_timer(
         ));
     }
     shared.state().replica.renew_presence(now.into_std());
-    if now >= *last_ping + PING_INTERVAL {
+    if now >= *last_ping + network_timeout.ping_interval() {
         *last_ping = now;
         return Ok(Some(Message::Ping(Bytes::new())));
     }
@@ -165,8 +166,8 @@ fn on_timer(
 }
 
 /// Sends, within a time limit that grows with the size.
-async fn send(socket: &mut Socket, message: Message) -> Result<(), String> {
-    let limit = SILENCE_TIMEOUT + Duration::from_secs((message.len() / SLOWEST) as u64);
+async fn send(socket: &mut Socket, message: Message, shortest: Duration) -> Result<(), String> {
+    let limit = shortest + Duration::from_secs((message.len() / SLOWEST) as u64);
     match timeout(limit, socket.send(message)).await {
         Ok(sent) => sent.map_err(|error| error.to_string()),
         Err(_) => Err("the server does not read what is sent".to_owned()),

@@ -44,7 +44,7 @@ impl Dialer {
                     let is_v1 = dialed.protocol.as_deref() == Some(V1);
                     let dialect = if is_v1 { Dialect::V1 } else { Dialect::Legacy };
                     tracing::debug!(?dialect, "the kernel's channels are open");
-                    return Ok(KernelSocket::new(dialed.socket, dialect));
+                    return Ok(KernelSocket::new(dialed.socket, dialect, self.dial.network_timeout()));
                 }
                 Err(DialError::NoProtocol { .. }) if !self.is_legacy => self.is_legacy = true,
                 Err(error) => return Err(error),

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
+use connection::NetworkTimeout;
 use futures_util::{Sink, Stream};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_tungstenite::tungstenite;
@@ -15,11 +15,6 @@ use tungstenite::Message as Frame;
 use super::Socket;
 use super::frame::Dialect;
 use crate::messages::{Channel, Message};
-
-/// How long nothing may come before a ping. Less than the half minute after which many proxies drop a silent connection.
-const PING_INTERVAL: Duration = Duration::from_secs(10);
-/// How long nothing may come at all.
-const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A message for the kernel: its channel and its parts.
 pub(super) type Parts = (Channel, [Bytes; 4]);
@@ -36,21 +31,23 @@ pub(super) struct KernelSocket {
     pongs: usize,
     needs_flush: bool,
     needs_ping: bool,
+    network_timeout: NetworkTimeout,
     last_received: Instant,
     last_pinged: Instant,
     timer: Pin<Box<Sleep>>,
 }
 
 impl KernelSocket {
-    pub(super) fn new(socket: Box<dyn Socket>, dialect: Dialect) -> Self {
+    pub(super) fn new(socket: Box<dyn Socket>, dialect: Dialect, network_timeout: NetworkTimeout) -> Self {
         let now = Instant::now();
-        let timer = Box::pin(sleep_until(now + PING_INTERVAL));
+        let timer = Box::pin(sleep_until(now + network_timeout.ping_interval()));
         Self {
             socket,
             dialect,
             pongs: 0,
             needs_flush: false,
             needs_ping: false,
+            network_timeout,
             last_received: now,
             last_pinged: now,
             timer,
@@ -117,17 +114,17 @@ impl KernelSocket {
     }
 
     fn poll_timer(&mut self, context: &mut Context<'_>) -> Result<(), String> {
+        let (silence, ping) = (self.network_timeout.duration(), self.network_timeout.ping_interval());
         while self.timer.as_mut().poll(context).is_ready() {
             let now = Instant::now();
-            if now >= self.last_received + SILENCE_TIMEOUT {
-                return Err(format!("nothing came for {} s", SILENCE_TIMEOUT.as_secs()));
+            if now >= self.last_received + silence {
+                return Err(format!("nothing came for {} s", silence.as_secs_f64()));
             }
-            if now >= self.last_received.max(self.last_pinged) + PING_INTERVAL {
+            if now >= self.last_received.max(self.last_pinged) + ping {
                 self.needs_ping = true;
                 self.last_pinged = now;
             }
-            let next = (self.last_received.max(self.last_pinged) + PING_INTERVAL)
-                .min(self.last_received + SILENCE_TIMEOUT);
+            let next = (self.last_received.max(self.last_pinged) + ping).min(self.last_received + silence);
             self.timer.as_mut().reset(next);
         }
         Ok(())

@@ -1,0 +1,5 @@
+//! What all connections wait for, whatever they carry. State machines without I/O: time is passed in.
+
+mod network_timeout;
+
+pub use network_timeout::NetworkTimeout;
