@@ -67,7 +67,7 @@ async def test_a_client_uses_a_page_s_tools_while_it_is_connected(sdk: Sdk, tran
     async with connected(sdk, transport) as agent:
         assert agent.revision == sdk.revision
         assert await agent.tool_names() == TOOLS_WITHOUT_A_PAGE
-        await _is_told_to_connect(agent)
+        await _gets_instructions_to_connect(agent)
 
         before = agent.changes
         async with tab_socket(await agent.tab_address(), PAGE) as tab:
@@ -77,10 +77,10 @@ async def test_a_client_uses_a_page_s_tools_while_it_is_connected(sdk: Sdk, tran
             before = agent.changes
         await agent.tools_changed(before)
         assert await agent.tool_names() == TOOLS_WITHOUT_A_PAGE
-        await _is_told_to_connect(agent)
+        await _gets_instructions_to_connect(agent)
 
 
-async def _is_told_to_connect(agent: Agent) -> None:
+async def _gets_instructions_to_connect(agent: Agent) -> None:
     refused = await agent.call("get_cells")
     assert refused.is_error
     assert OPEN in refused.text

@@ -16,7 +16,7 @@ TIMEOUT = 13
 """Seconds that the prompt stays open: more than the ten after which the original hangs up."""
 
 
-async def test_without_permission_the_tab_cannot_connect_and_the_agent_is_told_why(page_port: int) -> None:
+async def test_without_permission_the_tab_cannot_connect_and_the_error_says_why(page_port: int) -> None:
     async with python_agent(Launch(("--no-browser",))) as agent, chromium(page_port) as browser:
         async with browser.person(granted=False) as person:
             tab = await person.open((await agent.tab_address()).url)

@@ -131,7 +131,7 @@ async def test_five_thousand_flushed_prints_arrive_whole(mcp_server: NotebookSer
         raise AssertionError(f"incomplete {ATTEMPTS} times: {notice}")
 
 
-async def test_a_server_without_collaboration_works_and_the_agent_is_told(
+async def test_a_server_without_collaboration_works_with_a_notice(
     mcp_server: NotebookServer, jupyter: JupyterServer, path: str
 ) -> None:
     """jupyter-mcp-server returns a bare 404 from every tool that uses a cell."""

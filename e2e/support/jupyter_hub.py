@@ -97,7 +97,7 @@ class JupyterHub:
         return self.homes / name
 
     def token(self, user: str, *scopes: str) -> str:
-        """A token of a user's, with no more than these scopes."""
+        """A token of a user's, with exactly these scopes."""
         answer = self.ask("POST", f"users/{user}/tokens", {"scopes": list(scopes), "expires_in": 3600})
         assert answer.status_code == 201, answer.text
         return answer.json()["token"]

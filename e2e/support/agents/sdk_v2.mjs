@@ -1,4 +1,4 @@
-// The official TypeScript SDK 2.x: knows both eras and is told which to speak.
+// The official TypeScript SDK 2.x: knows both eras and speaks the one that it is started with.
 import { drive, load, toolsChanged } from "./driver.mjs";
 
 const { Client, StreamableHTTPClientTransport } = load("@modelcontextprotocol/client");

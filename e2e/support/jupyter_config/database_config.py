@@ -27,7 +27,7 @@ class Database(AsyncContentsManager):
         self._rows = {}
 
     async def get(self, path, content=True, type=None, format=None):
-        await self._fails_if_told("get", path)
+        await self._fail_on_request("get", path)
         path = path.strip("/")
         if path == "":
             rows = [self._model(each, content=False) for each in self._rows]
@@ -37,7 +37,7 @@ class Database(AsyncContentsManager):
         return self._model(path, content)
 
     async def save(self, model, path=""):
-        await self._fails_if_told("save", path)
+        await self._fail_on_request("save", path)
         path = path.strip("/")
         now = datetime.now(timezone.utc)
         created = self._rows[path]["created"] if path in self._rows else now
@@ -71,18 +71,18 @@ class Database(AsyncContentsManager):
         entry = {"name": path, "path": path, "type": type, "content": content, "format": shown, "mimetype": None}
         return entry | {"created": time, "last_modified": time, "writable": True, "size": None}
 
-    async def _fails_if_told(self, action, path):
-        told = Path("fault")
-        if not (told.exists() and path.endswith(".ipynb") and told.read_text().startswith(action)):
+    async def _fail_on_request(self, action, path):
+        fault = Path("fault")
+        if not (fault.exists() and path.endswith(".ipynb") and fault.read_text().startswith(action)):
             return
-        match told.read_text().split()[1]:
+        match fault.read_text().split()[1]:
             case "broken":
                 raise RuntimeError("the database is away")
             case "full":
                 raise web.HTTPError(507, "the quota is used up")
             case "hanging":
                 Path("hangs").touch()
-                while told.exists():
+                while fault.exists():
                     await asyncio.sleep(0.01)
 
 
