@@ -13,7 +13,7 @@ use std::time::Instant;
 use futures_util::future::{join, join_all};
 use parking_lot::{Mutex, MutexGuard};
 use rest::{KernelModel, Kernelspecs, NewSession, SessionChange, SessionKernel, SessionModel};
-use workspace::{Error, ErrorKind, Kernel as _, KernelChoice, KernelRequest, progress};
+use workspace::{Error, ErrorKind, Kernel as _, KernelChoice, KernelRequest, KernelSelector, progress};
 
 use crate::paths::Prefix;
 use crate::server_handle::ServerHandle;
@@ -73,12 +73,11 @@ impl Kernels {
     /// Chooses the kernel for a request.
     pub(crate) async fn choose(&self, request: KernelRequest) -> Result<KernelChoice, Error> {
         let notebook = request.notebook.as_deref().map(|path| self.prefix.strip(path)).transpose()?;
-        if let Some(id) = &request.id {
+        if let KernelSelector::Existing(id) = &request.kernel {
             let joined = self.join(notebook, id).await?;
             return joined.ok_or_else(|| Error::no_kernel(id));
         }
-        if request.name.is_none()
-            && !request.is_new
+        if request.kernel == KernelSelector::Any
             && let Some(choice) = self.pinned(notebook.as_deref()).await?
         {
             return Ok(choice);
@@ -160,15 +159,15 @@ impl Kernels {
         let session = sessions.iter().find(|session| is_of(session, &notebook));
         let present = session.and_then(|session| session.kernel.clone());
         if let Some(model) = present.clone()
-            && !request.is_new
-            && request.name.as_ref().is_none_or(|name| *name == model.name)
+            && request.kernel.fits(&model.name)
         {
             self.specs.fetch_missing(std::slice::from_ref(&model), Instant::now()).await;
             return Ok(KernelChoice::Kernel { kernel: self.adopt(model), is_new: false });
         }
-        let query = KernelspecQuery { name: request.name.as_deref(), preferred: request.preferred.as_ref() };
+        let query =
+            KernelspecQuery { name: request.kernel.kernelspec(), preferred: request.preferred.as_ref() };
         let spec = self.specs.choose(&query).await?;
-        if !request.is_needed && !request.is_new {
+        if request.can_wait() {
             return Ok(KernelChoice::OnFirstRun(format!("{} ({})", spec.name, spec.display_name)));
         }
         progress::report(format!("starting the kernel {} ({})", spec.name, spec.display_name));
@@ -200,9 +199,10 @@ impl Kernels {
 
     /// The kernel of a session without a notebook. It ends with us.
     async fn default_kernel(&self, request: &KernelRequest) -> Result<KernelChoice, Error> {
-        let query = KernelspecQuery { name: request.name.as_deref(), preferred: request.preferred.as_ref() };
+        let query =
+            KernelspecQuery { name: request.kernel.kernelspec(), preferred: request.preferred.as_ref() };
         let spec = self.specs.choose(&query).await?;
-        if !request.is_needed {
+        if request.can_wait() {
             return Ok(KernelChoice::OnFirstRun(format!("{} ({})", spec.name, spec.display_name)));
         }
         let model = self.start(&spec.name, None).await?;

@@ -10,7 +10,7 @@ use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
 use workspace::{
     Document, Error, ErrorKind, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice, KernelId,
-    KernelRequest, KernelspecInfo, Mode, NextStep, NotebookPath, Place, SearchExtent,
+    KernelRequest, KernelSelector, KernelspecInfo, Mode, NextStep, NotebookPath, Place, SearchExtent,
 };
 
 use crate::ProcessEnv;
@@ -53,7 +53,7 @@ impl Folder {
     }
 
     async fn choose(&self, request: KernelRequest) -> Result<KernelChoice, Error> {
-        if let Some(id) = &request.id {
+        if let KernelSelector::Existing(id) = &request.kernel {
             let known = self.live_kernels().into_iter().find(|kernel| kernel.id() == id);
             let kernel = known.ok_or_else(|| Error::no_kernel(id))?;
             return Ok(KernelChoice::Kernel { kernel, is_new: false });
@@ -63,7 +63,7 @@ impl Folder {
         let progress = workspace::progress::sender();
         let query = KernelspecQuery {
             folder,
-            name: request.name.as_deref(),
+            name: request.kernel.kernelspec(),
             preferred: request.preferred.as_ref(),
             progress: progress.as_ref(),
         };

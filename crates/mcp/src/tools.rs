@@ -16,6 +16,7 @@ pub(crate) use shared::answer::{Answer, Outcome};
 pub(crate) use shared::cell_text::{banner, index_or_id};
 pub(crate) use shared::context::{Context, Person};
 use shared::given::Given;
+pub(crate) use shared::kernel_selector::kernel_selector;
 use shared::older_names;
 
 macro_rules! tools {

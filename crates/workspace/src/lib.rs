@@ -7,6 +7,7 @@ mod changes;
 mod error;
 mod idle;
 mod ids;
+mod kernel_request;
 mod limits;
 mod next_step;
 mod notebook_errors;
@@ -25,13 +26,14 @@ pub use changes::Changes;
 pub use error::{Error, ErrorKind, Fault};
 pub use ids::{KernelId, NotebookPath, RunId, SessionId};
 pub use kernel::LossCause;
+pub use kernel_request::{KernelRequest, KernelSelector};
 pub use limits::Limits;
 pub use next_step::NextStep;
-pub use open_notebook::{KernelSelector, OpenNotebook};
+pub use open_notebook::OpenNotebook;
 pub use place::{
     Applied, Connector, Document, Expected, FileEntry, FileKind, FoundNotebooks, Frontend, Future, Kernel,
-    KernelChoice, KernelDescription, KernelRequest, KernelState, KernelspecInfo, Mode, Place, Presence,
-    SaveStatus, SearchExtent, ServerSpec,
+    KernelChoice, KernelDescription, KernelState, KernelspecInfo, Mode, Place, Presence, SaveStatus,
+    SearchExtent, ServerSpec,
 };
 pub use places::ConnectScope;
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};

@@ -10,7 +10,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::changes::{ByAgents, Changes};
-use crate::place::{Document, Kernel, KernelChoice, KernelRequest, Place, Presence};
+use crate::kernel_request::{KernelRequest, KernelSelector};
+use crate::place::{Document, Kernel, KernelChoice, Place, Presence};
 use crate::{Error, ErrorKind, NextStep, NotebookPath, SessionId, telemetry};
 
 /// An open notebook, shared by all sessions of the process.
@@ -34,15 +35,6 @@ struct KernelBinding {
     users: HashSet<SessionId>,
     /// When the last user left; `None` while it has users or is suspended.
     unused_since: Option<Instant>,
-}
-
-/// Which kernel an agent wants for a notebook.
-#[derive(Debug, Clone, Default)]
-pub struct KernelSelector {
-    /// The id of an existing kernel or its beginning, or `NEW`.
-    pub id: Option<String>,
-    /// The name of a kernelspec.
-    pub name: Option<String>,
 }
 
 impl OpenNotebook {
@@ -83,29 +75,22 @@ impl OpenNotebook {
     /// Returns the notebook's kernel, or chooses one if it has none or `selector` asks for another.
     pub(crate) async fn choose(
         &self,
-        selector: &KernelSelector,
+        selector: KernelSelector,
         session: SessionId,
         is_for_run: bool,
     ) -> Result<KernelChoice, Error> {
         let _one_at_a_time = self.choosing.lock().await;
         // It may have been shut down through another notebook.
         let present = self.kernel().filter(|kernel| !kernel.is_gone());
-        if let (None, Some(kernel)) = (&selector.id, present)
-            && fits(&*kernel, selector.name.as_deref())
+        if let Some(kernel) = present
+            && selector.fits(&kernel.description().name)
         {
             return Ok(KernelChoice::Kernel { kernel, is_new: false });
         }
-        let is_new = selector.id.as_deref() == Some("NEW");
-        let id = match &selector.id {
-            Some(id) if !is_new => Some(find_kernel(&*self.place, id).await?.id().clone()),
-            _ => None,
-        };
         let request = KernelRequest {
             notebook: Some(self.path().clone()),
-            id,
-            is_new,
-            is_needed: is_for_run || selector.id.is_some() || selector.name.is_some(),
-            name: selector.name.clone(),
+            kernel: selector,
+            is_for_run,
             preferred: self.document.snapshot().await?.kernelspec(),
         };
         let choice = self.place.kernel(request).await?;
@@ -181,10 +166,6 @@ impl OpenNotebook {
     fn binding(&self) -> MutexGuard<'_, KernelBinding> {
         self.binding.lock()
     }
-}
-
-fn fits(kernel: &dyn Kernel, name: Option<&str>) -> bool {
-    name.is_none_or(|name| kernel.description().name == name)
 }
 
 /// The kernel with this id, or the only one whose id begins with it.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures_util::future::BoxFuture;
-use notebook::{CellId, Edit, Kernelspec, Notebook};
+use notebook::{CellId, Edit, Notebook};
 use tokio::sync::watch;
 
+use crate::kernel_request::KernelRequest;
 use crate::{Error, ErrorKind, KernelId, NextStep, NotebookPath, Secret, SessionId};
 
 pub type Future<'a, T> = BoxFuture<'a, Result<T, Error>>;
@@ -131,24 +132,6 @@ pub struct KernelspecInfo {
     pub language: String,
     /// The interpreter or program that it runs.
     pub environment: String,
-}
-
-/// Which kernel to choose.
-#[derive(Debug, Clone, Default)]
-pub struct KernelRequest {
-    /// The notebook that will use the kernel.
-    pub notebook: Option<NotebookPath>,
-    /// An existing kernel that the notebook is to use.
-    pub id: Option<KernelId>,
-    /// Whether to start a new one, even if the notebook has one.
-    pub is_new: bool,
-    /// Whether a run waits for the kernel, or the agent named it. If not, a place may return
-    /// [`KernelChoice::OnFirstRun`].
-    pub is_needed: bool,
-    /// The name of a kernelspec that the agent chose.
-    pub name: Option<String>,
-    /// The kernelspec in the notebook's metadata.
-    pub preferred: Option<Kernelspec>,
 }
 
 /// The result of [`Place::kernel`].

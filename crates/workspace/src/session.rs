@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use notebook::{CellId, Edit, Notebook};
 
 use crate::changes::Changes;
+use crate::kernel_request::KernelSelector;
 use crate::limits::{Slot, Slots};
-use crate::open_notebook::{KernelSelector, OpenNotebook, find_kernel};
+use crate::open_notebook::{OpenNotebook, find_kernel};
 use crate::place::{Applied, Expected, Kernel, KernelChoice, Mode, Place, ServerSpec};
 use crate::places::ConnectScope;
 use crate::runs::Run;
@@ -242,7 +243,7 @@ impl Session {
     pub async fn choose_kernel(
         &self,
         notebook: &OpenNotebook,
-        selector: &KernelSelector,
+        selector: KernelSelector,
     ) -> Result<KernelChoice, Error> {
         notebook.choose(selector, self.id, false).await
     }

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use workspace::{Kernel as _, KernelChoice, KernelRequest, KernelState};
+use workspace::{Kernel as _, KernelChoice, KernelRequest, KernelSelector, KernelState};
 
 use super::Kernels;
 use crate::paths::Prefix;
@@ -149,13 +149,13 @@ fn answer(line: &str, body: &Value, inside: &mut Inside) -> Response {
 }
 
 fn wanted() -> KernelRequest {
-    KernelRequest { notebook: Some("x.ipynb".into()), is_needed: true, ..KernelRequest::default() }
+    KernelRequest { notebook: Some("x.ipynb".into()), is_for_run: true, ..KernelRequest::default() }
 }
 
 #[tokio::test]
 async fn nothing_is_started_before_the_first_run() {
     let fake = Fake::new(&[], &[], None).await;
-    let (chosen, asked) = fake.choose(KernelRequest { is_needed: false, ..wanted() }).await;
+    let (chosen, asked) = fake.choose(KernelRequest { is_for_run: false, ..wanted() }).await;
     assert_eq!((chosen.as_str(), asked.len()), ("later: python3 (Python 3)", 0));
     let (chosen, asked) = fake.choose(wanted()).await;
     assert_eq!(chosen, "k0 new");
@@ -168,16 +168,17 @@ async fn nothing_is_started_before_the_first_run() {
 async fn the_kernel_of_the_notebooks_session_is_joined() {
     let fake = Fake::new(&["theirs"], &[("x.ipynb", "theirs")], None).await;
     assert_eq!(fake.choose(wanted()).await, ("theirs".to_owned(), Vec::new()));
-    let request = KernelRequest { name: Some("python3".into()), ..wanted() };
+    let request = KernelRequest { kernel: KernelSelector::Kernelspec("python3".into()), ..wanted() };
     assert_eq!(fake.choose(request).await.0, "theirs");
 }
 
 #[tokio::test]
 async fn a_persons_kernel_stays_when_another_is_requested() {
     let fake = Fake::new(&["theirs"], &[("x.ipynb", "theirs")], None).await;
-    for request in
-        [KernelRequest { is_new: true, ..wanted() }, KernelRequest { name: Some("old".into()), ..wanted() }]
-    {
+    for request in [
+        KernelRequest { kernel: KernelSelector::New(None), ..wanted() },
+        KernelRequest { kernel: KernelSelector::Kernelspec("old".into()), ..wanted() },
+    ] {
         let (chosen, asked) = fake.choose(request).await;
         assert!(chosen.ends_with(" new"), "{chosen}");
         assert!(asked.iter().all(|asked| asked.starts_with("POST /api/kernels ")), "{asked:?}");
@@ -188,26 +189,31 @@ async fn a_persons_kernel_stays_when_another_is_requested() {
 #[tokio::test]
 async fn a_named_kernel_is_used_and_registered() {
     let fake = Fake::new(&["one"], &[], None).await;
-    let (chosen, asked) = fake.choose(KernelRequest { id: Some("one".into()), ..wanted() }).await;
+    let (chosen, asked) =
+        fake.choose(KernelRequest { kernel: KernelSelector::Existing("one".into()), ..wanted() }).await;
     assert_eq!((chosen.as_str(), asked.len()), ("one", 1));
     assert_eq!(fake.inside().sessions, [("x.ipynb".to_owned(), "one".to_owned())]);
-    let (chosen, _) = fake.choose(KernelRequest { id: Some("two".into()), ..wanted() }).await;
+    let (chosen, _) =
+        fake.choose(KernelRequest { kernel: KernelSelector::Existing("two".into()), ..wanted() }).await;
     assert_eq!(chosen, "There is no kernel with the id \"two\".");
 }
 
 #[tokio::test]
 async fn the_pinned_kernel_is_used_unless_another_is_named() {
     let fake = Fake::new(&["pinned"], &[], Some("pinned")).await;
-    assert_eq!(fake.choose(KernelRequest { is_needed: true, ..KernelRequest::default() }).await.0, "pinned");
+    assert_eq!(fake.choose(KernelRequest { is_for_run: true, ..KernelRequest::default() }).await.0, "pinned");
     assert_eq!(fake.choose(wanted()).await.0, "pinned");
-    assert_eq!(fake.choose(KernelRequest { is_new: true, ..wanted() }).await.0, "k1 new");
+    assert_eq!(
+        fake.choose(KernelRequest { kernel: KernelSelector::New(None), ..wanted() }).await.0,
+        "k1 new"
+    );
 }
 
 #[tokio::test]
 async fn unattached_kernels_end_with_us_and_others_stay() {
     let fake = Fake::new(&[], &[], None).await;
     fake.choose(wanted()).await;
-    assert_eq!(fake.choose(KernelRequest { is_needed: true, ..KernelRequest::default() }).await.0, "k1 new");
+    assert_eq!(fake.choose(KernelRequest { is_for_run: true, ..KernelRequest::default() }).await.0, "k1 new");
     fake.kernels.shutdown().await;
     assert_eq!(fake.inside().kernels, ["k0"]);
 }
@@ -234,11 +240,11 @@ async fn kernelspecs_are_fetched_once_and_again_for_an_unknown_one() {
     fake.kernels.list().await.unwrap();
     fake.kernels.specs().await.unwrap();
     assert_eq!(fake.inside().looks, 1);
-    let named = |name: &str| KernelRequest { name: Some(name.to_owned()), is_needed: false, ..wanted() };
+    let named = |name: &str| KernelRequest { kernel: KernelSelector::Kernelspec(name.into()), ..wanted() };
     fake.choose(named("old")).await;
     assert_eq!(fake.inside().looks, 1);
     fake.inside().installed.push("new".to_owned());
-    assert_eq!(fake.choose(named("new")).await.0, "later: new (new)");
+    assert_eq!(fake.choose(named("new")).await.1, ["PATCH /api/sessions/s-x.ipynb new"]);
     assert!(fake.choose(named("none")).await.0.starts_with("There is no kernelspec"));
     assert_eq!(fake.inside().looks, 3);
 }
@@ -263,15 +269,17 @@ async fn a_kernel_of_an_unknown_kernelspec_is_looked_up_once() {
 async fn the_session_gets_the_kernel_that_replaces_ours() {
     let fake = Fake::new(&["one"], &[], None).await;
     fake.choose(wanted()).await;
-    let (chosen, asked) = fake.choose(KernelRequest { is_new: true, ..wanted() }).await;
+    let (chosen, asked) = fake.choose(KernelRequest { kernel: KernelSelector::New(None), ..wanted() }).await;
     assert_eq!(
         (chosen.as_str(), asked),
         ("k2 new", vec!["PATCH /api/sessions/s-x.ipynb python3".to_owned()])
     );
-    let (chosen, asked) = fake.choose(KernelRequest { id: Some("one".into()), ..wanted() }).await;
+    let (chosen, asked) =
+        fake.choose(KernelRequest { kernel: KernelSelector::Existing("one".into()), ..wanted() }).await;
     assert_eq!((chosen.as_str(), asked), ("one", vec!["PATCH /api/sessions/s-x.ipynb ".to_owned()]));
     // That is somebody else's.
-    let (_, asked) = fake.choose(KernelRequest { id: Some("k2".into()), ..wanted() }).await;
+    let (_, asked) =
+        fake.choose(KernelRequest { kernel: KernelSelector::Existing("k2".into()), ..wanted() }).await;
     assert_eq!(asked, Vec::<String>::new());
 }
 
@@ -280,17 +288,19 @@ async fn a_kernel_that_another_notebook_uses_is_not_ended() {
     let fake = Fake::new(&[], &[], None).await;
     fake.choose(wanted()).await;
     fake.inside().sessions.push(("theirs.ipynb".to_owned(), "k0".to_owned()));
-    let (chosen, asked) = fake.choose(KernelRequest { is_new: true, ..wanted() }).await;
+    let (chosen, asked) = fake.choose(KernelRequest { kernel: KernelSelector::New(None), ..wanted() }).await;
     assert_eq!((chosen.as_str(), asked), ("k1 new", vec!["POST /api/kernels python3".to_owned()]));
-    let (_, asked) = fake.choose(KernelRequest { id: Some("k1".into()), ..wanted() }).await;
+    let (_, asked) =
+        fake.choose(KernelRequest { kernel: KernelSelector::Existing("k1".into()), ..wanted() }).await;
     assert_eq!(asked, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn an_unattached_kernel_that_gets_a_notebook_outlives_us() {
     let fake = Fake::new(&[], &[], None).await;
-    fake.choose(KernelRequest { is_needed: true, ..KernelRequest::default() }).await;
-    let (chosen, asked) = fake.choose(KernelRequest { id: Some("k0".into()), ..wanted() }).await;
+    fake.choose(KernelRequest { is_for_run: true, ..KernelRequest::default() }).await;
+    let (chosen, asked) =
+        fake.choose(KernelRequest { kernel: KernelSelector::Existing("k0".into()), ..wanted() }).await;
     assert_eq!((chosen.as_str(), asked.len()), ("k0", 1));
     fake.kernels.shutdown().await;
     assert_eq!(fake.inside().kernels, ["k0"]);

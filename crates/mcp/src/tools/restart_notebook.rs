@@ -21,7 +21,7 @@ pub(super) const TOOL: Tool = Tool {
 
 async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
     let opened = context.notebook(&notebook).await?;
-    let choice = context.session.choose_kernel(&opened, &KernelSelector::default()).await?;
+    let choice = context.session.choose_kernel(&opened, KernelSelector::Any).await?;
     let KernelChoice::Kernel { kernel, .. } = choice else {
         return Err(Error::new(
             ErrorKind::NotFound,

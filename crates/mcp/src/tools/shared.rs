@@ -5,6 +5,7 @@ pub(super) mod arguments;
 pub(super) mod cell_text;
 pub(super) mod context;
 pub(super) mod given;
+pub(super) mod kernel_selector;
 pub(super) mod older_names;
 pub(super) mod parameters;
 pub(super) mod run_report;

@@ -11,6 +11,7 @@ use super::shared::arguments::{Argument, Choice, Schema, arguments};
 use super::shared::cell_text::brief;
 use super::shared::context::Context;
 use super::shared::given::{Given, refused};
+use super::shared::kernel_selector::kernel_selector;
 use super::{Availability, Effect, Tool};
 use crate::next_step::message;
 use crate::permissions::Permission;
@@ -62,29 +63,27 @@ impl Argument for PathArgument {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let wanted = KernelSelector { id: arguments.kernel_id, name: arguments.kernel_name };
-    permit(context, arguments.mode, &wanted)?;
+    let names_kernel = arguments.kernel_id.is_some() || arguments.kernel_name.is_some();
+    permit(context, arguments.mode, names_kernel)?;
     let session = context.session;
     let path = match (arguments.notebook_path.0, &arguments.notebook_name) {
         (Some(path), _) => path,
         (None, Some(name)) => session.notebook(Some(name)).await?.path().clone(),
         (None, None) => return Err(refused("use_notebook needs notebook_path.")),
     };
-    if let Some(id) = wanted.id.as_deref().filter(|id| *id != "NEW") {
-        session.kernel(id).await?;
-    }
+    let wanted = kernel_selector(session, arguments.kernel_id.as_deref(), arguments.kernel_name).await?;
     let name = arguments.notebook_name.unwrap_or_else(|| path.to_string());
     let opened = session.use_notebook(&name, &path, arguments.mode).await?;
-    let kernel = kernel(context, &opened, &name, &wanted).await?;
+    let kernel = kernel(context, &opened, &name, wanted).await?;
     describe(context, &opened, &name, arguments.mode, &kernel).await
 }
 
 /// Fails if the agent's user may not do what is more than opening a notebook.
-fn permit(context: &Context<'_>, mode: Mode, wanted: &KernelSelector) -> Result<(), Error> {
+fn permit(context: &Context<'_>, mode: Mode, names_kernel: bool) -> Result<(), Error> {
     if mode == Mode::Create {
         context.permissions.permit(Permission::Write, "use_notebook with mode \"create\"")?;
     }
-    if wanted.id.is_some() || wanted.name.is_some() {
+    if names_kernel {
         context.permissions.permit(Permission::Execute, "use_notebook with a kernel of choice")?;
     }
     Ok(())
@@ -96,9 +95,9 @@ async fn kernel(
     context: &Context<'_>,
     opened: &OpenNotebook,
     name: &str,
-    wanted: &KernelSelector,
+    wanted: KernelSelector,
 ) -> Result<String, Error> {
-    let is_asked_for = wanted.id.is_some() || wanted.name.is_some();
+    let is_asked_for = wanted != KernelSelector::Any;
     let limit = if is_asked_for { Duration::MAX } else { CHOICE_TIMEOUT };
     Ok(match timeout(limit, context.session.choose_kernel(opened, wanted)).await {
         Err(_) => "[INFO] No Python kernel was found, so one is being installed. The first run waits for it.\n".to_owned(),

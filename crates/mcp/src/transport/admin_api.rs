@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use workspace::{ConnectScope, Error, ErrorKind, Fault, KernelState, Secret, ServerSpec, Workspace};
 
 use crate::next_step::message;
+use crate::tools::kernel_selector;
 
 /// The path that needs no token; it answers whether kernels are alive.
 pub(crate) const HEALTH: &str = "/api/healthz";
@@ -108,8 +109,8 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
     if let Some(path) = given(body.document_id) {
         let opened = session.use_notebook("default", &path.into(), workspace::Mode::Connect).await?;
         if let Some(id) = given(body.code_sandbox_id) {
-            let selector = workspace::KernelSelector { id: Some(id), name: None };
-            session.choose_kernel(&opened, &selector).await?;
+            let selector = kernel_selector(&session, Some(&id), None).await?;
+            session.choose_kernel(&opened, selector).await?;
         }
     }
     Ok(())

@@ -16,9 +16,10 @@ use super::journal::Journal;
 use super::kernel_queue::KernelQueue;
 use super::run::Run;
 use super::state::{RunCell, RunState};
+use crate::kernel_request::{KernelRequest, KernelSelector};
 use crate::limits::Slot;
-use crate::open_notebook::{KernelSelector, OpenNotebook, find_kernel};
-use crate::place::{Kernel, KernelChoice, KernelRequest, KernelState, Place};
+use crate::open_notebook::{OpenNotebook, find_kernel};
+use crate::place::{Kernel, KernelChoice, KernelState, Place};
 use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, progress, telemetry};
 
 /// The least time between two writes of a run's outputs.
@@ -218,7 +219,7 @@ impl Runner {
         if let Some(kernel) = known.filter(|kernel| !kernel.is_gone()) {
             return Ok(kernel);
         }
-        let request = KernelRequest { is_needed: true, ..KernelRequest::default() };
+        let request = KernelRequest { is_for_run: true, ..KernelRequest::default() };
         match place.kernel(request).await? {
             KernelChoice::Kernel { kernel, is_new } => {
                 telemetry::kernel_chosen(&*kernel, is_new);
@@ -373,8 +374,7 @@ async fn choose_kernel(
     run: &Run,
     session: SessionId,
 ) -> Result<Arc<dyn Kernel>, Error> {
-    let selector = KernelSelector::default();
-    let choosing = notebook.choose(&selector, session, true);
+    let choosing = notebook.choose(KernelSelector::Any, session, true);
     // An agent that waits for the run is shown its stage.
     match progress::follow(choosing, |line| run.set_stage(line)).await? {
         KernelChoice::Kernel { kernel, .. } => Ok(kernel),

@@ -10,9 +10,10 @@ use notebook::{CellRef, CellType, Edit, NewCell, Notebook};
 use tokio::sync::watch;
 
 use super::*;
+use crate::kernel_request::KernelRequest;
 use crate::place::{
-    Applied, Document, FileEntry, FoundNotebooks, Frontend, Future, Kernel, KernelDescription, KernelRequest,
-    KernelState, KernelspecInfo, Place, SaveStatus,
+    Applied, Document, FileEntry, FoundNotebooks, Frontend, Future, Kernel, KernelDescription, KernelState,
+    KernelspecInfo, Place, SaveStatus,
 };
 use crate::workspace::Settings;
 
@@ -168,7 +169,9 @@ impl Place for Memory {
 
     fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
         let mut kernels = self.kernels.lock().unwrap();
-        if let Some(known) = kernels.iter().find(|kernel| request.id.as_ref() == Some(&kernel.id)) {
+        if let Some(known) =
+            kernels.iter().find(|kernel| request.kernel == KernelSelector::Existing(kernel.id.clone()))
+        {
             let kernel = known.clone();
             return async { Ok(KernelChoice::Kernel { kernel, is_new: false }) }.boxed();
         }
@@ -338,7 +341,7 @@ async fn closing_shuts_down_only_a_kernel_that_this_session_started() {
     let (memory, workspace) = memory();
     let (one, other) = (Session::new(workspace.clone()), Session::new(workspace));
     let opened = one.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
-    one.choose_kernel(&opened, &KernelSelector::default()).await.unwrap();
+    one.choose_kernel(&opened, KernelSelector::Any).await.unwrap();
     other.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
     let is_shut_down = |index: usize| *memory.kernels.lock().unwrap()[index].is_shut_down.lock().unwrap();
 
@@ -349,7 +352,7 @@ async fn closing_shuts_down_only_a_kernel_that_this_session_started() {
     assert!(!is_shut_down(0));
 
     let opened = one.use_notebook("b", &"b.ipynb".into(), Mode::Connect).await.unwrap();
-    one.choose_kernel(&opened, &KernelSelector::default()).await.unwrap();
+    one.choose_kernel(&opened, KernelSelector::Any).await.unwrap();
     assert!(one.unuse_notebook(None, false).await.unwrap().1.is_some());
     assert!(is_shut_down(1));
     assert_eq!(one.current(), None);
@@ -360,7 +363,7 @@ async fn a_kernel_of_an_ended_session_is_an_orphan() {
     let (memory, workspace) = memory();
     let one = Session::new(workspace.clone());
     let opened = one.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
-    one.choose_kernel(&opened, &KernelSelector::default()).await.unwrap();
+    one.choose_kernel(&opened, KernelSelector::Any).await.unwrap();
     drop(one);
     let other = Session::new(workspace.clone());
     assert!(other.unuse_notebook(Some("a.ipynb"), false).await.unwrap().1.is_none());
@@ -374,21 +377,18 @@ async fn a_selector_joins_a_kernel_or_starts_a_new_one() {
     let session = Session::new(workspace);
     let a = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
     let b = session.use_notebook("b", &"b.ipynb".into(), Mode::Connect).await.unwrap();
-    let choose = |opened: Arc<OpenNotebook>, id: Option<&str>| {
-        let selector = KernelSelector { id: id.map(str::to_owned), name: None };
-        let session = &session;
-        async move {
-            session.choose_kernel(&opened, &selector).await.map(|choice| match choice {
-                KernelChoice::Kernel { kernel, .. } => kernel.id().to_string(),
-                KernelChoice::OnFirstRun(what) => what,
-            })
-        }
+    let choose = async |opened: &OpenNotebook, selector| match session.choose_kernel(opened, selector).await {
+        Ok(KernelChoice::Kernel { kernel, .. }) => kernel.id().clone(),
+        _ => unreachable!("every request gets a kernel"),
     };
-    assert_eq!(choose(a.clone(), None).await.unwrap(), "k0");
-    assert_eq!(choose(a.clone(), None).await.unwrap(), "k0");
-    assert_eq!(choose(b.clone(), Some("k0")).await.unwrap(), "k0");
-    assert_eq!(choose(b, Some("NEW")).await.unwrap(), "k1");
-    assert!(choose(a, Some("k7")).await.unwrap_err().next == NextStep::ListKernels);
+    assert_eq!(choose(&a, KernelSelector::Any).await, "k0");
+    assert_eq!(choose(&a, KernelSelector::Any).await, "k0");
+    assert_eq!(choose(&a, KernelSelector::Kernelspec("idle".into())).await, "k0");
+    let first = session.kernel("k").await.unwrap().id().clone();
+    assert_eq!(choose(&b, KernelSelector::Existing(first)).await, "k0");
+    assert_eq!(choose(&b, KernelSelector::New(None)).await, "k1");
+    assert_eq!(choose(&b, KernelSelector::Kernelspec("other".into())).await, "k2");
+    assert_eq!(session.kernel("k7").await.err().unwrap().next, NextStep::ListKernels);
 }
 
 #[tokio::test]
