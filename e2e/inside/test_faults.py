@@ -47,10 +47,9 @@ def _run(path: str) -> dict[str, object]:
     return {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
 
 
-async def test_a_server_ends_with_open_runs_and_streams(
-    form: str, path: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with jupyter_server(form, tmp_path_factory.mktemp("ending")) as server:
+@pytest.mark.parametrize("kind", ["plain", "rtc"])
+async def test_a_server_ends_with_open_runs_and_streams(kind: str, path: str, tmp_path: Path) -> None:
+    with jupyter_server(kind, tmp_path / "ending") as server:
         assert server.process
         async with httpx.AsyncClient(timeout=LONG, headers={"Authorization": f"token {server.token}"}) as http:
             hello = await http.post(f"{server.url}mcp", json=INITIALIZE, headers=_ACCEPT)
@@ -63,13 +62,14 @@ async def test_a_server_ends_with_open_runs_and_streams(
                 await until(lambda: (server.root / "begun").exists(), "the run has begun")
                 assert sockets(server)
                 server.process.terminate()
-                # After that a thread of jupyter-collaboration can keep the process alive, with or without us.
                 await until(lambda: "Kernel shutdown: " in server.log.read_text(), "extensions and kernels have ended")
                 try:
                     await asyncio.wait_for(waiting, LONG)
                 except httpx.TransportError:
                     # The request was not answered, but it ended.
                     pass
+        # A thread of jupyter-collaboration can keep the process alive, with or without us.
+        assert kind == "rtc" or await asyncio.to_thread(server.process.wait, LONG) == 0
         assert sockets(server) == []
         # Kernels and rooms log such an end; we have nothing to complain of.
         log = server.log.read_text().partition("received signal")[2]

@@ -24,6 +24,9 @@ c.SimpleLocalProcessSpawner.home_dir_template = os.environ["E2E_HUB_HOMES"] + "/
 c.LocalProcessSpawner.interrupt_timeout = 1
 c.LocalProcessSpawner.term_timeout = 1
 c.LocalProcessSpawner.kill_timeout = 2
+# However busy the machine is.
+c.Spawner.start_timeout = 180
+c.Spawner.http_timeout = 180
 c.Spawner.args = ["--allow-root"]
 c.Spawner.default_url = "/lab"
 c.Spawner.environment = {name: os.environ[name] for name in os.environ["E2E_HUB_KEPT"].split()}
