@@ -117,6 +117,9 @@ pub(crate) struct Colab {
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) call_timeout: Duration,
 
+    #[command(flatten)]
+    pub(crate) network: Network,
+
     /// Never open a browser; the answer of `open_colab_browser_connection` holds the address to open
     #[arg(long)]
     pub(crate) no_browser: bool,

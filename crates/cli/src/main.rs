@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     let ended = runtime.block_on(async {
         match cli.command {
             None => Box::pin(serve::every_place(cli.every)).await,
-            Some(Command::Colab(options)) => serve::colab(*options).await,
+            Some(Command::Colab(options)) => Box::pin(serve::colab(*options)).await,
             Some(Command::Jupyter(options)) => {
                 let JupyterArgs { verb, start } = *options;
                 match verb {

@@ -54,6 +54,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         browser: browser(options.no_browser),
         connect_timeout: CONNECT_TIMEOUT,
         call_timeout: None,
+        network_timeout: options.network.network_timeout,
     };
     let (tab, tabs) = colab::Colab::new(listener, token, settings, shutdown.clone())?;
     let tabs = tokio::spawn(tabs);
@@ -87,6 +88,7 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
         browser: browser(options.no_browser),
         connect_timeout: options.connect_timeout,
         call_timeout: Some(options.call_timeout).filter(|timeout| !timeout.is_zero()),
+        network_timeout: options.network.network_timeout,
     };
     let (place, tabs) = colab::Colab::new(listener, token, settings, shutdown.clone())?;
     let tabs = tokio::spawn(tabs);

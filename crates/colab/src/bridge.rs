@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use connection::NetworkTimeout;
 use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -51,13 +52,14 @@ struct HandshakeSlot {
 pub(crate) struct Bridge {
     pub(crate) token: Secret,
     pub(crate) port: u16,
+    network_timeout: NetworkTimeout,
     state: Mutex<State>,
     changes: watch::Sender<u64>,
 }
 
 impl Bridge {
-    pub(crate) fn new(token: Secret, port: u16) -> Self {
-        Self { token, port, state: Mutex::default(), changes: watch::Sender::new(0) }
+    pub(crate) fn new(token: Secret, port: u16, network_timeout: NetworkTimeout) -> Self {
+        Self { token, port, network_timeout, state: Mutex::default(), changes: watch::Sender::new(0) }
     }
 
     /// The connected page, whether it accepts calls yet or not.
@@ -154,7 +156,7 @@ impl Bridge {
             state.activity.record(BrowserEvent::RejectedBusy);
             return Err(Box::new(socket));
         }
-        let (page, driver) = Driver::new(socket);
+        let (page, driver) = Driver::new(socket, self.network_timeout);
         state.page = Some(page);
         state.activity.record(BrowserEvent::Connected);
         Ok(driver)

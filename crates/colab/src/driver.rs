@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use connection::{Beat, Liveness, NetworkTimeout};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::sync::mpsc;
@@ -12,7 +13,6 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error as Failure, Message as Frame};
 use tokio_util::sync::CancellationToken;
 
-use crate::heartbeat::{Beat, Heartbeat};
 use crate::page::Page;
 use crate::socket::{CLOSE_TIMEOUT, Socket};
 
@@ -46,27 +46,29 @@ pub(crate) struct Driver {
     page: Arc<Page>,
     socket: Socket,
     outgoing: mpsc::Receiver<String>,
+    network_timeout: NetworkTimeout,
 }
 
 impl Driver {
     /// Starts the session on a new socket. The page works while [`Driver::run`] runs.
-    pub(crate) fn new(socket: Socket) -> (Arc<Page>, Self) {
+    pub(crate) fn new(socket: Socket, network_timeout: NetworkTimeout) -> (Arc<Page>, Self) {
         let (page, outgoing) = Page::open();
-        (page.clone(), Self { page, socket, outgoing })
+        (page.clone(), Self { page, socket, outgoing, network_timeout })
     }
 
     /// Runs until the connection ends or `shutdown` is cancelled. Calls `tools_changed` whenever agents should list the
     /// tools again. Every call in flight has ended when this returns.
     pub(crate) async fn run(self, shutdown: &CancellationToken, tools_changed: impl Fn()) -> ConnectionEnd {
-        let Self { page, socket, outgoing } = self;
+        let Self { page, socket, outgoing, network_timeout } = self;
         let received = socket.get_ref().received();
+        let liveness = Liveness::new(network_timeout, Instant::now().into_std());
         let (sink, mut stream) = socket.split();
         let (control, controls) = mpsc::channel(4);
         // Sending and receiving must not wait for each other: both sides may be in the middle of a huge frame.
         let writer = write(sink, outgoing, controls);
         let reader = async {
             let end = tokio::select! {
-                end = read(&page, &mut stream, &received, &control, shutdown, &tools_changed) => end,
+                end = read(&page, &mut stream, liveness, &received, &control, shutdown, &tools_changed) => end,
                 () = page.broken.cancelled() => ConnectionEnd::Closed,
             };
             let (close, reason) = match end {
@@ -110,28 +112,33 @@ fn close_frame(code: CloseCode, reason: &'static str) -> Frame {
 async fn read(
     page: &Page,
     stream: &mut SplitStream<Socket>,
+    mut liveness: Liveness,
     received: &AtomicU64,
     control: &mpsc::Sender<Frame>,
     shutdown: &CancellationToken,
     tools_changed: &impl Fn(),
 ) -> ConnectionEnd {
-    let mut heartbeat = Heartbeat::new(Instant::now());
     let mut frames = 0_u32;
+    let mut known_bytes = 0;
     loop {
         frames = frames.wrapping_add(1);
         if frames.is_multiple_of(FRAMES_PER_TURN) {
             tokio::task::yield_now().await;
         }
-        let next_ping = match heartbeat.poll(Instant::now(), received.load(Ordering::Relaxed)) {
-            Beat::Wait(until) => until,
-            Beat::Dead => return ConnectionEnd::Dead,
-            Beat::Ping => {
-                // If the channel is full, earlier pings could not be sent either; the next poll decides.
-                let _ = control.try_send(Frame::Ping(Vec::new().into()));
-                continue;
-            }
-        };
-        let wake = page.deadline().map_or(next_ping, |overdue| overdue.min(next_ping));
+        let now = Instant::now().into_std();
+        // A part of a huge frame on a slow line counts as well.
+        let bytes = received.load(Ordering::Relaxed);
+        if std::mem::replace(&mut known_bytes, bytes) != bytes {
+            liveness.received(now);
+        }
+        match liveness.poll(now) {
+            Some(Beat::Dead) => return ConnectionEnd::Dead,
+            // If the channel is full, earlier pings could not be sent either.
+            Some(Beat::Ping) => drop(control.try_send(Frame::Ping(Vec::new().into()))),
+            None => {}
+        }
+        let next_beat = liveness.deadline().into();
+        let wake = page.deadline().map_or(next_beat, |overdue| overdue.min(next_beat));
         let event = tokio::select! {
             biased;
             () = shutdown.cancelled() => Event::Shutdown,

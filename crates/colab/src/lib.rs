@@ -2,7 +2,7 @@
 //! MCP server there. [`Colab`] offers its tools as a [`workspace::Relay`].
 //!
 //! State machines without sockets: `handshake` authorizes a connection, `page_session` speaks MCP with one page,
-//! `heartbeat` detects a dead connection, and `browser_activity` explains why no tab is connected. Around them,
+//! and `browser_activity` explains why no tab is connected. Around them,
 //! `bridge` accepts connections, `driver` and `socket` move frames, and `page` holds the calls in flight.
 //! `connect_tool` opens a tab, and `relay` puts all of it together.
 
@@ -14,7 +14,6 @@ mod driver;
 #[doc(hidden)]
 pub mod fuzz;
 mod handshake;
-mod heartbeat;
 mod json_rpc;
 mod listener;
 mod notebook_url;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use connection::NetworkTimeout;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
@@ -28,6 +29,8 @@ pub struct Settings {
     pub connect_timeout: Duration,
     /// How long a call may go without an answer or progress; `None` is forever.
     pub call_timeout: Option<Duration>,
+    /// How long the page may be silent.
+    pub network_timeout: NetworkTimeout,
 }
 
 /// The Colab tab, and the port it connects to.
@@ -52,7 +55,7 @@ impl Colab {
         settings: Settings,
         shutdown: CancellationToken,
     ) -> Result<(Arc<Self>, impl Future<Output = ()> + Send + 'static), BadDefinitions> {
-        let bridge = Arc::new(Bridge::new(token, listener.port()));
+        let bridge = Arc::new(Bridge::new(token, listener.port(), settings.network_timeout));
         let connect_tool = ConnectTool {
             bridge: bridge.clone(),
             browser: settings.browser,

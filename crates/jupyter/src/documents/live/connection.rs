@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use connection::{Beat, Liveness};
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -81,12 +82,11 @@ async fn serve(shared: &Arc<Shared>, mut socket: Socket, stop: &CancellationToke
     let opened = Instant::now();
     shared.state().replica.connect(outbox, opened.into_std());
     let network_timeout = shared.handle.network_timeout();
-    let silence_timeout = network_timeout.duration();
-    let (mut last_received, mut last_ping) = (opened, opened);
+    let send_timeout = network_timeout.duration();
+    let mut liveness = Liveness::new(network_timeout, opened.into_std());
     loop {
         let deadlines = [
-            Some(last_received + silence_timeout),
-            Some(last_ping + network_timeout.ping_interval()),
+            Some(Instant::from_std(liveness.deadline())),
             (!shared.is_synced()).then(|| opened + shared.load_timeout),
             shared.state().replica.renewal().map(Instant::from_std),
         ];
@@ -95,24 +95,24 @@ async fn serve(shared: &Arc<Shared>, mut socket: Socket, stop: &CancellationToke
             biased;
             () = stop.cancelled() => {
                 while let Ok(frame) = outgoing.try_recv() {
-                    let _ = send(&mut socket, Message::Binary(frame.into()), silence_timeout).await;
+                    let _ = send(&mut socket, Message::Binary(frame.into()), send_timeout).await;
                 }
                 let _ = timeout(CLOSE_TIMEOUT, socket.close(None)).await;
                 return Disconnect::Stopped;
             }
             frame = outgoing.recv() => match frame {
-                Some(frame) => send(&mut socket, Message::Binary(frame.into()), silence_timeout).await,
+                Some(frame) => send(&mut socket, Message::Binary(frame.into()), send_timeout).await,
                 // The document cannot be trusted; the next connection brings a new one.
                 None => return Disconnect::Lost(lost(shared, "its content is invalid")),
             },
             message = socket.next() => {
-                last_received = Instant::now();
+                liveness.received(Instant::now().into_std());
                 match message {
                     Some(Ok(Message::Binary(frame))) => {
                         handle_frame(shared, frame).await;
                         // Servers hold back their next packet until this one is acknowledged (Nagle: tornado does not set
                         // TCP_NODELAY on WebSockets), and Linux delays that for 40 ms unless there is something to send.
-                        send(&mut socket, Message::Pong(Bytes::new()), silence_timeout).await
+                        send(&mut socket, Message::Pong(Bytes::new()), send_timeout).await
                     }
                     Some(Ok(Message::Close(frame))) => return closed(shared, frame.as_ref()),
                     Some(Ok(_)) => Ok(()),
@@ -120,8 +120,8 @@ async fn serve(shared: &Arc<Shared>, mut socket: Socket, stop: &CancellationToke
                     None => return Disconnect::Lost(lost(shared, "the server closed it")),
                 }
             }
-            () = sleep_until(next) => match on_timer(shared, last_received, opened, &mut last_ping) {
-                Ok(Some(message)) => send(&mut socket, message, silence_timeout).await,
+            () = sleep_until(next) => match on_timer(shared, opened, &mut liveness) {
+                Ok(Some(message)) => send(&mut socket, message, send_timeout).await,
                 Ok(None) => Ok(()),
                 Err(error) => return Disconnect::Lost(error),
             },
@@ -133,17 +133,11 @@ async fn serve(shared: &Arc<Shared>, mut socket: Socket, stop: &CancellationToke
 }
 
 /// Does what is due, and returns the message to send. Fails if the connection has timed out.
-fn on_timer(
-    shared: &Shared,
-    last_received: Instant,
-    opened: Instant,
-    last_ping: &mut Instant,
-) -> Result<Option<Message>, Error> {
+fn on_timer(shared: &Shared, opened: Instant, liveness: &mut Liveness) -> Result<Option<Message>, Error> {
     let now = Instant::now();
-    let network_timeout = shared.handle.network_timeout();
-    let silence_timeout = network_timeout.duration();
-    if now >= last_received + silence_timeout {
-        return Err(lost(shared, &format!("nothing arrived for {} s", silence_timeout.as_secs_f64())));
+    let beat = liveness.poll(now.into_std());
+    if beat == Some(Beat::Dead) {
+        return Err(lost(shared, "the server does not answer pings"));
     }
     if !shared.is_synced() && now >= opened + shared.load_timeout {
         return Err(Error::new(
@@ -158,11 +152,7 @@ fn on_timer(
         ));
     }
     shared.state().replica.renew_presence(now.into_std());
-    if now >= *last_ping + network_timeout.ping_interval() {
-        *last_ping = now;
-        return Ok(Some(Message::Ping(Bytes::new())));
-    }
-    Ok(None)
+    Ok((beat == Some(Beat::Ping)).then(|| Message::Ping(Bytes::new())))
 }
 
 /// Sends, within a time limit that grows with the size.

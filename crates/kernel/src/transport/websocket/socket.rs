@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use connection::NetworkTimeout;
+use connection::{Beat, Liveness, NetworkTimeout};
 use futures_util::{Sink, Stream};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_tungstenite::tungstenite;
@@ -31,26 +31,21 @@ pub(super) struct KernelSocket {
     pongs: usize,
     needs_flush: bool,
     needs_ping: bool,
-    network_timeout: NetworkTimeout,
-    last_received: Instant,
-    last_pinged: Instant,
+    liveness: Liveness,
     timer: Pin<Box<Sleep>>,
 }
 
 impl KernelSocket {
     pub(super) fn new(socket: Box<dyn Socket>, dialect: Dialect, network_timeout: NetworkTimeout) -> Self {
-        let now = Instant::now();
-        let timer = Box::pin(sleep_until(now + network_timeout.ping_interval()));
+        let liveness = Liveness::new(network_timeout, Instant::now().into_std());
         Self {
             socket,
             dialect,
             pongs: 0,
             needs_flush: false,
             needs_ping: false,
-            network_timeout,
-            last_received: now,
-            last_pinged: now,
-            timer,
+            timer: Box::pin(sleep_until(liveness.deadline().into())),
+            liveness,
         }
     }
 
@@ -93,7 +88,7 @@ impl KernelSocket {
                 Poll::Ready(None) => return Poll::Ready(Err("the server closed it".to_owned())),
                 Poll::Pending => return Poll::Pending,
             };
-            self.last_received = Instant::now();
+            self.liveness.received(Instant::now().into_std());
             let (frame, is_text) = match frame {
                 Frame::Text(text) => (Bytes::from(text), true),
                 Frame::Binary(bytes) => (bytes, false),
@@ -113,19 +108,14 @@ impl KernelSocket {
         }
     }
 
-    fn poll_timer(&mut self, context: &mut Context<'_>) -> Result<(), String> {
-        let (silence, ping) = (self.network_timeout.duration(), self.network_timeout.ping_interval());
+    fn poll_timer(&mut self, context: &mut Context<'_>) -> Result<(), &'static str> {
         while self.timer.as_mut().poll(context).is_ready() {
-            let now = Instant::now();
-            if now >= self.last_received + silence {
-                return Err(format!("nothing came for {} s", silence.as_secs_f64()));
+            match self.liveness.poll(Instant::now().into_std()) {
+                Some(Beat::Dead) => return Err("it does not answer pings"),
+                Some(Beat::Ping) => self.needs_ping = true,
+                None => {}
             }
-            if now >= self.last_received.max(self.last_pinged) + ping {
-                self.needs_ping = true;
-                self.last_pinged = now;
-            }
-            let next = (self.last_received.max(self.last_pinged) + ping).min(self.last_received + silence);
-            self.timer.as_mut().reset(next);
+            self.timer.as_mut().reset(self.liveness.deadline().into());
         }
         Ok(())
     }
