@@ -28,10 +28,11 @@ pub(crate) struct Places {
     capabilities: watch::Sender<u64>,
 }
 
-#[derive(Default)]
 struct Connected {
-    /// Never empty. The first is the place of sessions that have not chosen another.
+    /// The place that was connected last is the last.
     places: Vec<Arc<dyn Place>>,
+    /// The place of sessions that have not chosen another.
+    default_place: Arc<dyn Place>,
     /// The place of agents without sessions, if one of them has connected to it.
     common: Option<Arc<dyn Place>>,
     /// Tasks that watch the frontends of the places.
@@ -41,22 +42,27 @@ struct Connected {
 impl Places {
     /// Must be called within a runtime.
     pub(crate) fn new(place: Arc<dyn Place>, connector: Option<Arc<dyn Connector>>) -> Self {
-        let connected = Mutex::default();
+        let connected = Connected {
+            places: vec![place.clone()],
+            default_place: place,
+            common: None,
+            watchers: Vec::new(),
+        };
+        let connected = Mutex::new(connected);
         let places = Self { connector, connected, capabilities: watch::Sender::new(0) };
-        places.watch(&*place);
-        places.connected().places.push(place);
+        places.watch(&*places.default_place());
         places
     }
 
     /// The place of sessions that have not chosen another.
-    pub(crate) fn first(&self) -> Arc<dyn Place> {
-        self.connected().places[0].clone()
+    pub(crate) fn default_place(&self) -> Arc<dyn Place> {
+        self.connected().default_place.clone()
     }
 
     /// The place of agents that have no sessions.
     pub(crate) fn common(&self) -> Arc<dyn Place> {
-        let common = self.connected().common.clone();
-        common.unwrap_or_else(|| self.first())
+        let connected = self.connected();
+        connected.common.as_ref().unwrap_or(&connected.default_place).clone()
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<dyn Place>> {
@@ -97,17 +103,15 @@ impl Places {
         let is_new = {
             let mut connected = self.connected();
             let is_new = !connected.places.iter().any(|known| Arc::ptr_eq(known, &place));
+            connected.places.retain(|known| !Arc::ptr_eq(known, &place));
+            connected.places.push(place.clone());
             match scope {
+                ConnectScope::Session => {}
+                ConnectScope::Stateless => connected.common = Some(place.clone()),
                 ConnectScope::All => {
-                    connected.places.retain(|known| !Arc::ptr_eq(known, &place));
-                    connected.places.insert(0, place.clone());
+                    connected.default_place = place.clone();
                     connected.common = None;
                 }
-                _ if is_new => connected.places.push(place.clone()),
-                _ => {}
-            }
-            if scope == ConnectScope::Stateless {
-                connected.common = Some(place.clone());
             }
             is_new
         };
@@ -144,3 +148,6 @@ impl Places {
         self.connected.lock()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -101,7 +101,7 @@ impl Workspace {
 
     /// The place of sessions that have not chosen another.
     pub fn place(&self) -> Arc<dyn Place> {
-        self.places.first()
+        self.places.default_place()
     }
 
     /// The place of agents that have no sessions.
