@@ -2,6 +2,7 @@
 
 mod journal;
 mod kernel_queue;
+mod outputs;
 mod run;
 mod runner;
 mod state;

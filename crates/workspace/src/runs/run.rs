@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kernel::{Client, Event, ExecutionId, Outcome, OutputArea};
+use kernel::{Client, Event, ExecutionId, OutputArea};
 use notebook::Output;
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -12,29 +12,9 @@ use crate::RunId;
 use crate::place::{Kernel, SaveStatus};
 use crate::telemetry::{self, TRACED};
 
-/// How many bytes one run may print and show; streams beyond that are not kept. A loop that prints without end must not
-/// take the machine's memory.
-const MAX_OUTPUT_BYTES: usize = 256 * 1024 * 1024;
-const CUT: &str = "Its output exceeded 256 MiB; what it printed after that was not kept.";
-const LATE_OUTPUT: &str = "More output came after the run had ended; it is included.";
-const NO_REPLY: &str =
-    "The kernel went idle without replying: the request was interrupted before it started.";
-const REPLACED: &str = "it ended or was restarted, and a new process has taken its place";
+mod record;
 
-/// The names under which kernels report that an interrupt stopped the code: `ipykernel` and those built on it, `IJulia`, kernels
-/// on the JVM, `IRuby`, ark, and kernels that send no name, such as `IRkernel`. Python's `InterruptedError` is not one of them:
-/// it is an error of a system call.
-const INTERRUPTED: [&str; 6] =
-    ["KeyboardInterrupt", "InterruptException", "InterruptedException", "Interrupt", "interrupt", ""];
-
-/// Whether an agent or a person requested to end the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stop {
-    NotRequested,
-    Interrupt,
-    /// The kernel is being restarted.
-    Restart,
-}
+use record::{Record, Stop};
 
 /// One request to run code, from the call to its end. A task of the [`Runner`](super::runner::Runner) drives it, so it goes on
 /// if the agent disconnects.
@@ -47,101 +27,9 @@ pub struct Run {
     version: watch::Sender<u64>,
 }
 
-struct Record {
-    state: RunState,
-    area: OutputArea,
-    execution_count: Option<u64>,
-    notes: Vec<String>,
-    ended_at: Option<Instant>,
-    /// The end is stored where it belongs.
-    is_closed: bool,
-    stop: Stop,
-    /// How the last attempt to store the outputs ended.
-    saved: Option<SaveStatus>,
-    /// Output that came after the end is about to be stored.
-    is_late_write_pending: bool,
-    /// Its outputs no longer belong to the cell and must not be stored.
-    is_detached: bool,
-    /// What is being prepared while the run is queued.
-    stage: String,
-    execution: Option<(Client, ExecutionId)>,
-    kernel: Option<Arc<dyn Kernel>>,
-    /// None once the run has ended.
-    span: Span,
-}
-
-impl Record {
-    fn is_waiting(&self) -> bool {
-        matches!(self.state, RunState::WaitingForInput { .. })
-    }
-
-    fn is_settled(&self) -> bool {
-        self.is_closed || self.is_waiting()
-    }
-
-    fn note_once(&mut self, note: &str) {
-        if !self.notes.iter().any(|known| known == note) {
-            self.notes.push(note.to_owned());
-        }
-    }
-
-    fn on_outcome(&mut self, outcome: Outcome) {
-        let count = match &outcome {
-            Outcome::Done { execution_count, .. } | Outcome::Error { execution_count, .. } => {
-                *execution_count
-            }
-            _ => None,
-        };
-        self.execution_count = count.or(self.execution_count);
-        let is_stopped = self.stop != Stop::NotRequested;
-        self.state = match outcome {
-            Outcome::Done { next_input, .. } => {
-                let proposed = |code| format!("The kernel proposes this code for the next cell:\n{code}");
-                self.notes.extend(next_input.map(proposed));
-                RunState::Done
-            }
-            // Any other error after an interrupt is one of the code, for example of a `finally`.
-            Outcome::Error { name, .. } if is_stopped && INTERRUPTED.contains(&&*name) => {
-                RunState::Interrupted
-            }
-            Outcome::Error { name, value, .. } => RunState::Error { name, value },
-            Outcome::Interrupted => {
-                self.notes.push(NO_REPLY.to_owned());
-                RunState::Interrupted
-            }
-            Outcome::Aborted => RunState::Interrupted,
-            Outcome::Restarted | Outcome::KernelDied { .. } | Outcome::Lost { .. }
-                if self.stop == Stop::Restart =>
-            {
-                RunState::Interrupted
-            }
-            Outcome::Restarted => RunState::KernelDied { how: REPLACED.to_owned() },
-            Outcome::KernelDied { how } => RunState::KernelDied { how },
-            Outcome::Lost { is_started, cause } => RunState::Lost { is_started, cause },
-        };
-        self.ended_at = Some(Instant::now());
-        self.execution = None;
-    }
-}
-
 impl Run {
     pub(crate) fn new(id: RunId, cell: Option<RunCell>, source: String) -> Self {
-        let record = Record {
-            state: RunState::Queued,
-            area: OutputArea::default(),
-            execution_count: None,
-            notes: Vec::new(),
-            ended_at: None,
-            is_closed: false,
-            stop: Stop::NotRequested,
-            saved: None,
-            is_late_write_pending: false,
-            is_detached: false,
-            stage: String::new(),
-            execution: None,
-            kernel: None,
-            span: telemetry::run(&id, cell.as_ref()),
-        };
+        let record = Record::new(telemetry::run(&id, cell.as_ref()));
         Self {
             id,
             cell,
@@ -333,31 +221,8 @@ impl Run {
         self.close();
     }
 
-    /// Events come in order. Output may follow the end.
     pub(crate) fn on_event(&self, event: Event) {
-        let mut record = self.record.lock();
-        match event {
-            Event::Started { execution_count } => {
-                record.state = RunState::Running;
-                record.execution_count = execution_count.or(record.execution_count);
-            }
-            Event::InputWanted { prompt, password } => {
-                record.state = RunState::WaitingForInput { prompt, is_password: password };
-            }
-            Event::Finished(outcome) => record.on_outcome(outcome),
-            Event::Output { output: Output::Stream { .. }, .. }
-                if record.area.size_bytes() > MAX_OUTPUT_BYTES =>
-            {
-                record.note_once(CUT);
-            }
-            output => {
-                let is_late = record.state.is_over();
-                if record.area.apply(output) && is_late {
-                    record.note_once(LATE_OUTPUT);
-                }
-            }
-        }
-        drop(record);
+        self.record.lock().on_event(event);
         self.changed();
     }
 

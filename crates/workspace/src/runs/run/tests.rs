@@ -1,5 +1,7 @@
-use kernel::LossCause;
+use kernel::{LossCause, Outcome};
+use notebook::Output;
 
+use super::record::{INTERRUPTED, LATE_OUTPUT};
 use super::*;
 
 fn run() -> Run {

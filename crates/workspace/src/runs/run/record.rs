@@ -1,0 +1,157 @@
+//! What is known of a run, and what the kernel's events change in it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use kernel::{Client, Event, ExecutionId, Outcome, OutputArea};
+use notebook::Output;
+use tracing::Span;
+
+use crate::place::{Kernel, SaveStatus};
+use crate::runs::state::RunState;
+
+/// How many bytes one run may print and show; streams beyond that are not kept. A loop that prints without end must not
+/// take the machine's memory.
+const MAX_OUTPUT_BYTES: usize = 256 * 1024 * 1024;
+const CUT: &str = "Its output exceeded 256 MiB; what it printed after that was not kept.";
+pub(super) const LATE_OUTPUT: &str = "More output came after the run had ended; it is included.";
+const NO_REPLY: &str =
+    "The kernel went idle without replying: the request was interrupted before it started.";
+const REPLACED: &str = "it ended or was restarted, and a new process has taken its place";
+
+/// The names under which kernels report that an interrupt stopped the code: `ipykernel` and those built on it, `IJulia`, kernels
+/// on the JVM, `IRuby`, ark, and kernels that send no name, such as `IRkernel`. Python's `InterruptedError` is not one of them:
+/// it is an error of a system call.
+pub(super) const INTERRUPTED: [&str; 6] =
+    ["KeyboardInterrupt", "InterruptException", "InterruptedException", "Interrupt", "interrupt", ""];
+
+/// Whether an agent or a person requested to end the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    NotRequested,
+    Interrupt,
+    /// The kernel is being restarted.
+    Restart,
+}
+
+/// Everything about a run that changes.
+pub(super) struct Record {
+    pub(super) state: RunState,
+    pub(super) area: OutputArea,
+    pub(super) execution_count: Option<u64>,
+    pub(super) notes: Vec<String>,
+    pub(super) ended_at: Option<Instant>,
+    /// The end is stored where it belongs.
+    pub(super) is_closed: bool,
+    pub(super) stop: Stop,
+    /// How the last attempt to store the outputs ended.
+    pub(super) saved: Option<SaveStatus>,
+    /// Output that came after the end is about to be stored.
+    pub(super) is_late_write_pending: bool,
+    /// Its outputs no longer belong to the cell and must not be stored.
+    pub(super) is_detached: bool,
+    /// What is being prepared while the run is queued.
+    pub(super) stage: String,
+    pub(super) execution: Option<(Client, ExecutionId)>,
+    pub(super) kernel: Option<Arc<dyn Kernel>>,
+    /// None once the run has ended.
+    pub(super) span: Span,
+}
+
+impl Record {
+    pub(super) fn new(span: Span) -> Self {
+        Self {
+            state: RunState::Queued,
+            area: OutputArea::default(),
+            execution_count: None,
+            notes: Vec::new(),
+            ended_at: None,
+            is_closed: false,
+            stop: Stop::NotRequested,
+            saved: None,
+            is_late_write_pending: false,
+            is_detached: false,
+            stage: String::new(),
+            execution: None,
+            kernel: None,
+            span,
+        }
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(self.state, RunState::WaitingForInput { .. })
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.is_closed || self.is_waiting()
+    }
+
+    /// Events come in order. Output may follow the end.
+    pub(super) fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Started { execution_count } => {
+                self.state = RunState::Running;
+                self.execution_count = execution_count.or(self.execution_count);
+            }
+            Event::InputWanted { prompt, password } => {
+                self.state = RunState::WaitingForInput { prompt, is_password: password };
+            }
+            Event::Finished(outcome) => self.on_outcome(outcome),
+            Event::Output { output: Output::Stream { .. }, .. }
+                if self.area.size_bytes() > MAX_OUTPUT_BYTES =>
+            {
+                self.note_once(CUT);
+            }
+            output => {
+                let is_late = self.state.is_over();
+                if self.area.apply(output) && is_late {
+                    self.note_once(LATE_OUTPUT);
+                }
+            }
+        }
+    }
+
+    fn note_once(&mut self, note: &str) {
+        if !self.notes.iter().any(|known| known == note) {
+            self.notes.push(note.to_owned());
+        }
+    }
+
+    fn on_outcome(&mut self, outcome: Outcome) {
+        let count = match &outcome {
+            Outcome::Done { execution_count, .. } | Outcome::Error { execution_count, .. } => {
+                *execution_count
+            }
+            _ => None,
+        };
+        self.execution_count = count.or(self.execution_count);
+        let is_stopped = self.stop != Stop::NotRequested;
+        self.state = match outcome {
+            Outcome::Done { next_input, .. } => {
+                let proposed = |code| format!("The kernel proposes this code for the next cell:\n{code}");
+                self.notes.extend(next_input.map(proposed));
+                RunState::Done
+            }
+            // Any other error after an interrupt is one of the code, for example of a `finally`.
+            Outcome::Error { name, .. } if is_stopped && INTERRUPTED.contains(&&*name) => {
+                RunState::Interrupted
+            }
+            Outcome::Error { name, value, .. } => RunState::Error { name, value },
+            Outcome::Interrupted => {
+                self.notes.push(NO_REPLY.to_owned());
+                RunState::Interrupted
+            }
+            Outcome::Aborted => RunState::Interrupted,
+            Outcome::Restarted | Outcome::KernelDied { .. } | Outcome::Lost { .. }
+                if self.stop == Stop::Restart =>
+            {
+                RunState::Interrupted
+            }
+            Outcome::Restarted => RunState::KernelDied { how: REPLACED.to_owned() },
+            Outcome::KernelDied { how } => RunState::KernelDied { how },
+            Outcome::Lost { is_started, cause } => RunState::Lost { is_started, cause },
+        };
+        self.ended_at = Some(Instant::now());
+        self.execution = None;
+    }
+}

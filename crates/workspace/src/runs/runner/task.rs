@@ -1,0 +1,189 @@
+//! The task of a run: it chooses a kernel, waits for its turn, and stays until the outputs are stored.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use kernel::Event;
+use tokio::time::sleep;
+use tracing::Instrument as _;
+
+use super::{Runner, no_kernel};
+use crate::kernel_request::KernelSelector;
+use crate::open_notebook::OpenNotebook;
+use crate::place::{Kernel, KernelChoice, KernelState};
+use crate::runs::outputs;
+use crate::runs::run::Run;
+use crate::runs::state::RunState;
+use crate::{Error, SessionId, progress, telemetry};
+
+/// Output that comes within this time after the end is written at once.
+const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
+
+impl Runner {
+    pub(super) async fn run_in_notebook(
+        self: &Arc<Self>,
+        notebook: &Arc<OpenNotebook>,
+        run: &Arc<Run>,
+        session: SessionId,
+    ) {
+        let span = run.span();
+        self.run_with_retry(notebook, run, session).instrument(span).await;
+    }
+
+    /// Runs in the notebook's kernel; in another one if that turns out to be gone.
+    async fn run_with_retry(
+        self: &Arc<Self>,
+        notebook: &Arc<OpenNotebook>,
+        run: &Arc<Run>,
+        session: SessionId,
+    ) {
+        let mut is_retry = false;
+        loop {
+            let kernel = match choose_kernel(notebook, run, session).await {
+                Ok(kernel) => kernel,
+                Err(error) => return run.end(RunState::Failed(error)),
+            };
+            match self.run_in_kernel(kernel, run, Some(notebook)).await {
+                Ok(()) => {
+                    // Its outputs, if it has a cell.
+                    if run.cell().is_some() {
+                        notebook.changed_by(session);
+                    }
+                    return;
+                }
+                Err(error) if is_retry => return run.end(RunState::Failed(error)),
+                Err(_) => {
+                    run.note(
+                        "The kernel was shut down since the last run. This one is new: the variables are gone.",
+                    );
+                    is_retry = true;
+                }
+            }
+        }
+    }
+
+    /// Runs the code once it is its turn. The outputs go into the run, and into its cell if it has one. Fails, with nothing
+    /// done, if the kernel turns out to be gone.
+    pub(super) async fn run_in_kernel(
+        self: &Arc<Self>,
+        kernel: Arc<dyn Kernel>,
+        run: &Arc<Run>,
+        notebook: Option<&Arc<OpenNotebook>>,
+    ) -> Result<(), Error> {
+        run.set_kernel(kernel.clone());
+        let queue = self.queue(kernel.id());
+        run.set_stage("waiting for earlier runs of the kernel");
+        let Some(_turn) = queue.enter(run).await else {
+            run.note("The kernel was restarted before this could run.");
+            run.end(RunState::Interrupted);
+            return Ok(());
+        };
+        if run.state().is_over() {
+            return Ok(());
+        }
+        if let KernelState::Dead { how } = kernel.description().state {
+            run.note(format!("The kernel had died ({how}) and was restarted: its variables are gone."));
+        }
+        run.set_stage("starting the kernel");
+        let client = match telemetry::client(&*kernel).await {
+            Ok(client) => client,
+            Err(error) if kernel.is_gone() => return Err(error),
+            Err(error) => {
+                run.end(RunState::Failed(error));
+                return Ok(());
+            }
+        };
+        if queue.is_new_connection(&client) {
+            let (queue, restarts) = (queue.clone(), queue.restarts());
+            telemetry::connected(&kernel, &client, move || {
+                let is_recorded = |run: Arc<Run>| {
+                    matches!(run.state(), RunState::KernelDied { .. } | RunState::Lost { .. })
+                };
+                queue.restarts() != restarts || queue.latest().is_some_and(is_recorded)
+            });
+        }
+        // It may have been cancelled while the kernel started.
+        if run.state().is_over() {
+            return Ok(());
+        }
+        let execution = client.execute(run.source(), self.sink(run, notebook));
+        run.executing(client.clone(), execution);
+        match notebook.zip(run.cell()) {
+            None => run.over().await,
+            Some((notebook, cell)) => {
+                outputs::set_running(notebook, &cell.id, true).await;
+                outputs::write_while_running(notebook, run).await;
+                outputs::write_end(notebook, run, &*kernel, &client).await;
+                outputs::set_running(notebook, &cell.id, false).await;
+            }
+        }
+        run.close();
+        Ok(())
+    }
+
+    /// Passes the kernel's events to the run. It outlives the run's task: threads print when they like.
+    fn sink(
+        self: &Arc<Self>,
+        run: &Arc<Run>,
+        notebook: Option<&Arc<OpenNotebook>>,
+    ) -> Box<dyn FnMut(Event) + Send> {
+        let (runner, run) = (Arc::downgrade(self), Arc::downgrade(run));
+        let notebook = notebook.map(Arc::downgrade);
+        Box::new(move |event| {
+            let Some(run) = run.upgrade() else { return };
+            let is_late = run.state().is_over();
+            run.on_event(event);
+            let notebook =
+                notebook.as_ref().and_then(Weak::upgrade).filter(|_| is_late && run.cell().is_some());
+            if let (Some(notebook), Some(runner)) = (notebook, runner.upgrade())
+                && run.claim_late_write()
+            {
+                let runtime = runner.runtime.clone();
+                let tasks = runner.tasks.clone();
+                tasks.spawn_on(async move { runner.write_late(&notebook, &run).await }, &runtime);
+            }
+        })
+    }
+
+    /// Writes output that came after the end, once for everything that comes within a moment.
+    async fn write_late(&self, notebook: &OpenNotebook, run: &Run) {
+        sleep(LATE_WRITE_DELAY).await;
+        run.release_late_write();
+        // A newer run of the cell owns its outputs.
+        let latest = run.cell().and_then(|cell| self.journal.latest_of(&cell.path, &cell.id));
+        if latest.is_some_and(|latest| latest.id() == run.id()) {
+            outputs::write(notebook, run, Vec::new()).await;
+        }
+    }
+}
+
+/// Chooses the notebook's kernel for a run.
+async fn choose_kernel(
+    notebook: &OpenNotebook,
+    run: &Run,
+    session: SessionId,
+) -> Result<Arc<dyn Kernel>, Error> {
+    let choosing = notebook.choose(KernelSelector::Any, session, true);
+    // An agent that waits for the run is shown its stage.
+    match progress::follow(choosing, |line| run.set_stage(line)).await? {
+        KernelChoice::Kernel { kernel, .. } => Ok(kernel),
+        KernelChoice::OnFirstRun(_) => Err(no_kernel()),
+    }
+}
+
+/// Whether the run's cell still exists; ends the run if not. Notes if the cell's source has changed.
+pub(super) async fn has_cell(notebook: &OpenNotebook, run: &Run) -> bool {
+    let (Some(cell), Ok(now)) = (run.cell(), notebook.document().snapshot().await) else { return true };
+    match now.cell(&cell.id) {
+        None => {
+            run.note("It did not run: the cell was deleted meanwhile.");
+            run.end(RunState::Interrupted);
+            return false;
+        }
+        Some((_, cell)) if cell.source() != run.source() => {
+            run.note("The cell was changed after this run was requested; what ran is what it was then.");
+        }
+        Some(_) => {}
+    }
+    true
+}
