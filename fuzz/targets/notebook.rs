@@ -12,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(notebook.to_bytes(), text, "an untouched notebook changed");
         look_at(&notebook);
         for (number, choice) in edits.iter().enumerate() {
-            let _ = notebook.apply(edit(&notebook, number, usize::from(*choice)));
+            let _ = notebook.apply(&edit(&notebook, number, usize::from(*choice)));
         }
         let written = notebook.to_bytes();
         let Ok(again) = Notebook::parse(written.into()) else { panic!("what was written is no notebook") };
