@@ -19,14 +19,7 @@ pub(crate) fn of(error: RestError) -> Error {
             ErrorKind::RemoteFailure
         }
     };
-    let next = match error.next.clone() {
-        rest::NextStep::Say(sentence) => NextStep::Say(sentence),
-        rest::NextStep::GiveAddress => NextStep::GiveServerAddress,
-        rest::NextStep::GiveToken { obtain } => NextStep::GiveToken { obtain },
-        rest::NextStep::GivePassword => NextStep::GivePassword,
-        rest::NextStep::GiveCertificate => NextStep::GiveCertificate,
-    };
-    Error::new(kind, error.cause.clone(), next).with_source(error)
+    Error::new(kind, error.cause.clone(), error.next.clone()).with_source(error)
 }
 
 pub(crate) fn no_notebook(path: &str, server: &str) -> Error {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use workspace::{Error, NextStep};
+use workspace::{Error, NextStep, ServerStep};
 
 /// A failure as an agent reads it.
 pub(crate) fn message(error: &Error) -> String {
@@ -55,16 +55,16 @@ fn words(step: &NextStep) -> Cow<'static, str> {
         NextStep::WaitForRun => {
             "Wait for one with get_run, or stop one with interrupt_kernel; get_run without run_id lists them."
         }
-        NextStep::GiveServerAddress => {
+        NextStep::Server(ServerStep::GiveAddress) => {
             "Start one (`jupyter lab`), or give the address of a running one to connect_to_jupyter or in JUPYTER_URL."
         }
-        NextStep::GiveToken { obtain } => {
+        NextStep::Server(ServerStep::GiveToken { obtain }) => {
             return format!("{obtain} Then give it to connect_to_jupyter or in JUPYTER_TOKEN.").into();
         }
-        NextStep::GivePassword => {
+        NextStep::Server(ServerStep::GivePassword) => {
             "Start this program with the server's address and password, or give connect_to_jupyter its address and token."
         }
-        NextStep::GiveCertificate => {
+        NextStep::Server(ServerStep::GiveCertificate) => {
             "If an authority of your own signed the server's certificate, give its certificate (PEM) with --ca-file."
         }
         neutral => return neutral.to_string().into(),

@@ -37,7 +37,7 @@ pub use place::{
 };
 pub use places::ConnectScope;
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
-pub use rest::Secret;
+pub use rest::{NextStep as ServerStep, Secret};
 pub use runs::{Journal, Run, RunCell, RunState, RunView, Runner};
 pub use session::Session;
 pub use stored_notebook::{Content, Known, NotebookStore, Replaced, StoredNotebook};

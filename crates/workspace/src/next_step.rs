@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::RunId;
+use crate::{RunId, ServerStep};
 
 /// The call or action that helps after a failure.
 ///
@@ -58,15 +58,14 @@ pub enum NextStep {
     /// Wait until a run ends, or interrupt it.
     WaitForRun,
 
-    /// Name the server to connect to.
-    GiveServerAddress,
-    /// Give the server's token, obtained as this sentence says.
-    GiveToken {
-        obtain: Cow<'static, str>,
-    },
-    GivePassword,
-    /// Give the certificate (PEM) of the authority that signed the server's.
-    GiveCertificate,
+    /// What helps to reach a server.
+    Server(ServerStep),
+}
+
+impl From<ServerStep> for NextStep {
+    fn from(step: ServerStep) -> Self {
+        Self::Server(step)
+    }
 }
 
 impl From<&'static str> for NextStep {
@@ -111,12 +110,7 @@ impl fmt::Display for NextStep {
             Self::GetRun { latest } if latest.is_empty() => "Nothing has run yet.",
             Self::GetRun { latest } => return write!(f, "The latest runs are {}.", join(latest)),
             Self::WaitForRun => "Wait until a run ends, or interrupt one.",
-            Self::GiveServerAddress => "Start a server, or give the address of a running one.",
-            Self::GiveToken { obtain } => return write!(f, "{obtain} Then give it to this program."),
-            Self::GivePassword => "Give the server's address and password.",
-            Self::GiveCertificate => {
-                "Give the certificate (PEM) of the authority that signed the server's certificate."
-            }
+            Self::Server(step) => return step.fmt(f),
         };
         f.write_str(words)
     }
