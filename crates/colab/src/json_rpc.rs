@@ -1,10 +1,9 @@
-//! JSON-RPC messages whose payloads stay unparsed text, so that no number or field changes.
-//!
-//! <https://www.jsonrpc.org/specification>. MCP has had no batches since 2025-06-18.
+//! The JSON-RPC messages of a page, and JSON objects whose members stay text.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use connection::Envelope;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -18,47 +17,21 @@ pub(crate) enum Message<'a> {
     Error { id: &'a RawValue, error: &'a RawValue },
 }
 
-#[derive(Deserialize)]
-struct Fields<'a> {
-    #[serde(borrow)]
-    jsonrpc: Cow<'a, str>,
-    #[serde(borrow, default)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    method: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    params: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    result: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    error: Option<&'a RawValue>,
-}
-
-/// A member that is present, even if it is `null`: `"result": null` is a result.
-fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
-}
-
 /// Parses one frame. The error says why it is not a JSON-RPC message.
 pub(crate) fn parse(frame: &[u8]) -> Result<Message<'_>, &'static str> {
-    let text = std::str::from_utf8(frame).map_err(|_| "not UTF-8")?;
-    // serde would accept an array for the struct.
-    if !text.trim_ascii_start().starts_with('{') {
-        return Err("not a JSON-RPC object");
-    }
-    let fields: Fields<'_> = serde_json::from_str(text).map_err(|_| "not a JSON-RPC object")?;
-    if fields.jsonrpc != "2.0" {
+    let message = Envelope::parse(frame).ok_or("not a JSON-RPC object")?;
+    if !message.is_current() {
         return Err("not JSON-RPC 2.0");
     }
-    match fields {
-        Fields { id: Some(id), method: Some(method), .. } => Ok(Message::Request { id, method }),
-        Fields { method: Some(method), params, .. } => Ok(Message::Notification { method, params }),
-        Fields { id: Some(id), result: Some(result), error, .. }
+    match message {
+        Envelope { id: Some(id), method: Some(method), .. } => Ok(Message::Request { id, method }),
+        Envelope { method: Some(method), params, .. } => Ok(Message::Notification { method, params }),
+        Envelope { id: Some(id), result: Some(result), error, .. }
             if error.is_none_or(|error| error.get() == "null") =>
         {
             Ok(Message::Result { id, result })
         }
-        Fields { id: Some(id), error: Some(error), .. } => Ok(Message::Error { id, error }),
+        Envelope { id: Some(id), error: Some(error), .. } => Ok(Message::Error { id, error }),
         _ => Err("neither a request nor an answer"),
     }
 }

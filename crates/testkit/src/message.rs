@@ -3,25 +3,10 @@
 use std::borrow::Cow;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use connection::Envelope;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-
-#[derive(Deserialize)]
-struct Fields<'a> {
-    #[serde(borrow)]
-    jsonrpc: Cow<'a, str>,
-    #[serde(borrow, default)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    method: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    params: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    result: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-}
 
 #[derive(Deserialize)]
 struct ToolName<'a> {
@@ -46,9 +31,9 @@ pub struct Message {
 impl Message {
     /// Reads a message; anything that is not a JSON-RPC 2.0 object is an error that shows what came instead.
     pub fn parse(text: String) -> Result<Self> {
-        let fields: Fields<'_> =
-            serde_json::from_str(&text).with_context(|| format!("not JSON-RPC: {}", excerpt(&text)))?;
-        ensure!(fields.jsonrpc == "2.0", "not JSON-RPC 2.0: {}", excerpt(&text));
+        let fields =
+            Envelope::parse(text.as_bytes()).with_context(|| format!("not JSON-RPC: {}", excerpt(&text)))?;
+        ensure!(fields.is_current(), "not JSON-RPC 2.0: {}", excerpt(&text));
         let own = |raw: Option<&RawValue>| raw.map(|raw| raw.get().to_owned());
         let (id, params) = (own(fields.id), own(fields.params));
         let (result, error) = (own(fields.result), own(fields.error));

@@ -1,6 +1,5 @@
 //! MCP over Streamable HTTP, in both eras, at `/mcp`; `/healthz` answers while the server is up.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,11 +11,11 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::serve::ListenerExt as _;
+use connection::Envelope;
 use http_body_util::{BodyExt as _, Collected, LengthLimitError, Limited};
 use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::local::SessionConfig;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -211,27 +210,14 @@ struct IncomingCall {
 impl IncomingCall {
     /// Reads a body; `None` for any other message.
     fn read(body: &Bytes) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct Message<'a> {
-            jsonrpc: &'a str,
-            #[serde(borrow)]
-            id: &'a RawValue,
-            #[serde(borrow)]
-            method: Cow<'a, str>,
-            #[serde(borrow, default)]
-            params: Option<&'a RawValue>,
-        }
-        // Structs are read from arrays as well.
-        let body = body.trim_ascii_start();
-        let message: Message<'_> =
-            if body.starts_with(b"{") { serde_json::from_slice(body).ok()? } else { return None };
-        if message.method != "tools/call" || message.jsonrpc != "2.0" {
+        let message = Envelope::parse(body)?;
+        if message.method.as_deref() != Some("tools/call") || !message.is_current() {
             return None;
         }
-        let params = message.params?;
+        let (id, params) = (message.id?, message.params?);
         let head = CallHead::read(params).unwrap_or_else(|_| CallHead::nameless());
         Some(Self {
-            shell: head.shell(message.id.get()),
+            shell: head.shell(id.get()),
             tool: head.name.into_owned(),
             params: RawParams(Arc::from(params.to_owned())),
         })

@@ -1,16 +1,15 @@
 //! MCP on standard input and output: one JSON-RPC message per line, and nothing else.
 
-use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use connection::Envelope;
 use rmcp::ServiceExt as _;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, GetExtensions as _};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::io::{StdioReader, StdioWriter, stdio_pipes};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::time::sleep;
@@ -179,43 +178,29 @@ pub(crate) enum Decoded {
     Refused(String),
 }
 
-#[derive(Deserialize)]
-struct Line<'a> {
-    #[serde(borrow, default)]
-    jsonrpc: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    method: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    params: Option<&'a RawValue>,
-}
-
 /// Reads one line. The arguments of a tool call stay text: `rmcp` gets the call without them.
 pub(crate) fn decode(line: &[u8]) -> Decoded {
     let line = line.trim_ascii();
     if line.is_empty() {
         return Decoded::Nothing;
     }
-    // Structs are read from arrays as well.
-    let fields = if line.starts_with(b"{") { serde_json::from_slice::<Line<'_>>(line).ok() } else { None };
-    let Some(fields) = fields else {
+    let Some(envelope) = Envelope::parse(line) else {
         return Decoded::Refused(refusal(
             "null",
             ErrorCode::PARSE_ERROR,
             "this line is not a JSON-RPC message",
         ));
     };
-    let id = fields.id.map_or("null", RawValue::get);
-    let refused = |code, reason: &str| match fields.id {
+    let id = envelope.id.map_or("null", RawValue::get);
+    let refused = |code, reason: &str| match envelope.id {
         Some(_) => Decoded::Refused(refusal(id, code, reason)),
         None => Decoded::Nothing,
     };
-    if fields.jsonrpc.as_deref() != Some("2.0") {
+    if !envelope.is_current() {
         return refused(ErrorCode::INVALID_REQUEST, "this is not a JSON-RPC 2.0 message");
     }
-    if fields.method.as_deref() == Some("tools/call") && fields.id.is_some() {
-        return match tool_call(id, fields.params) {
+    if envelope.method.as_deref() == Some("tools/call") && envelope.id.is_some() {
+        return match tool_call(id, envelope.params) {
             Ok(message) => Decoded::Message(Box::new(message)),
             Err(reason) => refused(ErrorCode::INVALID_PARAMS, reason),
         };
