@@ -201,7 +201,11 @@ async def test_a_person_restarts_the_kernel_mid_run(
         # The server interrupts it first.
         assert "[KERNEL DIED" in message or "KeyboardInterrupt" in message
         assert "It continues" not in message
-        assert "NameError" in await client.fails("execute_code", code="mine")
+        after = await client.fails("execute_code", code="mine", timeout=LONG)
+        if jupyter.form == "jsd" and "[LOST" in after:
+            # It can drop a request that comes while the kernel starts. That is reported, and the next one works.
+            after = await client.fails("execute_code", code="mine", timeout=LONG)
+        assert "NameError" in after
         assert jupyter.session_of(path)["kernel"]["id"] == kernel
 
 
