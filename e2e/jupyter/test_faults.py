@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from e2e.support.jupyter_program import is_on_disk, jupyter_notebook, jupyter_program, own_server, succeeds
-from e2e.support.jupyter_server import FORMS, TOKEN, JupyterServer, SharedServers, jupyter_server
+from e2e.support.jupyter_server import FORMS, TOKEN, JupyterServer, SharedServers
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import gate, run_in
 from e2e.support.notebook_files import printed, read_valid, sources
@@ -237,11 +237,8 @@ async def test_a_full_disk_is_reported_and_the_file_stays_valid(form: str, tmp_p
     def small_files() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, resource.RLIM_INFINITY))
 
-    with (
-        jupyter_server(form, tmp_path / "server", limits=small_files) as server,
-        # jupyter-server-documents reports nothing about saving; a third of this is how long the file is watched.
-        jupyter_program(server, tmp_path / "home", "--network-timeout", "9") as program,
-    ):
+    # jupyter-server-documents reports nothing about saving, so the file is watched for this long.
+    with own_server(tmp_path, form, limits=small_files, network_timeout=3) as (server, program):
         async with jupyter_notebook(program, "x.ipynb") as client:
             await client.insert("before")
             answer = await client.call(
@@ -263,7 +260,7 @@ async def test_a_read_only_file_is_reported(server: JupyterServer, program: Note
 
 
 async def test_a_server_that_is_gone_is_reported_and_the_program_ends(tmp_path: Path) -> None:
-    with own_server(tmp_path, "rtc") as (server, program):
+    with own_server(tmp_path, "rtc", network_timeout=3) as (server, program):
         async with jupyter_notebook(program, "x.ipynb") as client:
             await client.insert("before")
             run = await client.begin(gate(client)[1])

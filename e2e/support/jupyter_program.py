@@ -87,12 +87,12 @@ async def until_on_disk(client: NotebookClient, condition: Callable[[Json], obje
 
 @contextmanager
 def own_server(
-    folder: Path, form: str, *options: str, **given: object
+    folder: Path, form: str, *options: str, network_timeout: float = 30, **given: object
 ) -> Iterator[tuple[JupyterServer, NotebookServer]]:
-    """A server that a test may break, and the program at it."""
+    """A server that a test may break, and the program at it, which gives it up after `network_timeout` seconds."""
     with (
         jupyter_server(form, folder / "server", *options, **given) as server,
-        jupyter_program(server, folder / "home") as program,
+        jupyter_program(server, folder / "home", "--network-timeout", str(network_timeout)) as program,
     ):
         yield server, program
 

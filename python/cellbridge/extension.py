@@ -51,8 +51,8 @@ class CellbridgeApp(ExtensionApp):
         min=0.1,
         max=3600,
         config=True,
-        help="Seconds that a server or a connection may be silent before it is given up; saving an "
-        "edit may take a third [default: $CELLBRIDGE_NETWORK_TIMEOUT, or 30].",
+        help="Seconds that a server or a connection may be silent before it is given up "
+        "[default: $CELLBRIDGE_NETWORK_TIMEOUT, or 30].",
     )
     max_notebooks = Int(
         100, min=1, config=True, help="The most notebooks that one agent's session may have open."

@@ -29,9 +29,10 @@ impl NetworkTimeout {
         self.0 / 3
     }
 
-    /// How long a server may take to do what it does not answer at once, such as writing a file: a third.
-    pub fn confirmation(self) -> Duration {
-        self.0 / 3
+    /// How long a server may take for what it does not answer at once, such as loading or writing a file: 10 s, but at least
+    /// a third of the timeout and at most all of it.
+    pub fn operation(self) -> Duration {
+        Duration::from_secs(10).clamp(self.ping_interval(), self.0)
     }
 }
 
@@ -50,7 +51,14 @@ mod tests {
         let timeout = NetworkTimeout::default();
         assert_eq!(timeout.duration(), Duration::from_secs(30));
         assert_eq!(timeout.ping_interval(), Duration::from_secs(10));
-        assert_eq!(timeout.confirmation(), Duration::from_secs(10));
+    }
+
+    #[test]
+    fn servers_get_10_seconds_for_an_operation_unless_the_network_is_slower_or_faster() {
+        for (timeout, operation) in [(3.0, 3), (30.0, 10), (120.0, 40)] {
+            let timeout = NetworkTimeout::from_seconds(timeout).unwrap();
+            assert_eq!(timeout.operation(), Duration::from_secs(operation));
+        }
     }
 
     #[test]

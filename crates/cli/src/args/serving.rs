@@ -43,7 +43,7 @@ pub(crate) struct Serving {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Network {
-    /// How long a server or a connection may be silent before it is given up; saving an edit may take a third
+    /// How long a server or a connection may be silent before it is given up
     #[arg(long, value_name = "SECONDS", env = "CELLBRIDGE_NETWORK_TIMEOUT", default_value = "30", value_parser = network_timeout, allow_negative_numbers = true)]
     pub(crate) network_timeout: NetworkTimeout,
 }

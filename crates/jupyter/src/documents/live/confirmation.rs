@@ -36,7 +36,7 @@ pub(super) enum Confirmation {
 
 /// Waits until edits are in the file, or it is clear that this takes longer. Bounded.
 pub(super) async fn confirm(shared: &Shared, intents: &[Intent]) -> Confirmation {
-    let deadline = Instant::now() + shared.confirm_timeout;
+    let deadline = Instant::now() + shared.load_timeout;
     match shared.dialect {
         Dialect::Collaboration => request_save(shared, intents, deadline).await,
         Dialect::ServerDocuments => watch_file(shared, intents, deadline).await,
@@ -64,7 +64,7 @@ async fn request_save(shared: &Shared, intents: &[Intent], deadline: Instant) ->
             Err(_) => {
                 let why = format!(
                     "the server did not answer the request to save within {} s",
-                    shared.confirm_timeout.as_secs_f64()
+                    shared.load_timeout.as_secs_f64()
                 );
                 return Confirmation::NotYet(why);
             }

@@ -19,18 +19,14 @@ use super::pending_edits::PendingEdits;
 use super::replica::Replica;
 use crate::server_handle::ServerHandle;
 
-/// How long a call waits for the connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
 pub(super) struct Shared {
     pub(super) handle: Arc<ServerHandle>,
     /// The path under which the notebook was opened.
     pub(super) path: String,
     pub(super) dialect: Dialect,
-    /// How long the document may take to arrive. Each megabyte of the notebook adds a second.
+    /// How long the document may take to arrive, and an edit to get into the file before the answer says "not yet". Each
+    /// megabyte of the notebook adds a second.
     pub(super) load_timeout: Duration,
-    /// How long an edit may take to get into the file before the answer says "not yet". Each megabyte adds a second.
-    pub(super) confirm_timeout: Duration,
     state: Mutex<State>,
     connection: watch::Sender<ConnectionState>,
     /// Counts changes by others.
@@ -66,12 +62,10 @@ impl Shared {
             pending: PendingEdits::default(),
             confirming: None,
         };
-        let for_size = Duration::from_secs(size >> 20);
         Self {
             path,
             dialect,
-            load_timeout: CONNECT_TIMEOUT + for_size,
-            confirm_timeout: handle.network_timeout().confirmation() + for_size,
+            load_timeout: handle.network_timeout().operation() + Duration::from_secs(size >> 20),
             handle,
             state: Mutex::new(state),
             connection: watch::Sender::new(ConnectionState::new()),
