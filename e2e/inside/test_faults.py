@@ -48,8 +48,11 @@ def _run(path: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("kind", ["plain", "rtc"])
-async def test_a_server_ends_with_open_runs_and_streams(kind: str, path: str, tmp_path: Path) -> None:
-    with jupyter_server(kind, tmp_path / "ending") as server:
+async def test_a_server_ends_with_open_runs_and_streams(
+    kind: str, path: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    # `tmp_path` holds the test's name, and a path that is too long for a socket moves it out of the server's home.
+    with jupyter_server(kind, tmp_path_factory.mktemp("ending")) as server:
         assert server.process
         async with httpx.AsyncClient(timeout=LONG, headers={"Authorization": f"token {server.token}"}) as http:
             hello = await http.post(f"{server.url}mcp", json=INITIALIZE, headers=_ACCEPT)
