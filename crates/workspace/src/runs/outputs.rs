@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use super::run::Run;
 use crate::open_notebook::OpenNotebook;
-use crate::place::Kernel;
+use crate::place::{Document, Kernel};
 
 /// The least time between two writes of a run's outputs.
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);
@@ -16,11 +16,13 @@ const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 const LIVE_WRITE_INTERVAL: Duration = Duration::from_millis(100);
 /// A run that writes much spends at most one part in this many on writing.
 const WRITING_SHARE: u32 = 10;
+/// The most time between two writes, however slow a write was.
+const MAX_WRITE_PAUSE: Duration = Duration::from_secs(10);
 
 /// Writes the outputs so far from time to time, until the run is over.
-pub(super) async fn write_while_running(notebook: &OpenNotebook, run: &Run) {
+pub(super) async fn write_while_running(document: &dyn Document, run: &Run) {
     let mut changes = run.changes();
-    let shortest = if notebook.document().is_live() { LIVE_WRITE_INTERVAL } else { WRITE_INTERVAL };
+    let shortest = if document.is_live() { LIVE_WRITE_INTERVAL } else { WRITE_INTERVAL };
     let mut pause = shortest;
     loop {
         tokio::select! {
@@ -31,16 +33,21 @@ pub(super) async fn write_while_running(notebook: &OpenNotebook, run: &Run) {
             continue;
         }
         changes.mark_unchanged();
+        let Some(outputs) = outputs(run) else { continue };
         let begun = Instant::now();
-        if let Some(outputs) = outputs(run) {
-            match notebook.document().show(vec![outputs]).await {
-                Ok(true) => {}
-                // The document is being connected again; the run may be silent for long after that.
-                Ok(false) => changes.mark_changed(),
-                Err(error) => tracing::warn!(run = %run.id(), %error, "outputs could not be shown"),
+        let shown = document.show(vec![outputs]).await;
+        pause = (begun.elapsed() * WRITING_SHARE).clamp(shortest, MAX_WRITE_PAUSE);
+        // The run may be silent for long after this, so what was not shown is shown later without new output.
+        match shown {
+            Ok(true) => {}
+            // The document is being connected again.
+            Ok(false) => changes.mark_changed(),
+            Err(error) => {
+                tracing::warn!(run = %run.id(), %error, "outputs could not be shown");
+                changes.mark_changed();
+                pause = MAX_WRITE_PAUSE;
             }
         }
-        pause = shortest.max(begun.elapsed() * WRITING_SHARE);
     }
 }
 
@@ -96,3 +103,6 @@ pub(super) async fn write(notebook: &OpenNotebook, run: &Run, mut edits: Vec<Edi
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -112,7 +112,7 @@ impl Runner {
             None => run.over().await,
             Some((notebook, cell)) => {
                 outputs::set_running(notebook, &cell.id, true).await;
-                outputs::write_while_running(notebook, run).await;
+                outputs::write_while_running(&**notebook.document(), run).await;
                 outputs::write_end(notebook, run, &*kernel, &client).await;
                 outputs::set_running(notebook, &cell.id, false).await;
             }

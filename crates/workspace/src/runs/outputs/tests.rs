@@ -1,0 +1,73 @@
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use kernel::Event;
+use notebook::{Notebook, Output};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::*;
+use crate::place::{Applied, Expected, Future};
+use crate::runs::state::RunCell;
+use crate::{Error, NotebookPath, RunId};
+
+/// What a document answers when outputs are shown.
+type Answers = Vec<Result<bool, Error>>;
+
+/// Answers calls of `show` in this order, then with success.
+struct Shown {
+    path: NotebookPath,
+    answers: Mutex<Answers>,
+    count: watch::Sender<usize>,
+}
+
+impl Document for Shown {
+    fn path(&self) -> &NotebookPath {
+        &self.path
+    }
+
+    fn snapshot(&self) -> Future<'_, Notebook> {
+        async { Ok(Notebook::new()) }.boxed()
+    }
+
+    fn apply(&self, _: Vec<Edit>, _: Vec<Expected>) -> Future<'_, Applied> {
+        async { Err(Error::notebook_busy(&self.path)) }.boxed()
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        watch::Sender::new(0).subscribe()
+    }
+
+    fn show(&self, _: Vec<Edit>) -> Future<'_, bool> {
+        self.count.send_modify(|count| *count += 1);
+        let mut answers = self.answers.lock();
+        let answer = if answers.is_empty() { Ok(true) } else { answers.remove(0) };
+        async { answer }.boxed()
+    }
+}
+
+/// Writes the one output of a run that is silent afterwards; how often it was shown within an hour.
+async fn shown(answers: Answers) -> usize {
+    let path = NotebookPath::new("x.ipynb");
+    let document = Shown { path: path.clone(), answers: Mutex::new(answers), count: watch::Sender::new(0) };
+    let cell = RunCell { path, id: CellId::new("a") };
+    let run = Arc::new(Run::new(RunId::new("r1"), Some(cell), String::new()));
+    let writing = write_while_running(&document, &run);
+    let printing = async {
+        tokio::task::yield_now().await;
+        let output = Output::Stream { name: "stdout".to_owned(), text: "before\n".into() };
+        run.on_event(Event::Output { output, display_id: None });
+    };
+    let both = async { tokio::join!(writing, printing) };
+    assert!(timeout(Duration::from_secs(3600), both).await.is_err(), "the run is not over");
+    *document.count.borrow()
+}
+
+#[tokio::test(start_paused = true)]
+async fn outputs_that_could_not_be_shown_are_shown_later() {
+    assert_eq!(shown(Vec::new()).await, 1);
+    assert_eq!(shown(vec![Ok(false), Ok(false)]).await, 3);
+    let busy = || Err(Error::notebook_busy("x.ipynb"));
+    assert_eq!(shown(vec![busy(), busy(), busy()]).await, 4);
+}
