@@ -65,7 +65,7 @@ async def test_a_run_continues_after_its_client_vanishes(
                 await running
         opened.touch()
         await until_on_disk(client, lambda it: printed(it["cells"][0]) == "early\nlate\n", "the file has all outputs")
-        assert printed(jupyter.contents(path)["cells"][0]) == "early\nlate\n"
+        assert printed(jupyter.saved(path)["cells"][0]) == "early\nlate\n"
 
 
 @pytest.mark.parametrize("form", ["jsd"], scope="module")

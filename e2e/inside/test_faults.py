@@ -92,7 +92,7 @@ async def test_a_run_continues_after_its_client_vanishes(
             running = asyncio.create_task(other.call("insert_execute_code_cell", given))
 
             def message() -> str:
-                return "".join(printed(each) for each in jupyter.contents(path)["cells"])
+                return "".join(printed(each) for each in jupyter.saved(path)["cells"])
 
             try:
                 await until(lambda: message() == "early\n", "the run has begun", during=running)

@@ -188,7 +188,7 @@ async def test_a_subscriber_is_notified_of_others_changes(
     async with python_agent(mcp_server.url) as agent:
         await agent.subscribe(f"notebook://{path}")
         await JupyterNotebookClient(agent, jupyter.root, path).open()
-        notebook = jupyter.contents(path)
+        notebook = jupyter.saved(path)
         notebook["cells"][0]["source"] = "of somebody else"
         assert jupyter.ask("PUT", f"api/contents/{path}", {"type": "notebook", "content": notebook}).is_success
         async with asyncio.timeout(LONG):

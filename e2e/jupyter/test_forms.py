@@ -137,7 +137,7 @@ async def test_others_see_outputs_during_the_run(mcp_server: NotebookServer, jup
         run = await client.begin(f"print('early', flush=True)\n{wait}\nprint('late')")
 
         def message() -> str:
-            return "".join(printed(cell) for cell in jupyter.contents(path)["cells"])
+            return "".join(printed(cell) for cell in jupyter.saved(path)["cells"])
 
         await until(lambda: message().startswith("early\n"), "the server has the first line")
         opened.touch()

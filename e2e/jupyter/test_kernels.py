@@ -130,7 +130,7 @@ async def test_a_kernel_killed_mid_run_is_reported_and_the_next_run_works(
         _, wait = gate(client)
         cell = await client.insert(f"print('before', flush=True)\n{wait}")
         running = asyncio.create_task(client.fails("execute_cell", cell_id=cell))
-        await until(lambda: "before" in printed(jupyter.contents(path)["cells"][0]), "the run has begun", during=running)
+        await until(lambda: "before" in printed(jupyter.saved(path)["cells"][0]), "the run has begun", during=running)
         os.kill(process, signal.SIGKILL)
         message = await running
         assert "[KERNEL DIED" in message and "before" in message

@@ -41,7 +41,7 @@ async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path:
                     run = await client.begin("\n".join(code))
                     ending = asyncio.create_task(client.ended(run))
                     await until(
-                        lambda: "one" in printed(server.contents("x.ipynb")["cells"][0]), "the first line", during=ending
+                        lambda: "one" in printed(server.saved("x.ipynb")["cells"][0]), "the first line", during=ending
                     )
                     await _cut(proxy, server)
                     opened.touch()
@@ -51,7 +51,7 @@ async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path:
                     # jupyter-server-documents buffers nothing, and does not count clients that reconnect.
                     is_kept = form != "jsd"
                     if is_kept:
-                        await until(lambda: "two" in printed(server.contents("x.ipynb")["cells"][0]), "what was kept")
+                        await until(lambda: "two" in printed(server.saved("x.ipynb")["cells"][0]), "what was kept")
                     await _cut(proxy, server)
                     proxy.restore()
                     if is_kept:
@@ -91,7 +91,7 @@ async def test_a_half_open_connection_is_detected(form: str, tmp_path: Path) -> 
                 async with jupyter_notebook(program, "x.ipynb") as client:
                     opened, wait = gate(client)
                     run = await client.begin(f"print('one', flush=True)\n{wait}\nprint('two')")
-                    await until(lambda: "one" in printed(server.contents("x.ipynb")["cells"][0]), "the first line")
+                    await until(lambda: "one" in printed(server.saved("x.ipynb")["cells"][0]), "the first line")
                     before = proxy.accepted
                     proxy.freeze()
                     opened.touch()

@@ -1,5 +1,6 @@
 """A real Jupyter server on loopback, in one of three forms; it can be killed and started again on the same port."""
 
+import json
 import os
 import random
 import socket
@@ -193,13 +194,24 @@ class JupyterServer:
         return self.get("api/kernels")
 
     def contents(self, path: str) -> Json:
-        """A notebook as the contents API returns it. While the server writes the file, reading it fails for a moment."""
+        """A notebook as the contents API returns it. Not for a file that is being written: a server that finds it half
+        written puts its own temporary copy in its place, and loses the file if that is gone by then."""
         end = time.monotonic() + LONG
         while True:
             answer = self.ask("GET", f"api/contents/{quote(path)}")
             if answer.is_success:
                 return answer.json()["content"]
             assert time.monotonic() < end, answer.text
+
+    def saved(self, path: str) -> Json:
+        """A notebook as it is on disk, also while it is being written."""
+        end = time.monotonic() + LONG
+        while True:
+            try:
+                return json.loads((self.root / path).read_text(encoding="utf-8"))
+            except ValueError:
+                assert time.monotonic() < end, f"{path} is not whole"
+                time.sleep(0.01)
 
     def end_kernels(self) -> None:
         """Ends all sessions and kernels."""
