@@ -19,7 +19,7 @@ INSTALLING = 900.0
 WITH_A_KERNEL = 120.0
 NOTEBOOK = "cellbridge-demo.ipynb"
 
-pytestmark = pytest.mark.timeout(INSTALLING + WITH_A_KERNEL)
+pytestmark = [pytest.mark.timeout(INSTALLING + WITH_A_KERNEL), pytest.mark.whole]
 
 
 @dataclass

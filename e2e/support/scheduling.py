@@ -2,7 +2,8 @@
 
 The tests of one file that share module fixtures (same file, same module parameters, such as a kind of server) form a
 group. Long groups are cut into pieces, each of which runs on one worker; a piece costs one more set-up of the module's
-fixtures. The pieces that took longest in the last run start first.
+fixtures. Groups marked `whole` are not cut, because their set-up takes longer than their tests. The pieces that took
+longest in the last run start first.
 
 Tests marked `alone` measure memory or promptness. They run last, on one worker, when the other workers have ended."""
 
@@ -15,6 +16,7 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 ALONE = "alone"
+WHOLE = "whole"
 # How long a piece may take, and how long a test takes that was never timed, in seconds.
 _PIECE_SECONDS = 20.0
 _UNKNOWN_SECONDS = 3.0
@@ -25,6 +27,8 @@ def group_of(item: pytest.Item) -> str:
     if item.get_closest_marker(ALONE):
         return ALONE
     file = item.nodeid.partition("::")[0]
+    if item.get_closest_marker(WHOLE):
+        return f"{WHOLE} {file}"
     callspec = getattr(item, "callspec", None)
     if callspec is None:
         return file
@@ -88,7 +92,7 @@ class GroupScheduling(LoadScopeScheduling):
         filled: dict[str, tuple[int, float]] = {}
         for nodeid, group in groups.items():
             number, seconds = filled.get(group, (1, 0.0))
-            if group != ALONE and seconds >= _PIECE_SECONDS:
+            if group != ALONE and not group.startswith(WHOLE) and seconds >= _PIECE_SECONDS:
                 number, seconds = number + 1, 0.0
             filled[group] = (number, seconds + self._expected(nodeid))
             pieces[nodeid] = f"{group} {number}" if number > 1 else group
