@@ -5,11 +5,11 @@
 mod event;
 mod executions;
 mod late_output;
-mod liveness;
 mod loss_check;
 mod outcome;
 mod outputs;
 mod request;
+mod silence_check;
 mod stdin;
 
 pub use event::{Event, ExecutionId, Sink, Status};

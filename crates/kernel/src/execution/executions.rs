@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use notebook::{Json, Output};
 
 use super::late_output::{GRACE, PublishOrder};
-use super::liveness::Liveness;
 use super::loss_check::LossCheck;
 use super::request::{Request, Stage, output};
+use super::silence_check::SilenceCheck;
 use super::stdin::InputRequests;
 use crate::messages::{Channel, Message, Reply, content};
 use crate::{Event, ExecutionId, Outcome, Sink, Status};
@@ -36,7 +36,7 @@ pub(crate) struct Executions {
     pub(super) probe: Option<(String, u64)>,
     pub(super) probe_at: Option<Instant>,
     pub(super) loss_check: Option<LossCheck>,
-    pub(super) liveness: Liveness,
+    pub(super) silence_check: SilenceCheck,
     order: PublishOrder,
     /// Another client that connects may get the kernel's replies to us, and our requests are lost.
     pub(super) can_be_superseded: bool,
@@ -66,7 +66,7 @@ impl Executions {
             probe: None,
             probe_at: None,
             loss_check: None,
-            liveness: Liveness::default(),
+            silence_check: SilenceCheck::default(),
             order: PublishOrder::default(),
             can_be_superseded: false,
             is_superseded: Arc::default(),
@@ -81,7 +81,7 @@ impl Executions {
 
     /// From now on a kernel that runs code and is silent is asked whether it still exists.
     pub(crate) fn watch_for_silence(&mut self, now: Instant) {
-        self.liveness.watch(now);
+        self.silence_check.watch(now);
     }
 
     /// From now on replies may go to another client, and requests nowhere.
@@ -105,7 +105,7 @@ impl Executions {
 
     /// Adds an execution whose request is about to be sent.
     pub(crate) fn add(&mut self, id: ExecutionId, sink: Sink, now: Instant) {
-        self.liveness.reset(now);
+        self.silence_check.reset(now);
         self.requests += 1;
         self.running += 1;
         self.known.insert(id, Request::new(self.requests, sink));
@@ -122,14 +122,14 @@ impl Executions {
     /// When [`Executions::tick`] is due.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let checked = self.loss_check.as_ref().and_then(LossCheck::deadline);
-        let silent = self.liveness.deadline().filter(|_| self.running > 0);
+        let silent = self.silence_check.deadline().filter(|_| self.running > 0);
         let ending = self.ending.front().map(|(at, _)| *at);
         [self.probe_at, checked, silent, ending].into_iter().flatten().min()
     }
 
     /// Handles a message of the kernel. Messages that are not for us, or malformed, change nothing.
     pub(crate) fn handle(&mut self, message: &Message, now: Instant) {
-        self.liveness.reset(now);
+        self.silence_check.reset(now);
         self.is_renewed = false;
         // A Jupyter server numbers its own messages, which it sends under our session.
         if message.header.sequence().is_some() && message.header.session != message.parent.session {

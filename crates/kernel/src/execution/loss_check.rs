@@ -101,21 +101,21 @@ impl Executions {
     }
 
     fn check_silence(&mut self, now: Instant) -> Option<Action> {
-        if self.running == 0 || !self.liveness.is_timed_out(now) {
+        if self.running == 0 || !self.silence_check.is_timed_out(now) {
             return None;
         }
-        let is_unanswered = self.liveness.is_asked();
+        let is_unanswered = self.silence_check.is_asked();
         // Once for each silence: a kernel without a thread for control is silent while it works.
         if self.can_be_superseded && is_unanswered && !std::mem::replace(&mut self.is_renewed, true) {
             self.superseded();
-            self.liveness.reset(now);
+            self.silence_check.reset(now);
             return Some(Action::Reconnect);
         }
         if self.can_be_superseded && !is_unanswered && self.loss_check.is_none() {
-            self.liveness.reset(now);
+            self.silence_check.reset(now);
             return Some(Action::Send(Box::new(self.check_losses(LossCause::Superseded))));
         }
-        Some(Action::Send(Box::new(self.liveness.ask(now))))
+        Some(Action::Send(Box::new(self.silence_check.ask(now))))
     }
 
     /// The kernel started our request `parent`: whatever it replied to before is over, `idle` or not.

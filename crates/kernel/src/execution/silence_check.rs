@@ -13,13 +13,13 @@ use crate::messages::{Channel, Outgoing};
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
-pub(super) struct Liveness {
+pub(super) struct SilenceCheck {
     /// None where it is not watched.
     silent_since: Option<Instant>,
     is_asked: bool,
 }
 
-impl Liveness {
+impl SilenceCheck {
     pub(super) fn watch(&mut self, now: Instant) {
         self.silent_since = Some(now);
     }
