@@ -52,6 +52,8 @@ class JupyterHub:
                     "PATH": f"{python.parent}{os.pathsep}{Path(sys.prefix) / 'bin'}{os.pathsep}{os.environ['PATH']}",
                     "VIRTUAL_ENV": str(python.parent.parent),
                     "JUPYTER_PREFER_ENV_PATH": "1",
+                    # Alembic, which the Hub uses, cannot read paths that the locale has no letters for.
+                    "LC_ALL": "C.UTF-8",
                     "E2E_HUB_URL": self.url,
                     "E2E_HUB_PORT": str(hub_port),
                     "E2E_HUB_PROXY_API": f"http://127.0.0.1:{proxy_port}",
