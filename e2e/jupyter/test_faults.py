@@ -87,7 +87,7 @@ async def test_a_power_cut_mid_edit_keeps_all_or_nothing_and_reports_which(
                     answered.append(f"{turn}.{number}")
             server.wait()
             await succeeds(client, "read_notebook")
-        found = sources(read_valid(client.file))
+        found = sources(client.notebook())
         assert set(answered) <= set(found)
         assert len(found) == len(set(found)), "a cell is there twice"
         # Every cell that was reported is there, and every cell that is there is read.
@@ -245,8 +245,7 @@ async def test_a_full_disk_is_reported_and_the_file_stays_valid(form: str, tmp_p
                 "insert_cell", cell_index=-1, cell_type="code", cell_source="x" * (LARGEST_FILE + 1000)
             )
             assert answer.is_error or not is_on_disk(answer), answer.text
-            kept = read_valid(client.file)
-            assert sources(kept) == ["before"]
+            assert sources(client.notebook()) == ["before"]
             await succeeds(client, "read_notebook")
 
 

@@ -10,7 +10,7 @@ from e2e.support.inside_server import BESIDE, INSIDE, Place
 from e2e.support.jupyter_program import JupyterNotebookClient, is_on_disk, jupyter_notebook
 from e2e.support.jupyter_server import JupyterServer
 from e2e.support.lab_notebooks import write_notebook
-from e2e.support.notebook_client import NotebookClient, gate, run_in
+from e2e.support.notebook_client import gate, run_in
 from e2e.support.notebook_files import printed, sources
 from e2e.support.notebook_server import NotebookServer
 from e2e.support.waiting import LONG
@@ -159,8 +159,8 @@ async def test_running_code_does_not_change_where_cells_are_written(
             answer = await agent.call(tool, given)
             assert not answer.is_error, answer.text
         assert path in answer.text, "a reply names the notebook that was changed"
-        assert sources(NotebookClient(agent, jupyter.root, path).notebook()) == ["written", "here"]
-        assert sources(NotebookClient(agent, jupyter.root, "notebook.ipynb").notebook()) == ["untouched"]
+        assert sources(JupyterNotebookClient(agent, jupyter.root, path).notebook()) == ["written", "here"]
+        assert sources(JupyterNotebookClient(agent, jupyter.root, "notebook.ipynb").notebook()) == ["untouched"]
 
 
 async def test_cells_are_read_before_any_notebook_is_used(mcp_server: NotebookServer) -> None:

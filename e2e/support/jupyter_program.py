@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -47,10 +48,20 @@ def jupyter_launch(home: Path, *options: str, mark: str | None = None, **environ
 
 
 class JupyterNotebookClient(NotebookClient):
-    """An agent at one notebook of a Jupyter server, which may be writing the file when an answer comes."""
+    """An agent at one notebook of a Jupyter server, which may be writing the file at any time."""
+
+    def notebook(self) -> Json:
+        """What is on disk now; the file is empty for a moment while the server writes it."""
+        end = time.monotonic() + LONG
+        while True:
+            try:
+                return super().notebook()
+            except json.JSONDecodeError:
+                assert time.monotonic() < end, f"{self.file} is not whole"
+                time.sleep(0.01)
 
     async def check_file(self) -> None:
-        await until_on_disk(self, bool, "the file is whole")
+        self.notebook()
 
 
 @asynccontextmanager
@@ -74,15 +85,8 @@ def is_on_disk(answer: Answer) -> bool:
 
 
 async def until_on_disk(client: NotebookClient, condition: Callable[[Json], object], what: str) -> None:
-    """Waits for a condition on the file, which is empty for a moment while the server writes it."""
-
-    def holds() -> object:
-        try:
-            return condition(client.notebook())
-        except json.JSONDecodeError:
-            return False
-
-    await until(holds, what)
+    """Waits for a condition on the file."""
+    await until(lambda: condition(client.notebook()), what)
 
 
 @contextmanager
