@@ -6,8 +6,9 @@ use clap::{CommandFactory as _, Parser as _};
 use super::{Cli, Command};
 
 /// Options of other programs and CSS variables.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
     "--existing",
+    "--fast",
     "--header",
     "--jp-collaborator-color",
     "--path",
