@@ -22,8 +22,13 @@ from e2e.support.notebook_client import NotebookClient, gate
 from e2e.support.notebook_files import printed, read_valid, sources
 from e2e.support.waiting import LONG, until
 
-# Rooms of jupyter-collaboration end as soon as nobody is in them.
-OPTIONS = ("--YDocExtension.document_cleanup_delay=0", "--ServerApp.jpserver_extensions={'eviction': True}")
+OPTIONS = (
+    # Rooms of jupyter-collaboration end as soon as nobody is in them.
+    "--YDocExtension.document_cleanup_delay=0",
+    "--ServerApp.jpserver_extensions={'eviction': True}",
+    # Rooms that end and begin lock each other's database, for five seconds each time if the machine is busy.
+    "--CellbridgeApp.network_timeout=120",
+)
 EXTENSIONS = {"PYTHONPATH": str(JUPYTER_CONFIG)}
 
 

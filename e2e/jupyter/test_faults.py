@@ -101,8 +101,8 @@ async def test_a_server_killed_mid_run_is_reported_and_earlier_outputs_are_kept(
     async with jupyter_notebook(program, path) as client:
         _, wait = gate(client)
         cell = await client.insert(f"print('before', flush=True)\n{wait}")
-        running = asyncio.create_task(client.call("execute_cell", cell_id=cell))
-        await until(lambda: "before" in printed(server.saved(path)["cells"][0]), "the run has begun", during=running)
+        running = asyncio.create_task(client.call("execute_cell", cell_id=cell, progress_interval=0.1))
+        await until(lambda: client.has_progress("before"), "the run has begun", during=running)
         server.kill()
         # The kernel is a child of the server and ends with it.
         await until(lambda: not server.kernels, "the kernel is gone")

@@ -129,8 +129,8 @@ async def test_a_kernel_killed_mid_run_is_reported_and_the_next_run_works(
         process = await _process(client)
         _, wait = gate(client)
         cell = await client.insert(f"print('before', flush=True)\n{wait}")
-        running = asyncio.create_task(client.fails("execute_cell", cell_id=cell))
-        await until(lambda: "before" in printed(jupyter.saved(path)["cells"][0]), "the run has begun", during=running)
+        running = asyncio.create_task(client.fails("execute_cell", cell_id=cell, progress_interval=0.1))
+        await until(lambda: client.has_progress("before"), "the run has begun", during=running)
         os.kill(process, signal.SIGKILL)
         message = await running
         assert "[KERNEL DIED" in message and "before" in message

@@ -45,6 +45,10 @@ class NotebookClient:
         _check(answer, budget)
         return answer
 
+    def has_progress(self, text: str) -> bool:
+        """Whether the call that began last has reported this text as progress."""
+        return any(text in (message or "") for _, _, message in self.agent.progress)
+
     async def do(self, tool: str, **given: Any) -> Answer:
         """A call that succeeds; whatever it changed, the file is valid."""
         answer = await self.call(tool, **given)
