@@ -85,8 +85,10 @@ async def test_a_run_continues_after_its_client_vanishes(
 ) -> None:
     async with jupyter_notebook(mcp_server, path) as client:
         opened, wait = gate(client)
+        begun, _ = gate(client, "begun")
+        touch = f"import pathlib\npathlib.Path({begun.name!r}).touch()"
         async with node_agent("sdk_v1.mjs", mcp_server.url) as other:
-            cell = {"cell_index": -1, "cell_source": f"print('early', flush=True)\n{wait}\nprint('late')"}
+            cell = {"cell_index": -1, "cell_source": f"print('early', flush=True)\n{touch}\n{wait}\nprint('late')"}
             given = {"notebook_name": path, "timeout": 100, **cell}
             await other.call("use_notebook", {"notebook_path": path})
             running = asyncio.create_task(other.call("insert_execute_code_cell", given))
@@ -95,7 +97,7 @@ async def test_a_run_continues_after_its_client_vanishes(
                 return "".join(printed(each) for each in jupyter.saved(path)["cells"])
 
             try:
-                await until(lambda: message() == "early\n", "the run has begun", during=running)
+                await until(begun.exists, "the run has begun", during=running)
                 assert not running.done(), running.result().text
             finally:
                 other.vanish()

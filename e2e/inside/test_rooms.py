@@ -109,7 +109,7 @@ async def test_outputs_are_in_the_file_after_the_room_was_closed(
     async with jupyter_notebook(program, path) as client:
         opened, wait = gate(client)
         run = await client.begin(f"print('early', flush=True)\n{wait}\nprint('late')")
-        await until_on_disk(client, lambda it: printed(it["cells"][0]) == "early\n", "the first output is on disk")
+        await client.until_printed(run, "early")
         await _evict(server)
         opened.touch()
         assert "late" in (await client.wait(run)).text

@@ -39,10 +39,8 @@ async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path:
                     touch = f"pathlib.Path({passed.name!r}).touch()"
                     code = [print_("one"), wait, print_("two"), touch, wait_again, print_("three")]
                     run = await client.begin("\n".join(code))
+                    await client.until_printed(run, "one")
                     ending = asyncio.create_task(client.ended(run))
-                    await until(
-                        lambda: "one" in printed(server.saved("x.ipynb")["cells"][0]), "the first line", during=ending
-                    )
                     await _cut(proxy, server)
                     opened.touch()
                     await until(lambda: passed.exists(), "the kernel has printed")
@@ -51,7 +49,7 @@ async def test_a_cut_connection_loses_no_output_and_no_edit(form: str, tmp_path:
                     # jupyter-server-documents buffers nothing, and does not count clients that reconnect.
                     is_kept = form != "jsd"
                     if is_kept:
-                        await until(lambda: "two" in printed(server.saved("x.ipynb")["cells"][0]), "what was kept")
+                        await client.until_printed(run, "two")
                     await _cut(proxy, server)
                     proxy.restore()
                     if is_kept:
@@ -91,7 +89,7 @@ async def test_a_half_open_connection_is_detected(form: str, tmp_path: Path) -> 
                 async with jupyter_notebook(program, "x.ipynb") as client:
                     opened, wait = gate(client)
                     run = await client.begin(f"print('one', flush=True)\n{wait}\nprint('two')")
-                    await until(lambda: "one" in printed(server.saved("x.ipynb")["cells"][0]), "the first line")
+                    await client.until_printed(run, "one")
                     before = proxy.accepted
                     proxy.freeze()
                     opened.touch()

@@ -1,8 +1,6 @@
 """The program as a client of Jupyter servers: over HTTP as a process of ours, on stdio as clients start it."""
 
 import asyncio
-import json
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -12,7 +10,7 @@ from e2e.support.agents.python_sdk import Answerer, python_agent
 from e2e.support.home import Home, new_mark
 from e2e.support.jupyter_server import JupyterServer, jupyter_server
 from e2e.support.notebook_client import NotebookClient
-from e2e.support.notebook_files import Json
+from e2e.support.notebook_files import Json, read_whole, validated
 from e2e.support.notebook_server import NotebookServer, running
 from e2e.support.program import Launch
 from e2e.support.stdio_client import StdioClient, stdio_client
@@ -51,14 +49,7 @@ class JupyterNotebookClient(NotebookClient):
     """An agent at one notebook of a Jupyter server, which may be writing the file at any time."""
 
     def notebook(self) -> Json:
-        """What is on disk now; the file is empty for a moment while the server writes it."""
-        end = time.monotonic() + LONG
-        while True:
-            try:
-                return super().notebook()
-            except json.JSONDecodeError:
-                assert time.monotonic() < end, f"{self.file} is not whole"
-                time.sleep(0.01)
+        return validated(read_whole(self.file))
 
     async def check_file(self) -> None:
         self.notebook()

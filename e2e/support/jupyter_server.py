@@ -17,7 +17,7 @@ import httpx
 
 from e2e.support.home import Home, new_mark
 from e2e.support.http import request
-from e2e.support.notebook_files import Json
+from e2e.support.notebook_files import Json, read_whole
 from e2e.support.processes import end_server, kernels, obey_permissions
 from e2e.support.program import REPOSITORY
 from e2e.support.waiting import LONG
@@ -205,13 +205,7 @@ class JupyterServer:
 
     def saved(self, path: str) -> Json:
         """A notebook as it is on disk, also while it is being written."""
-        end = time.monotonic() + LONG
-        while True:
-            try:
-                return json.loads((self.root / path).read_text(encoding="utf-8"))
-            except ValueError:
-                assert time.monotonic() < end, f"{path} is not whole"
-                time.sleep(0.01)
+        return read_whole(self.root / path)
 
     def end_kernels(self) -> None:
         """Ends all sessions and kernels."""

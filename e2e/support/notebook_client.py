@@ -89,6 +89,12 @@ class NotebookClient:
                 pass
         return run
 
+    async def until_printed(self, run: str, line: str) -> None:
+        """Waits until a run that has not ended has printed a line."""
+        async with asyncio.timeout(LONG):
+            while line not in (answer := await self.do("get_run", run_id=run, wait_seconds=0.05)).text.splitlines():
+                assert "[STILL RUNNING after" in answer.text, answer.text
+
     async def wait(self, run: str, **given: Any) -> Answer:
         """Waits for the end of a run, which is no failure."""
         answer = await self.ended(run, **given)

@@ -1,23 +1,40 @@
 """Notebook files as programs other than ours write and read them."""
 
 import json
+import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
+from e2e.support.waiting import LONG
+
 Json = dict[str, Any]
 
 
 def read_valid(path: Path) -> Json:
     """The notebook in a file, which must be valid as it is, without repairs."""
-    content = json.loads(path.read_text(encoding="utf-8"))
+    return validated(json.loads(path.read_text(encoding="utf-8")))
+
+
+def validated(content: Json) -> Json:
     with warnings.catch_warnings():
         # Where nbformat would repair something, it warns.
         warnings.simplefilter("error")
         nbformat.validate(nbformat.from_dict(content))
     return content
+
+
+def read_whole(path: Path) -> Json:
+    """The notebook in a file that another program may be writing, which is empty or cut for a moment then."""
+    end = time.monotonic() + LONG
+    while True:
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            assert time.monotonic() < end, f"{path} is not whole"
+            time.sleep(0.01)
 
 
 def sources(notebook: Json) -> list[str]:
