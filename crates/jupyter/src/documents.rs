@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use notebook::Notebook;
-use rest::{EntryKind, Kind, Want};
+use rest::{ContentsQuery, EntryKind, Kind};
 use tokio::sync::OnceCell;
 use workspace::{Error, Mode, NotebookPath};
 
@@ -83,7 +83,7 @@ impl Documents {
         let shown = self.prefix.shown(path);
         let asked = self.handle.attempt(|server| {
             let path = path.to_owned();
-            async move { server.contents(&path, Want::Glance).await }
+            async move { server.contents(&path, ContentsQuery::Attributes).await }
         });
         match asked.await {
             Ok(entry) if entry.kind == EntryKind::Directory => {

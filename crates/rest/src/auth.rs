@@ -2,3 +2,4 @@
 
 pub(crate) mod forwarded;
 pub(crate) mod login;
+pub(crate) mod refusal;

@@ -15,7 +15,7 @@ const MAX_FILE_BYTES: u64 = 64 << 10;
 
 /// A running server of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Running {
+pub struct RunningServer {
     /// Contains the token.
     pub address: Address,
     /// The folder that it serves.
@@ -47,9 +47,9 @@ struct ServerFile {
 }
 
 /// The running servers with a file in the folder `runtime`, newest first. Servers on a Unix socket are omitted.
-pub fn running(runtime: &Path) -> Vec<Running> {
+pub fn running(runtime: &Path) -> Vec<RunningServer> {
     let Ok(files) = fs::read_dir(runtime) else { return Vec::new() };
-    let mut found: Vec<Running> = files.flatten().filter_map(|file| read(&file.path())).collect();
+    let mut found: Vec<RunningServer> = files.flatten().filter_map(|file| read(&file.path())).collect();
     found.sort_by(|a, b| b.started.cmp(&a.started).then(b.pid.cmp(&a.pid)));
     // A server writes two files if the older `notebook` package is installed too.
     let mut seen: Vec<String> = Vec::new();
@@ -81,7 +81,7 @@ pub fn runtime_dir(variable: impl Fn(&str) -> Option<OsString>, home: Option<&Pa
     data.map(|data| data.join("runtime"))
 }
 
-fn read(path: &Path) -> Option<Running> {
+fn read(path: &Path) -> Option<RunningServer> {
     let name = path.file_name()?.to_str()?;
     let is_server = name.starts_with("jpserver-") || name.starts_with("nbserver-");
     if !is_server || path.extension()? != "json" {
@@ -97,7 +97,7 @@ fn read(path: &Path) -> Option<Running> {
     }
     let mut address = Address::parse(&file.url).ok()?;
     address.token = crate::Secret::new(file.token).or(address.token);
-    Some(Running {
+    Some(RunningServer {
         has_password: file.password && address.token.is_none(),
         address,
         root: file.root_dir.or(file.notebook_dir).unwrap_or_default(),

@@ -11,12 +11,10 @@ use std::time::Duration;
 use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
-use url::Url;
 
-use crate::address::origin_and_path;
-use crate::diagnosis::Authentication;
-use crate::server::Request;
-use crate::{Kind, NextStep, RestError, Result, Server, diagnosis};
+use crate::auth::refusal::explain;
+use crate::request::Request;
+use crate::{Kind, RestError, Result, Server, diagnosis};
 
 /// The longest line of a progress stream, in bytes.
 const MAX_LINE: usize = 64 << 10;
@@ -32,11 +30,6 @@ struct Report {
 }
 
 impl Server {
-    /// The server as its Hub knows it. `None` if the address is not one of a Hub.
-    pub fn hub(&self) -> Option<HubServer> {
-        HubServer::of(&self.inner.base)
-    }
-
     /// Starts the server through its Hub, and waits up to `timeout` until it is ready. `report` receives the Hub's
     /// progress messages. Succeeds at once if the server is running already.
     pub async fn start_through_hub(
@@ -44,7 +37,7 @@ impl Server {
         timeout: Duration,
         mut report: impl FnMut(String) + Send,
     ) -> Result<()> {
-        let hub = self.hub().ok_or_else(|| diagnosis::stopped(&self.inner.base))?;
+        let hub = self.hub().ok_or_else(|| diagnosis::stopped(&self.sender().base))?;
         let end = Instant::now() + timeout;
         let late = |_| {
             RestError::new(
@@ -56,41 +49,10 @@ impl Server {
         timeout_at(end, self.start(&hub, &mut report)).await.map_err(late)?
     }
 
-    /// Asks the Hub whether a refused token is unknown or lacks a scope, since the server responds 403 to both.
-    ///
-    /// For `https://h/user/ada/`, `GET https://h/hub/api/user` responds 200 to a token that the Hub knows: then the token
-    /// lacks the scope `access:servers!user=ada`. It responds 403 to an unknown or expired token.
-    pub(crate) async fn explain_refusal(&self, refusal: RestError) -> RestError {
-        let Some(hub) = self.hub().filter(|_| self.authentication() == Authentication::Token) else {
-            return refusal;
-        };
-        let request = Request::get("hub/api/user", "owner of the token");
-        let Ok(url) = at_hub(&hub, &request.path) else { return refusal };
-        match self.attempt(&request, url).await.map(|response| response.status()) {
-            Ok(status) if status.is_success() => RestError::new(
-                Kind::Forbidden,
-                format!(
-                    "The token is valid, but its scopes do not allow {} to be used.",
-                    hub.title().replacen('T', "t", 1)
-                ),
-                NextStep::GiveToken { obtain: hub.make_token().into() },
-            ),
-            Ok(StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED) => RestError::new(
-                Kind::Unauthorized,
-                format!(
-                    "The Hub at {} does not know the token; it may have expired.",
-                    origin_and_path(&hub.root)
-                ),
-                NextStep::GiveToken { obtain: hub.make_token().into() },
-            ),
-            _ => refusal,
-        }
-    }
-
     async fn start(&self, hub: &HubServer, report: &mut (impl FnMut(String) + Send)) -> Result<()> {
         let subject = "server of the Hub";
         let request = Request::new(Method::POST, hub.api()?, subject).idempotent();
-        let response = self.attempt(&request, at_hub(hub, &request.path)?).await?;
+        let response = self.sender().attempt(&request, hub.url(&request.path)?).await?;
         match response.status() {
             StatusCode::CREATED => return Ok(()),
             // 400 means "already running" or "pending"; the progress stream says which.
@@ -98,7 +60,7 @@ impl Server {
             StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND => {
                 return Err(not_allowed(hub));
             }
-            _ => return Err(self.explain(subject, response).await),
+            _ => return Err(explain(self.sender(), subject, response).await),
         }
         self.follow(hub, report).await
     }
@@ -106,14 +68,14 @@ impl Server {
     /// Reads the progress stream (server-sent events) until the server is ready.
     async fn follow(&self, hub: &HubServer, report: &mut (impl FnMut(String) + Send)) -> Result<()> {
         let request = Request::get(format!("{}/progress", hub.api()?), "progress of the Hub");
-        let url = at_hub(hub, &request.path)?;
-        let mut response = self.attempt(&request, url.clone()).await?;
+        let url = hub.url(&request.path)?;
+        let mut response = self.sender().attempt(&request, url.clone()).await?;
         match response.status() {
             status if status.is_success() => {}
             // The server is not starting.
-            StatusCode::BAD_REQUEST => return Err(diagnosis::stopped(&self.inner.base)),
+            StatusCode::BAD_REQUEST => return Err(diagnosis::stopped(&self.sender().base)),
             StatusCode::FORBIDDEN | StatusCode::NOT_FOUND => return Err(not_allowed(hub)),
-            _ => return Err(self.explain(request.subject, response).await),
+            _ => return Err(explain(self.sender(), request.subject, response).await),
         }
         let mut events = Events::default();
         let broke = |error: reqwest::Error| diagnosis::of_transport(error, &url);
@@ -140,16 +102,6 @@ impl Server {
             "The next call checks again.",
         ))
     }
-}
-
-fn at_hub(hub: &HubServer, path: &str) -> Result<Url> {
-    hub.root.join(path).map_err(|error| {
-        RestError::new(
-            Kind::Address,
-            format!("The Hub's address cannot be derived: {error}."),
-            "Check the server's address.",
-        )
-    })
 }
 
 fn line(report: &Report) -> String {

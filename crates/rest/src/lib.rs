@@ -15,11 +15,13 @@ pub mod hub;
 mod options;
 mod path;
 mod random;
+mod request;
 mod secret;
+mod sender;
 mod server;
 
 pub use address::Address;
-pub use api::contents::{Entry, EntryKind, Want};
+pub use api::contents::{ContentsQuery, Entry, EntryKind};
 pub use api::documents::{CollaborationSession, room_path};
 pub use api::events::EVENTS;
 pub use api::kernels::{KernelModel, channels_path};

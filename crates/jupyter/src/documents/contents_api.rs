@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use notebook::{Edit, Notebook};
-use rest::{Entry, Want};
+use rest::{ContentsQuery, Entry};
 use tokio::sync::OnceCell;
 use workspace::{Content, Error, Known, NotebookStore, Replaced};
 
@@ -62,11 +62,11 @@ impl ContentsStore {
     async fn meta(&self) -> Result<Version, Error> {
         match self.file().await {
             Some(file) => self.read_file(file).await.map(|(version, _)| version),
-            None => self.request(Want::Meta).await.map(|entry| Version::of(&entry)),
+            None => self.request(ContentsQuery::Hash).await.map(|entry| Version::of(&entry)),
         }
     }
 
-    async fn request(&self, want: Want) -> Result<Entry, Error> {
+    async fn request(&self, want: ContentsQuery) -> Result<Entry, Error> {
         let path = self.path.clone();
         let request = self.handle.attempt(|server| {
             let path = path.clone();
@@ -111,7 +111,7 @@ impl NotebookStore for ContentsStore {
                 return Ok(Content::Unchanged { version });
             }
         }
-        let entry = self.request(Want::Notebook).await?;
+        let entry = self.request(ContentsQuery::Notebook).await?;
         let version = Version::of(&entry);
         let content = entry
             .content

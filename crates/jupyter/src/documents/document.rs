@@ -9,7 +9,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use notebook::{CellId, Edit, Notebook};
 use parking_lot::Mutex;
-use rest::Want;
+use rest::ContentsQuery;
 use tokio::sync::watch;
 use workspace::{
     Applied, Document, Error, Expected, Future, NotebookPath, Presence, SaveStatus, SessionId, StoredNotebook,
@@ -112,7 +112,7 @@ impl ServerDocument {
             let path = path.clone();
             async move {
                 // Checked first: a server assigns a room to a missing file too.
-                let entry = server.contents(&path, Want::Glance).await?;
+                let entry = server.contents(&path, ContentsQuery::Attributes).await?;
                 let size = entry.size.unwrap_or(0);
                 if !may_have_rooms {
                     return Ok(None);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use rest::{Entry, RestError, Want};
+use rest::{ContentsQuery, Entry, RestError};
 
 use crate::server_handle::ServerHandle;
 
@@ -56,7 +56,7 @@ impl<'a> Walk<'a> {
 }
 
 pub(super) async fn folder(server: rest::Server, path: String) -> Result<Vec<Entry>, RestError> {
-    Ok(server.contents(&path, Want::Listing).await?.entries)
+    Ok(server.contents(&path, ContentsQuery::Listing).await?.entries)
 }
 
 /// Jupyter hides these too.

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::lenient;
 use crate::body::{self, Payload};
 use crate::random::random;
-use crate::server::Request;
+use crate::request::Request;
 use crate::{Kind, RestError, Result, Server, path};
 
 /// The slowest supported upload, in bytes per second. The timeout of a save grows with its size accordingly.
@@ -20,20 +20,20 @@ const MIN_BYTES_PER_SECOND: usize = 256 << 10;
 
 /// What to read of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Want {
+pub enum ContentsQuery {
     /// A folder with its entries.
     Listing,
     /// Metadata without the content. Contains the hash if the server supports it (2.11 and later), for which the server
     /// reads the whole file.
-    Meta,
+    Hash,
     /// Metadata without the content and the hash.
-    Glance,
+    Attributes,
     /// A notebook with its content.
     Notebook,
     /// A file's text, which may be partly written.
     ///
-    /// Unlike [`Want::Notebook`], this is safe while another program writes the file: when Jupyter Server fails to parse a
-    /// notebook, it replaces the file by an older copy (`_read_notebook` in
+    /// Unlike [`ContentsQuery::Notebook`], this is safe while another program writes the file: when Jupyter Server fails
+    /// to parse a notebook, it replaces the file by an older copy (`_read_notebook` in
     /// `jupyter_server/services/contents/fileio.py`).
     Text,
 }
@@ -101,20 +101,20 @@ struct Model<'a> {
 
 impl Server {
     /// Reads `path`, relative to the server's root.
-    pub async fn contents(&self, path: &str, want: Want) -> Result<Entry> {
+    pub async fn contents(&self, path: &str, want: ContentsQuery) -> Result<Entry> {
         let query = match want {
-            Want::Listing => "type=directory&content=1",
+            ContentsQuery::Listing => "type=directory&content=1",
             // Servers before 2.11 ignore `hash`.
-            Want::Meta => "content=0&hash=1",
-            Want::Glance => "content=0",
-            Want::Notebook => "type=notebook&content=1&hash=1",
-            Want::Text => "type=file&format=text&content=1",
+            ContentsQuery::Hash => "content=0&hash=1",
+            ContentsQuery::Attributes => "content=0",
+            ContentsQuery::Notebook => "type=notebook&content=1&hash=1",
+            ContentsQuery::Text => "type=file&format=text&content=1",
         };
         let entry = self.read(path, want, query).await;
         match entry {
             // A folder has no hash, so Jupyter Server 2.11 to 2.21 respond 500.
             Err(RestError { kind: Kind::Server, cause, .. })
-                if want == Want::Meta && cause.contains("'hash'") =>
+                if want == ContentsQuery::Hash && cause.contains("'hash'") =>
             {
                 self.read(path, want, "content=0").await
             }
@@ -122,10 +122,10 @@ impl Server {
         }
     }
 
-    async fn read(&self, path: &str, want: Want, query: &str) -> Result<Entry> {
+    async fn read(&self, path: &str, want: ContentsQuery, query: &str) -> Result<Entry> {
         let subject = format!("{path:?}");
         let mut request = Request::get(format!("api/contents/{}?{query}", path::file(path)?), &subject);
-        if matches!(want, Want::Notebook | Want::Text) {
+        if matches!(want, ContentsQuery::Notebook | ContentsQuery::Text) {
             request = request.limit(body::MAX_NOTEBOOK_BYTES);
         }
         let body = self.ask(&request).await?;
@@ -165,7 +165,7 @@ impl Server {
                 "Open it, or take another name.",
             )
         };
-        match self.contents(path, Want::Meta).await {
+        match self.contents(path, ContentsQuery::Hash).await {
             Ok(_) => return Err(taken()),
             Err(RestError { kind: Kind::NotFound, .. }) => {}
             Err(error) => return Err(error),

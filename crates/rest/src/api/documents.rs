@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 
-use crate::server::Request;
+use crate::request::Request;
 use crate::{Result, Server, path};
 
 /// A room of jupyter-collaboration.

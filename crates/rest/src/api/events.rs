@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::server::Request;
+use crate::request::Request;
 use crate::{Result, Server};
 
 /// The path of the event stream, for [`Server::websocket`].

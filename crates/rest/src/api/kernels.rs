@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 
 use super::lenient;
-use crate::server::{KERNEL_TIMEOUT, Request};
+use crate::request::{KERNEL_TIMEOUT, Request};
 use crate::{Result, Server, path};
 
 /// A running kernel.

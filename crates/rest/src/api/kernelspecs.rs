@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::lenient;
-use crate::server::Request;
+use crate::request::Request;
 use crate::{Result, Server};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

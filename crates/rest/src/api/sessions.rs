@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 
 use super::lenient;
-use crate::server::{KERNEL_TIMEOUT, Request};
+use crate::request::{KERNEL_TIMEOUT, Request};
 use crate::{KernelModel, Kind, RestError, Result, Server, path};
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

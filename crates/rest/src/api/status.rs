@@ -3,8 +3,9 @@
 use serde::Deserialize;
 
 use super::lenient;
+use crate::auth::refusal::explain;
 use crate::hub::HubServer;
-use crate::server::Request;
+use crate::request::Request;
 use crate::{Kind, RestError, Result, Server, diagnosis};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,7 +56,7 @@ impl Server {
         let request = Request::get("api", "API");
         let response = self.send(&request).await?;
         if !response.status().is_success() {
-            return match (self.explain(request.subject, response).await, self.hub()) {
+            return match (explain(self.sender(), request.subject, response).await, self.hub()) {
                 // A stopped named server: the proxy sent the request to the user's default server.
                 (RestError { kind: Kind::NotFound, .. }, Some(HubServer { name: Some(_), .. })) => {
                     Err(diagnosis::stopped(self.base()))
@@ -66,7 +67,7 @@ impl Server {
                 (error, _) => Err(error),
             };
         }
-        let body = self.read_body(response, request.limit).await?;
+        let body = self.sender().read_body(response, request.limit).await?;
         let version: Result<Version, _> = serde_json::from_slice(&body);
         version.map(|Version { version }| version).map_err(|_| diagnosis::not_jupyter(self.base()))
     }

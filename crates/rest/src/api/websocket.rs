@@ -13,8 +13,9 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
+use crate::auth::refusal::explain;
 use crate::random::random;
-use crate::server::Request;
+use crate::request::Request;
 use crate::{Kind, RestError, Result, Server, diagnosis};
 
 /// The largest message. Servers have the same limit for rooms.
@@ -112,7 +113,7 @@ impl Server {
             return error;
         }
         let path = path_and_query.split('?').next().unwrap_or_default();
-        self.explain(&format!("WebSocket at {path}"), response).await
+        explain(self.sender(), &format!("WebSocket at {path}"), response).await
     }
 }
 

@@ -7,15 +7,16 @@
 //! 3. Every later request sends both cookies and the header `X-XSRFToken: 2|ab`.
 
 use bytes::Bytes;
-use reqwest::cookie::CookieStore as _;
 use reqwest::{Method, StatusCode};
 use tokio::sync::Mutex;
 
 use crate::address::origin_and_path;
+use crate::auth::refusal::explain;
 use crate::body::Payload;
 use crate::diagnosis;
-use crate::server::Request;
-use crate::{Credentials, Kind, NextStep, RestError, Result, Secret, Server};
+use crate::request::Request;
+use crate::sender::Sender;
+use crate::{Credentials, Kind, NextStep, RestError, Result, Secret};
 
 /// Counts logins, so that concurrent requests log in only once after the server has ended the session.
 ///
@@ -29,82 +30,80 @@ pub(crate) struct Login {
 /// The number of the login that a request was sent with.
 pub(crate) struct LoginNumber(u64);
 
-impl Server {
+impl Login {
     /// Logs in with the password, if there is one and no request has logged in yet.
-    pub(crate) async fn ensure_login(&self) -> Result<LoginNumber> {
-        let Credentials::Password(password) = &self.inner.credentials else { return Ok(LoginNumber(0)) };
-        let mut count = self.inner.login.count.lock().await;
+    pub(crate) async fn ensure(&self, sender: &Sender) -> Result<LoginNumber> {
+        let Credentials::Password(password) = &sender.credentials else { return Ok(LoginNumber(0)) };
+        let mut count = self.count.lock().await;
         if *count == 0 {
-            self.log_in(password).await?;
+            log_in(sender, password).await?;
             *count = 1;
         }
         Ok(LoginNumber(*count))
     }
 
     /// Logs in again after a refused request, unless another request has done so. Returns whether to repeat the request.
-    pub(crate) async fn login_again(&self, sent_with: &LoginNumber, method: &Method) -> Result<bool> {
-        match &self.inner.credentials {
+    pub(crate) async fn again(
+        &self,
+        sender: &Sender,
+        sent_with: &LoginNumber,
+        method: &Method,
+    ) -> Result<bool> {
+        match &sender.credentials {
             Credentials::Password(password) => {
-                let mut count = self.inner.login.count.lock().await;
+                let mut count = self.count.lock().await;
                 if *count == sent_with.0 {
-                    self.log_in(password).await?;
+                    log_in(sender, password).await?;
                     *count += 1;
                 }
                 Ok(true)
             }
             // A server without authentication still requires the XSRF token for changes; its login page sets the cookie.
-            Credentials::None if *method != Method::GET && self.xsrf().is_none() => {
-                self.visit_login().await?;
-                Ok(self.xsrf().is_some())
+            Credentials::None if *method != Method::GET && sender.xsrf().is_none() => {
+                visit_login(sender).await?;
+                Ok(sender.xsrf().is_some())
             }
             Credentials::None | Credentials::Token(_) | Credentials::Forwarded(_) => Ok(false),
         }
     }
+}
 
-    /// The value of the cookie `_xsrf`.
-    pub(crate) fn xsrf(&self) -> Option<String> {
-        let cookies = self.inner.jar.cookies(&self.inner.base)?;
-        let cookies = cookies.to_str().ok()?;
-        cookies.split("; ").find_map(|cookie| cookie.strip_prefix("_xsrf=")).map(str::to_owned)
-    }
+async fn visit_login(sender: &Sender) -> Result<reqwest::Response> {
+    let request = Request::get("login", "login page");
+    sender.attempt(&request, sender.url("login")?).await
+}
 
-    async fn visit_login(&self) -> Result<reqwest::Response> {
-        let request = Request::get("login", "login page");
-        self.attempt(&request, self.url("login")?).await
-    }
-
-    async fn log_in(&self, password: &Secret) -> Result<()> {
-        let page = self.visit_login().await?;
-        let xsrf = match (self.xsrf(), self.hub()) {
-            (Some(xsrf), _) if !page.status().is_client_error() && !page.status().is_server_error() => xsrf,
-            // Behind a Hub, the password belongs to the Hub's login page. It is not sent there.
-            (_, Some(hub)) if !page.status().is_server_error() => {
-                return Err(RestError::new(
-                    Kind::Unauthorized,
-                    format!("{} does not support a login with a password.", hub.title()),
-                    NextStep::GiveToken { obtain: hub.make_token().into() },
-                ));
-            }
-            (None, None) if page.status().is_success() || page.status() == StatusCode::NOT_FOUND => {
-                return Err(diagnosis::not_jupyter(&self.inner.base));
-            }
-            _ => return Err(self.explain("login page", page).await),
-        };
-        let fields = [("_xsrf", &*xsrf), ("password", password.expose())];
-        let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-        let mut request = Request::new(Method::POST, "login", "login page");
-        request.payload = Payload { pieces: vec![Bytes::from(form)], is_form: true };
-        let response = self.attempt(&request, self.url("login")?).await?;
-        // Jupyter responds to a wrong password with 401, and to the right one with a redirect.
-        match response.status() {
-            status if status.is_redirection() || status.is_success() => Ok(()),
-            status if status.as_u16() == 401 || status.as_u16() == 403 => Err(RestError::new(
+async fn log_in(sender: &Sender, password: &Secret) -> Result<()> {
+    let page = visit_login(sender).await?;
+    let xsrf = match (sender.xsrf(), sender.hub()) {
+        (Some(xsrf), _) if !page.status().is_client_error() && !page.status().is_server_error() => xsrf,
+        // Behind a Hub, the password belongs to the Hub's login page. It is not sent there.
+        (_, Some(hub)) if !page.status().is_server_error() => {
+            return Err(RestError::new(
                 Kind::Unauthorized,
-                format!("{} does not accept the password.", origin_and_path(&self.inner.base)),
-                "Correct it, or give a token instead.",
-            )),
-            _ => Err(self.explain("login page", response).await),
+                format!("{} does not support a login with a password.", hub.title()),
+                NextStep::GiveToken { obtain: hub.make_token().into() },
+            ));
         }
+        (None, None) if page.status().is_success() || page.status() == StatusCode::NOT_FOUND => {
+            return Err(diagnosis::not_jupyter(&sender.base));
+        }
+        _ => return Err(explain(sender, "login page", page).await),
+    };
+    let fields = [("_xsrf", &*xsrf), ("password", password.expose())];
+    let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    let mut request = Request::new(Method::POST, "login", "login page");
+    request.payload = Payload { pieces: vec![Bytes::from(form)], is_form: true };
+    let response = sender.attempt(&request, sender.url("login")?).await?;
+    // Jupyter responds to a wrong password with 401, and to the right one with a redirect.
+    match response.status() {
+        status if status.is_redirection() || status.is_success() => Ok(()),
+        status if status.as_u16() == 401 || status.as_u16() == 403 => Err(RestError::new(
+            Kind::Unauthorized,
+            format!("{} does not accept the password.", origin_and_path(&sender.base)),
+            "Correct it, or give a token instead.",
+        )),
+        _ => Err(explain(sender, "login page", response).await),
     }
 }
 

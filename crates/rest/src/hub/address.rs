@@ -3,13 +3,13 @@
 use url::Url;
 
 use crate::address::origin_and_path;
-use crate::{Result, path};
+use crate::{Kind, RestError, Result, path};
 
 /// A user's server on a Hub, read from the address `…/user/NAME/` or `…/user/NAME/SERVER/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HubServer {
     /// The address up to `user/`; ends with `/`.
-    pub(super) root: Url,
+    root: Url,
     pub user: String,
     /// The name of the server; `None` for the user's default one.
     pub name: Option<String>,
@@ -54,6 +54,22 @@ impl HubServer {
             Some(name) => format!("The server {name:?} of {} on {}", self.user, origin_and_path(&self.root)),
             None => format!("The server of {} on {}", self.user, origin_and_path(&self.root)),
         }
+    }
+
+    /// The address of the Hub, as a person knows it.
+    pub(crate) fn origin(&self) -> String {
+        origin_and_path(&self.root)
+    }
+
+    /// The URL of a path below the Hub's address, with its query.
+    pub(crate) fn url(&self, path: &str) -> Result<Url> {
+        self.root.join(path).map_err(|error| {
+            RestError::new(
+                Kind::Address,
+                format!("The Hub's address cannot be derived: {error}."),
+                "Check the server's address.",
+            )
+        })
     }
 
     /// The path of the server in the Hub's API.

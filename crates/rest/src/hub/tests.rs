@@ -1,3 +1,5 @@
+use url::Url;
+
 use super::*;
 
 fn of(base: &str) -> Option<HubServer> {
@@ -50,10 +52,7 @@ fn other_addresses_have_no_hub() {
 #[test]
 fn the_hub_s_api_has_the_server_s_origin() {
     let hub = of("https://h.org/jh/user/ada/").unwrap();
-    assert_eq!(
-        at_hub(&hub, &hub.api().unwrap()).unwrap().as_str(),
-        "https://h.org/jh/hub/api/users/ada/server"
-    );
+    assert_eq!(hub.url(&hub.api().unwrap()).unwrap().as_str(), "https://h.org/jh/hub/api/users/ada/server");
 }
 
 #[test]
@@ -199,7 +198,7 @@ async fn a_change_refused_by_the_hub_means_a_stopped_server() {
 async fn a_stopped_named_server_is_not_a_missing_file() {
     let fake = Fake::new(|_| reply(404, &[], "<html>")).await;
     let server = fake.client("user/ada/gpu/");
-    assert_eq!(server.contents("x.ipynb", crate::Want::Meta).await.unwrap_err().kind, Kind::Stopped);
+    assert_eq!(server.contents("x.ipynb", crate::ContentsQuery::Hash).await.unwrap_err().kind, Kind::Stopped);
     assert_eq!(server.kernel("k").await.unwrap_err().kind, Kind::Stopped);
     assert_eq!(server.collaboration_session("x.ipynb").await.unwrap_err().kind, Kind::Stopped);
 }

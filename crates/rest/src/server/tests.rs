@@ -1,11 +1,11 @@
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 use crate::testing::{Fake, client, reply};
-use crate::{Proxies, Secret, Want};
+use crate::{ContentsQuery, Proxies, Secret};
 
 const ENTRY: &str = r#"{"path":"x.ipynb","type":"notebook"}"#;
 
@@ -162,7 +162,7 @@ async fn the_metadata_of_a_folder_is_read_without_the_hash() {
         _ => reply(500, &[], r#"{"message":"Keys unexpectedly None: ['hash', 'hash_algorithm']"}"#),
     })
     .await;
-    let entry = fake.client("").contents("d", Want::Meta).await.unwrap();
+    let entry = fake.client("").contents("d", ContentsQuery::Hash).await.unwrap();
     assert_eq!(entry.kind, crate::EntryKind::Directory);
 }
 
@@ -309,9 +309,9 @@ fn a_token_that_is_not_a_header_value_is_refused() {
 #[test]
 fn requests_stay_below_the_base_url() {
     let server = client("http://h:1/base/", Credentials::None);
-    assert_eq!(server.url("api/x:y?z=1").unwrap().as_str(), "http://h:1/base/api/x:y?z=1");
+    assert_eq!(server.sender().url("api/x:y?z=1").unwrap().as_str(), "http://h:1/base/api/x:y?z=1");
     for path in ["../api", "/api", "//evil.example/", "https://evil.example/", "a/../../b"] {
-        let url = server.url(path);
+        let url = server.sender().url(path);
         assert!(
             url.as_ref().is_ok_and(|url| url.as_str().starts_with("http://h:1/base/")) || url.is_err(),
             "{path}"

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use notebook::Notebook;
-use rest::Want;
+use rest::ContentsQuery;
 use sha2::{Digest as _, Sha256};
 use workspace::{Content, Error};
 
@@ -49,7 +49,7 @@ impl ContentsStore {
 
     /// Reads the file, if the server permits its user to.
     pub(super) async fn read_file(&self, file: &Path) -> Result<(Version, Bytes), Error> {
-        let entry = self.request(Want::Glance).await?;
+        let entry = self.request(ContentsQuery::Attributes).await?;
         let file = PathBuf::from(file);
         let read = tokio::task::spawn_blocking(move || {
             let content = std::fs::read(file)?;

@@ -5,7 +5,7 @@
 //! `jupyter_server/services/contents/fileio.py`).
 
 use notebook::{Edit, Notebook};
-use rest::{Entry, Kind, RestError, Want};
+use rest::{ContentsQuery, Entry, Kind, RestError};
 use workspace::{Error, Known};
 
 use super::{ContentsStore, Version, text};
@@ -73,7 +73,7 @@ impl ContentsStore {
 
     async fn found(&self) -> Result<Found, Unread> {
         let server = self.handle.server().await.map_err(|_| Unread::Unknown)?;
-        match server.contents(&self.path, Want::Notebook).await {
+        match server.contents(&self.path, ContentsQuery::Notebook).await {
             Ok(entry) => parse(entry).ok_or(Unread::Unreadable),
             // Status 400, "Unreadable Notebook". A server that has a copy restores it itself at this request.
             Err(error) if error.kind == Kind::Refused => Err(Unread::Unreadable),

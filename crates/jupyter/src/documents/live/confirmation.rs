@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use notebook::{Cell, Notebook};
-use rest::{Entry, Kind, RestError, Want};
+use rest::{ContentsQuery, Entry, Kind, RestError};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
 use ydoc::{Dialect, SaveOutcome};
@@ -177,7 +177,7 @@ enum Found {
 
 /// Reads the file.
 async fn in_file(shared: &Shared, intents: &[Intent], deadline: Instant) -> Result<Found, RestError> {
-    let entry = contents(shared, Want::Text, deadline).await?;
+    let entry = contents(shared, ContentsQuery::Text, deadline).await?;
     let Some(mut file) = entry.content.and_then(|content| Notebook::parse(content).ok()) else {
         return Ok(Found::NotAll { is_writable: entry.is_writable });
     };
@@ -221,11 +221,11 @@ fn unreadable(error: &RestError) -> String {
 }
 
 async fn modified(shared: &Shared, deadline: Instant) -> Result<Option<String>, RestError> {
-    Ok(contents(shared, Want::Meta, deadline).await?.last_modified)
+    Ok(contents(shared, ContentsQuery::Hash, deadline).await?.last_modified)
 }
 
 /// The file, if the server answers in time.
-async fn contents(shared: &Shared, want: Want, deadline: Instant) -> Result<Entry, RestError> {
+async fn contents(shared: &Shared, want: ContentsQuery, deadline: Instant) -> Result<Entry, RestError> {
     let request = async {
         let server = shared.handle.server().await?;
         server.contents(&shared.path_now(), want).await

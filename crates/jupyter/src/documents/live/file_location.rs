@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rest::{RestError, Want};
+use rest::{ContentsQuery, RestError};
 use tokio::time::{Instant, timeout, timeout_at};
 use ydoc::Dialect;
 
@@ -94,7 +94,7 @@ async fn is_path_taken(shared: &Shared, id: &str) -> Result<bool, RestError> {
         return Ok(false);
     }
     // Servers assign ids to missing files too.
-    if server.contents(&shared.path, Want::Meta).await.is_err() {
+    if server.contents(&shared.path, ContentsQuery::Hash).await.is_err() {
         return Ok(false);
     }
     let there = match shared.dialect {

@@ -1,6 +1,6 @@
 //! Finds a notebook's room and opens its socket.
 
-use rest::{Io, Kind, RestError, Server, Want, room_path};
+use rest::{ContentsQuery, Io, Kind, RestError, Server, room_path};
 use tokio_tungstenite::WebSocketStream;
 use workspace::{Error, ErrorKind, NextStep};
 use ydoc::Dialect;
@@ -86,13 +86,13 @@ async fn find(
 ) -> Result<Option<(RoomAddress, Socket)>, RestError> {
     // Checked first: a server assigns a session to a missing file too, and one dialect never reports that it is missing.
     let mut path = path.to_owned();
-    let mut file = server.contents(&path, Want::Meta).await;
+    let mut file = server.contents(&path, ContentsQuery::Hash).await;
     if file.as_ref().is_err_and(|error| error.kind == Kind::NotFound)
         && let Some(known) = &known
         && let Ok(Some(moved)) = server.file_path(&known.file_id).await
         && moved != path
     {
-        file = server.contents(&moved, Want::Meta).await;
+        file = server.contents(&moved, ContentsQuery::Hash).await;
         path = moved;
     }
     let address = match (file, known) {

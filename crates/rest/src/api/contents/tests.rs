@@ -72,6 +72,6 @@ async fn a_text_may_be_partly_written() {
         crate::testing::reply(200, &[], body)
     })
     .await;
-    let entry = fake.client("").contents("x.ipynb", crate::Want::Text).await.unwrap();
+    let entry = fake.client("").contents("x.ipynb", crate::ContentsQuery::Text).await.unwrap();
     assert_eq!(entry.content.unwrap(), "{\"a\": \"\u{fc}".as_bytes());
 }

@@ -5,6 +5,7 @@ use axum::response::Response;
 use futures_util::future::join_all;
 
 use super::*;
+use crate::Server;
 use crate::testing::{Fake, Seen, client, reply};
 
 /// A server with a login page. Increasing `epoch` ends all sessions.

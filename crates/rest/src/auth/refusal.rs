@@ -1,0 +1,50 @@
+//! What a response means that is not a success. Asks the Hub where the server's own response is ambiguous.
+
+use reqwest::header::LOCATION;
+use reqwest::{Response, StatusCode};
+
+use crate::diagnosis::{self, Authentication, FailedRequest, FailedResponse};
+use crate::request::Request;
+use crate::sender::Sender;
+use crate::{Kind, NextStep, RestError, body};
+
+/// Explains a response that is not a success.
+pub(crate) async fn explain(sender: &Sender, subject: &str, response: Response) -> RestError {
+    let status = response.status();
+    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let body = sender.read_body(response, body::MAX_FAILURE_BYTES).await.unwrap_or_default();
+    let request = FailedRequest { base: &sender.base, authentication: sender.authentication(), subject };
+    let error = diagnosis::of_response(
+        &request,
+        &FailedResponse { status, location: location.as_deref(), body: &body },
+    );
+    if error.kind == Kind::Unauthorized { explain_refusal(sender, error).await } else { error }
+}
+
+/// Asks the Hub whether a refused token is unknown or lacks a scope, since the server responds 403 to both.
+///
+/// For `https://h/user/ada/`, `GET https://h/hub/api/user` responds 200 to a token that the Hub knows: then the token
+/// lacks the scope `access:servers!user=ada`. It responds 403 to an unknown or expired token.
+async fn explain_refusal(sender: &Sender, refusal: RestError) -> RestError {
+    let Some(hub) = sender.hub().filter(|_| sender.authentication() == Authentication::Token) else {
+        return refusal;
+    };
+    let request = Request::get("hub/api/user", "owner of the token");
+    let Ok(url) = hub.url(&request.path) else { return refusal };
+    match sender.attempt(&request, url).await.map(|response| response.status()) {
+        Ok(status) if status.is_success() => RestError::new(
+            Kind::Forbidden,
+            format!(
+                "The token is valid, but its scopes do not allow {} to be used.",
+                hub.title().replacen('T', "t", 1)
+            ),
+            NextStep::GiveToken { obtain: hub.make_token().into() },
+        ),
+        Ok(StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED) => RestError::new(
+            Kind::Unauthorized,
+            format!("The Hub at {} does not know the token; it may have expired.", hub.origin()),
+            NextStep::GiveToken { obtain: hub.make_token().into() },
+        ),
+        _ => refusal,
+    }
+}

@@ -1,0 +1,152 @@
+//! Sends requests with our credentials, without logging in.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use reqwest::cookie::{CookieStore as _, Jar};
+use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use reqwest::{Client, Response};
+use tokio::sync::OnceCell;
+use url::Url;
+
+use crate::diagnosis::{self, Authentication};
+use crate::hub::HubServer;
+use crate::request::Request;
+use crate::{Credentials, Kind, Options, RestError, Result, body, client};
+
+/// The connections, cookies and credentials of one server.
+pub(crate) struct Sender {
+    pub(crate) base: Url,
+    pub(crate) credentials: Credentials,
+    pub(crate) options: Options,
+    jar: Arc<Jar>,
+    /// Created for the first request: reading the system's certificates takes 15 ms.
+    client: OnceCell<Client>,
+    /// For web sockets. It reuses no connection: a proxy closes one whose upgrade was refused, so the next request on it
+    /// would fail.
+    sockets: OnceCell<Client>,
+}
+
+impl Sender {
+    /// Fails if the token cannot be sent.
+    pub(crate) fn new(base: Url, credentials: Credentials, options: Options) -> Result<Self> {
+        if let Credentials::Token(token) = &credentials {
+            authorization(token.expose())?;
+        }
+        let (jar, client, sockets) = Default::default();
+        Ok(Self { base, credentials, options, jar, client, sockets })
+    }
+
+    pub(crate) fn authentication(&self) -> Authentication {
+        match self.credentials {
+            Credentials::None => Authentication::None,
+            Credentials::Token(_) => Authentication::Token,
+            Credentials::Password(_) => Authentication::Password,
+            Credentials::Forwarded(_) => Authentication::Forwarded,
+        }
+    }
+
+    /// The server as its Hub knows it. `None` if the address is not one of a Hub.
+    pub(crate) fn hub(&self) -> Option<HubServer> {
+        HubServer::of(&self.base)
+    }
+
+    /// The value of the cookie `_xsrf`.
+    pub(crate) fn xsrf(&self) -> Option<String> {
+        let cookies = self.jar.cookies(&self.base)?;
+        let cookies = cookies.to_str().ok()?;
+        cookies.split("; ").find_map(|cookie| cookie.strip_prefix("_xsrf=")).map(str::to_owned)
+    }
+
+    /// The URL of `path`, which is relative to the base and encoded.
+    pub(crate) fn url(&self, path: &str) -> Result<Url> {
+        let url = self.base.join(&format!("./{path}")).ok();
+        url.filter(|url| url.path().starts_with(self.base.path()))
+            .ok_or_else(|| RestError::defect(Kind::Address, "The request would leave the server's base URL."))
+    }
+
+    /// Sends a request, and again if the connection broke and the request is idempotent.
+    pub(crate) async fn attempt(&self, request: &Request<'_>, url: Url) -> Result<Response> {
+        let first = self.once(request, url.clone()).await;
+        match first {
+            // A restarted server has closed our unused connections; the first request notices.
+            Err(Failure { error, broke: true }) if request.is_idempotent => {
+                tracing::debug!(cause = error.cause, "trying once more");
+                self.once(request, url).await.map_err(|failure| failure.error)
+            }
+            other => other.map_err(|failure| failure.error),
+        }
+    }
+
+    async fn once(&self, request: &Request<'_>, url: Url) -> Result<Response, Failure> {
+        let Self { base, jar, options, client, sockets, .. } = self;
+        // The server turns a token into a login cookie that survives revoking the token: with it, reads would succeed and
+        // changes fail. Forwarded headers may contain cookies already.
+        let has_jar = !matches!(self.credentials, Credentials::Token(_) | Credentials::Forwarded(_));
+        let jar = has_jar.then_some(jar);
+        let client = if request.is_upgrade {
+            sockets.get_or_try_init(|| async { client::build(base, jar, options, 0) }).await?
+        } else {
+            client.get_or_try_init(|| async { client::build(base, jar, options, usize::MAX) }).await?
+        };
+        let mut builder = client.request(request.method.clone(), url);
+        builder = match &self.credentials {
+            Credentials::Token(token) => builder.header(AUTHORIZATION, authorization(token.expose())?),
+            Credentials::Forwarded(forwarded) => builder.headers(forwarded.headers()),
+            Credentials::None | Credentials::Password(_) => match self.xsrf() {
+                Some(xsrf) => builder.header("X-XSRFToken", xsrf),
+                None => builder,
+            },
+        };
+        if !request.payload.pieces.is_empty() {
+            let form = request.payload.is_form;
+            let kind = if form { "application/x-www-form-urlencoded" } else { "application/json" };
+            builder = builder
+                .header(CONTENT_TYPE, kind)
+                .header(CONTENT_LENGTH, request.payload.len())
+                .body(request.payload.clone().into_body());
+        }
+        for (name, value) in &request.headers {
+            builder = builder.header(*name, value);
+        }
+        let timeout = request.timeout.unwrap_or(options.network_timeout.duration());
+        match tokio::time::timeout(timeout, builder.send()).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => {
+                let broke = error.is_request() && !error.is_connect() && !error.is_timeout();
+                Err(Failure { error: diagnosis::of_transport(error, &self.base), broke })
+            }
+            Err(_) => Err(diagnosis::timed_out(&self.base, timeout).into()),
+        }
+    }
+
+    /// Reads a response body of at most `limit` bytes.
+    pub(crate) async fn read_body(&self, response: Response, limit: usize) -> Result<Bytes> {
+        body::read(response, &self.base, limit, self.options.network_timeout).await
+    }
+}
+
+/// A request without a response.
+struct Failure {
+    error: RestError,
+    /// Whether an existing connection broke.
+    broke: bool,
+}
+
+impl From<RestError> for Failure {
+    fn from(error: RestError) -> Self {
+        Self { error, broke: false }
+    }
+}
+
+fn authorization(token: &str) -> Result<HeaderValue> {
+    let mut value = HeaderValue::from_str(&format!("token {token}")).map_err(|_| {
+        RestError::new(
+            Kind::Unauthorized,
+            "The token contains characters that cannot be sent.",
+            "Copy it again: it is one word of letters and digits.",
+        )
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
