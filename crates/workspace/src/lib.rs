@@ -12,6 +12,7 @@ mod limits;
 mod next_step;
 mod notebook_errors;
 mod open_notebook;
+mod open_notebooks;
 mod place;
 mod places;
 pub mod progress;

@@ -105,7 +105,7 @@ impl Session {
 
     /// Shows the other users of a notebook on which cell this agent works.
     pub fn works_on(&self, path: &NotebookPath, cell: Option<&CellId>) {
-        if let Some(opened) = self.workspace.find(&self.home(path), path) {
+        if let Some(opened) = self.workspace.notebooks().find(&self.home(path), path) {
             let name = self.state().agent.clone().unwrap_or_else(|| "AI agent".to_owned());
             opened.show_presence(self.id, name, cell.cloned());
         }
@@ -122,7 +122,7 @@ impl Session {
         let opened = self.workspace.open(&self.place(), path, mode).await?;
         self.enter(&opened);
         self.works_on(opened.path(), None);
-        self.workspace.remember_name(name, &opened);
+        self.workspace.notebooks().remember_name(name, &opened);
         let mut state = self.state();
         state.names.retain(|(known, _)| known != name);
         state.names.push((name.to_owned(), opened.path().clone()));
@@ -143,7 +143,7 @@ impl Session {
             let path = opened.path();
             let name = name.map(str::to_owned).or_else(|| state.current.clone()).unwrap_or_default();
             state.names.retain(|(known, of)| *known != name && !(*path == *name && of == path));
-            self.workspace.forget_name(&name, &opened);
+            self.workspace.notebooks().forget_name(&name, &opened);
             if state
                 .current
                 .as_ref()
@@ -160,9 +160,9 @@ impl Session {
         };
         let kernel = if is_used { None } else { opened.leave(self.id, takes_orphans) };
         self.workspace.session_left();
-        let kernel = kernel.filter(|kernel| !self.workspace.is_shared(&**kernel, opened.path()));
+        let kernel = kernel.filter(|kernel| !self.workspace.notebooks().is_shared(&**kernel, opened.path()));
         let Some(kernel) = kernel else { return Ok((opened, None)) };
-        self.workspace.close(&opened);
+        self.workspace.notebooks().close(&opened);
         if kernel.is_shared().await {
             return Ok((opened, None));
         }
@@ -184,7 +184,7 @@ impl Session {
             self.enter(&opened);
             return Ok(opened);
         }
-        if let Some(opened) = self.workspace.named(&place, name) {
+        if let Some(opened) = self.workspace.notebooks().named(&place, name) {
             self.enter(&opened);
             return Ok(opened);
         }

@@ -165,3 +165,6 @@ impl<S: NotebookStore> StoredNotebook<S> {
         Ok(known.insert(Known { notebook, version, checked }).clone())
     }
 }
+
+#[cfg(test)]
+mod tests;

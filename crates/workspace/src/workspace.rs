@@ -1,23 +1,22 @@
 //! What all sessions of a process share: places, open notebooks, runs.
 
-use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use parking_lot::{Mutex, MutexGuard};
 use render::Budget;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use crate::idle::SweepFlag;
+use crate::idle::IdleSweep;
 use crate::limits::{Limits, Slots};
 use crate::open_notebook::OpenNotebook;
-use crate::place::{Connector, Kernel, Mode, Place, ServerSpec};
+use crate::open_notebooks::OpenNotebooks;
+use crate::place::{Connector, Mode, Place, ServerSpec};
 use crate::places::{ConnectScope, Places};
 use crate::runs::{Journal, Runner};
-use crate::{Error, NotebookPath, SessionId, idle};
+use crate::{Error, NotebookPath, SessionId};
 
 /// Time limit for shutting down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -53,26 +52,12 @@ pub struct Workspace {
     places: Places,
     settings: Settings,
     runner: Arc<Runner>,
-    shared: Mutex<Shared>,
+    notebooks: Arc<OpenNotebooks>,
+    idle_sweep: IdleSweep,
     runtime: Handle,
     sessions: AtomicU64,
     /// The runs of all agents without sessions count together.
     slots: Slots,
-    pub(crate) sweep: SweepFlag,
-}
-
-/// A notebook: its place (by address in memory) and its path there. The same server under two logins is two places.
-type Key = (usize, NotebookPath);
-
-fn key(place: &Arc<dyn Place>, path: &NotebookPath) -> Key {
-    (Arc::as_ptr(place).addr(), path.clone())
-}
-
-#[derive(Default)]
-struct Shared {
-    opened: HashMap<Key, Arc<OpenNotebook>>,
-    /// The notebooks to which sessions have given a name, for agents without sessions.
-    names: HashMap<String, BTreeSet<Key>>,
 }
 
 impl Workspace {
@@ -90,10 +75,10 @@ impl Workspace {
         Arc::new(Self {
             places: Places::new(place, connector),
             slots: Slots::new(settings.limits),
-            sweep: SweepFlag::default(),
             settings,
             runner: Runner::new(),
-            shared: Mutex::default(),
+            notebooks: Arc::default(),
+            idle_sweep: IdleSweep::default(),
             runtime: Handle::current(),
             sessions: AtomicU64::new(0),
         })
@@ -141,9 +126,7 @@ impl Workspace {
 
     /// Sorted by path.
     pub fn open_notebooks(&self) -> Vec<Arc<OpenNotebook>> {
-        let mut opened: Vec<_> = self.shared().opened.values().cloned().collect();
-        opened.sort_by(|one, other| one.path().cmp(other.path()));
-        opened
+        self.notebooks.all()
     }
 
     /// Opens a notebook of `place`, or of the place whose prefix the path has. Returns the open one if there is one.
@@ -155,21 +138,11 @@ impl Workspace {
     ) -> Result<Arc<OpenNotebook>, Error> {
         let place = self.places.of(path, place);
         let document = place.open(path, mode).await?;
-        let key = key(&place, document.path());
-        let mut shared = self.shared();
-        let is_same = |opened: &Arc<OpenNotebook>| Arc::ptr_eq(opened.document(), &document);
-        // It is another document if another file was moved to this path.
-        if let Some(opened) = shared.opened.get(&key).filter(|opened| is_same(opened)) {
-            return Ok(opened.clone());
-        }
-        let opened = Arc::new(OpenNotebook::new(place, document));
-        shared.opened.insert(key, opened.clone());
-        Ok(opened)
+        Ok(self.notebooks.open(place, document))
     }
 
-    /// The open notebook of `place` at `path`, as its document names it.
-    pub(crate) fn find(&self, place: &Arc<dyn Place>, path: &NotebookPath) -> Option<Arc<OpenNotebook>> {
-        self.shared().opened.get(&key(place, path)).cloned()
+    pub(crate) fn notebooks(&self) -> &OpenNotebooks {
+        &self.notebooks
     }
 
     /// Shuts down the kernels that sessions started for notebooks, and closes those notebooks. Kernels that others use
@@ -178,7 +151,7 @@ impl Workspace {
         let mut ended = Ok(());
         for opened in self.open_notebooks() {
             let Some(kernel) = opened.take_kernel() else { continue };
-            self.close(&opened);
+            self.notebooks.close(&opened);
             if !kernel.is_shared().await {
                 ended = ended.and(kernel.shutdown().await);
             }
@@ -206,51 +179,12 @@ impl Workspace {
     }
 
     /// Called when a session leaves notebooks: suspends unused ones after a while.
-    pub(crate) fn session_left(self: &Arc<Self>) {
-        if self.sweep.begin() {
-            self.runtime.spawn(idle::sweep(Arc::downgrade(self)));
-        }
+    pub(crate) fn session_left(&self) {
+        self.idle_sweep.start(&self.notebooks, &self.runtime);
     }
 
     pub(crate) fn new_session(&self) -> SessionId {
         SessionId::new(self.sessions.fetch_add(1, Ordering::Relaxed))
-    }
-
-    pub(crate) fn remember_name(&self, name: &str, opened: &OpenNotebook) {
-        let key = key(opened.place(), opened.path());
-        self.shared().names.entry(name.to_owned()).or_default().insert(key);
-    }
-
-    pub(crate) fn forget_name(&self, name: &str, opened: &OpenNotebook) {
-        if let Some(keys) = self.shared().names.get_mut(name) {
-            keys.remove(&key(opened.place(), opened.path()));
-        }
-    }
-
-    /// The one notebook of `place` to which sessions have given this name; `None` if there is none or more than one.
-    pub(crate) fn named(&self, place: &Arc<dyn Place>, name: &str) -> Option<Arc<OpenNotebook>> {
-        let (shared, here) = (self.shared(), Arc::as_ptr(place).addr());
-        let mut keys = shared.names.get(name)?.iter().filter(|(place, _)| *place == here);
-        match (keys.next(), keys.next()) {
-            (Some(key), None) => shared.opened.get(key).cloned(),
-            _ => None,
-        }
-    }
-
-    /// Whether another open notebook runs on this kernel.
-    pub(crate) fn is_shared(&self, kernel: &dyn Kernel, path: &NotebookPath) -> bool {
-        let is_same =
-            |opened: &Arc<OpenNotebook>| opened.kernel().is_some_and(|used| used.id() == kernel.id());
-        self.open_notebooks().iter().any(|opened| opened.path() != path && is_same(opened))
-    }
-
-    /// Closes a notebook, unless it was opened again meanwhile.
-    pub(crate) fn close(&self, notebook: &Arc<OpenNotebook>) {
-        self.shared().opened.retain(|_, opened| !Arc::ptr_eq(opened, notebook));
-    }
-
-    fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock()
     }
 }
 

@@ -28,7 +28,8 @@ impl Session {
 
     /// The id of the cell with the person's cursor.
     fn selected(&self, path: &NotebookPath) -> Result<CellId, Error> {
-        let document = self.workspace.find(&self.home(path), path).map(|opened| opened.document().clone());
+        let document =
+            self.workspace.notebooks().find(&self.home(path), path).map(|opened| opened.document().clone());
         if let Some(id) = document.as_ref().and_then(|document| document.selected()) {
             return Ok(id);
         }
