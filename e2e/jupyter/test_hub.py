@@ -12,7 +12,7 @@ from e2e.support.home import Home
 from e2e.support.jupyter_hub import JupyterHub, jupyter_hub
 from e2e.support.jupyter_program import COMMAND, JupyterNotebookClient, is_on_disk
 from e2e.support.lab_notebooks import write_notebook
-from e2e.support.notebook_client import gate, id_in
+from e2e.support.notebook_client import id_in
 from e2e.support.notebook_files import printed, sources
 from e2e.support.notebook_server import NotebookServer, running
 
@@ -56,7 +56,7 @@ async def test_a_token_with_few_scopes_is_enough_for_all_tools(hub: JupyterHub, 
             assert "42" in ran.text and is_on_disk(ran)
             assert printed(client.cell(id_in(ran))) == "in the hub\n"
             assert sources(client.notebook())[:2] == ["here = 'it is'", "new = 1"]
-            run = await client.begin(gate(client)[1])
+            _, run = await client.begin_at_gate()
             await client.do("interrupt_kernel", run_id=run)
             assert "x.ipynb" in (await client.do("list_files")).text
             assert "python3" in (await client.do("list_kernels")).text

@@ -216,7 +216,7 @@ async def test_restart_and_interrupt(mcp_server: NotebookServer, jupyter: Jupyte
         assert "answers" in (await client.do("restart_notebook")).text
         assert "NameError" in await client.fails("execute_code", code="mine")
         assert jupyter.session_of(path)["kernel"]["id"] == kernel, "a restart keeps the kernel that others are at"
-        run = await client.begin(f"print('begun', flush=True)\n{gate(client)[1]}")
+        _, run = await client.begin_at_gate()
         await client.do("interrupt_kernel")
         ended = (await client.ended(run)).text
         assert "KeyboardInterrupt" in ended or "[INTERRUPTED" in ended

@@ -9,7 +9,7 @@ import pytest
 
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home, new_mark
-from e2e.support.notebook_client import NotebookClient, gate, notebook_client, run_in
+from e2e.support.notebook_client import NotebookClient, notebook_client, run_in
 from e2e.support.notebook_files import printed, sources, write
 from e2e.support.notebook_server import NotebookServer, launch, nothing_is_left
 from e2e.support.processes import kernels
@@ -110,8 +110,7 @@ async def test_a_timeout_leaves_the_kernel_usable_as_soon_as_it_is_interrupted(
     server: NotebookServer, path: str
 ) -> None:
     async with notebook_client(server, path) as client:
-        _, wait = gate(client)
-        await client.begin(wait)
+        await client.begin_at_gate()
         await client.do("interrupt_kernel")
         assert "2" in (await client.do("execute_code", code="1 + 1")).text
 

@@ -166,8 +166,7 @@ async def test_a_person_who_declines_leaves_the_question_to_the_agent(server: No
 
 async def test_an_interrupted_run_ends_and_variables_stay(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
-        _, wait = gate(client)
-        run = await client.begin(f"kept = 'kept'\n{wait}")
+        _, run = await client.begin_at_gate("kept = 'kept'")
         assert "it is over" in (await client.do("interrupt_kernel")).text
         ended = await client.do("get_run", run_id=run)
         assert "[INTERRUPTED" in ended.text and "KeyboardInterrupt" in ended.text

@@ -12,7 +12,7 @@ from e2e.support.agents.answer import Agent, Answer
 from e2e.support.agents.python_sdk import Answerer, python_agent
 from e2e.support.notebook_files import Json, cell, read_valid
 from e2e.support.notebook_server import NotebookServer
-from e2e.support.waiting import LONG
+from e2e.support.waiting import LONG, until
 
 BUDGET = 20_000
 IMAGES = 4
@@ -88,6 +88,15 @@ class NotebookClient:
             while "[QUEUED" in (await self.do("get_run", run_id=run, wait_seconds=0.05)).text:
                 pass
         return run
+
+    async def begin_at_gate(self, before: str = "") -> tuple[Path, str]:
+        """A new cell whose code has come to a closed gate: the gate's file, and the id of its run. An interrupt that
+        reaches `ipykernel` between its `busy` and the first line of the code is lost."""
+        opened, wait = gate(self)
+        begun, _ = gate(self, "begun")
+        run = await self.begin(f"{before}\nimport pathlib\npathlib.Path({begun.name!r}).touch()\n{wait}")
+        await until(begun.exists, "the code runs")
+        return opened, run
 
     async def until_printed(self, run: str, line: str) -> None:
         """Waits until a run that has not ended has printed a line."""

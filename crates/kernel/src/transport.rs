@@ -2,6 +2,7 @@
 
 use crate::messages::{Message, Outgoing};
 
+mod sequence;
 pub(crate) mod websocket;
 pub(crate) mod zmq;
 

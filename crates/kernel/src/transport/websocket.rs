@@ -24,7 +24,6 @@ mod frame;
 mod inbox;
 mod rate_limit;
 mod replay;
-mod sequence;
 mod socket;
 
 use channels::Channels;

@@ -7,10 +7,11 @@ use serde::Deserialize;
 
 use super::rate_limit::RateLimitReset;
 use super::replay::ReplayFilter;
-use super::sequence::{Cause, Sequence};
+
 use crate::messages::json_string::Lenient;
 use crate::messages::{Channel, Message, Outgoing};
 use crate::transport::Received;
+use crate::transport::sequence::{Cause, Sequence};
 
 /// Messages on their way from the socket to the executions.
 pub(super) struct Inbox {

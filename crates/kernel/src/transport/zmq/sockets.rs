@@ -17,6 +17,7 @@ use zeromq::{
 
 use crate::messages::signature::{is_genuine, sign};
 use crate::messages::{self, Channel, Message, Outgoing};
+use crate::transport::sequence::Sequence;
 use crate::transport::{Received, Transport};
 
 /// Precedes the signature in every message.
@@ -30,6 +31,11 @@ pub(crate) struct Sockets {
     control: End<DealerSocket>,
     key: Option<hmac::Key>,
     session: String,
+    sequence: Sequence,
+    /// The id of our last request on the shell channel.
+    last_request: String,
+    /// A message that follows the report of a loss.
+    held: Option<Message>,
 }
 
 impl Sockets {
@@ -52,6 +58,9 @@ impl Sockets {
             control: End::connect(dealer(), &info.control_url()).await?,
             key: if info.key.is_empty() { None } else { Some(key) },
             session: session.to_owned(),
+            sequence: Sequence::of_direct_connection(),
+            last_request: String::new(),
+            held: None,
         })
     }
 
@@ -89,6 +98,9 @@ impl Sockets {
 
 impl Transport for Sockets {
     async fn receive(&mut self) -> Option<Received> {
+        if let Some(message) = self.held.take() {
+            return Some(Received::Message(Box::new(message)));
+        }
         loop {
             let (channel, frames) = tokio::select! {
                 frames = self.iopub.receive() => (Channel::Iopub, frames?),
@@ -96,9 +108,15 @@ impl Transport for Sockets {
                 frames = self.stdin.receive() => (Channel::Stdin, frames?),
                 frames = self.control.receive() => (Channel::Control, frames?),
             };
-            if let Some(message) = self.read(channel, frames) {
-                return Some(Received::Message(Box::new(message)));
-            }
+            let Some(message) = self.read(channel, frames) else { continue };
+            let next = match self.sequence.observe(&message, &self.last_request).notice {
+                Some(notice) => {
+                    self.held = Some(message);
+                    notice
+                }
+                None => message,
+            };
+            return Some(Received::Message(Box::new(next)));
         }
     }
 
@@ -108,6 +126,9 @@ impl Transport for Sockets {
     }
 
     async fn send(&mut self, (channel, message): Outgoing) {
+        if channel == Channel::Shell {
+            self.last_request.clone_from(&message.header.msg_id);
+        }
         let message = match self.write(message) {
             Ok(message) => message,
             Err(error) => {

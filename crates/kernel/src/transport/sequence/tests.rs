@@ -77,9 +77,25 @@ fn nothing_is_reported_if_nothing_is_missing() {
 #[test]
 fn what_is_missing_is_reported_with_its_cause() {
     let slow = reports(&[(1, BUSY), (3, PRINT), (4, REPLY), (5, IDLE)]);
-    assert!(slow[0].contains("published faster than the Jupyter server read"), "{slow:?}");
+    assert!(slow[0].contains("published faster than its messages were read"), "{slow:?}");
     let cut = reports(&[(1, BUSY), (0, "cut"), (4, PRINT), (5, REPLY), (6, IDLE)]);
     assert!(cut[0].contains("was cut for a while"), "{cut:?}");
+}
+
+#[test]
+fn on_a_direct_connection_only_runs_longer_than_the_queue_can_lose_messages() {
+    let reports_of = |last: u64| {
+        let mut sequence = Sequence::of_direct_connection();
+        sequence.observe(&message(1, BUSY), "a");
+        // Number 2 is missing.
+        for number in 3..last {
+            assert!(sequence.observe(&message(number, PRINT), "a").notice.is_none());
+        }
+        sequence.observe(&message(last, REPLY), "a");
+        sequence.observe(&message(last + 1, IDLE), "a").notice
+    };
+    assert!(reports_of(500).is_none());
+    assert!(reports_of(2000).is_some());
 }
 
 #[test]

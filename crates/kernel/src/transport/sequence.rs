@@ -13,9 +13,12 @@ use serde_json::json;
 use crate::messages::json_string::Short;
 use crate::messages::{Channel, Message};
 
+/// How many messages `ZeroMQ` queues for a reader before it drops any (`ZMQ_SNDHWM`).
+const QUEUE_LENGTH: u64 = 1000;
+
 /// Why messages are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cause {
+pub(in crate::transport) enum Cause {
     /// Too many messages for the server.
     MessageRate,
     /// Too much text for the server.
@@ -28,7 +31,7 @@ pub(super) enum Cause {
 
 impl Cause {
     /// Recognises the server's notice that it drops messages.
-    pub(super) fn of_notice(message: &Message) -> Option<Self> {
+    pub(in crate::transport) fn of_notice(message: &Message) -> Option<Self> {
         #[derive(Deserialize, Default)]
         #[serde(default)]
         struct Stream {
@@ -64,7 +67,7 @@ impl Cause {
             Self::Cut => {
                 "the connection to the Jupyter server was cut for a while, and it did not keep them."
             }
-            Self::SlowReader => "the kernel published faster than the Jupyter server read. Print less often.",
+            Self::SlowReader => "the kernel published faster than its messages were read. Print less often.",
         };
         let content =
             json!({ "name": "stderr", "text": format!("[Messages of the kernel are missing: {why}]\n") });
@@ -76,7 +79,7 @@ impl Cause {
 
 /// The numbers of a kernel's messages.
 #[derive(Default)]
-pub(super) struct Sequence {
+pub(in crate::transport) struct Sequence {
     /// The kernel's session, if it numbers its messages. Each of its processes has its own.
     session: String,
     /// With which the ids of its messages begin.
@@ -84,6 +87,9 @@ pub(super) struct Sequence {
     run: Option<RunSpan>,
     /// The execution for which the server's last notice was reported.
     reported: Option<String>,
+    /// How many messages a run must have had to have lost any. Kernels number what threads of theirs publish meanwhile in
+    /// another order than they send it, which looks like a loss at the end of a short run.
+    least_messages: u64,
 }
 
 /// The messages from the `busy` of one execution to its `idle`.
@@ -127,20 +133,25 @@ impl RunSpan {
 
 /// What a message means for the sequence.
 #[derive(Debug, Default)]
-pub(super) struct Observed {
+pub(in crate::transport) struct Observed {
     /// A report to be passed on before the message.
-    pub(super) notice: Option<Message>,
+    pub(in crate::transport) notice: Option<Message>,
     /// The kernel is a new process, which knows nothing of what the last was asked.
-    pub(super) is_new_process: bool,
+    pub(in crate::transport) is_new_process: bool,
 }
 
 impl Sequence {
-    pub(super) fn is_numbered(&self) -> bool {
+    /// For a connection on which nothing but `ZeroMQ` drops messages: it queues a thousand for each reader before.
+    pub(in crate::transport) fn of_direct_connection() -> Self {
+        Self { least_messages: QUEUE_LENGTH, ..Self::default() }
+    }
+
+    pub(in crate::transport) fn is_numbered(&self) -> bool {
         !self.session.is_empty()
     }
 
     /// Observes a message of the kernel that did not come before. `last_request`: our last request on the shell channel.
-    pub(super) fn observe(&mut self, message: &Message, last_request: &str) -> Observed {
+    pub(in crate::transport) fn observe(&mut self, message: &Message, last_request: &str) -> Observed {
         let mut observed = Observed::default();
         let Some((process, number)) = message.header.sequence() else { return observed };
         if self.session != message.header.session {
@@ -189,7 +200,7 @@ impl Sequence {
     }
 
     /// The server says that it drops messages of the execution `parent`. Returns the report, once for each execution.
-    pub(super) fn server_dropped(&mut self, cause: Cause, parent: &str) -> Option<Message> {
+    pub(in crate::transport) fn server_dropped(&mut self, cause: Cause, parent: &str) -> Option<Message> {
         if self.reported.as_deref() == Some(parent) {
             return None;
         }
@@ -198,14 +209,14 @@ impl Sequence {
     }
 
     /// The connection was cut.
-    pub(super) fn cut(&mut self) {
+    pub(in crate::transport) fn cut(&mut self) {
         if let Some(run) = &mut self.run {
             run.cause = Cause::Cut;
         }
     }
 
     /// Whether the message ends a run of which something is missing so far.
-    pub(super) fn is_incomplete_at(&self, message: &Message) -> bool {
+    pub(in crate::transport) fn is_incomplete_at(&self, message: &Message) -> bool {
         let Some(run) = self.run.as_ref().filter(|run| run.parent == message.parent.id) else { return false };
         let number = message.header.sequence().filter(|(process, _)| *process == self.process);
         message.status().as_deref() == Some("idle")
@@ -215,7 +226,12 @@ impl Sequence {
     fn end_run(&mut self, end: u64) -> Option<Message> {
         let run = self.run.take()?;
         let is_reported = self.reported.as_ref() == Some(&run.parent);
-        if !is_reported && run.is_missing_before(end) { run.cause.notice(&run.parent) } else { None }
+        let is_long = end.saturating_sub(run.start) > self.least_messages;
+        if is_long && !is_reported && run.is_missing_before(end) {
+            run.cause.notice(&run.parent)
+        } else {
+            None
+        }
     }
 }
 
