@@ -8,7 +8,7 @@ import pytest
 from e2e.support.agents.node_sdk import node_agent
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home
-from e2e.support.notebook_client import NotebookClient, gate, notebook_client, run_in
+from e2e.support.notebook_client import NotebookClient, gate, id_in, notebook_client, run_in
 from e2e.support.notebook_files import Json, printed, sources
 from e2e.support.notebook_server import NotebookServer, launch
 from e2e.support.waiting import until
@@ -35,6 +35,27 @@ async def test_a_run_continues_after_its_timeout(server: NotebookServer, path: s
         assert "early" in ended.text and "late" in ended.text and "[COMPLETED in" in ended.text
         assert printed(client.cell(cell)) == "early\nlate\n"
         assert run in (await client.do("get_run")).text, "without an id: the latest runs"
+
+
+async def test_a_cell_runs_in_the_call_that_edits_it(server: NotebookServer, path: str) -> None:
+    async with notebook_client(server, path) as client:
+        code = {"cell_type": "code"}
+        inserted = await client.do("insert_cell", **code, cell_source="x = 1\nprint(x)", run=True)
+        assert "Cell inserted" in inserted.text and "[COMPLETED in" in inserted.text
+        assert printed(client.cell(id_in(inserted))) == "1\n"
+        edited = await client.do("edit_cell_source", cell_index=0, old_string="1", new_string="2", run=True)
+        assert "edited successfully" in edited.text and "[COMPLETED in" in edited.text
+        overwritten = await client.do("overwrite_cell_source", cell_index=0, cell_source="x += 1\nprint(x)", run=True)
+        assert "\n3\n" in overwritten.text and printed(client.cell(0)) == "3\n"
+
+        text = {"cell_type": "markdown", "cell_source": "# Text"}
+        sources_of_code = ["print('before')", "1 / 0", "print('after')"]
+        cells = [text, *({**code, "cell_source": source} for source in sources_of_code)]
+        failed = await client.fails("insert_cell", cells=cells, run=True)
+        assert "4 cell(s) inserted" in failed and "before" in failed and "ZeroDivisionError" in failed
+        assert "2 of 3 cells run" in failed and "not run: from cell 4" in failed
+        assert sources(client.notebook())[1:] == ["# Text", *sources_of_code]
+        assert [each["execution_count"] for each in client.notebook()["cells"][2:]] == [4, 5, None]
 
 
 async def test_outputs_reach_the_file_during_the_run(server: NotebookServer, path: str) -> None:

@@ -91,6 +91,61 @@ async fn each_change_is_on_disk_when_the_tool_answers() -> Result<()> {
 }
 
 #[tokio::test]
+async fn cells_are_inserted_all_or_none() -> Result<()> {
+    let mut client = NotebookClient::with_cells(&["one", "two"]).await?;
+    let code = |source: &str| json!({ "cell_type": "code", "cell_source": source });
+    let cells = json!([code("a"), { "cell_type": "markdown", "cell_source": "# b" }]);
+    let inserted = client.call("insert_cell", json!({ "cell_index": 1, "cells": cells })).await?;
+    assert!(inserted.contains("2 cell(s)") && inserted.contains("index 1 to 2"), "{inserted}");
+    assert_eq!(client.sources()?, ["one", "a", "# b", "two"]);
+    // Agents that were shown the indices may use them.
+    client.call("overwrite_cell_source", json!({ "cell_index": 3, "cell_source": "2" })).await?;
+    let wrong = json!({ "cells": [code("c"), { "cell_source": "d" }] });
+    assert!(client.refused("insert_cell", wrong).await?.contains("cell_type"));
+    assert_eq!(client.sources()?, ["one", "a", "# b", "2"]);
+    Ok(())
+}
+
+/// There is no Python here, so nothing runs; the edits are made.
+#[tokio::test]
+async fn an_edit_that_cannot_be_run_is_still_answered() -> Result<()> {
+    let mut client = NotebookClient::with_cells(&["one", "two"]).await?;
+    for (tool, arguments, done) in [
+        ("insert_cell", json!({ "cell_type": "code", "cell_source": "a", "run": true }), "Cell inserted"),
+        (
+            "insert_cell",
+            json!({ "cells": [{ "type": "code", "source": "b" }], "run": true }),
+            "1 cell(s) inserted",
+        ),
+        ("overwrite_cell_source", json!({ "cell_index": 0, "cell_source": "1", "run": true }), "overwritten"),
+        (
+            "edit_cell_source",
+            json!({ "cell_index": 1, "old_string": "two", "new_string": "2", "run": true }),
+            "edited",
+        ),
+    ] {
+        let text = client.refused(tool, arguments).await?;
+        assert!(text.contains(done) && text.contains("saved to disk"), "{text}");
+        assert!(text.contains("[NOT RUN] run r"), "{text}");
+    }
+    assert_eq!(client.sources()?, ["1", "2", "a", "b"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_does_not_run_is_not_edited_either() -> Result<()> {
+    let mut client = NotebookClient::with_cells(&["one"]).await?;
+    let text = json!({ "cell_type": "markdown", "cell_source": "text" });
+    client.call("insert_cell", text.clone()).await?;
+    let texts = json!({ "cells": [text], "run": true });
+    assert!(client.refused("insert_cell", texts).await?.contains("Only code cells run"));
+    let overwrite = json!({ "cell_index": 1, "cell_source": "x", "run": true });
+    assert!(client.refused("overwrite_cell_source", overwrite).await?.contains("only code cells run"));
+    assert_eq!(client.sources()?, ["one", "text"]);
+    Ok(())
+}
+
+#[tokio::test]
 async fn edits_of_others_survive() -> Result<()> {
     let mut client = NotebookClient::with_cells(&["mine", "theirs"]).await?;
     client.call("read_notebook", json!({ "response_format": "detailed" })).await?;

@@ -9,6 +9,7 @@ use super::shared::cell_text::shortened;
 use super::shared::context::Context;
 use super::shared::given::refused;
 use super::shared::parameters::{CellArguments, NotebookArgument};
+use super::shared::waiting::RunArguments;
 use super::{Availability, Effect, Tool};
 use crate::permissions::Permission;
 
@@ -18,7 +19,7 @@ const MAX_SOURCE: usize = 4000;
 pub(super) const TOOL: Tool = Tool {
     name: "edit_cell_source",
     description: "Replace old_string, which must occur exactly once unless replace_all, within a cell; answers a diff.",
-    effect: Effect::Edits,
+    effect: Effect::Runs,
     permission: Permission::Write,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,
@@ -33,18 +34,21 @@ arguments! {
         replace_all: bool = false,
         /// Revision it must have
         if_revision: Option<String>,
+        run: RunArguments,
         notebook: NotebookArgument,
     }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { cell, old_string: old, new_string: new, replace_all, if_revision, notebook } = arguments;
+    let Arguments { cell, old_string: old, new_string: new, replace_all, if_revision, run, notebook } =
+        arguments;
     if old.is_empty() {
         return Err(refused("old_string is empty."));
     }
     if old == new {
         return Err(refused("old_string and new_string are the same."));
     }
+    run.permit(context.permissions, "edit_cell_source")?;
     let opened = context.notebook(&notebook).await?;
     let change = |source: &str| match source.matches(&old).count() {
         0 => Err(Error::new(
@@ -59,7 +63,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         )),
         _ => Ok(source.replace(&old, &new)),
     };
-    replace(&cell, context, &opened, if_revision, "edited", change).await
+    replace(&cell, context, &opened, if_revision, &run, "edited", change).await
 }
 
 fn shown(source: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use notebook::Notebook;
+use notebook::{Cell, Notebook};
 use workspace::{Error, OpenNotebook, NotebookPath, Run, ErrorKind};
 
 use super::shared::answer::Outcome;
@@ -38,20 +38,27 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
     let index = context.session.target(opened.path(), &notebook, &reference)?;
-    run(context, &opened, &notebook, index, &arguments.waiting).await
+    run(context, &opened, &notebook, index, "", &arguments.waiting).await
 }
 
-/// Runs the cell at `index` and waits for it.
+/// Runs the cell at `index` and waits for it. The answer begins with `heading`, which says what was done before.
 pub(super) async fn run(
     context: &Context<'_>,
     opened: &Arc<OpenNotebook>,
     notebook: &Notebook,
     index: usize,
+    heading: &str,
     arguments: &WaitingArguments,
 ) -> Outcome {
-    let run = start(context, opened, notebook, index)?;
-    arguments.waiting(context.session.workspace().settings()).wait(&run, context).await?;
-    Ok(report(&run, context.budget(&arguments.budget), "", &place(index, notebook, opened.path())))
+    let run = start(context, opened, notebook, index).map_err(|error| after(heading, error))?;
+    let waiting = arguments.waiting(context.session.workspace().settings());
+    waiting.wait(&run, context).await.map_err(|error| after(heading, error))?;
+    Ok(report(&run, context.budget(&arguments.budget), heading, &place(index, notebook, opened.path())))
+}
+
+/// An error that does not hide what was done before.
+pub(super) fn after(heading: &str, error: Error) -> Error {
+    if heading.is_empty() { error } else { Error { cause: format!("{heading}\n{}", error.cause), ..error } }
 }
 
 fn start(
@@ -61,15 +68,21 @@ fn start(
     index: usize,
 ) -> Result<Arc<Run>, Error> {
     let cell = &notebook.cells()[index];
-    if !cell.is_code() {
-        return Err(Error::new(
-            ErrorKind::InvalidArgument,
-            format!("{} is a {} cell; only code cells run.", label(index, cell), cell.cell_type()),
-            "read_notebook shows the types of the cells; insert_execute_code_cell adds code.",
-        ));
-    }
+    check_is_code(index, cell)?;
     let (id, source) = (cell.id().clone(), cell.source().into_owned());
     context.session.run(opened.clone(), Some(id), source)
+}
+
+/// Fails unless it is a code cell.
+pub(super) fn check_is_code(index: usize, cell: &Cell) -> Result<(), Error> {
+    if cell.is_code() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::InvalidArgument,
+        format!("{} is a {} cell; only code cells run.", label(index, cell), cell.cell_type()),
+        "read_notebook shows the types of the cells; insert_execute_code_cell adds code.",
+    ))
 }
 
 /// Where a run of a cell belongs, for its last line.

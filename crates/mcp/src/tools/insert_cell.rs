@@ -1,21 +1,28 @@
-//! `insert_cell`: a new cell.
+//! `insert_cell`: new cells, run at once if asked for.
+
+use std::sync::Arc;
 
 use notebook::{CellId, CellRef, CellType, Edit, NewCell, Notebook};
-use workspace::{Applied, Error, Expected, OpenNotebook, SaveStatus, ErrorKind};
+use render::Reply;
+use serde_json::json;
+use workspace::{Applied, Error, ErrorKind, Expected, OpenNotebook, SaveStatus};
 
+use super::execute_cell::{self, after};
+use super::run_cells::Series;
 use super::shared::answer::Outcome;
-use super::shared::arguments::{Schema, arguments};
+use super::shared::arguments::{Argument, Choice as _, Schema, arguments};
 use super::shared::cell_text::surroundings;
 use super::shared::context::Context;
-use super::shared::given::refused;
+use super::shared::given::{Given, refused};
 use super::shared::parameters::NotebookArgument;
+use super::shared::waiting::{RunArguments, WaitingArguments};
 use super::{Availability, Effect, Tool};
 use crate::permissions::Permission;
 
 pub(super) const TOOL: Tool = Tool {
     name: "insert_cell",
-    description: "Insert a cell before cell_index (-1: at the end) or after after_cell_id.",
-    effect: Effect::Adds,
+    description: "Insert a cell, or several, before cell_index (-1: at the end) or after after_cell_id.",
+    effect: Effect::Runs,
     permission: Permission::Write,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,
@@ -25,8 +32,9 @@ pub(super) const TOOL: Tool = Tool {
 arguments! {
     struct Arguments {
         position: Position,
-        cell_type: CellType,
-        cell_source: String,
+        /// Instead of one cell; all or none, run until the first error
+        cells: NewCells,
+        run: RunArguments,
         notebook: NotebookArgument,
     }
 }
@@ -39,46 +47,122 @@ arguments! {
     }
 }
 
+/// Types and sources of new cells, in order.
+type Contents = Vec<(CellType, String)>;
+
+/// The new cells: one by `cell_type` and `cell_source`, or any number by `cells`.
+enum NewCells {
+    One(CellType, String),
+    List(Contents),
+}
+
+impl Argument for NewCells {
+    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
+        let members = || json!({ "cell_type": CellType::schema(), "cell_source": { "type": "string" } });
+        schema.add("cell_type", members()["cell_type"].take(), "");
+        schema.add("cell_source", members()["cell_source"].take(), "");
+        let cell =
+            json!({ "type": "object", "properties": members(), "required": ["cell_type", "cell_source"] });
+        schema.add(name, json!({ "type": "array", "items": cell }), description);
+    }
+
+    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
+        if !given.has(name) {
+            return Ok(Self::One(CellType::read(given, "cell_type")?, given.text("cell_source")?));
+        }
+        if given.optional_text("cell_type")?.is_some() || given.optional_text("cell_source")?.is_some() {
+            return Err(refused("Give cells, or cell_type and cell_source, not both."));
+        }
+        let cell = |mut cell: Given| {
+            // As nbformat names the source, and other servers the type.
+            cell.rename("type", "cell_type");
+            cell.rename("source", "cell_source");
+            Ok((CellType::read(&cell, "cell_type")?, cell.text("cell_source")?))
+        };
+        let cells: Contents = given.objects(name)?.into_iter().map(cell).collect::<Result<_, Error>>()?;
+        if cells.is_empty() { Err(refused("cells is empty.")) } else { Ok(Self::List(cells)) }
+    }
+}
+
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { position, cell_type, cell_source, notebook } = arguments;
+    let Arguments { position, cells, run, notebook } = arguments;
+    run.permit(context.permissions, "insert_cell")?;
+    let (contents, is_list) = match cells {
+        NewCells::One(cell_type, source) => (vec![(cell_type, source)], false),
+        NewCells::List(cells) => (cells, true),
+    };
+    if run.run && !contents.iter().any(|(cell_type, _)| *cell_type == CellType::Code) {
+        return Err(refused("Only code cells run, and no new cell is one."));
+    }
+    let first_type = contents[0].0.clone();
     let opened = context.notebook(&notebook).await?;
-    let inserted = insert(position, context, &opened, cell_type.clone(), cell_source).await?;
-    let around = surroundings(context.session, &opened, &inserted.notebook, inserted.index);
-    Ok(format!(
-        "Cell inserted successfully at index {} ({cell_type})! id {} in {}; {}\n\n{around}",
-        inserted.index,
-        inserted.id,
-        opened.path(),
-        inserted.saved
-    )
-    .into())
+    let inserted = insert(position, context, &opened, contents).await?;
+    let (path, saved) = (opened.path(), &inserted.saved);
+    let (first, last) = (inserted.indices[0], inserted.indices[inserted.indices.len() - 1]);
+    let done = if is_list {
+        let ids = &inserted.ids;
+        format!(
+            "{} cell(s) inserted successfully at index {first} to {last}! ids {} in {path}; {saved}",
+            ids.len(),
+            ids.join(", ")
+        )
+    } else {
+        let id = &inserted.ids[0];
+        format!("Cell inserted successfully at index {first} ({first_type})! id {id} in {path}; {saved}")
+    };
+    match run.run {
+        true if is_list => run_all(context, &opened, &inserted, &done, &run.waiting).await,
+        true => execute_cell::run(context, &opened, &inserted.notebook, first, &done, &run.waiting).await,
+        false => {
+            let around = surroundings(context.session, &opened, &inserted.notebook, first..=last);
+            let mut reply = Reply::new(context.budget(&run.waiting.budget));
+            reply.say(&format!("{done}\n\n{around}"));
+            Ok(reply.into())
+        }
+    }
 }
 
-/// A cell that has just been inserted.
+/// Runs the code cells among those that were inserted, until the first error.
+async fn run_all(
+    context: &Context<'_>,
+    opened: &Arc<OpenNotebook>,
+    inserted: &Inserted,
+    done: &str,
+    waiting: &WaitingArguments,
+) -> Outcome {
+    let notebook = &inserted.notebook;
+    let is_code = |index: &usize| notebook.cells().get(*index).is_some_and(notebook::Cell::is_code);
+    let cells = inserted.indices.iter().copied().filter(is_code).collect();
+    let series = Series::start(context, opened, notebook, cells, true).map_err(|error| after(done, error))?;
+    series.wait(done, waiting, context).await
+}
+
+/// Cells that have just been inserted, one at least.
 pub(super) struct Inserted {
-    pub(super) id: CellId,
-    pub(super) index: usize,
+    ids: Vec<CellId>,
+    pub(super) indices: Vec<usize>,
     pub(super) notebook: Notebook,
-    pub(super) saved: SaveStatus,
+    saved: SaveStatus,
 }
 
-/// Inserts a cell at `position`.
+/// Inserts cells at `position`, all or none.
 pub(super) async fn insert(
     position: Position,
     context: &Context<'_>,
     opened: &OpenNotebook,
-    cell_type: CellType,
-    source: String,
+    contents: Contents,
 ) -> Result<Inserted, Error> {
     let _turn = opened.arrange().await;
     let before = opened.document().snapshot().await?;
-    let (index, expected) = position.resolve(context, opened, &before)?;
-    let cell = NewCell::new(cell_type, source);
-    let id = cell.id.clone();
-    let edits = vec![Edit::Insert { index, cell }];
+    let (first, expected) = position.resolve(context, opened, &before)?;
+    let cells: Vec<NewCell> =
+        contents.into_iter().map(|(cell_type, source)| NewCell::new(cell_type, source)).collect();
+    let ids: Vec<CellId> = cells.iter().map(|cell| cell.id.clone()).collect();
+    let edits = (first..).zip(cells).map(|(index, cell)| Edit::Insert { index, cell }).collect();
     let Applied { notebook, saved } = context.session.edit(opened, &before, edits, expected).await?;
-    let index = notebook.cell(&id).map_or(index, |(index, _)| index);
-    Ok(Inserted { id, index, notebook, saved })
+    let index = |(planned, id)| notebook.cell(id).map_or(planned, |(index, _)| index);
+    let indices = (first..).zip(&ids).map(index).collect();
+    Ok(Inserted { ids, indices, notebook, saved })
 }
 
 impl Position {
@@ -108,6 +192,51 @@ impl Position {
                     "read_notebook lists the cells.",
                 )),
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::super::shared::given::tests::given;
+    use super::*;
+
+    fn contents(values: &Value) -> Result<Contents, String> {
+        match given(values).read::<Arguments>().map_err(|error| error.cause)?.cells {
+            NewCells::One(cell_type, source) => Ok(vec![(cell_type, source)]),
+            NewCells::List(cells) => Ok(cells),
+        }
+    }
+
+    #[test]
+    fn one_cell_or_a_list_is_given() {
+        let one = contents(&json!({ "cell_type": "raw", "cell_source": "" })).unwrap();
+        assert_eq!(one, [(CellType::Raw, String::new())]);
+        let both = [(CellType::Markdown, "# T".to_owned()), (CellType::Code, "a\nb".to_owned())];
+        let list = json!([
+            { "cell_type": "markdown", "cell_source": "# T" },
+            { "type": "code", "source": ["a\n", "b"] },
+        ]);
+        assert_eq!(contents(&json!({ "cells": list })).unwrap(), both);
+        assert_eq!(contents(&json!({ "cells": list.to_string(), "cell_type": "" })).unwrap(), both);
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        let cell = || json!({ "cell_type": "code", "cell_source": "x" });
+        for (values, expected) in [
+            (json!({ "cell_type": "code" }), "cell_source"),
+            (json!({ "cell_source": "x" }), "cell_type"),
+            (json!({ "cells": [cell()], "cell_type": "code" }), "not both"),
+            (json!({ "cells": [] }), "empty"),
+            (json!({ "cells": ["x"] }), "objects"),
+            (json!({ "cells": [cell(), { "cell_type": "code" }] }), "cell_source"),
+            (json!({ "cells": [cell(), { "cell_type": "heading", "cell_source": "x" }] }), "one of code"),
+        ] {
+            let cause = contents(&values).unwrap_err();
+            assert!(cause.contains(expected), "{values}: {cause}");
         }
     }
 }

@@ -51,7 +51,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let expected = vec![exists(source), exists(target)];
     let Applied { notebook: after, saved } = session.edit(&opened, &before, edits, expected).await?;
     let index = after.cell(&id).map_or(target, |(index, _)| index);
-    let order = surroundings(session, &opened, &after, index);
+    let order = surroundings(session, &opened, &after, index..=index);
     Ok(format!("Cell {id} moved from index {source} to {index} in {}; {saved}.\n\n{order}", opened.path())
         .into())
 }

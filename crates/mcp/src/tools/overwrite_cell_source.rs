@@ -1,21 +1,25 @@
 //! `overwrite_cell_source`: replaces the whole source of a cell.
 
+use std::sync::Arc;
+
 use notebook::{Edit, diff};
 use render::Reply;
 use workspace::{Applied, Error, OpenNotebook};
 
+use super::execute_cell;
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::label;
 use super::shared::context::Context;
 use super::shared::parameters::{CellArguments, NotebookArgument};
+use super::shared::waiting::RunArguments;
 use super::{Availability, Effect, Tool};
 use crate::permissions::Permission;
 
 pub(super) const TOOL: Tool = Tool {
     name: "overwrite_cell_source",
     description: "Replace a cell's source; answers a diff. Refused if the cell changed since you read it.",
-    effect: Effect::Edits,
+    effect: Effect::Runs,
     permission: Permission::Write,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,
@@ -28,22 +32,25 @@ arguments! {
         cell_source: String,
         /// Revision it must have
         if_revision: Option<String>,
+        run: RunArguments,
         notebook: NotebookArgument,
     }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { cell, cell_source, if_revision, notebook } = arguments;
+    let Arguments { cell, cell_source, if_revision, run, notebook } = arguments;
+    run.permit(context.permissions, "overwrite_cell_source")?;
     let opened = context.notebook(&notebook).await?;
-    replace(&cell, context, &opened, if_revision, "overwritten", |_| Ok(cell_source)).await
+    replace(&cell, context, &opened, if_revision, &run, "overwritten", |_| Ok(cell_source)).await
 }
 
-/// Replaces a cell's source by what `change` makes of it.
+/// Replaces a cell's source by what `change` makes of it, and runs the cell if `run` says so.
 pub(super) async fn replace(
     cell: &CellArguments,
     context: &Context<'_>,
-    opened: &OpenNotebook,
+    opened: &Arc<OpenNotebook>,
     if_revision: Option<String>,
+    run: &RunArguments,
     verb: &str,
     change: impl FnOnce(&str) -> Result<String, Error>,
 ) -> Outcome {
@@ -51,6 +58,9 @@ pub(super) async fn replace(
     let before = opened.document().snapshot().await?;
     let index = session.target(path, &before, &cell.reference()?)?;
     let cell = &before.cells()[index];
+    if run.run {
+        execute_cell::check_is_code(index, cell)?;
+    }
     let mut expected = session.expected(path, cell.id(), if_revision);
     let old = cell.source().into_owned();
     // A stale edit is refused below, with the new source. Otherwise the new source, which is made from this revision,
@@ -64,15 +74,18 @@ pub(super) async fn replace(
     };
     let (what, revision) = (label(index, cell), cell.revision());
     let diff = diff(&old, &new);
+    let done = if diff.is_empty() {
+        format!("No changes: {what} in {path} has this source already, revision {revision}.")
+    } else {
+        format!("Cell {index} {verb} successfully! {what} in {path}, revision {revision}; {saved}")
+    };
+    if run.run {
+        return execute_cell::run(context, opened, &after, index, &done, &run.waiting).await;
+    }
     if diff.is_empty() {
-        return Ok(
-            format!("No changes: {what} in {path} has this source already, revision {revision}.").into()
-        );
+        return Ok(done.into());
     }
     let mut reply = Reply::new(session.workspace().settings().budget);
-    reply.say(&format!(
-        "Cell {index} {verb} successfully! {what} in {path}, revision {revision}; {saved}\n\n```diff\n{}\n```",
-        diff.trim_end_matches('\n')
-    ));
+    reply.say(&format!("{done}\n\n```diff\n{}\n```", diff.trim_end_matches('\n')));
     Ok(reply.into())
 }

@@ -58,14 +58,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
     let cells = selected(&arguments, context, &opened, &notebook)?;
-    let source = |index: &usize| {
-        let cell = &notebook.cells()[*index];
-        (cell.id().clone(), cell.source().into_owned())
-    };
-    let sources = cells.iter().map(source).collect();
-    let runs = context.session.run_in_order(&opened, sources, arguments.on_error == OnError::Stop)?;
-    let series = Series { opened: &opened, notebook: &notebook, cells, runs };
-    series.wait(&arguments, context).await
+    let stops_on_error = arguments.on_error == OnError::Stop;
+    let series = Series::start(context, &opened, &notebook, cells, stops_on_error)?;
+    series.wait("", &arguments.waiting, context).await
 }
 
 /// The code cells from `from` through `through`.
@@ -90,22 +85,49 @@ fn selected(
 }
 
 /// Cells that run in order.
-struct Series<'a> {
+pub(super) struct Series<'a> {
     opened: &'a OpenNotebook,
     notebook: &'a Notebook,
     /// Their indices.
     cells: Vec<usize>,
     /// The runs of the cells; all have one from the beginning.
     runs: Vec<Arc<Run>>,
+    stops_on_error: bool,
 }
 
-impl Series<'_> {
-    /// Waits for one run after the other, until the timeout or the first failure.
-    async fn wait(&self, arguments: &Arguments, context: &Context<'_>) -> Outcome {
-        let mut waiting = arguments.waiting.waiting(context.session.workspace().settings());
+impl<'a> Series<'a> {
+    /// Starts the runs of the code cells at these indices.
+    pub(super) fn start(
+        context: &Context<'_>,
+        opened: &'a Arc<OpenNotebook>,
+        notebook: &'a Notebook,
+        cells: Vec<usize>,
+        stops_on_error: bool,
+    ) -> Result<Self, Error> {
+        let source = |index: &usize| {
+            let cell = &notebook.cells()[*index];
+            (cell.id().clone(), cell.source().into_owned())
+        };
+        let sources = cells.iter().map(source).collect();
+        let runs = context.session.run_in_order(opened, sources, stops_on_error)?;
+        Ok(Self { opened, notebook, cells, runs, stops_on_error })
+    }
+
+    /// Waits for one run after the other, until the timeout or the first failure. The answer begins with `heading`.
+    pub(super) async fn wait(
+        &self,
+        heading: &str,
+        arguments: &WaitingArguments,
+        context: &Context<'_>,
+    ) -> Outcome {
+        let mut waiting = arguments.waiting(context.session.workspace().settings());
         let deadline = Instant::now() + waiting.timeout;
-        let mut left = context.budget(&arguments.waiting.budget);
+        let mut left = context.budget(&arguments.budget);
         let mut parts = Vec::new();
+        if !heading.is_empty() {
+            append(&mut parts, heading);
+            spend(&mut left, &parts);
+        }
         let (mut is_failure, mut shown) = (false, 0);
         for (index, run) in self.cells.iter().copied().zip(&self.runs) {
             waiting.timeout = deadline.saturating_duration_since(Instant::now());
@@ -122,7 +144,7 @@ impl Series<'_> {
             extend(&mut parts, answer.parts);
             is_failure |= answer.is_failure;
             shown += 1;
-            if (answer.is_failure && arguments.on_error == OnError::Stop) || !run.state().is_over() {
+            if (answer.is_failure && self.stops_on_error) || !run.state().is_over() {
                 break;
             }
         }

@@ -2,6 +2,8 @@ mod messages;
 
 use super::*;
 use crate::permissions::Permissions;
+use shared::given::tests::given;
+use shared::waiting::RunArguments;
 
 const ALL: Capabilities = Capabilities { can_connect: true, can_show: true };
 
@@ -64,6 +66,16 @@ fn each_tool_needs_its_permission() {
         let is_allowed = [reader, writer, runner].map(|user| user.permit(permission, name).is_ok());
         assert_eq!(is_allowed, expected, "{name}");
     }
+}
+
+#[test]
+fn an_edit_that_runs_needs_the_permission_to_execute() {
+    let writer = Permissions { read: true, write: true, execute: false };
+    let permit = |user, values| given(&values).read::<RunArguments>().unwrap().permit(user, "insert_cell");
+    assert!(permit(writer, json!({})).is_ok());
+    let refusal = permit(writer, json!({ "run": true })).unwrap_err();
+    assert!(refusal.cause.contains("insert_cell with run"), "{refusal}");
+    assert!(permit(Permissions::default(), json!({ "run": true })).is_ok());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! How cells are shown to agents: a line in a table, or a banner with the source.
 
+use std::ops::RangeInclusive;
+
 use notebook::{Cell, CellRef, Notebook};
 use workspace::{OpenNotebook, Session};
 
@@ -16,15 +18,16 @@ pub(crate) fn table<const N: usize>(
     table
 }
 
-/// The cells of `range` as a table; the session remembers where they stand.
+/// The cells at these indices as a table; the session remembers where they stand.
 pub(crate) fn brief(
     session: &Session,
     opened: &OpenNotebook,
     notebook: &Notebook,
-    range: std::ops::Range<usize>,
+    indices: impl IntoIterator<Item = usize> + Clone,
 ) -> String {
-    session.listed(opened.path(), notebook, range.clone());
-    let rows = notebook.cells()[range.clone()].iter().zip(range).map(|(cell, index)| {
+    session.listed(opened.path(), notebook, indices.clone());
+    let rows = indices.into_iter().map(|index| {
+        let cell = &notebook.cells()[index];
         let count = cell.execution_count().map_or_else(|| "N/A".to_owned(), |count| count.to_string());
         [
             index.to_string(),
@@ -38,16 +41,16 @@ pub(crate) fn brief(
     table(["Index", "Type", "Count", "ID", "Revision", "First Line"], rows)
 }
 
-/// The cells around an index, for replies of tools that change something.
+/// Cells and those around them, for replies of tools that change something.
 pub(crate) fn surroundings(
     session: &Session,
     opened: &OpenNotebook,
     notebook: &Notebook,
-    index: usize,
+    cells: RangeInclusive<usize>,
 ) -> String {
     const EACH_SIDE: usize = 3;
-    let end = (index + EACH_SIDE + 1).min(notebook.cells().len());
-    brief(session, opened, notebook, index.saturating_sub(EACH_SIDE).min(end)..end)
+    let end = (cells.end() + EACH_SIDE + 1).min(notebook.cells().len());
+    brief(session, opened, notebook, cells.start().saturating_sub(EACH_SIDE).min(end)..end)
 }
 
 /// The line before a cell's source.

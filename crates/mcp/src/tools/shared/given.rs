@@ -156,6 +156,15 @@ impl Given {
         }
     }
 
+    /// A list of objects, each with arguments of its own.
+    pub(crate) fn objects(&self, name: &str) -> Result<Vec<Self>, Error> {
+        let object = |value| match value {
+            Value::Object(values) => Ok(Self { tool: self.tool, values }),
+            other => Err(self.invalid(name, "a list of objects", &other)),
+        };
+        self.list(name).into_iter().map(object).collect()
+    }
+
     pub(crate) fn value(&self, name: &str) -> Option<&Value> {
         self.values.get(name).filter(|value| !value.is_null())
     }
@@ -188,7 +197,7 @@ fn whole(number: f64) -> Option<i64> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use serde_json::json;
 
     use super::*;

@@ -9,6 +9,7 @@ use workspace::{Error, Run, RunState, Settings};
 use super::arguments::arguments;
 use super::context::Context;
 use super::parameters::BudgetArguments;
+use crate::permissions::{Permission, Permissions};
 
 /// How long the person behind an agent may take to answer.
 const PERSON_TIMEOUT: Duration = Duration::from_secs(600);
@@ -31,6 +32,22 @@ arguments! {
         interrupt_on_timeout: bool = false,
         interrupt_on_cancel: bool = false,
         budget: BudgetArguments,
+    }
+}
+
+arguments! {
+    /// Whether a tool that edits a cell runs it too.
+    pub(crate) struct RunArguments {
+        /// Run it too, and answer its outputs
+        run: bool = false,
+        waiting: WaitingArguments,
+    }
+}
+
+impl RunArguments {
+    /// Fails if the agent's user may not run what `tool` edits.
+    pub(crate) fn permit(&self, user: Permissions, tool: &str) -> Result<(), Error> {
+        if self.run { user.permit(Permission::Execute, &format!("{tool} with run")) } else { Ok(()) }
     }
 }
 
