@@ -114,6 +114,12 @@ impl Cell {
         self.0.metadata.clone()
     }
 
+    /// The tags in the metadata.
+    pub fn tags(&self) -> Vec<String> {
+        let tags = self.0.metadata.member("tags");
+        tags.iter().flat_map(Json::elements).filter_map(|tag| tag.text().map(String::from)).collect()
+    }
+
     /// Files embedded in the cell: name → MIME bundle.
     pub fn attachments(&self) -> Option<Json> {
         self.0.text.member("attachments")

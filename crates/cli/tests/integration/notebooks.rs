@@ -133,6 +133,47 @@ async fn an_edit_that_cannot_be_run_is_still_answered() -> Result<()> {
 }
 
 #[tokio::test]
+async fn outputs_of_all_cells_are_cleared_in_one_edit() -> Result<()> {
+    let mut client = NotebookClient::with_cells(&["one", "two", "three"]).await?;
+    let mut notebook: Value = serde_json::from_slice(&fs::read(client.path())?)?;
+    for index in [0, 2] {
+        let cell = &mut notebook["cells"][index];
+        cell["outputs"] = json!([{ "output_type": "stream", "name": "stdout", "text": ["x"] }]);
+        cell["execution_count"] = json!(7);
+    }
+    fs::write(client.path(), serde_json::to_vec_pretty(&notebook)?)?;
+    let both = json!({ "all": true, "cell_index": 0 });
+    assert!(client.refused("clear_cell_output", both).await?.contains("not both"));
+    let cleared = client.call("clear_cell_output", json!({ "all": true })).await?;
+    assert!(cleared.contains("2 cell(s)") && cleared.contains("2 output(s)"), "{cleared}");
+    let notebook: Value = serde_json::from_slice(&fs::read(client.path())?)?;
+    for cell in notebook["cells"].as_array().context("no cells")? {
+        assert_eq!((&cell["outputs"], &cell["execution_count"]), (&json!([]), &Value::Null));
+    }
+    let again = client.call("clear_cell_output", json!({ "all": true })).await?;
+    assert!(again.contains("No cell of a.ipynb has outputs"), "{again}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn selected_cells_keep_their_indices() -> Result<()> {
+    let mut client = NotebookClient::with_cells(&["one", "two", "three"]).await?;
+    let text = |source: &str| json!({ "cell_type": "markdown", "cell_source": source });
+    client.call("insert_cell", json!({ "cell_index": 1, "cells": [text("# a"), text("# b")] })).await?;
+    let page = client.call("read_notebook", json!({ "only": "code", "limit": 2 })).await?;
+    assert!(page.contains("has 5 cells, 3 of them selected"), "{page}");
+    assert!(page.contains("\n0\tcode") && page.contains("\n3\tcode") && !page.contains("# a"), "{page}");
+    assert!(page.contains(r#"1 more cells: read_notebook(start_index=4, only="code") shows them"#), "{page}");
+    let rest = client.call("read_notebook", json!({ "only": "code", "start_index": 4 })).await?;
+    assert!(rest.contains("\n4\tcode") && !rest.contains("\n3\t") && !rest.contains("more cells"), "{rest}");
+    let near = json!({ "around": "3", "before": 1, "after": 0, "response_format": "detailed" });
+    let near = client.call("read_notebook", near).await?;
+    assert!(near.contains("=====Cell 2 |") && near.contains("=====Cell 3 |"), "{near}");
+    assert!(!near.contains("Cell 1 |") && !near.contains("Cell 4 |"), "{near}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn what_does_not_run_is_not_edited_either() -> Result<()> {
     let mut client = NotebookClient::with_cells(&["one"]).await?;
     let text = json!({ "cell_type": "markdown", "cell_source": "text" });

@@ -1,21 +1,22 @@
-//! `clear_cell_output`: removes the outputs of a cell.
+//! `clear_cell_output`: removes the outputs of a cell, or of all.
 
 use std::sync::Arc;
 
-use notebook::Edit;
-use workspace::{Error, Expected, ErrorKind};
+use notebook::{Cell, Edit, Notebook};
+use workspace::{Error, ErrorKind, Expected, OpenNotebook, SaveStatus};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::label;
 use super::shared::context::Context;
+use super::shared::given::refused;
 use super::shared::parameters::{CellArguments, NotebookArgument};
 use super::{Availability, Effect, Tool};
 use crate::permissions::Permission;
 
 pub(super) const TOOL: Tool = Tool {
     name: "clear_cell_output",
-    description: "Remove the outputs and the execution count of a code cell.",
+    description: "Remove the outputs and the execution count of a code cell, or of all.",
     effect: Effect::Destroys,
     permission: Permission::Write,
     availability: Availability::Always,
@@ -26,15 +27,23 @@ pub(super) const TOOL: Tool = Tool {
 arguments! {
     struct Arguments {
         cell: CellArguments,
+        /// All code cells
+        all: bool = false,
         notebook: NotebookArgument,
     }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let reference = arguments.cell.reference()?;
-    let (session, opened) = (context.session, context.notebook(&arguments.notebook).await?);
+    let Arguments { cell, all, notebook } = arguments;
+    if all && (cell.cell_index.is_some() || cell.cell_id.is_some()) {
+        return Err(refused("Give all, or a cell, not both."));
+    }
+    let (session, opened) = (context.session, context.notebook(&notebook).await?);
     let before = opened.document().snapshot().await?;
-    let index = session.target(opened.path(), &before, &reference)?;
+    if all {
+        return clear_all(context, &opened, &before).await;
+    }
+    let index = session.target(opened.path(), &before, &cell.reference()?)?;
     let cell = &before.cells()[index];
     if !cell.is_code() {
         return Err(Error::new(
@@ -43,20 +52,51 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             "Nothing was done.",
         ));
     }
-    let id = cell.id().clone();
-    if let Some(run) = session.workspace().journal().latest_of(opened.path(), &id)
-        && run.state().is_over()
-    {
-        // What its threads print later must not be stored.
-        run.detach_outputs();
-    }
-    let edit = Edit::SetOutputs { id: id.clone(), outputs: Arc::new([]), execution_count: None };
-    let expected = vec![Expected { id: id.clone(), revision: None }];
-    let saved = session.edit(&opened, &before, vec![edit], expected).await?.saved;
-    let count = cell.output_count();
+    let saved = clear(context, &opened, &before, &[cell]).await?;
+    let (count, id) = (cell.output_count(), cell.id());
     Ok(format!(
         "Cell {index} output cleared successfully ({count} output(s) removed). id {id} in {}; {saved}",
         opened.path()
     )
     .into())
+}
+
+async fn clear_all(context: &Context<'_>, opened: &OpenNotebook, before: &Notebook) -> Outcome {
+    let has_run =
+        |cell: &&Cell| cell.is_code() && (cell.output_count() > 0 || cell.execution_count().is_some());
+    let cells: Vec<&Cell> = before.cells().iter().filter(has_run).collect();
+    let path = opened.path();
+    if cells.is_empty() {
+        return Ok(format!("No cell of {path} has outputs or an execution count.").into());
+    }
+    let saved = clear(context, opened, before, &cells).await?;
+    let removed: usize = cells.iter().map(|cell| cell.output_count()).sum();
+    let count = cells.len();
+    Ok(format!(
+        "Outputs of {count} cell(s) cleared successfully ({removed} output(s) removed) in {path}; {saved}"
+    )
+    .into())
+}
+
+/// Removes the outputs of code cells, of all or of none.
+async fn clear(
+    context: &Context<'_>,
+    opened: &OpenNotebook,
+    before: &Notebook,
+    cells: &[&Cell],
+) -> Result<SaveStatus, Error> {
+    let session = context.session;
+    let (mut edits, mut expected) = (Vec::new(), Vec::new());
+    for cell in cells {
+        let id = cell.id();
+        if let Some(run) = session.workspace().journal().latest_of(opened.path(), id)
+            && run.state().is_over()
+        {
+            // What its threads print later must not be stored.
+            run.detach_outputs();
+        }
+        edits.push(Edit::SetOutputs { id: id.clone(), outputs: Arc::new([]), execution_count: None });
+        expected.push(Expected { id: id.clone(), revision: None });
+    }
+    Ok(session.edit(opened, before, edits, expected).await?.saved)
 }

@@ -1,4 +1,6 @@
-//! `read_notebook`: the cells of a notebook, one line each or in full.
+//! `read_notebook`: the cells of a notebook, or some of them, one line each or in full.
+
+mod selection;
 
 use notebook::Notebook;
 use render::{Reply, merged};
@@ -12,9 +14,10 @@ use super::shared::context::Context;
 use super::shared::parameters::{BudgetArguments, NotebookArgument};
 use super::{Availability, Effect, Tool};
 use crate::permissions::Permission;
+use selection::Selection;
 
 /// Reserved for the line that says what is left out, in characters.
-const RESERVED: usize = 120;
+const RESERVED: usize = 200;
 
 pub(super) const TOOL: Tool = Tool {
     name: "read_notebook",
@@ -33,6 +36,7 @@ arguments! {
         start_index: usize = 0,
         /// 0: all
         limit: usize = 20,
+        selection: Selection,
         /// Implies detailed
         include_outputs: bool = false,
         budget: BudgetArguments,
@@ -50,41 +54,46 @@ impl Choice for Format {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let selection = &arguments.selection;
     let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
+    let selected = selection.cells(context.session, opened.path(), &notebook)?;
     let count = notebook.cells().len();
-    let limit = if arguments.limit == 0 { count } else { arguments.limit };
-    let start = arguments.start_index.min(count);
-    let range = start..start.saturating_add(limit).min(count);
     let mut reply = Reply::new(context.budget(&arguments.budget));
-    reply.say(&format!("Notebook {} has {count} cells.\n", opened.path()));
-    let next = if arguments.response_format == Format::Detailed || arguments.include_outputs {
-        read_detailed(&mut reply, context, &opened, &notebook, range, arguments.include_outputs)
+    let of_these =
+        if selection.is_all() { String::new() } else { format!(", {} of them selected", selected.len()) };
+    reply.say(&format!("Notebook {} has {count} cells{of_these}.\n", opened.path()));
+    let from = selected.partition_point(|index| *index < arguments.start_index);
+    let rest = &selected[from..];
+    let limit = if arguments.limit == 0 { rest.len() } else { arguments.limit.min(rest.len()) };
+    let shown = if arguments.response_format == Format::Detailed || arguments.include_outputs {
+        read_detailed(&mut reply, context, &opened, &notebook, &rest[..limit], arguments.include_outputs)
     } else {
-        read_brief(&mut reply, context, &opened, &notebook, range)
+        read_brief(&mut reply, context, &opened, &notebook, &rest[..limit])
     };
-    if next < count {
-        let rest = count - next;
-        reply.say(&format!("\n{rest} more cells: read_notebook(start_index={next}) shows them.\n"));
+    if let Some(next) = rest.get(shown) {
+        let left = rest.len() - shown;
+        let same = selection.as_arguments();
+        reply.say(&format!("\n{left} more cells: read_notebook(start_index={next}{same}) shows them.\n"));
     }
     Ok(reply.into())
 }
 
-/// Shows the sources of as many cells as fit; returns the first that is not shown.
+/// Shows the sources of as many cells as fit; returns how many.
 fn read_detailed(
     reply: &mut Reply,
     context: &Context<'_>,
     opened: &OpenNotebook,
     notebook: &Notebook,
-    range: std::ops::Range<usize>,
+    indices: &[usize],
     with_outputs: bool,
 ) -> usize {
-    for index in range.clone() {
+    for (shown, index) in indices.iter().copied().enumerate() {
         let cell = &notebook.cells()[index];
         let text = format!("{}\n{}\n", banner(index, cell), cell.source());
         // One cell is always shown, truncated if need be.
-        if index > range.start && text.chars().count() + RESERVED > reply.left() {
-            return index;
+        if shown > 0 && text.chars().count() + RESERVED > reply.left() {
+            return shown;
         }
         reply.say(&text);
         context.session.saw(opened.path(), notebook, [index]);
@@ -93,34 +102,34 @@ fn read_detailed(
             reply.outputs(&merged(&cell.outputs()), &|output, offset| more(id, output, offset));
         }
     }
-    range.end
+    indices.len()
 }
 
-/// Shows the first lines of as many cells as fit; returns the first that is not shown.
+/// Shows the first lines of as many cells as fit; returns how many.
 fn read_brief(
     reply: &mut Reply,
     context: &Context<'_>,
     opened: &OpenNotebook,
     notebook: &Notebook,
-    range: std::ops::Range<usize>,
+    indices: &[usize],
 ) -> usize {
     let changed = context.session.changed_by_others(opened.path(), notebook);
-    let rows = brief(context.session, opened, notebook, range.clone());
+    let rows = brief(context.session, opened, notebook, indices.iter().copied());
     let (mut shown, mut fitting, mut length) = (String::new(), 0, RESERVED);
     // The first row is the header.
-    for (index, line) in rows.split('\n').enumerate() {
+    for (row, line) in rows.split('\n').enumerate() {
         length += line.chars().count() + 1;
         if length > reply.left() {
             break;
         }
         shown.push_str(line);
         shown.push('\n');
-        fitting = index;
+        fitting = row;
     }
     reply.say(&shown);
     if !changed.is_empty() {
         let changed: Vec<String> = changed.iter().map(usize::to_string).collect();
         reply.say(&format!("\nChanged since you read them: cells {}.\n", changed.join(", ")));
     }
-    range.start + fitting
+    fitting
 }
