@@ -1,6 +1,8 @@
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
 
+def check_tools(names: list[str]) -> None: ...
+
 class Core:
     def __new__(
         cls,

@@ -12,7 +12,7 @@ from traitlets import Bool, Float, Int, List, Unicode, default
 from traitlets.config import Config
 
 from . import metrics
-from ._native import Core
+from ._native import Core, check_tools
 from .handler import McpHandler
 from .managers import connection_file, kernels, notebook_file
 from .installed import has_commands, has_rooms
@@ -60,9 +60,15 @@ class CellbridgeApp(ExtensionApp):
     max_runs = Int(
         100, min=1, config=True, help="The most unfinished runs that one agent's session may have."
     )
-    read_only = Bool(False, config=True, help="Whether agents may only read, whatever their user may do.")
-    allowed_tools = List(
-        Unicode(), config=True, help="The only tools that agents may use; all, if the list is empty."
+    read_only = Bool(
+        config=True,
+        help="Whether agents may only read, whatever their user may do [default: $CELLBRIDGE_READ_ONLY, or False].",
+    )
+    tools = List(
+        Unicode(),
+        config=True,
+        help="The only tools that agents may use, as groups (read, edit, run, files, kernels) or by name; all, if the "
+        "list is empty [default: $CELLBRIDGE_TOOLS].",
     )
     otel_file = Unicode(
         None,
@@ -86,7 +92,7 @@ class CellbridgeApp(ExtensionApp):
         "max_notebooks",
         "max_runs",
         "read_only",
-        "allowed_tools",
+        "tools",
         "otel_file",
     )
     _socket: PrivateSocket | None = None
@@ -95,6 +101,15 @@ class CellbridgeApp(ExtensionApp):
     @default("network_timeout")
     def _network_timeout(self) -> float:
         return float(os.environ.get("CELLBRIDGE_NETWORK_TIMEOUT") or 30)
+
+    @default("read_only")
+    def _read_only(self) -> bool:
+        return Bool().from_string(os.environ.get("CELLBRIDGE_READ_ONLY", "").strip() or "false")
+
+    @default("tools")
+    def _tools(self) -> list[str]:
+        names = os.environ.get("CELLBRIDGE_TOOLS", "").strip()
+        return names.split(",") if names else []
 
     @default("otel_file")
     def _otel_file(self) -> str | None:
@@ -111,6 +126,9 @@ class CellbridgeApp(ExtensionApp):
             self.log.warning("JupyterMCPServerExtensionApp.%s has no effect on cellbridge", name)
         if adopted:
             self.update_config(Config({type(self).__name__: adopted}))
+        # A misspelled setting must fail now, not when the first agent comes.
+        _ = self.read_only
+        check_tools(self.tools)
         if self.otel_file:
             # Fail now if the file cannot be written, not when the first agent comes.
             os.close(os.open(self.otel_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600))

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use serde_json::value::RawValue;
 use tokio::sync::watch;
 use workspace::{Answer, Call, Error, ErrorKind, Relay, Tool};
 
@@ -27,6 +28,15 @@ impl Relay for ColabSubset {
     fn tools(&self) -> Vec<Tool> {
         let tools = self.0.tools().into_iter();
         tools.filter(|tool| LISTED.contains(&tool.name.as_str())).collect()
+    }
+
+    fn group(&self) -> &'static str {
+        self.0.group()
+    }
+
+    fn reads(&self, tool: &str, params: Option<&RawValue>) -> bool {
+        // A call of any other name does nothing: there is no such tool.
+        !LISTED.contains(&tool) || self.0.reads(tool, params)
     }
 
     fn changes(&self) -> watch::Receiver<u64> {

@@ -30,6 +30,7 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
         token: given(options.mcp_token.as_deref()).map(str::to_owned),
         no_token: options.insecure_mcp_noauth,
         allowed_host: options.allowed_host.clone(),
+        allowed: options.allowed.clone(),
         logging: Logging { otel_file, ..options.logging.clone() },
     };
     let endpoint = HttpEndpoint::for_transport(&serving).await?;
@@ -61,7 +62,7 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     };
     let workspace = Workspace::with_connector(place, settings, Some(connector));
     let shutdown = CancellationToken::new();
-    let server = Server::with_workspace(workspace.clone(), None);
+    let server = Server::with_workspace(workspace.clone(), None).offering(serving.allowed.policy());
     let served = serve_until_shutdown(server, endpoint, "jupyter -- cellbridge jupyter", &shutdown).await;
     workspace.shutdown().await;
     served

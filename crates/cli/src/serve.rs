@@ -58,7 +58,8 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     };
     let (tab, tabs) = colab::Colab::new(listener, token, settings, shutdown.clone())?;
     let tabs = tokio::spawn(tabs);
-    let server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))));
+    let server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))
+        .offering(serving.allowed.policy());
     let served = serve_until_shutdown(server, endpoint, "cellbridge -- cellbridge", &shutdown).await;
     workspace.shutdown().await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;
@@ -92,8 +93,8 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
     };
     let (place, tabs) = colab::Colab::new(listener, token, settings, shutdown.clone())?;
     let tabs = tokio::spawn(tabs);
-    let served =
-        serve_until_shutdown(Server::new(place), endpoint, "colab -- cellbridge colab", &shutdown).await;
+    let server = Server::new(place).offering(serving.allowed.policy());
+    let served = serve_until_shutdown(server, endpoint, "colab -- cellbridge colab", &shutdown).await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;
     served
 }

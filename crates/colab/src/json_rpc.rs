@@ -50,6 +50,11 @@ impl<'a> Members<'a> {
         self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value)
     }
 
+    /// The last member with that name, if it is a string.
+    pub(crate) fn string(&self, name: &str) -> Option<String> {
+        serde_json::from_str(self.get(name)?.get()).ok()
+    }
+
     /// The JSON text of the object.
     pub(crate) fn to_json(&self) -> String {
         let mut object = Object::default();

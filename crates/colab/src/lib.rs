@@ -25,4 +25,4 @@ mod tools;
 
 pub use browser::Browser;
 pub use listener::{BindError, Listener};
-pub use relay::{BadDefinitions, Colab, Settings};
+pub use relay::{BadDefinitions, Colab, GROUP, Settings};

@@ -17,7 +17,10 @@ use crate::connect_tool::ConnectTool;
 use crate::json_rpc::{Members, Object, quoted};
 use crate::listener::Listener;
 use crate::page::CallFailure;
-use crate::tools::{self, CALL_ANY, CONNECT};
+use crate::tools::{self, CALL_ANY, CONNECT, READING};
+
+/// The name of the tab's tools as a group.
+pub const GROUP: &str = "colab";
 
 /// How many names of tools an error lists.
 const MAX_NAMES: usize = 50;
@@ -124,8 +127,9 @@ impl Colab {
         };
         let members =
             arguments.and_then(Members::parse).ok_or_else(|| wrong("The arguments are not an object."))?;
-        let name = members.get("name").and_then(|name| serde_json::from_str::<String>(name.get()).ok());
-        let name = name.ok_or_else(|| wrong("The argument \"name\" is missing or not a string."))?;
+        let name = members
+            .string("name")
+            .ok_or_else(|| wrong("The argument \"name\" is missing or not a string."))?;
         if name == CONNECT || name == CALL_ANY {
             return Err(wrong(&format!(
                 "{name} is a tool of this server, not of the tab; call it directly."
@@ -155,6 +159,11 @@ impl Colab {
     }
 }
 
+/// The tool that a call of [`CALL_ANY`] names.
+fn named_tool(params: &RawValue) -> Option<String> {
+    Members::parse(Members::parse(params)?.get("arguments")?)?.string("name")
+}
+
 fn not_connected(tool: &str) -> Error {
     Error::new(
         ErrorKind::Unavailable,
@@ -179,6 +188,19 @@ impl Relay for Colab {
     fn tools(&self) -> Vec<Tool> {
         let page = self.bridge.page().and_then(|page| page.tools());
         tools::merge(&self.built_in, page.as_deref())
+    }
+
+    fn group(&self) -> &'static str {
+        GROUP
+    }
+
+    fn reads(&self, tool: &str, params: Option<&RawValue>) -> bool {
+        match (tool, params) {
+            // The person has to accept in the browser, and nothing runs.
+            (CONNECT, _) | (CALL_ANY, None) => true,
+            (CALL_ANY, Some(params)) => named_tool(params).is_some_and(|tool| READING.contains(&&*tool)),
+            (tool, _) => READING.contains(&tool),
+        }
     }
 
     fn changes(&self) -> watch::Receiver<u64> {

@@ -14,6 +14,9 @@ pub(crate) const CONNECT: &str = "open_colab_browser_connection";
 /// The tool that calls any tool of the page, for agents that have not listed it.
 pub(crate) const CALL_ANY: &str = "call_colab_tool";
 
+/// The tools of the page that are known to change and run nothing. A page's own annotations are not trusted.
+pub(crate) const READING: [&str; 1] = ["get_cells"];
+
 /// The definitions in the order of the list: [`CONNECT`] first, [`CALL_ANY`] last.
 const DEFINITIONS: &str = include_str!("tools.json");
 

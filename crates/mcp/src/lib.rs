@@ -23,8 +23,9 @@ mod tools;
 mod transport;
 
 pub use metrics::{Calls, Metrics};
-pub use permissions::{Permissions, Policy};
+pub use permissions::{Group, Offer, Permissions, Policy};
 pub use server::Server;
+pub use tools::UnknownOffer;
 pub use transport::embedded::Embedded;
 pub use transport::http::{HttpError, serve_http};
 pub use transport::http_auth::HttpAuth;

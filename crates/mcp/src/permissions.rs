@@ -1,16 +1,41 @@
 //! What agents may do: what the operator offers, and what the user of an agent is allowed.
 
-use std::collections::BTreeSet;
+use std::fmt;
 
-use workspace::{Error, ErrorKind};
+use workspace::{Error, ErrorKind, Fault};
 
 /// What the operator offers to everybody.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
-    /// Only the tools that change and run nothing.
+    /// Whether agents may only read.
     pub is_read_only: bool,
-    /// Only tools of these names, if there are any.
-    pub tools: BTreeSet<String>,
+    /// Only these tools, if there are any.
+    pub tools: Vec<Offer>,
+}
+
+/// Tools that the operator offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    Group(Group),
+    /// One tool, with everything that it can do.
+    Tool(&'static str),
+}
+
+/// A group of tools that are offered together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// Open and read notebooks, and see runs.
+    Read,
+    /// Change notebooks.
+    Edit,
+    /// Run code, and interrupt it.
+    Run,
+    /// List files, create notebooks and show them to the person.
+    Files,
+    /// List, choose and restart kernels; connect to the servers that have them.
+    Kernels,
+    /// Tools of a page, which are passed on; the name is the relay's.
+    Relayed(&'static str),
 }
 
 /// What somebody must be allowed to do in order to use a tool; the words are those of Jupyter's authorizers.
@@ -21,25 +46,93 @@ pub(crate) enum Permission {
     Execute,
 }
 
+impl Group {
+    /// The groups of our own tools.
+    pub(crate) const OWN: [Self; 5] = [Self::Read, Self::Edit, Self::Run, Self::Files, Self::Kernels];
+
+    /// The name in the operator's settings.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Edit => "edit",
+            Self::Run => "run",
+            Self::Files => "files",
+            Self::Kernels => "kernels",
+            Self::Relayed(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for Offer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Group(group) => group.name(),
+            Self::Tool(name) => name,
+        })
+    }
+}
+
+impl Permission {
+    /// What is needed for a tool of a page: one that does not only read may run code.
+    pub(crate) fn of_relayed(only_reads: bool) -> Self {
+        if only_reads { Self::Read } else { Self::Execute }
+    }
+}
+
 impl Policy {
-    /// Whether it offers a tool with these names.
-    pub(crate) fn offers(&self, names: &[&str], permission: Permission) -> bool {
-        (self.tools.is_empty() || names.iter().any(|name| self.tools.contains(*name)))
-            && (!self.is_read_only || permission == Permission::Read)
+    /// Whether it offers something that belongs to all of these groups and that `tool` does.
+    pub(crate) fn offers(&self, tool: &str, groups: &[Group], permission: Permission) -> bool {
+        self.check(tool, tool, groups, permission).is_ok()
     }
 
-    /// Fails if the tool, whose first name is the one that was used, is not offered.
-    pub(crate) fn check(&self, names: &[&str], permission: Permission) -> Result<(), Error> {
-        if self.offers(names, permission) {
+    /// Fails if it does not offer `what`, which belongs to all of these groups and which `tool` does.
+    pub(crate) fn check(
+        &self,
+        what: &str,
+        tool: &str,
+        groups: &[Group],
+        permission: Permission,
+    ) -> Result<(), Error> {
+        if self.is_read_only && permission != Permission::Read {
+            return Err(not_offered(what, "lets agents only read", "start the server without read-only"));
+        }
+        let is_named = |offer: &Offer| matches!(offer, Offer::Tool(name) if *name == tool);
+        if self.tools.is_empty() || self.tools.iter().any(is_named) {
             return Ok(());
         }
-        let tool = names.first().copied().unwrap_or_default();
-        Err(Error::new(
-            ErrorKind::Forbidden,
-            format!("The person who runs this server does not offer {tool} to agents."),
-            "tools/list names the tools that are offered.",
-        ))
+        let missing = groups.iter().find(|group| !self.tools.contains(&Offer::Group(**group)));
+        match missing {
+            None => Ok(()),
+            Some(group) => Err(not_offered(
+                what,
+                &format!("offers agents only {}", self.names()),
+                &format!("add {:?} to the tools that the server offers", group.name()),
+            )),
+        }
     }
+
+    /// What a model should know about it, if it offers less than everything.
+    pub(crate) fn notice(&self) -> Option<String> {
+        let limits = [
+            self.is_read_only.then(|| "Agents may only read here: nothing can be changed or run.".to_owned()),
+            (!self.tools.is_empty()).then(|| format!("Only these tools are offered here: {}.", self.names())),
+        ];
+        let limits: Vec<_> = limits.into_iter().flatten().collect();
+        (!limits.is_empty()).then(|| limits.join(" "))
+    }
+
+    fn names(&self) -> String {
+        self.tools.iter().map(Offer::to_string).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn not_offered(what: &str, reason: &str, remedy: &str) -> Error {
+    Error::new(
+        ErrorKind::Forbidden,
+        format!("{what} is not offered: the person who runs this server {reason}."),
+        format!("tools/list names what is offered. For more, that person has to {remedy}."),
+    )
+    .with_fault(Fault::Person)
 }
 
 /// What a request's user may do.
@@ -61,12 +154,6 @@ impl Default for Permissions {
 }
 
 impl Permissions {
-    /// The same within `policy`.
-    pub(crate) fn under(self, policy: &Policy) -> Self {
-        let may_change = !policy.is_read_only;
-        Self { write: self.write && may_change, execute: self.execute && may_change, ..self }
-    }
-
     /// Fails if the user may not use `what`, a tool or something that it can do.
     pub(crate) fn permit(self, permission: Permission, what: &str) -> Result<(), Error> {
         let (is_allowed, action) = match permission {
@@ -87,27 +174,86 @@ impl Permissions {
     }
 }
 
+/// What one call of a tool may do: what the operator offers and its user is allowed.
+#[derive(Clone, Copy)]
+pub(crate) struct Access<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) permissions: Permissions,
+    /// The tool's name.
+    pub(crate) tool: &'a str,
+}
+
+impl Access<'_> {
+    /// Fails if the call may not do `what`, which belongs to all of these groups: the tool, or something that it can do.
+    pub(crate) fn permit(self, groups: &[Group], permission: Permission, what: &str) -> Result<(), Error> {
+        self.policy.check(what, self.tool, groups, permission)?;
+        self.permissions.permit(permission, what)
+    }
+
+    /// Whether the call may do something that belongs to this group.
+    pub(crate) fn may(self, group: Group, permission: Permission) -> bool {
+        self.permit(&[group], permission, self.tool).is_ok()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Permission::{Execute, Read, Write};
     use super::*;
 
+    fn only(tools: &[Offer]) -> Policy {
+        Policy { tools: tools.to_vec(), ..Policy::default() }
+    }
+
     #[test]
-    fn the_policy_decides_what_is_offered() {
+    fn without_settings_everything_is_offered() {
         let all = Policy::default();
-        assert!(all.offers(&["execute_cell"], Execute));
-        assert!(all.offers(&["read_cell"], Read));
+        assert!(all.offers("execute_cell", &[Group::Run], Execute));
+        assert!(all.offers("get_cells", &[Group::Relayed("page")], Read));
+        assert_eq!(all.notice(), None);
+    }
+
+    #[test]
+    fn under_read_only_nothing_is_offered_that_writes_or_runs() {
         let reading = Policy { is_read_only: true, ..Policy::default() };
-        assert!(reading.offers(&["read_cell"], Read));
-        assert!(reading.check(&["execute_cell"], Execute).is_err());
-        assert!(reading.check(&["insert_cell"], Write).is_err());
-        let some =
-            Policy { tools: ["read_cell", "insert_cell"].map(str::to_owned).into(), ..Policy::default() };
-        assert!(some.offers(&["append_markdown_cell", "insert_cell"], Write));
-        assert!(!some.offers(&["execute_cell"], Execute));
-        let both = Policy { is_read_only: true, ..some };
-        assert!(both.offers(&["read_cell"], Read));
-        assert!(!both.offers(&["insert_cell"], Write));
+        assert!(reading.offers("read_cell", &[Group::Read], Read));
+        let refused = reading.check("execute_cell", "execute_cell", &[Group::Run], Execute).unwrap_err();
+        assert_eq!((refused.kind, refused.fault), (ErrorKind::Forbidden, Fault::Person));
+        assert_eq!(
+            refused.to_string(),
+            "execute_cell is not offered: the person who runs this server lets agents only read. tools/list names \
+             what is offered. For more, that person has to start the server without read-only."
+        );
+        assert!(!reading.offers("insert_cell", &[Group::Edit], Write));
+        // Naming a tool does not lift it.
+        let both = Policy { is_read_only: true, ..only(&[Offer::Tool("insert_cell")]) };
+        assert!(!both.offers("insert_cell", &[Group::Edit], Write));
+        assert!(!both.offers("read_cell", &[Group::Read], Read));
+    }
+
+    #[test]
+    fn a_tool_is_offered_by_its_name_or_by_all_of_its_groups() {
+        let some = only(&[Offer::Group(Group::Run), Offer::Tool("insert_cell")]);
+        assert!(some.offers("insert_cell", &[Group::Edit], Write));
+        assert!(some.offers("execute_cell", &[Group::Run], Execute));
+        assert!(!some.offers("delete_cell", &[Group::Edit], Write));
+        assert!(!some.offers("insert_execute_code_cell", &[Group::Edit, Group::Run], Execute));
+        let refused =
+            some.check("delete_cell", "delete_cell", &[Group::Edit], Write).unwrap_err().to_string();
+        assert!(refused.contains("offers agents only run, insert_cell.") && refused.contains("add \"edit\""));
+    }
+
+    #[test]
+    fn a_call_needs_what_the_operator_offers_and_the_user_is_allowed() {
+        let (policy, reader) = (
+            only(&[Offer::Group(Group::Read), Offer::Group(Group::Edit)]),
+            Permissions { write: false, execute: false, ..Permissions::default() },
+        );
+        let access = |permissions| Access { policy: &policy, permissions, tool: "use_notebook" };
+        assert!(access(Permissions::default()).may(Group::Edit, Write));
+        assert!(!access(Permissions::default()).may(Group::Files, Write));
+        assert!(!access(reader).may(Group::Edit, Write));
+        assert!(access(reader).may(Group::Read, Read));
     }
 
     #[test]

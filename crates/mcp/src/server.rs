@@ -36,7 +36,7 @@ impl Server {
         Self { workspace, relay, policy: Arc::default(), metrics: Arc::default(), session_limits }
     }
 
-    /// Offers only the notebook tools that `policy` offers.
+    /// Offers only what `policy` offers.
     #[must_use]
     pub fn offering(self, policy: Policy) -> Self {
         Self { policy: Arc::new(policy), ..self }

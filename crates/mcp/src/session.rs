@@ -23,10 +23,11 @@ use workspace::{Error, Relay};
 
 use crate::metrics::Counted;
 use crate::next_step::message;
-use crate::permissions::Policy;
+use crate::permissions::{Access, Group, Permission, Policy};
 use crate::relayed::raw;
 use crate::server::Server;
 use crate::subscriptions::Subscriptions;
+use crate::tool_call::permissions;
 use crate::{prompts, resources, tools};
 
 /// What a model should know before it uses the notebook tools.
@@ -77,8 +78,11 @@ impl Session {
             .notebooks
             .as_ref()
             .map(|notebooks| format!("Notebooks of {}.\n{INSTRUCTIONS}", notebooks.place().description()));
-        let relayed = self.relay.as_ref().map(|relay| relay.instructions());
-        own.into_iter().chain(relayed).collect::<Vec<_>>().join("\n\n")
+        let is_offered = |relay: &&Arc<dyn Relay>| {
+            self.policy.offers("", &[Group::Relayed(relay.group())], Permission::Read)
+        };
+        let relayed = self.relay.as_ref().filter(is_offered).map(|relay| relay.instructions());
+        own.into_iter().chain(relayed).chain(self.policy.notice()).collect::<Vec<_>>().join("\n\n")
     }
 
     /// The id of the workspace session.
@@ -89,10 +93,35 @@ impl Session {
     /// The tools that the session has now.
     pub(crate) fn tools(&self) -> Vec<workspace::Tool> {
         let own = self.notebooks.iter().flat_map(|notebooks| tools::list(tools::Capabilities::of(notebooks)));
-        let offered = own.filter(|(tool, _)| self.policy.offers(&[tool.name], tool.permission));
+        let offered = own.filter(|(tool, _)| tool.is_offered(&self.policy));
         let mut tools: Vec<_> = offered.map(|(_, definition)| definition.clone()).collect();
-        tools.extend(self.relay.iter().flat_map(|relay| relay.tools()));
+        if let Some(relay) = &self.relay {
+            let is_offered = |tool: &workspace::Tool| {
+                let permission = Permission::of_relayed(relay.reads(&tool.name, None));
+                self.policy.offers(&tool.name, &[Group::Relayed(relay.group())], permission)
+            };
+            tools.extend(relay.tools().into_iter().filter(is_offered));
+        }
         tools
+    }
+
+    /// The notebooks, if the operator lets agents read them.
+    fn offered_notebooks(&self) -> Option<&workspace::Session> {
+        self.notebooks.as_ref().filter(|_| self.policy.offers("", &[Group::Read], Permission::Read))
+    }
+
+    /// The notebooks for a request of `what`, which reads them. Fails if the agent may not.
+    fn readable(
+        &self,
+        what: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Option<&workspace::Session>, ErrorData> {
+        let Some(notebooks) = &self.notebooks else { return Ok(None) };
+        let access = Access { policy: &self.policy, permissions: permissions(context), tool: "" };
+        access
+            .permit(&[Group::Read], Permission::Read, what)
+            .map_err(|error| ErrorData::invalid_request(message(&error), None))?;
+        Ok(Some(notebooks))
     }
 
     fn changes(&self) -> Changes {
@@ -167,7 +196,7 @@ impl ServerHandler for Session {
         let mut tools = rmcp::model::ToolsCapability::default();
         tools.list_changed = Some(true);
         capabilities.tools = Some(tools);
-        if self.notebooks.is_some() {
+        if self.offered_notebooks().is_some() {
             capabilities.prompts = Some(PromptsCapability::default());
             capabilities.resources = Some(ResourcesCapability::default());
         }
@@ -278,7 +307,7 @@ impl ServerHandler for Session {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        match &self.notebooks {
+        match self.offered_notebooks() {
             Some(_) => Ok(prompts::list()),
             None => undeclared(&context, ListPromptsResult::default(), ListPromptsRequestMethod::VALUE),
         }
@@ -287,10 +316,10 @@ impl ServerHandler for Session {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let name = &request.name;
-        let Some(notebooks) = &self.notebooks else { return Err(unknown("prompt", name)) };
+        let Some(notebooks) = self.readable(name, &context)? else { return Err(unknown("prompt", name)) };
         let prompt = prompts::get(notebooks, name, request.arguments.as_ref()).await.map_err(|error| {
             // A model never reads why a prompt failed.
             ErrorData::invalid_params(message(&error), None)
@@ -303,7 +332,7 @@ impl ServerHandler for Session {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        match &self.notebooks {
+        match self.offered_notebooks() {
             Some(notebooks) => Ok(resources::list(notebooks)),
             None => undeclared(&context, ListResourcesResult::default(), ListResourcesRequestMethod::VALUE),
         }
@@ -314,7 +343,7 @@ impl ServerHandler for Session {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        match &self.notebooks {
+        match self.offered_notebooks() {
             Some(_) => Ok(ListResourceTemplatesResult::with_all_items(resources::templates())),
             None => undeclared(
                 &context,
@@ -327,10 +356,10 @@ impl ServerHandler for Session {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = &request.uri;
-        let Some(notebooks) = &self.notebooks else { return Err(no_resource(uri)) };
+        let Some(notebooks) = self.readable(uri, &context)? else { return Err(no_resource(uri)) };
         let contents =
             resources::read(notebooks, uri).await.map_err(|error| missing_resource(uri, &error))?;
         let contents = contents.ok_or_else(|| no_resource(uri))?;
@@ -343,7 +372,7 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let uri = request.uri;
-        let Some(notebooks) = &self.notebooks else { return Err(no_resource(&uri)) };
+        let Some(notebooks) = self.readable(&uri, &context)? else { return Err(no_resource(&uri)) };
         let changes =
             resources::changes(notebooks, &uri).await.map_err(|error| missing_resource(&uri, &error))?;
         let changes = changes.ok_or_else(|| no_resource(&uri))?;

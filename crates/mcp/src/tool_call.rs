@@ -15,7 +15,7 @@ use workspace::{Call, Error, ErrorKind};
 
 use crate::elicitation::Form;
 use crate::next_step::message;
-use crate::permissions::Permissions;
+use crate::permissions::{Access, Group, Permission, Permissions};
 use crate::progress::{Audience, MAX_QUEUED_REPORTS};
 use crate::relayed::call::RawParams;
 use crate::relayed::raw;
@@ -74,7 +74,7 @@ impl Session {
             cancelled: context.ct.clone(),
             person: person.as_ref().map(|person| person as &dyn Person),
             is_stateless: is_new_era && parts.is_some(),
-            permissions: parts.and_then(|parts| parts.extensions.get()).copied().unwrap_or_default(),
+            permissions: permissions(&context),
         };
         let call = telemetry::traced(span, self.answer(call, caller));
         let level = (!is_new_era).then(|| self.log_level());
@@ -99,13 +99,23 @@ impl Session {
             return self.call_tool(notebooks, tool, call, caller).await.map(Reply::Own);
         }
         match &self.relay {
-            Some(relay) => relay.call(call).await.map(Reply::Relayed),
+            Some(relay) => {
+                let permission = Permission::of_relayed(relay.reads(&call.name, Some(&call.params)));
+                let what = format!("This call of {}", call.name);
+                let group = Group::Relayed(relay.group());
+                self.access(&call.name, caller.permissions).permit(&[group], permission, &what)?;
+                relay.call(call).await.map(Reply::Relayed)
+            }
             None => Err(Error::new(
                 ErrorKind::NotFound,
                 format!("There is no tool {:?}.", call.name),
                 "tools/list names the tools that exist.",
             )),
         }
+    }
+
+    fn access<'a>(&'a self, tool: &'a str, permissions: Permissions) -> Access<'a> {
+        Access { policy: &self.policy, permissions, tool }
     }
 
     async fn call_tool(
@@ -117,19 +127,24 @@ impl Session {
     ) -> Result<CallToolResult, Error> {
         let Call { name, params, reports, wants_progress } = call;
         let Caller { cancelled, person, is_stateless, permissions } = caller;
-        self.policy.check(&[&name, tool.name], tool.permission)?;
-        let permissions = permissions.under(&self.policy);
-        permissions.permit(tool.permission, &name)?;
+        let access = self.access(tool.name, permissions);
+        access.permit(tool.groups, tool.permission, &name)?;
         if is_stateless {
             session.be_stateless();
         }
         let context =
-            tools::Context { session, reports, wants_progress, cancelled, is_stateless, person, permissions };
+            tools::Context { session, reports, wants_progress, cancelled, is_stateless, person, access };
         let timing = self.counted.metrics().begin(tool.name);
         let answer = tool.call(&name, &params, &context).await;
         timing.end(answer.as_ref().map_or(true, |answer| answer.is_failure));
         answer.map(tools::Answer::into_result)
     }
+}
+
+/// What the user of a request may do.
+pub(crate) fn permissions(context: &RequestContext<RoleServer>) -> Permissions {
+    let parts = context.extensions.get::<Parts>();
+    parts.and_then(|parts| parts.extensions.get()).copied().unwrap_or_default()
 }
 
 /// The call's params as the agent wrote them: relayed calls need their text, and our tools accept more than `rmcp` does.

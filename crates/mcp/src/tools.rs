@@ -4,6 +4,7 @@
 
 mod shared;
 
+use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
@@ -11,7 +12,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use workspace::{Error, progress};
 
-use crate::permissions::Permission;
+use crate::permissions::{Group, Offer, Permission, Policy};
 pub(crate) use shared::answer::{Answer, Outcome};
 pub(crate) use shared::cell_text::{banner, index_or_id};
 pub(crate) use shared::context::{Context, Person};
@@ -60,6 +61,8 @@ pub(crate) struct Tool {
     pub(crate) name: &'static str,
     description: &'static str,
     effect: Effect,
+    /// The groups to which it belongs; it is offered if all of them are.
+    pub(crate) groups: &'static [Group],
     pub(crate) permission: Permission,
     availability: Availability,
     schema: fn() -> Value,
@@ -73,12 +76,12 @@ enum Effect {
     Reads,
     /// Adds something; loses nothing.
     Adds,
-    /// Changes something; the same call again changes nothing more.
-    Edits,
-    /// Removes or ends something.
-    Destroys,
+    /// Changes, removes or ends something; the same call again may do more of it.
+    Changes,
     /// Runs code, which may do anything.
     Runs,
+    /// Connects to any server; loses nothing, and the same call again changes nothing more.
+    Connects,
 }
 
 /// Where a tool is listed.
@@ -118,14 +121,19 @@ impl Tool {
         }
     }
 
+    /// Whether the operator offers it.
+    pub(crate) fn is_offered(&self, policy: &Policy) -> bool {
+        policy.offers(self.name, self.groups, self.permission)
+    }
+
     /// The tool as clients list it.
     fn definition(&self) -> Value {
         let (reads, destroys, is_idempotent, is_open) = match self.effect {
             Effect::Reads => (true, false, true, false),
             Effect::Adds => (false, false, false, false),
-            Effect::Edits => (false, true, true, false),
-            Effect::Destroys => (false, true, false, false),
+            Effect::Changes => (false, true, false, false),
             Effect::Runs => (false, true, false, true),
+            Effect::Connects => (false, false, true, true),
         };
         let annotations = json!({
             "readOnlyHint": reads,
@@ -159,6 +167,24 @@ impl Tool {
 pub(crate) fn find(name: &str) -> Option<&'static Tool> {
     let today = older_names::translate(name).unwrap_or(name);
     TOOLS.iter().copied().find(|tool| tool.name == today)
+}
+
+/// A name in the operator's settings that is neither that of a group nor that of a tool.
+#[derive(Debug, thiserror::Error)]
+#[error("{name:?} is neither a group of tools ({}) nor a tool", Group::OWN.map(Group::name).join(", "))]
+pub struct UnknownOffer {
+    name: String,
+}
+
+impl FromStr for Offer {
+    type Err = UnknownOffer;
+
+    fn from_str(name: &str) -> Result<Self, UnknownOffer> {
+        let name = name.trim();
+        let group = Group::OWN.into_iter().find(|group| group.name() == name).map(Self::Group);
+        let offer = group.or_else(|| find(name).map(|tool| Self::Tool(tool.name)));
+        offer.ok_or_else(|| UnknownOffer { name: name.to_owned() })
+    }
 }
 
 /// The tools that a session with these capabilities has, with their definitions, in the order in which they are listed.

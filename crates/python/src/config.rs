@@ -1,11 +1,13 @@
 //! The configuration: the extension's traits as JSON.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use connection::NetworkTimeout;
 use jupyter::Capabilities;
+use mcp::{Offer, Policy};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
 use rest::{Credentials, Secret};
 use serde::{Deserialize, Deserializer};
 
@@ -43,8 +45,9 @@ pub(crate) struct Config {
     pub(crate) network_timeout: NetworkTimeout,
     pub(crate) max_notebooks: usize,
     pub(crate) max_runs: usize,
-    pub(crate) read_only: bool,
-    pub(crate) allowed_tools: BTreeSet<String>,
+    read_only: bool,
+    #[serde(deserialize_with = "offers")]
+    tools: Vec<Offer>,
     /// The file for spans.
     #[serde(default, deserialize_with = "given")]
     pub(crate) otel_file: Option<String>,
@@ -83,7 +86,27 @@ fn network_timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Network
     NetworkTimeout::from_seconds(f64::deserialize(deserializer)?).map_err(serde::de::Error::custom)
 }
 
+fn offers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Offer>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    names.iter().map(|name| name.parse().map_err(serde::de::Error::custom)).collect()
+}
+
+/// Raises a `ValueError` for a name that is neither that of a group of tools nor that of a tool.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python's arguments arrive by value")]
+pub(crate) fn check_tools(names: Vec<String>) -> PyResult<()> {
+    let check = |name: &String| name.parse::<Offer>().map(drop);
+    names
+        .iter()
+        .try_for_each(check)
+        .map_err(|error| PyValueError::new_err(format!("CellbridgeApp.tools: {error}")))
+}
+
 impl Config {
+    pub(crate) fn policy(&self) -> Policy {
+        Policy { is_read_only: self.read_only, tools: self.tools.clone() }
+    }
+
     pub(crate) fn documents(&self) -> (&ServerUrl, Credentials) {
         (&self.document_url, login(self.document_token.as_deref()))
     }

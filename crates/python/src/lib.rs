@@ -19,6 +19,8 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use crate::config::check_tools;
+    #[pymodule_export]
     use crate::core::Core;
     #[pymodule_export]
     use crate::stream::Stream;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jupyter::{InProcessServer, Jupyter, Settings, Source};
-use mcp::{Embedded, Metrics, Policy, Server};
+use mcp::{Embedded, Metrics, Server};
 use render::Budget;
 use rest::{Credentials, Forwarded, Options, Proxies};
 use tokio_util::sync::CancellationToken;
@@ -62,8 +62,8 @@ impl User {
             limits: Limits { notebooks: config.max_notebooks, runs: config.max_runs },
         };
         let workspace = Workspace::with_connector(place, settings, None);
-        let policy = Policy { is_read_only: config.read_only, tools: config.allowed_tools.clone() };
-        let server = Server::with_workspace(workspace.clone(), None).offering(policy).counting(metrics);
+        let server =
+            Server::with_workspace(workspace.clone(), None).offering(config.policy()).counting(metrics);
         let embedded = Embedded::new(&server, shutdown);
         Self { identity, embedded, workspace, managers }
     }

@@ -30,7 +30,7 @@ pub use kernel::LossCause;
 pub use kernel_request::{KernelRequest, KernelSelector};
 pub use limits::Limits;
 pub use next_step::NextStep;
-pub use open_notebook::OpenNotebook;
+pub use open_notebook::{EndsKernel, OpenNotebook};
 pub use place::{
     Applied, Connector, Document, Expected, FileEntry, FileKind, FoundNotebooks, Frontend, Future, Kernel,
     KernelChoice, KernelDescription, KernelState, KernelspecInfo, Mode, Place, Presence, SaveStatus,

@@ -27,6 +27,16 @@ pub struct OpenNotebook {
     changed: watch::Sender<ByAgents>,
 }
 
+/// Whether the kernel of a notebook ends when a session closes the notebook and no other session uses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndsKernel {
+    Never,
+    /// If this session started it.
+    IfOurs,
+    /// If this session started it, or one that has ended.
+    IfOrphaned,
+}
+
 #[derive(Default)]
 struct KernelBinding {
     kernel: Option<Arc<dyn Kernel>>,
@@ -148,13 +158,17 @@ impl OpenNotebook {
         self.document.suspend().await;
     }
 
-    /// Removes a session. Returns the kernel to shut down: if no session uses the notebook any longer, and this one
-    /// started the kernel or, with `takes_orphans`, any session did.
-    pub(crate) fn leave(&self, session: SessionId, takes_orphans: bool) -> Option<Arc<dyn Kernel>> {
+    /// Removes a session. Returns the kernel to shut down: if no session uses the notebook any longer, and the kernel
+    /// ends with it.
+    pub(crate) fn leave(&self, session: SessionId, ends: EndsKernel) -> Option<Arc<dyn Kernel>> {
         self.forget(session);
         let mut binding = self.binding();
-        let is_ours = binding.started_by.is_some_and(|by| takes_orphans || by == session);
-        if binding.users.is_empty() && is_ours { binding.kernel.take() } else { None }
+        let is_to_end = binding.started_by.is_some_and(|by| match ends {
+            EndsKernel::Never => false,
+            EndsKernel::IfOurs => by == session,
+            EndsKernel::IfOrphaned => true,
+        });
+        if binding.users.is_empty() && is_to_end { binding.kernel.take() } else { None }
     }
 
     /// Unbinds and returns the kernel if a session started it, even while others use the notebook.

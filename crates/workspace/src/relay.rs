@@ -68,6 +68,15 @@ pub trait Relay: Send + Sync + 'static {
     /// The current tools, in the order in which they are listed. Never waits.
     fn tools(&self) -> Vec<Tool>;
 
+    /// The name of its tools as a group, in the operator's settings.
+    fn group(&self) -> &'static str;
+
+    /// Whether a call of this tool with these `params` is known to change and run nothing; without `params`, whether any
+    /// call of it is.
+    fn reads(&self, _tool: &str, _params: Option<&RawValue>) -> bool {
+        false
+    }
+
     /// A counter that changes whenever the result of [`Relay::tools`] may have changed.
     fn changes(&self) -> watch::Receiver<u64>;
 

@@ -9,7 +9,7 @@ use notebook::{CellId, Edit, Notebook};
 use crate::changes::Changes;
 use crate::kernel_request::KernelSelector;
 use crate::limits::{Slot, Slots};
-use crate::open_notebook::{OpenNotebook, find_kernel};
+use crate::open_notebook::{EndsKernel, OpenNotebook, find_kernel};
 use crate::place::{Applied, Expected, Kernel, KernelChoice, Mode, Place, ServerSpec};
 use crate::places::ConnectScope;
 use crate::runs::Run;
@@ -130,12 +130,12 @@ impl Session {
         Ok(opened)
     }
 
-    /// Closes a notebook for this session. Shuts down its kernel, and returns it, if this session started it and nobody
-    /// else uses the notebook; with `takes_orphans` also if a session started it that has ended.
+    /// Closes a notebook for this session. Shuts down its kernel, and returns it, if nobody else uses the notebook and
+    /// `ends` says so.
     pub async fn unuse_notebook(
         &self,
         name: Option<&str>,
-        takes_orphans: bool,
+        ends: EndsKernel,
     ) -> Result<(Arc<OpenNotebook>, Option<Arc<dyn Kernel>>), Error> {
         let opened = self.notebook(name).await?;
         let is_used = {
@@ -158,7 +158,7 @@ impl Session {
             }
             is_used
         };
-        let kernel = if is_used { None } else { opened.leave(self.id, takes_orphans) };
+        let kernel = if is_used { None } else { opened.leave(self.id, ends) };
         self.workspace.session_left();
         let kernel = kernel.filter(|kernel| !self.workspace.notebooks().is_shared(&**kernel, opened.path()));
         let Some(kernel) = kernel else { return Ok((opened, None)) };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, Subcommand};
 
 use super::environment::{either, given, truth};
-use super::serving::{Logging, Network, Transport, seconds};
+use super::serving::{Allowed, Logging, Network, Transport, seconds};
 use super::unsupported::Unsupported;
 
 #[derive(Debug, Args)]
@@ -153,6 +153,9 @@ pub(crate) struct Start {
     /// Accepts kernel.auto-restart, which is always on: the next run after a kernel died starts a new one and says so
     #[arg(long, value_name = "NAME", env = "JUPYTER_MCP_CAPABILITIES", value_delimiter = ',', value_parser = capability)]
     pub(crate) capability: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) allowed: Allowed,
 
     #[command(flatten)]
     unsupported: Unsupported,

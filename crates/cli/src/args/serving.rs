@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use connection::NetworkTimeout;
+use mcp::{Group, Offer, Policy, UnknownOffer};
+
+use super::environment::truth;
 
 #[derive(Debug, Args)]
 pub(crate) struct Serving {
@@ -38,7 +41,28 @@ pub(crate) struct Serving {
     pub(crate) allowed_host: Vec<String>,
 
     #[command(flatten)]
+    pub(crate) allowed: Allowed,
+
+    #[command(flatten)]
     pub(crate) logging: Logging,
+}
+
+/// What agents may do.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Allowed {
+    /// Let agents only read: what changes or runs anything is not offered, and refused when called
+    #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_READ_ONLY", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
+    read_only: bool,
+
+    /// Offer agents only these tools: read, edit, run, files, kernels, colab, or single tools by name
+    #[arg(long, value_name = "GROUP", env = "CELLBRIDGE_TOOLS", value_delimiter = ',', value_parser = offer)]
+    tools: Vec<Offer>,
+}
+
+impl Allowed {
+    pub(crate) fn policy(&self) -> Policy {
+        Policy { is_read_only: self.read_only, tools: self.tools.clone() }
+    }
 }
 
 #[derive(Debug, Clone, Args)]
@@ -82,6 +106,10 @@ pub(crate) enum Level {
     Info,
     Debug,
     Trace,
+}
+
+fn offer(name: &str) -> Result<Offer, UnknownOffer> {
+    if name.trim() == colab::GROUP { Ok(Offer::Group(Group::Relayed(colab::GROUP))) } else { name.parse() }
 }
 
 fn network_timeout(text: &str) -> Result<NetworkTimeout, String> {

@@ -1,5 +1,6 @@
 //! The program as its users meet it: a child process, an agent on its standard input or on HTTP, and a tab.
 
+mod allowed;
 mod arguments;
 mod bridge;
 mod demo;

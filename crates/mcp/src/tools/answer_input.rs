@@ -11,12 +11,13 @@ use super::shared::parameters::BudgetArguments;
 use super::shared::run_report::{place_of, report};
 use super::shared::waiting::Waiting;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "answer_input",
     description: "Answer a run that waits for input(), and wait on for its outputs.",
     effect: Effect::Runs,
+    groups: &[Group::Run],
     permission: Permission::Execute,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,

@@ -12,12 +12,13 @@ use super::shared::context::Context;
 use super::shared::given::refused;
 use super::shared::parameters::{CellArguments, NotebookArgument};
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "clear_cell_output",
     description: "Remove the outputs and the execution count of a code cell, or of all.",
-    effect: Effect::Destroys,
+    effect: Effect::Changes,
+    groups: &[Group::Edit],
     permission: Permission::Write,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,

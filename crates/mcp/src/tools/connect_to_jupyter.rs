@@ -6,12 +6,13 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "connect_to_jupyter",
     description: "Work on another notebook server. Notebooks that are open stay open.",
-    effect: Effect::Edits,
+    effect: Effect::Connects,
+    groups: &[Group::Kernels],
     permission: Permission::Write,
     availability: Availability::WithConnector,
     schema: Schema::of::<Arguments>,

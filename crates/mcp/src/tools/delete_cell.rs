@@ -10,12 +10,13 @@ use super::shared::context::Context;
 use super::shared::given::refused;
 use super::shared::parameters::NotebookArgument;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "delete_cell",
     description: "Delete cells, all or none. Refused if one changed since you read it.",
-    effect: Effect::Destroys,
+    effect: Effect::Changes,
+    groups: &[Group::Edit],
     permission: Permission::Write,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,

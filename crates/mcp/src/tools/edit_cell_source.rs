@@ -11,7 +11,7 @@ use super::shared::given::refused;
 use super::shared::parameters::{CellArguments, NotebookArgument};
 use super::shared::waiting::RunArguments;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 /// How much of the source a refusal shows, in characters.
 const MAX_SOURCE: usize = 4000;
@@ -20,6 +20,7 @@ pub(super) const TOOL: Tool = Tool {
     name: "edit_cell_source",
     description: "Replace old_string, which must occur exactly once unless replace_all, within a cell; answers a diff.",
     effect: Effect::Runs,
+    groups: &[Group::Edit],
     permission: Permission::Write,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,
@@ -48,7 +49,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if old == new {
         return Err(refused("old_string and new_string are the same."));
     }
-    run.permit(context.permissions, "edit_cell_source")?;
+    run.permit(context.access, "edit_cell_source")?;
     let opened = context.notebook(&notebook).await?;
     let change = |source: &str| match source.matches(&old).count() {
         0 => Err(Error::new(

@@ -13,12 +13,13 @@ use super::shared::parameters::{CellArguments, NotebookArgument};
 use super::shared::run_report::report;
 use super::shared::waiting::WaitingArguments;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "execute_cell",
     description: "Run a code cell; answers its outputs. After timeout it runs on: get_run.",
     effect: Effect::Runs,
+    groups: &[Group::Run],
     permission: Permission::Execute,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,

@@ -12,12 +12,13 @@ use super::shared::parameters::{BudgetArguments, NotebookArgument};
 use super::shared::run_report::report;
 use super::shared::waiting::WaitingArguments;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "execute_code",
     description: "Run code (magics and ! too) in the notebook's kernel; nothing enters the notebook.",
     effect: Effect::Runs,
+    groups: &[Group::Run],
     permission: Permission::Execute,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,

@@ -15,7 +15,7 @@ use super::shared::parameters::BudgetArguments;
 use super::shared::run_report::{more, place_of, report};
 use super::shared::waiting::Waiting;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 /// How many runs are listed.
 const MAX_RUNS: usize = 20;
@@ -28,6 +28,7 @@ pub(super) const TOOL: Tool = Tool {
     name: "get_run",
     description: "State and outputs of a run. With output: one output from offset on, or its lines with pattern. Without run_id: the latest runs.",
     effect: Effect::Reads,
+    groups: &[Group::Read],
     permission: Permission::Read,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,
@@ -55,7 +56,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let budget = context.budget(&arguments.budget);
     if let Some(timeout) = arguments.wait_seconds {
         let waiting = Waiting::with_timeout(Some(timeout), workspace.settings());
-        Waiting { interval: Duration::from_secs(1), ..waiting }.wait(&run, context).await?;
+        // A line for `input()` runs code, and this tool only reads.
+        Waiting { interval: Duration::from_secs(1), asks_person: false, ..waiting }.wait(&run, context).await?;
     }
     if let Some(pattern) = arguments.pattern {
         return Ok(found(&run, &pattern, arguments.output, budget.characters).into());

@@ -17,12 +17,13 @@ use super::shared::given::{Given, refused};
 use super::shared::parameters::NotebookArgument;
 use super::shared::waiting::{RunArguments, WaitingArguments};
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "insert_cell",
     description: "Insert a cell, or several, before cell_index (-1: at the end) or after after_cell_id.",
     effect: Effect::Runs,
+    groups: &[Group::Edit],
     permission: Permission::Write,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,
@@ -86,7 +87,7 @@ impl Argument for NewCells {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Arguments { position, cells, run, notebook } = arguments;
-    run.permit(context.permissions, "insert_cell")?;
+    run.permit(context.access, "insert_cell")?;
     let (contents, is_list) = match cells {
         NewCells::One(cell_type, source) => (vec![(cell_type, source)], false),
         NewCells::List(cells) => (cells, true),

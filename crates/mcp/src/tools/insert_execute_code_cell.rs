@@ -10,12 +10,13 @@ use super::shared::context::Context;
 use super::shared::parameters::NotebookArgument;
 use super::shared::waiting::WaitingArguments;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "insert_execute_code_cell",
     description: "Insert a code cell before cell_index (-1: at the end) or after after_cell_id, and run it.",
     effect: Effect::Runs,
+    groups: &[Group::Edit, Group::Run],
     permission: Permission::Execute,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,

@@ -11,7 +11,7 @@ use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
 use super::shared::parameters::NotebookArgument;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 /// How long the interrupted run may take to end before we answer.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
@@ -19,7 +19,8 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) const TOOL: Tool = Tool {
     name: "interrupt_kernel",
     description: "Interrupt what runs; variables stay. With run_id that run alone, also from the queue.",
-    effect: Effect::Destroys,
+    effect: Effect::Changes,
+    groups: &[Group::Run],
     permission: Permission::Execute,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,

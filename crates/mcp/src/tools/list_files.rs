@@ -10,7 +10,7 @@ use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::table;
 use super::shared::context::Context;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 const MAX_DEPTH: usize = 3;
 
@@ -18,6 +18,7 @@ pub(super) const TOOL: Tool = Tool {
     name: "list_files",
     description: "List files and folders as a table.",
     effect: Effect::Reads,
+    groups: &[Group::Files],
     permission: Permission::Read,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,

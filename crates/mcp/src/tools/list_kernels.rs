@@ -8,12 +8,13 @@ use super::shared::arguments::{NoArguments, Schema};
 use super::shared::cell_text::table;
 use super::shared::context::Context;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "list_kernels",
     description: "List running kernels, and the kernelspecs that could be started.",
     effect: Effect::Reads,
+    groups: &[Group::Kernels],
     permission: Permission::Read,
     availability: Availability::Always,
     schema: Schema::of::<NoArguments>,

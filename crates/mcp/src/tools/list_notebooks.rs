@@ -8,7 +8,7 @@ use super::shared::arguments::{NoArguments, Schema};
 use super::shared::cell_text::table;
 use super::shared::context::Context;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 /// How many notebooks that are not open are shown.
 const MAX_FOUND: usize = 200;
@@ -17,6 +17,7 @@ pub(super) const TOOL: Tool = Tool {
     name: "list_notebooks",
     description: "List notebooks: opened ones first, then those found.",
     effect: Effect::Reads,
+    groups: &[Group::Read],
     permission: Permission::Read,
     availability: Availability::Always,
     schema: Schema::of::<NoArguments>,

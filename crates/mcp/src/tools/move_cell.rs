@@ -9,12 +9,13 @@ use super::shared::cell_text::surroundings;
 use super::shared::context::Context;
 use super::shared::parameters::{CellIndex, NotebookArgument, one_cell};
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "move_cell",
     description: "Move a cell to the place of another, by index or id.",
-    effect: Effect::Edits,
+    effect: Effect::Changes,
+    groups: &[Group::Edit],
     permission: Permission::Write,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,

@@ -7,12 +7,13 @@ use super::shared::arguments::Schema;
 use super::shared::context::Context;
 use super::shared::parameters::NotebookArgument;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "open_in_browser",
     description: "Show the person a notebook in their browser. cell_id \"@selected\" is the cell that their cursor is in.",
     effect: Effect::Adds,
+    groups: &[Group::Files],
     permission: Permission::Write,
     availability: Availability::WithFrontend,
     schema: Schema::of::<NotebookArgument>,

@@ -14,12 +14,13 @@ use super::shared::context::Context;
 use super::shared::parameters::{CellArguments, NotebookArgument};
 use super::shared::waiting::RunArguments;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "overwrite_cell_source",
     description: "Replace a cell's source; answers a diff. Refused if the cell changed since you read it.",
     effect: Effect::Runs,
+    groups: &[Group::Edit],
     permission: Permission::Write,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,
@@ -39,7 +40,7 @@ arguments! {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Arguments { cell, cell_source, if_revision, run, notebook } = arguments;
-    run.permit(context.permissions, "overwrite_cell_source")?;
+    run.permit(context.access, "overwrite_cell_source")?;
     let opened = context.notebook(&notebook).await?;
     replace(&cell, context, &opened, if_revision, &run, "overwritten", |_| Ok(cell_source)).await
 }

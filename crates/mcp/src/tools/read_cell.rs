@@ -10,12 +10,13 @@ use super::shared::cell_text::banner;
 use super::shared::context::Context;
 use super::shared::parameters::{BudgetArguments, CellArguments, NotebookArgument};
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "read_cell",
     description: "Read a cell: source, metadata, outputs (text and images).",
     effect: Effect::Reads,
+    groups: &[Group::Read],
     permission: Permission::Read,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,

@@ -13,7 +13,7 @@ use super::shared::cell_text::{banner, brief};
 use super::shared::context::Context;
 use super::shared::parameters::{BudgetArguments, NotebookArgument};
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 use selection::Selection;
 
 /// Reserved for the line that says what is left out, in characters.
@@ -23,6 +23,7 @@ pub(super) const TOOL: Tool = Tool {
     name: "read_notebook",
     description: "Read cells: brief is a table of first lines; detailed gives sources, and outputs if asked for.",
     effect: Effect::Reads,
+    groups: &[Group::Read],
     permission: Permission::Read,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,

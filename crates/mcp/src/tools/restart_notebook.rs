@@ -7,12 +7,13 @@ use super::shared::arguments::Schema;
 use super::shared::context::Context;
 use super::shared::parameters::NotebookArgument;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "restart_notebook",
     description: "Restart a notebook's kernel; all variables are lost, outputs stay.",
-    effect: Effect::Destroys,
+    effect: Effect::Changes,
+    groups: &[Group::Kernels],
     permission: Permission::Execute,
     availability: Availability::Always,
     schema: Schema::of::<NotebookArgument>,

@@ -18,7 +18,7 @@ use super::shared::run_report::{append, report};
 use super::shared::waiting::WaitingArguments;
 use super::{Availability, Effect, Tool};
 use crate::next_step::message;
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 /// A smaller share of the budget shows nothing of a cell, in characters.
 const MIN_SHARE: usize = 400;
@@ -27,6 +27,7 @@ pub(super) const TOOL: Tool = Tool {
     name: "run_cells",
     description: "Run code cells in order: from..through, or all. from and through are an index, id or In[n].",
     effect: Effect::Runs,
+    groups: &[Group::Run],
     permission: Permission::Execute,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,

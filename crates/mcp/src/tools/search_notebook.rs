@@ -10,12 +10,13 @@ use super::shared::context::Context;
 use super::shared::given::refused;
 use super::shared::parameters::NotebookArgument;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "search_notebook",
     description: "Find text in sources and outputs; without a query: the headings.",
     effect: Effect::Reads,
+    groups: &[Group::Read],
     permission: Permission::Read,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,

@@ -1,7 +1,7 @@
 mod messages;
 
 use super::*;
-use crate::permissions::Permissions;
+use crate::permissions::{Access, Permissions};
 use shared::given::tests::given;
 use shared::waiting::RunArguments;
 
@@ -59,7 +59,7 @@ fn each_tool_needs_its_permission() {
         ("delete_cell", [false, true, false]),
         ("execute_cell", [false, false, true]),
         ("restart_notebook", [false, false, true]),
-        ("unuse_notebook", [false, false, true]),
+        ("unuse_notebook", [true, true, true]),
         ("interrupt_kernel", [false, false, true]),
     ] {
         let permission = find(name).unwrap().permission;
@@ -69,13 +69,54 @@ fn each_tool_needs_its_permission() {
 }
 
 #[test]
-fn an_edit_that_runs_needs_the_permission_to_execute() {
+fn an_edit_that_runs_needs_more() {
+    let (all, editing) =
+        (Policy::default(), Policy { tools: vec![Offer::Group(Group::Edit)], ..Policy::default() });
     let writer = Permissions { read: true, write: true, execute: false };
-    let permit = |user, values| given(&values).read::<RunArguments>().unwrap().permit(user, "insert_cell");
-    assert!(permit(writer, json!({})).is_ok());
-    let refusal = permit(writer, json!({ "run": true })).unwrap_err();
-    assert!(refusal.cause.contains("insert_cell with run"), "{refusal}");
-    assert!(permit(Permissions::default(), json!({ "run": true })).is_ok());
+    let permit = |policy, permissions, values| {
+        let access = Access { policy, permissions, tool: "insert_cell" };
+        given(&values).read::<RunArguments>().unwrap().permit(access, "insert_cell")
+    };
+    for (policy, permissions, reason) in
+        [(&all, writer, "execute"), (&editing, Permissions::default(), "offers agents only edit")]
+    {
+        assert!(permit(policy, permissions, json!({})).is_ok());
+        let refusal = permit(policy, permissions, json!({ "run": true })).unwrap_err();
+        assert!(
+            refusal.cause.contains("insert_cell with run") && refusal.cause.contains(reason),
+            "{refusal}"
+        );
+    }
+    assert!(permit(&all, Permissions::default(), json!({ "run": true })).is_ok());
+}
+
+#[test]
+fn tools_are_offered_by_group_by_name_and_by_older_names() {
+    for (name, offer) in [
+        ("read", Some(Offer::Group(Group::Read))),
+        (" kernels ", Some(Offer::Group(Group::Kernels))),
+        ("read_cell", Some(Offer::Tool("read_cell"))),
+        ("execute_ipython", Some(Offer::Tool("execute_code"))),
+        ("", None),
+        ("Read", None),
+        ("get_cells", None),
+    ] {
+        assert_eq!(name.parse().ok(), offer, "{name:?}");
+    }
+}
+
+#[test]
+fn under_read_only_no_tool_is_offered_that_writes_or_runs() {
+    let policy = Policy { is_read_only: true, ..Policy::default() };
+    for tool in TOOLS {
+        assert!(!tool.groups.is_empty(), "{} belongs to no group", tool.name);
+        assert_eq!(tool.is_offered(&policy), tool.permission == Permission::Read, "{}", tool.name);
+        assert!(
+            tool.permission == Permission::Read || !matches!(tool.effect, Effect::Reads),
+            "{}",
+            tool.name
+        );
+    }
 }
 
 #[test]

@@ -1,17 +1,20 @@
 //! `unuse_notebook`: closes a notebook.
 
+use workspace::EndsKernel;
+
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema};
 use super::shared::context::Context;
 use super::shared::parameters::NotebookArgument;
 use super::{Availability, Effect, Tool};
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "unuse_notebook",
     description: "Close a notebook; ends only a kernel that this session started.",
-    effect: Effect::Destroys,
-    permission: Permission::Execute,
+    effect: Effect::Changes,
+    groups: &[Group::Read],
+    permission: Permission::Read,
     availability: Availability::Always,
     schema: Schema::of::<NotebookArgument>,
     call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
@@ -19,7 +22,12 @@ pub(super) const TOOL: Tool = Tool {
 
 async fn call(NotebookArgument { notebook_name }: NotebookArgument, context: &Context<'_>) -> Outcome {
     let session = context.session;
-    let (opened, kernel) = session.unuse_notebook(notebook_name.as_deref(), context.is_stateless).await?;
+    let ends = match (context.access.may(Group::Run, Permission::Execute), context.is_stateless) {
+        (false, _) => EndsKernel::Never,
+        (true, false) => EndsKernel::IfOurs,
+        (true, true) => EndsKernel::IfOrphaned,
+    };
+    let (opened, kernel) = session.unuse_notebook(notebook_name.as_deref(), ends).await?;
     let kernel = match kernel {
         Some(kernel) => format!(" Its kernel {} was shut down.", kernel.id()),
         None => " No kernel was shut down.".to_owned(),

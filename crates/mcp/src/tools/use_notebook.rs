@@ -14,7 +14,7 @@ use super::shared::given::{Given, refused};
 use super::shared::kernel_selector::kernel_selector;
 use super::{Availability, Effect, Tool};
 use crate::next_step::message;
-use crate::permissions::Permission;
+use crate::permissions::{Group, Permission};
 
 /// How many cells are shown.
 const MAX_CELLS: usize = 20;
@@ -24,7 +24,8 @@ const CHOICE_TIMEOUT: Duration = Duration::from_secs(3);
 pub(super) const TOOL: Tool = Tool {
     name: "use_notebook",
     description: "Open a notebook, or create one, and make it the current one. Its kernel starts with the first run.",
-    effect: Effect::Adds,
+    effect: Effect::Changes,
+    groups: &[Group::Read],
     permission: Permission::Read,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,
@@ -74,17 +75,22 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let wanted = kernel_selector(session, arguments.kernel_id.as_deref(), arguments.kernel_name).await?;
     let name = arguments.notebook_name.unwrap_or_else(|| path.to_string());
     let opened = session.use_notebook(&name, &path, arguments.mode).await?;
-    let kernel = kernel(context, &opened, &name, wanted).await?;
+    let kernel = if names_kernel || context.access.may(Group::Run, Permission::Execute) {
+        kernel(context, &opened, &name, wanted).await?
+    } else {
+        // Choosing one may install Python, or change a session on the server.
+        present_kernel(&opened)
+    };
     describe(context, &opened, &name, arguments.mode, &kernel).await
 }
 
-/// Fails if the agent's user may not do what is more than opening a notebook.
+/// Fails if the call may not do what is more than opening a notebook.
 fn permit(context: &Context<'_>, mode: Mode, names_kernel: bool) -> Result<(), Error> {
     if mode == Mode::Create {
-        context.permissions.permit(Permission::Write, "use_notebook with mode \"create\"")?;
+        context.access.permit(&[Group::Files], Permission::Write, "use_notebook with mode \"create\"")?;
     }
     if names_kernel {
-        context.permissions.permit(Permission::Execute, "use_notebook with a kernel of choice")?;
+        context.access.permit(&[Group::Kernels], Permission::Execute, "use_notebook with a kernel of choice")?;
     }
     Ok(())
 }
@@ -111,6 +117,13 @@ async fn kernel(
             return Err(Error { cause, ..error });
         }
     })
+}
+
+fn present_kernel(opened: &OpenNotebook) -> String {
+    match opened.kernel() {
+        Some(kernel) => describe_kernel(&*kernel),
+        None => "[INFO] No kernel was chosen, because this agent may not run code.\n".to_owned(),
+    }
 }
 
 async fn describe(context: &Context<'_>, opened: &OpenNotebook, name: &str, mode: Mode, kernel: &str) -> Outcome {

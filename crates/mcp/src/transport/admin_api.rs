@@ -14,21 +14,29 @@ use serde_json::{Value, json};
 use workspace::{ConnectScope, Error, ErrorKind, Fault, KernelState, Secret, ServerSpec, Workspace};
 
 use crate::next_step::message;
+use crate::permissions::{Group, Permission, Policy};
 use crate::tools::kernel_selector;
 
 /// The path that needs no token; it answers whether kernels are alive.
 pub(crate) const HEALTH: &str = "/api/healthz";
 
+/// What the routes act on, and whether they may: an agent that knows the token can use them as well.
+#[derive(Clone)]
+struct Operated {
+    workspace: Arc<Workspace>,
+    policy: Arc<Policy>,
+}
+
 /// The routes below `/api`.
-pub(crate) fn routes(workspace: Arc<Workspace>) -> Router {
+pub(crate) fn routes(workspace: Arc<Workspace>, policy: Arc<Policy>) -> Router {
     Router::new()
         .route(HEALTH, get(health))
         .route("/api/connect", put(connect))
         .route("/api/stop", delete(stop))
-        .with_state(workspace)
+        .with_state(Operated { workspace, policy })
 }
 
-async fn health(State(workspace): State<Arc<Workspace>>) -> Json<Value> {
+async fn health(State(Operated { workspace, .. }): State<Operated>) -> Json<Value> {
     let kernels: Vec<_> = workspace.open_notebooks().iter().filter_map(|opened| opened.kernel()).collect();
     let is_dead = |state: &KernelState| matches!(state, KernelState::Dead { .. });
     let kernel_status = match kernels.iter().filter(|kernel| is_dead(&kernel.description().state)).count() {
@@ -65,9 +73,12 @@ struct Connect {
 }
 
 async fn connect(
-    State(workspace): State<Arc<Workspace>>,
+    State(Operated { workspace, policy }): State<Operated>,
     body: axum::body::Bytes,
 ) -> (StatusCode, Json<Value>) {
+    if let Err(error) = policy.check("/api/connect", "", &[Group::Kernels], Permission::Write) {
+        return failed(StatusCode::FORBIDDEN, &message(&error));
+    }
     let body: Connect = match serde_json::from_slice(&body) {
         Ok(body) => body,
         Err(error) => return failed(StatusCode::BAD_REQUEST, &format!("The body cannot be read: {error}.")),
@@ -116,7 +127,10 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
     Ok(())
 }
 
-async fn stop(State(workspace): State<Arc<Workspace>>) -> (StatusCode, Json<Value>) {
+async fn stop(State(Operated { workspace, policy }): State<Operated>) -> (StatusCode, Json<Value>) {
+    if let Err(error) = policy.check("/api/stop", "", &[Group::Kernels], Permission::Execute) {
+        return failed(StatusCode::FORBIDDEN, &message(&error));
+    }
     match workspace.stop().await {
         Ok(()) => (StatusCode::OK, Json(json!({ "success": true }))),
         Err(error) => failed(StatusCode::INTERNAL_SERVER_ERROR, &message(&error)),

@@ -52,7 +52,7 @@ pub async fn serve_http(
     );
     let operated = server.workspace().filter(|workspace| workspace.can_connect());
     let router = match operated {
-        Some(workspace) => router.merge(admin_api::routes(workspace.clone())),
+        Some(workspace) => router.merge(admin_api::routes(workspace.clone(), server.policy.clone())),
         None => router,
     };
     let router = router.layer(from_fn_with_state(Arc::new(auth), check));

@@ -33,6 +33,10 @@ impl Relay for Slow {
         vec![Tool { name: "wait".to_owned(), definition: self.tool.clone() }]
     }
 
+    fn group(&self) -> &'static str {
+        "page"
+    }
+
     fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }

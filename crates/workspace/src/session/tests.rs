@@ -346,14 +346,14 @@ async fn closing_shuts_down_only_a_kernel_that_this_session_started() {
     let is_shut_down = |index: usize| *memory.kernels.lock().unwrap()[index].is_shut_down.lock().unwrap();
 
     // Somebody else uses it.
-    assert!(one.unuse_notebook(Some("a"), false).await.unwrap().1.is_none());
+    assert!(one.unuse_notebook(Some("a"), EndsKernel::IfOurs).await.unwrap().1.is_none());
     // Somebody else started it.
-    assert!(other.unuse_notebook(None, false).await.unwrap().1.is_none());
+    assert!(other.unuse_notebook(None, EndsKernel::IfOurs).await.unwrap().1.is_none());
     assert!(!is_shut_down(0));
 
     let opened = one.use_notebook("b", &"b.ipynb".into(), Mode::Connect).await.unwrap();
     one.choose_kernel(&opened, KernelSelector::Any).await.unwrap();
-    assert!(one.unuse_notebook(None, false).await.unwrap().1.is_some());
+    assert!(one.unuse_notebook(None, EndsKernel::IfOurs).await.unwrap().1.is_some());
     assert!(is_shut_down(1));
     assert_eq!(one.current(), None);
 }
@@ -366,8 +366,8 @@ async fn a_kernel_of_an_ended_session_is_an_orphan() {
     one.choose_kernel(&opened, KernelSelector::Any).await.unwrap();
     drop(one);
     let other = Session::new(workspace.clone());
-    assert!(other.unuse_notebook(Some("a.ipynb"), false).await.unwrap().1.is_none());
-    assert!(other.unuse_notebook(Some("a.ipynb"), true).await.unwrap().1.is_some());
+    assert!(other.unuse_notebook(Some("a.ipynb"), EndsKernel::IfOurs).await.unwrap().1.is_none());
+    assert!(other.unuse_notebook(Some("a.ipynb"), EndsKernel::IfOrphaned).await.unwrap().1.is_some());
     assert!(*memory.kernels.lock().unwrap()[0].is_shut_down.lock().unwrap());
 }
 

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{Error, OpenNotebook, Progress, Report, Session};
 
 use super::parameters::{BudgetArguments, NotebookArgument};
-use crate::permissions::Permissions;
+use crate::permissions::Access;
 
 /// A smaller budget has no room for what was left out.
 const MIN_CHARACTERS: usize = 500;
@@ -26,8 +26,8 @@ pub(crate) struct Context<'a> {
     pub(crate) is_stateless: bool,
     /// The person behind the agent, where the agent can ask.
     pub(crate) person: Option<&'a dyn Person>,
-    /// What the agent's user may do, beyond the tool itself.
-    pub(crate) permissions: Permissions,
+    /// What the call may do, beyond the tool itself.
+    pub(crate) access: Access<'a>,
 }
 
 /// Somebody who can be asked for a line.

@@ -9,7 +9,7 @@ use workspace::{Error, Run, RunState, Settings};
 use super::arguments::arguments;
 use super::context::Context;
 use super::parameters::BudgetArguments;
-use crate::permissions::{Permission, Permissions};
+use crate::permissions::{Access, Group, Permission};
 
 /// How long the person behind an agent may take to answer.
 const PERSON_TIMEOUT: Duration = Duration::from_secs(600);
@@ -45,9 +45,12 @@ arguments! {
 }
 
 impl RunArguments {
-    /// Fails if the agent's user may not run what `tool` edits.
-    pub(crate) fn permit(&self, user: Permissions, tool: &str) -> Result<(), Error> {
-        if self.run { user.permit(Permission::Execute, &format!("{tool} with run")) } else { Ok(()) }
+    /// Fails if the call may not run what `tool` edits.
+    pub(crate) fn permit(&self, access: Access<'_>, tool: &str) -> Result<(), Error> {
+        if !self.run {
+            return Ok(());
+        }
+        access.permit(&[Group::Run], Permission::Execute, &format!("{tool} with run"))
     }
 }
 
@@ -69,6 +72,8 @@ pub(crate) struct Waiting {
     pub(crate) interval: Duration,
     pub(crate) interrupts_on_timeout: bool,
     pub(crate) interrupts_on_cancel: bool,
+    /// Whether the person behind the agent is asked for `input()`.
+    pub(crate) asks_person: bool,
 }
 
 impl Waiting {
@@ -79,11 +84,12 @@ impl Waiting {
             interval: INTERVAL,
             interrupts_on_timeout: false,
             interrupts_on_cancel: false,
+            asks_person: true,
         }
     }
 
-    /// Waits for a run as long as the agent wants, reports progress, and asks the person for `input()`. The run does not
-    /// depend on it: neither the timeout nor dropping the future ends the run.
+    /// Waits for a run as long as the agent wants, reports progress, and asks the person for `input()` if that is wanted.
+    /// The run does not depend on it: neither the timeout nor dropping the future ends the run.
     pub(crate) async fn wait(&self, run: &Arc<Run>, context: &Context<'_>) -> Result<(), Error> {
         if self.interrupts_on_cancel {
             interrupt_when_cancelled(run.clone(), context);
@@ -98,7 +104,7 @@ impl Waiting {
             let asked = Instant::now();
             let answer = tokio::select! {
                 biased;
-                answer = ask_person(run, context) => answer,
+                answer = self.ask_person(run, context) => answer,
                 // Somebody else has answered, or the run has ended.
                 () = run.answered() => continue,
             };
@@ -115,6 +121,15 @@ impl Waiting {
             let _ = timeout(INTERRUPT_TIMEOUT, run.ended()).await;
         }
         Ok(())
+    }
+
+    /// The person's answer to the run's `input()`; `None` if it waits for none, or nobody can be asked.
+    async fn ask_person(&self, run: &Run, context: &Context<'_>) -> Option<String> {
+        let RunState::WaitingForInput { prompt, is_password: false } = run.state() else { return None };
+        let person = context.person.filter(|_| self.asks_person)?;
+        let question =
+            if prompt.trim().is_empty() { "The code asks for a line of input.".to_owned() } else { prompt };
+        timeout(PERSON_TIMEOUT, person.ask(question)).await.ok().flatten()
     }
 
     async fn watch(&self, run: &Run, context: &Context<'_>) {
@@ -160,13 +175,4 @@ fn interrupt_when_cancelled(run: Arc<Run>, context: &Context<'_>) {
             tracing::warn!(run = %run.id(), %error, "a cancelled run could not be interrupted");
         }
     });
-}
-
-/// The person's answer to the run's `input()`; `None` if it waits for none, or nobody can be asked.
-async fn ask_person(run: &Run, context: &Context<'_>) -> Option<String> {
-    let RunState::WaitingForInput { prompt, is_password: false } = run.state() else { return None };
-    let person = context.person?;
-    let question =
-        if prompt.trim().is_empty() { "The code asks for a line of input.".to_owned() } else { prompt };
-    timeout(PERSON_TIMEOUT, person.ask(question)).await.ok().flatten()
 }

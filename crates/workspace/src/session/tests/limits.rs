@@ -23,7 +23,7 @@ async fn open_notebooks_of_a_session_are_limited() {
     }
     let other = Session::new(session.workspace().clone());
     other.use_notebook("c", &"c.ipynb".into(), Mode::Connect).await.unwrap();
-    session.unuse_notebook(Some("a.ipynb"), false).await.unwrap();
+    session.unuse_notebook(Some("a.ipynb"), EndsKernel::IfOurs).await.unwrap();
     session.use_notebook("c", &"c.ipynb".into(), Mode::Connect).await.unwrap();
 }
 
