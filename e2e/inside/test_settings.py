@@ -142,6 +142,40 @@ def test_agents_can_only_read_if_configured(two_servers: tuple[JupyterServer, Ju
     assert server.kernel_models() == []
 
 
+def test_read_only_agents_are_offered_only_tools_that_read(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
+    server, other = two_servers
+    lists = [ask(each, "GET", "mcp/tools/list", each.token).json()["tools"] for each in (server, other)]
+    offered, everything = ({tool["name"] for tool in tools} for tools in lists)
+    assert offered == {
+        "get_run",
+        "list_files",
+        "list_kernels",
+        "list_notebooks",
+        "read_cell",
+        "read_notebook",
+        "search_notebook",
+        "unuse_notebook",
+        "use_notebook",
+    }
+    for tool in everything - offered:
+        done, message = call(server, tool)
+        assert not done and "lets agents only read" in message, f"{tool}: {message}"
+
+
+def test_a_read_only_agent_starts_no_kernel_by_opening_a_notebook(
+    two_servers: tuple[JupyterServer, JupyterServer],
+) -> None:
+    server, _ = two_servers
+    write_notebook(server.root / "opened.ipynb", "opened = 1")
+    done, message = call(server, "use_notebook", notebook_path="opened.ipynb")
+    assert done and "No kernel was chosen" in message, message
+    for given in [{"kernel_id": "NEW"}, {"kernel_name": "python3"}]:
+        done, message = call(server, "use_notebook", notebook_path="opened.ipynb", **given)
+        assert not done and "lets agents only read" in message, message
+    assert call(server, "unuse_notebook", notebook_name="opened.ipynb")[0]
+    assert server.kernel_models() == []
+
+
 def test_read_only_agents_cannot_create_notebooks(two_servers: tuple[JupyterServer, JupyterServer]) -> None:
     server, _ = two_servers
     done, message = call(server, "use_notebook", notebook_path="made.ipynb", mode="create")

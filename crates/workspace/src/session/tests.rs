@@ -359,6 +359,17 @@ async fn closing_shuts_down_only_a_kernel_that_this_session_started() {
 }
 
 #[tokio::test]
+async fn closing_shuts_down_no_kernel_if_the_agent_may_not() {
+    let (memory, workspace) = memory();
+    let session = Session::new(workspace);
+    let opened = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
+    session.choose_kernel(&opened, KernelSelector::Any).await.unwrap();
+    assert!(session.unuse_notebook(Some("a"), EndsKernel::Never).await.unwrap().1.is_none());
+    assert!(!*memory.kernels.lock().unwrap()[0].is_shut_down.lock().unwrap());
+    assert!(opened.kernel().is_some() && session.current().is_none());
+}
+
+#[tokio::test]
 async fn a_kernel_of_an_ended_session_is_an_orphan() {
     let (memory, workspace) = memory();
     let one = Session::new(workspace.clone());
