@@ -60,7 +60,7 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
         max_timeout: options.max_execution_timeout,
         ..workspace::Settings::default()
     };
-    let workspace = Workspace::with_connector(place, settings, Some(connector));
+    let workspace = Workspace::with_places(place, Vec::new(), settings, Some(connector));
     let shutdown = CancellationToken::new();
     let server = Server::with_workspace(workspace.clone(), None).offering(serving.allowed.policy());
     let served = serve_until_shutdown(server, endpoint, "jupyter -- cellbridge jupyter", &shutdown).await;

@@ -45,19 +45,20 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         ..workspace::Settings::default()
     };
     let reach = jupyter::reach(None, options.network.network_timeout);
-    let workspace = Workspace::with_connector(folder, settings, Some(JupyterConnector::new(reach, None)));
 
     let shutdown = CancellationToken::new();
     let tab_port = serving.port.filter(|_| serving.transport == Transport::Stdio).unwrap_or(0);
     let listener = Listener::bind(tab_port).context("the port for the Colab tab could not be opened")?;
-    let settings = Settings {
+    let tab_settings = Settings {
         browser: browser(options.no_browser),
         connect_timeout: CONNECT_TIMEOUT,
         call_timeout: None,
         network_timeout: options.network.network_timeout,
     };
-    let (tab, tabs) = colab::Colab::new(listener, token, settings, shutdown.clone())?;
+    let (tab, tabs) = colab::Colab::new(listener, token, tab_settings, shutdown.clone())?;
     let tabs = tokio::spawn(tabs);
+    let connector = JupyterConnector::new(reach, None);
+    let workspace = Workspace::with_places(folder, vec![tab.place()], settings, Some(connector));
     let server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))
         .offering(serving.allowed.policy());
     let served = serve_until_shutdown(server, endpoint, "cellbridge -- cellbridge", &shutdown).await;

@@ -27,6 +27,14 @@ pub(crate) struct ConnectTool {
     pub(crate) opening: Mutex<Option<NotebookUrl>>,
 }
 
+/// No page accepted calls in time.
+pub(crate) struct NotJoined {
+    /// What was seen instead, in whole sentences.
+    pub(crate) seen: Vec<String>,
+    /// A page is connected, but does not accept calls yet.
+    is_connected: bool,
+}
+
 struct Arguments {
     url: NotebookUrl,
     timeout: Option<Duration>,
@@ -36,36 +44,52 @@ impl ConnectTool {
     /// Waits for a page, and opens a browser first if that is allowed and useful.
     pub(crate) async fn connect(&self, arguments: Option<&RawValue>, call: &Call) -> Result<Answer, Error> {
         let Arguments { url, timeout } = parse(arguments)?;
-        let timeout = timeout.unwrap_or(self.default_timeout);
-        let deadline = Instant::now() + timeout;
-        let since = self.bridge.mark();
-        if self.bridge.page().is_some() && self.wait_for_page(deadline).await {
-            return answer(&[], true);
-        }
         let report = |step: f64, message: String| {
             if call.wants_progress {
                 let progress = Progress { progress: step, total: Some(3.0), message: Some(message) };
                 let _ = call.reports.try_send(Report::Progress(progress));
             }
         };
+        match self.join(&url, timeout.unwrap_or(self.default_timeout), report).await {
+            Ok(()) => answer(&[], true),
+            Err(NotJoined { mut seen, is_connected }) => {
+                if !is_connected {
+                    seen.push(self.directions(&url));
+                }
+                answer(&seen, false)
+            }
+        }
+    }
+
+    /// Waits up to `timeout` for a page that accepts calls, and opens a browser first if that is allowed and useful.
+    /// `report` receives the step (of 3) and what happens in it.
+    pub(crate) async fn join(
+        &self,
+        url: &NotebookUrl,
+        timeout: Duration,
+        report: impl Fn(f64, String),
+    ) -> Result<(), NotJoined> {
+        let deadline = Instant::now() + timeout;
+        let since = self.bridge.mark();
+        if self.bridge.page().is_some() && self.wait_for_page(deadline).await {
+            return Ok(());
+        }
         report(1.0, "The user is not connected to the Colab UI".into());
-        let opened = self.open(&url, timeout, since);
+        let opened = self.open(url, timeout, since);
         let waiting =
             format!("Waiting for user to connect in Colab - will wait for {}s", timeout.as_secs_f64());
         report(2.0, waiting);
-        let is_connected = self.wait_for_page(deadline).await;
-        if is_connected {
+        if self.wait_for_page(deadline).await {
             report(3.0, "The Colab UI is successfully connected!".into());
-            return answer(&[], true);
+            return Ok(());
         }
         report(3.0, "Timeout while waiting for the user to connect.".into());
         let diagnosis = self.bridge.diagnose(since);
-        let mut seen = vec![diagnosis.to_string()];
-        if diagnosis != Diagnosis::Connected {
+        let (mut seen, is_connected) = (vec![diagnosis.to_string()], diagnosis == Diagnosis::Connected);
+        if !is_connected {
             seen.extend(opened.problem());
-            seen.push(self.directions(&url));
         }
-        answer(&seen, false)
+        Err(NotJoined { seen, is_connected })
     }
 
     /// Waits until a page accepts calls.

@@ -1,15 +1,17 @@
 //! Connects a Google Colab tab: the page in the person's browser opens a WebSocket to a port on loopback and is an
-//! MCP server there. [`Colab`] offers its tools as a [`workspace::Relay`].
+//! MCP server there. [`Colab`] offers its tools as a [`workspace::Relay`], and its notebook as a [`workspace::Place`].
 //!
 //! State machines without sockets: `handshake` authorizes a connection, `page_session` speaks MCP with one page,
 //! and `browser_activity` explains why no tab is connected. Around them,
 //! `bridge` accepts connections, `driver` and `socket` move frames, and `page` holds the calls in flight.
-//! `connect_tool` opens a tab, and `relay` puts all of it together.
+//! `connect_tool` opens a tab, `tab` calls its tools, `place`, `document` and `tab_kernel` make a place of them, and `relay`
+//! puts all of it together.
 
 mod bridge;
 mod browser;
 mod browser_activity;
 mod connect_tool;
+mod document;
 mod driver;
 #[doc(hidden)]
 pub mod fuzz;
@@ -19,8 +21,11 @@ mod listener;
 mod notebook_url;
 mod page;
 mod page_session;
+mod place;
 mod relay;
 mod socket;
+mod tab;
+mod tab_kernel;
 mod tools;
 
 pub use browser::Browser;

@@ -9,21 +9,19 @@ use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use workspace::{Answer, Call, Error, ErrorKind, Relay, Secret, Tool};
+use workspace::{Answer, Call, Error, ErrorKind, Place, Relay, Secret, Tool};
 
 use crate::bridge::Bridge;
 use crate::browser::Browser;
 use crate::connect_tool::ConnectTool;
 use crate::json_rpc::{Members, Object, quoted};
 use crate::listener::Listener;
-use crate::page::CallFailure;
+use crate::place::ColabPlace;
+use crate::tab::Tab;
 use crate::tools::{self, CALL_ANY, CONNECT, READING};
 
 /// The name of the tab's tools as a group.
 pub const GROUP: &str = "colab";
-
-/// How many names of tools an error lists.
-const MAX_NAMES: usize = 50;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -38,10 +36,8 @@ pub struct Settings {
 
 /// The Colab tab, and the port it connects to.
 pub struct Colab {
-    bridge: Arc<Bridge>,
-    connect_tool: ConnectTool,
+    tab: Arc<Tab>,
     built_in: Vec<Tool>,
-    call_timeout: Option<Duration>,
 }
 
 /// The built-in tool definitions are invalid, which is a bug in the build.
@@ -67,55 +63,13 @@ impl Colab {
         };
         let built_in = tools::built_in().map_err(BadDefinitions)?;
         let serving = bridge.clone().serve(listener, shutdown);
-        let colab = Self { bridge, connect_tool, built_in, call_timeout: settings.call_timeout };
-        Ok((Arc::new(colab), serving))
+        let tab = Arc::new(Tab { bridge, connect_tool, call_timeout: settings.call_timeout });
+        Ok((Arc::new(Self { tab, built_in }), serving))
     }
 
-    async fn forward(&self, tool: &str, params: &RawValue, call: &Call) -> Result<Answer, Error> {
-        let Some(page) = self.bridge.page() else {
-            return Err(not_connected(tool));
-        };
-        if let Some(offered) = page.tools()
-            && offered.iter().all(|known| known.name != tool)
-        {
-            let names: Vec<&str> = offered.iter().map(|known| known.name.as_str()).take(MAX_NAMES).collect();
-            let more = if offered.len() > MAX_NAMES { ", and more" } else { "" };
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                format!("The connected Colab tab has no tool {tool:?}."),
-                format!("Its tools: {}{more}.", names.join(", ")),
-            ));
-        }
-        let answer = page.call(params, call, self.call_timeout).await.map_err(|failure| match failure {
-            CallFailure::NotSent => not_connected(tool),
-            CallFailure::Disconnected { reason } => Error::new(
-                ErrorKind::Disconnected,
-                format!(
-                    "The Colab tab disconnected before {tool} was answered{}; a cell that it started may still be \
-                     running in Colab.",
-                    reason.map_or(String::new(), |reason| format!(" ({reason})")),
-                ),
-                format!("Call {CONNECT} to connect again, then get_cells to see what has changed."),
-            ),
-            CallFailure::TimedOut => Error::new(
-                ErrorKind::Timeout,
-                format!(
-                    "{tool} timed out: no answer and no progress for {} s. A cell that it started may still be \
-                     running in Colab.",
-                    self.call_timeout.unwrap_or_default().as_secs_f64()
-                ),
-                "Call get_cells with includeOutputs to see its outputs so far.",
-            ),
-        })?;
-        let (Answer::Result(body) | Answer::Error(body)) = &answer;
-        if body.get().starts_with('{') {
-            return Ok(answer);
-        }
-        Err(Error::new(
-            ErrorKind::RemoteFailure,
-            format!("The Colab tab answered {tool} with something that is neither a result nor an error."),
-            "Call get_cells to see what has changed; if this happens again, the person should reload the tab.",
-        ))
+    /// The tab as a place, whose notebook is the one that the tab shows.
+    pub fn place(&self) -> Arc<dyn Place> {
+        ColabPlace::new(self.tab.clone())
     }
 
     /// Calls the tool that the arguments of [`CALL_ANY`] name.
@@ -155,21 +109,13 @@ impl Colab {
         }
         let params = RawValue::from_string(params.close())
             .map_err(|error| wrong(&format!("The arguments are not JSON: {error}.")))?;
-        self.forward(&name, &params, call).await
+        self.tab.forward(&name, &params, call).await
     }
 }
 
 /// The tool that a call of [`CALL_ANY`] names.
 fn named_tool(params: &RawValue) -> Option<String> {
     Members::parse(Members::parse(params)?.get("arguments")?)?.string("name")
-}
-
-fn not_connected(tool: &str) -> Error {
-    Error::new(
-        ErrorKind::Unavailable,
-        format!("{tool} needs a Colab notebook, and no tab is connected."),
-        format!("Call {CONNECT} first: it opens Colab in the person's browser and says what to do."),
-    )
 }
 
 fn raw_object(text: String) -> Option<Box<RawValue>> {
@@ -186,7 +132,7 @@ impl Relay for Colab {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        let page = self.bridge.page().and_then(|page| page.tools());
+        let page = self.tab.bridge.page().and_then(|page| page.tools());
         tools::merge(&self.built_in, page.as_deref())
     }
 
@@ -204,16 +150,16 @@ impl Relay for Colab {
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
-        self.bridge.changes()
+        self.tab.bridge.changes()
     }
 
     fn call(&self, call: Call) -> BoxFuture<'_, Result<Answer, Error>> {
         async move {
             let arguments = Members::parse(&call.params).and_then(|members| members.get("arguments"));
             match call.name.as_str() {
-                CONNECT => self.connect_tool.connect(arguments, &call).await,
+                CONNECT => self.tab.connect_tool.connect(arguments, &call).await,
                 CALL_ANY => self.call_any(arguments, &call).await,
-                tool => self.forward(tool, &call.params, &call).await,
+                tool => self.tab.forward(tool, &call.params, &call).await,
             }
         }
         .boxed()

@@ -92,9 +92,9 @@ fn locate(root: &Root, path: &NotebookPath, mode: Mode) -> Result<(PathBuf, Note
         (Ok(meta), _) if !meta.is_file() => {
             return Err(Error::not_a_notebook(&known, "it is not a regular file"));
         }
-        (Ok(_), Mode::Connect) => {}
+        (Ok(_), Mode::Connect | Mode::Reopen) => {}
         (Ok(_), Mode::Create) => return Err(Error::notebook_exists(&known)),
-        (Err(error), Mode::Connect) => return Err(io_error::reading(&known, error)),
+        (Err(error), Mode::Connect | Mode::Reopen) => return Err(io_error::reading(&known, error)),
         (Err(_), Mode::Create) => create(&file).map_err(|error| io_error::creating(&known, error))?,
     }
     Ok((file, known.into()))

@@ -21,7 +21,7 @@ impl CellId {
     }
 
     /// A new id of eight hexadecimal digits.
-    pub(crate) fn random() -> Self {
+    pub fn random() -> Self {
         let number = getrandom::u64();
         // Without a source of randomness, the random key of the standard hasher has to do.
         let number = number.unwrap_or_else(|_| RandomState::new().hash_one(0));

@@ -61,7 +61,7 @@ impl User {
             max_timeout: config.max_execution_timeout,
             limits: Limits { notebooks: config.max_notebooks, runs: config.max_runs },
         };
-        let workspace = Workspace::with_connector(place, settings, None);
+        let workspace = Workspace::new(place, settings);
         let server =
             Server::with_workspace(workspace.clone(), None).offering(config.policy()).counting(metrics);
         let embedded = Embedded::new(&server, shutdown);

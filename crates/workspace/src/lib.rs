@@ -5,6 +5,7 @@
 
 mod changes;
 mod error;
+mod executor;
 mod idle;
 mod ids;
 mod kernel_request;
@@ -25,6 +26,7 @@ mod workspace;
 
 pub use changes::Changes;
 pub use error::{Error, ErrorKind, Fault};
+pub use executor::{Code, Execution, Executor};
 pub use ids::{KernelId, NotebookPath, RunId, SessionId};
 pub use kernel::LossCause;
 pub use kernel_request::{KernelRequest, KernelSelector};

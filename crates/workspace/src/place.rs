@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use notebook::{CellId, Edit, Notebook};
 use tokio::sync::watch;
 
+use crate::executor::Executor;
 use crate::kernel_request::KernelRequest;
 use crate::{Error, ErrorKind, KernelId, NextStep, NotebookPath, Secret, SessionId};
 
@@ -24,6 +25,11 @@ pub trait Place: Send + Sync + 'static {
     #[expect(clippy::unnecessary_literal_bound, reason = "other places give what they own")]
     fn prefix(&self) -> &str {
         ""
+    }
+
+    /// Whether a path names this place, so that it is meant wherever an agent works: it begins with the prefix.
+    fn is_named_by(&self, path: &NotebookPath) -> bool {
+        !self.prefix().is_empty() && path.starts_with(self.prefix())
     }
 
     /// The notebook to use if the agent names none and has opened none.
@@ -77,6 +83,8 @@ pub enum Mode {
     Connect,
     /// It must not exist.
     Create,
+    /// It was open before: fails at once where a person would have to open it again.
+    Reopen,
 }
 
 /// The notebooks that a search of a place has found.
@@ -174,6 +182,12 @@ pub trait Document: Send + Sync + 'static {
         Box::pin(async { self.apply(edits, Vec::new()).await.map(|_| true) })
     }
 
+    /// Whether outputs of runs are stored by whatever runs the cells, as an application does that runs its own notebook.
+    /// If not, the run writes them.
+    fn stores_outputs(&self) -> bool {
+        false
+    }
+
     /// Shows others whether a cell is running.
     fn set_running(&self, _cell: &CellId, _is_running: bool) -> Future<'_, ()> {
         Box::pin(ready(Ok(())))
@@ -222,6 +236,8 @@ pub enum SaveStatus {
     OnDiskAt(NotebookPath),
     /// Others see the edit, but it is not known to be in the file; the reason.
     NotYet(String),
+    /// The edit is made in this application, which saves the notebook by itself.
+    SavedBy(String),
 }
 
 impl fmt::Display for SaveStatus {
@@ -230,6 +246,7 @@ impl fmt::Display for SaveStatus {
             Self::OnDisk => f.write_str("saved to disk"),
             Self::OnDiskAt(path) => write!(f, "saved to disk as {path}, to which the notebook was renamed"),
             Self::NotYet(why) => write!(f, "NOT yet on disk: {why}"),
+            Self::SavedBy(application) => write!(f, "made in {application}, which saves it by itself"),
         }
     }
 }
@@ -292,7 +309,7 @@ pub trait Kernel: Send + Sync + 'static {
     }
 
     /// Connects; starts the kernel if it is not running, and waits until it is ready.
-    fn client(&self) -> Future<'_, kernel::Client>;
+    fn executor(&self) -> Future<'_, Arc<dyn Executor>>;
 
     /// Interrupts the running code, by message or signal as its kernelspec says.
     fn interrupt(&self) -> Future<'_, ()>;

@@ -22,6 +22,8 @@ pub enum ConnectScope {
 
 /// All places of a process. None is ever removed.
 pub(crate) struct Places {
+    /// The places beside the default one that every session can name from the start.
+    others: Vec<Arc<dyn Place>>,
     connector: Option<Arc<dyn Connector>>,
     connected: Mutex<Connected>,
     /// Changes when a frontend connects or disconnects, or a session gets another place.
@@ -40,16 +42,20 @@ struct Connected {
 }
 
 impl Places {
-    /// Must be called within a runtime.
-    pub(crate) fn new(place: Arc<dyn Place>, connector: Option<Arc<dyn Connector>>) -> Self {
+    /// `place` is the default one. Must be called within a runtime.
+    pub(crate) fn new(
+        place: Arc<dyn Place>,
+        others: Vec<Arc<dyn Place>>,
+        connector: Option<Arc<dyn Connector>>,
+    ) -> Self {
         let connected = Connected {
-            places: vec![place.clone()],
+            places: others.iter().cloned().chain([place.clone()]).collect(),
             default_place: place,
             common: None,
             watchers: Vec::new(),
         };
         let connected = Mutex::new(connected);
-        let places = Self { connector, connected, capabilities: watch::Sender::new(0) };
+        let places = Self { others, connector, connected, capabilities: watch::Sender::new(0) };
         places.watch(&*places.default_place());
         places
     }
@@ -69,18 +75,26 @@ impl Places {
         self.connected().places.clone()
     }
 
-    /// The place whose prefix the path begins with; otherwise `place`.
+    /// The places beside the default one that every session can name from the start.
+    pub(crate) fn others(&self) -> &[Arc<dyn Place>] {
+        &self.others
+    }
+
+    /// The place that the path names; otherwise `place`.
     pub(crate) fn of(&self, path: &NotebookPath, place: &Arc<dyn Place>) -> Arc<dyn Place> {
-        let is_theirs =
-            |place: &Arc<dyn Place>| !place.prefix().is_empty() && path.starts_with(place.prefix());
-        if is_theirs(place) {
+        if place.is_named_by(path) {
             return place.clone();
         }
+        self.named_by(path).unwrap_or_else(|| place.clone())
+    }
+
+    /// The place that the path names; `None` if it names none.
+    pub(crate) fn named_by(&self, path: &NotebookPath) -> Option<Arc<dyn Place>> {
         // The longest prefix wins, since one server may be below another: of `srv/` and `srv/lab/`, `srv/lab/x.ipynb` is in
         // the second. Among equal prefixes the newest wins: it may have a renewed token.
         let connected = self.connected();
-        let theirs = connected.places.iter().filter(|place| is_theirs(place));
-        theirs.max_by_key(|place| place.prefix().len()).unwrap_or(place).clone()
+        let named = connected.places.iter().filter(|place| place.is_named_by(path));
+        named.max_by_key(|place| place.prefix().len()).cloned()
     }
 
     pub(crate) fn can_connect(&self) -> bool {

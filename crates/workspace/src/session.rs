@@ -176,9 +176,10 @@ impl Session {
         if let Some(path) = self.path_of(name) {
             return self.reopen(&path).await;
         }
-        let place = self.place();
-        if Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
-            let path = name.into();
+        let (place, path) = (self.place(), NotebookPath::from(name));
+        let is_ipynb =
+            Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"));
+        if is_ipynb || self.workspace.names_place(&path) {
             self.check_room_for(&path)?;
             let opened = self.workspace.open(&place, &path, Mode::Connect).await?;
             self.enter(&opened);
@@ -293,7 +294,7 @@ impl Session {
 
     /// A notebook that was opened before, by its document's path.
     async fn reopen(&self, path: &NotebookPath) -> Result<Arc<OpenNotebook>, Error> {
-        self.workspace.open(&self.home(path), path, Mode::Connect).await
+        self.workspace.open(&self.home(path), path, Mode::Reopen).await
     }
 
     /// The place of a notebook that this session has opened.

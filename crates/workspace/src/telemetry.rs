@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use kernel::{Client, LossCause, Status};
+use kernel::{LossCause, Status};
 use opentelemetry::trace::TraceContextExt as _;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
+use crate::executor::Executor;
 use crate::place::{Kernel, KernelState};
 use crate::runs::{RunCell, RunState};
 use crate::{Error, RunId};
@@ -83,12 +84,12 @@ pub(crate) async fn with_kernel<T>(
 }
 
 /// Connects to a kernel. If that starts the kernel, the start gets its own span.
-pub(crate) async fn client(kernel: &dyn Kernel) -> Result<Client, Error> {
+pub(crate) async fn executor(kernel: &dyn Kernel) -> Result<Arc<dyn Executor>, Error> {
     match kernel.description().state {
         KernelState::NotStarted | KernelState::Dead { .. } => {
-            with_kernel("kernel.start", kernel, kernel.client()).await
+            with_kernel("kernel.start", kernel, kernel.executor()).await
         }
-        KernelState::Starting | KernelState::Idle | KernelState::Busy => kernel.client().await,
+        KernelState::Starting | KernelState::Idle | KernelState::Busy => kernel.executor().await,
     }
 }
 
@@ -105,14 +106,14 @@ pub(crate) fn kernel_chosen(kernel: &dyn Kernel, is_new: bool) {
 /// was requested or is recorded by a run already.
 pub(crate) fn connected(
     kernel: &Arc<dyn Kernel>,
-    client: &Client,
+    executor: &dyn Executor,
     is_expected: impl Fn() -> bool + Send + 'static,
 ) {
     if Span::current().is_disabled() {
         return;
     }
     tracing::info!(target: TRACED, { "cellbridge.kernel.id" = kernel.id().as_str() }, "kernel.connected");
-    let (kernel, mut status) = (Arc::downgrade(kernel), client.status());
+    let (kernel, mut status) = (Arc::downgrade(kernel), executor.status());
     // Ends with the connection.
     tokio::spawn(async move {
         let died = status.wait_for(|status| matches!(status, Status::Dead { .. })).await.is_ok();
@@ -144,6 +145,7 @@ fn loss(cause: LossCause) -> &'static str {
         LossCause::Disconnected => "disconnected",
         LossCause::KernelReplaced => "kernel_replaced",
         LossCause::Superseded => "superseded",
+        LossCause::ApplicationLeft => "application_left",
     }
 }
 
@@ -162,8 +164,13 @@ mod tests {
 
     #[test]
     fn each_loss_cause_has_an_error_type() {
-        let causes = [LossCause::Disconnected, LossCause::KernelReplaced, LossCause::Superseded];
-        assert_eq!(causes.map(loss), ["disconnected", "kernel_replaced", "superseded"]);
+        let causes = [
+            LossCause::Disconnected,
+            LossCause::KernelReplaced,
+            LossCause::Superseded,
+            LossCause::ApplicationLeft,
+        ];
+        assert_eq!(causes.map(loss), ["disconnected", "kernel_replaced", "superseded", "application_left"]);
     }
 
     #[test]

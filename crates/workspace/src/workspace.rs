@@ -63,17 +63,18 @@ pub struct Workspace {
 impl Workspace {
     /// A workspace with one place. Must be called within a runtime.
     pub fn new(place: Arc<dyn Place>, settings: Settings) -> Arc<Self> {
-        Self::with_connector(place, settings, None)
+        Self::with_places(place, Vec::new(), settings, None)
     }
 
-    /// A workspace with one place, and those that agents connect to.
-    pub fn with_connector(
+    /// A workspace with a default place, others that every session can name, and those that agents connect to.
+    pub fn with_places(
         place: Arc<dyn Place>,
+        others: Vec<Arc<dyn Place>>,
         settings: Settings,
         connector: Option<Arc<dyn Connector>>,
     ) -> Arc<Self> {
         Arc::new(Self {
-            places: Places::new(place, connector),
+            places: Places::new(place, others, connector),
             slots: Slots::new(settings.limits),
             settings,
             runner: Runner::new(),
@@ -87,6 +88,16 @@ impl Workspace {
     /// The place of sessions that have not chosen another.
     pub fn place(&self) -> Arc<dyn Place> {
         self.places.default_place()
+    }
+
+    /// The places beside the default one that every session can name from the start.
+    pub fn other_places(&self) -> &[Arc<dyn Place>] {
+        self.places.others()
+    }
+
+    /// Whether a path names one of the places.
+    pub(crate) fn names_place(&self, path: &NotebookPath) -> bool {
+        self.places.named_by(path).is_some()
     }
 
     /// The place of agents that have no sessions.

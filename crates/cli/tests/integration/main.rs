@@ -3,6 +3,7 @@
 mod allowed;
 mod arguments;
 mod bridge;
+mod colab_place;
 mod demo;
 mod drop_in;
 mod forwarding;

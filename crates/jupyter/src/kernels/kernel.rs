@@ -9,7 +9,9 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use rest::{KernelModel, Kernelspec};
-use workspace::{Error, ErrorKind, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep};
+use workspace::{
+    Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep,
+};
 
 use super::channels::Channels;
 use super::has_kernel;
@@ -398,12 +400,13 @@ impl Kernel for ServerKernel {
         .boxed()
     }
 
-    fn client(&self) -> Future<'_, Client> {
+    fn executor(&self) -> Future<'_, Arc<dyn Executor>> {
         async {
-            if let Some(client) = self.trusted_client() {
-                return Ok(client);
-            }
-            self.run_to_completion(|this| async move { this.ensure_connected().await }).await
+            let client = match self.trusted_client() {
+                Some(client) => client,
+                None => self.run_to_completion(|this| async move { this.ensure_connected().await }).await?,
+            };
+            Ok(Arc::new(client) as Arc<dyn Executor>)
         }
         .boxed()
     }

@@ -228,7 +228,7 @@ async fn one_id_is_one_kernel_and_an_unlisted_one_is_gone() {
     assert_eq!(fake.kernels.list().await.unwrap().len(), 1);
     assert!(first[0].is_gone() && !first[1].is_gone());
     assert!(matches!(first[0].description().state, KernelState::Dead { .. }));
-    let error = first[0].client().await.unwrap_err();
+    let error = first[0].executor().await.err().unwrap();
     assert!(error.cause.contains("is gone"), "{error}");
 }
 

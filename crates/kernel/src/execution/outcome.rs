@@ -28,6 +28,8 @@ pub enum Outcome {
         is_started: bool,
         cause: LossCause,
     },
+    /// It was not accepted, and did not run.
+    Refused { cause: String },
     /// The kernel's process ended before the execution did.
     KernelDied { how: String },
     /// The kernel was restarted before the execution ended.
@@ -43,6 +45,8 @@ pub enum LossCause {
     KernelReplaced,
     /// Another client's connection to the kernel took over ours, so that requests and replies went astray.
     Superseded,
+    /// The application that ran it disconnected before it reported the end.
+    ApplicationLeft,
 }
 
 impl fmt::Display for LossCause {
@@ -52,6 +56,7 @@ impl fmt::Display for LossCause {
                 "the connection to the kernel was cut, and no reply came after it was restored"
             }
             Self::KernelReplaced => "a new process replaced the kernel before it reported that this started",
+            Self::ApplicationLeft => "the application that ran it disconnected before it reported the end",
             Self::Superseded => "another client connected to the kernel, and the server sent the reply there",
         })
     }

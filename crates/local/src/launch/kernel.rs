@@ -7,7 +7,9 @@ use futures_util::FutureExt as _;
 use kernel::{Client, Status};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
-use workspace::{Error, ErrorKind, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep};
+use workspace::{
+    Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep,
+};
 
 use super::launcher::{KernelLauncher, RunningKernel};
 use crate::kernelspec::InterruptMode;
@@ -201,12 +203,13 @@ impl Kernel for LocalKernel {
         self.is_shut_down()
     }
 
-    fn client(&self) -> Future<'_, Client> {
+    fn executor(&self) -> Future<'_, Arc<dyn Executor>> {
         async {
-            if let Some(client) = self.client_if_running() {
-                return Ok(client);
-            }
-            self.run_detached(|this| async move { this.ensure_running().await }).await?
+            let client = match self.client_if_running() {
+                Some(client) => client,
+                None => self.run_detached(|this| async move { this.ensure_running().await }).await??,
+            };
+            Ok(Arc::new(client) as Arc<dyn Executor>)
         }
         .boxed()
     }

@@ -52,7 +52,7 @@ fn kernel_with_timeout(body: &str, start_timeout: Duration) -> (TempDir, Arc<Loc
 }
 
 async fn failure(kernel: &LocalKernel) -> Error {
-    kernel.client().await.map(|_| ()).unwrap_err()
+    kernel.executor().await.map(|_| ()).unwrap_err()
 }
 
 /// Waits until a script has written its process id there.

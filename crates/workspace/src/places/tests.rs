@@ -66,7 +66,7 @@ async fn connect(places: &Places, url: &str, scope: ConnectScope) -> Arc<dyn Pla
 async fn the_longest_prefix_wins_and_among_equal_ones_the_newest() {
     for scope in [ConnectScope::Session, ConnectScope::Stateless, ConnectScope::All] {
         let first: Arc<dyn Place> = Arc::new(Server(""));
-        let places = Places::new(first.clone(), Some(Arc::new(NewServer)));
+        let places = Places::new(first.clone(), Vec::new(), Some(Arc::new(NewServer)));
         let below = connect(&places, "srv/lab/", ConnectScope::Session).await;
         connect(&places, "srv/", ConnectScope::Session).await;
         let newest = connect(&places, "srv/", scope).await;
@@ -79,7 +79,7 @@ async fn the_longest_prefix_wins_and_among_equal_ones_the_newest() {
 
 #[tokio::test]
 async fn a_place_for_all_sessions_stays_theirs_until_the_next_one() {
-    let places = Places::new(Arc::new(Server("")), Some(Arc::new(NewServer)));
+    let places = Places::new(Arc::new(Server("")), Vec::new(), Some(Arc::new(NewServer)));
     let stateless = connect(&places, "a/", ConnectScope::Stateless).await;
     assert!(Arc::ptr_eq(&places.common(), &stateless));
     let theirs = connect(&places, "b/", ConnectScope::All).await;

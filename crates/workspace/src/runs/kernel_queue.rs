@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
-use kernel::{Client, Status};
+use kernel::Status;
 use parking_lot::Mutex;
 use tokio::sync::{MutexGuard, watch};
 
 use super::run::Run;
+use crate::executor::Executor;
 
 /// The runs of one kernel, one after the other. A kernel is sent one run at a time, so that a queued run can still be
 /// cancelled, and an error in one does not abort those of other agents.
@@ -45,8 +46,8 @@ impl KernelQueue {
     }
 
     /// Whether a run uses another connection than the last one did.
-    pub(crate) fn is_new_connection(&self, client: &Client) -> bool {
-        let connection = client.status();
+    pub(crate) fn is_new_connection(&self, executor: &dyn Executor) -> bool {
+        let connection = executor.status();
         let mut state = self.state.lock();
         let is_known = state.connection.as_ref().is_some_and(|known| known.same_channel(&connection));
         state.connection = Some(connection);

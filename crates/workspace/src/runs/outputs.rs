@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use kernel::Client;
 use notebook::{CellId, Edit, Kernelspec};
 use tokio::time::sleep;
 
 use super::run::Run;
+use crate::executor::Executor;
 use crate::open_notebook::OpenNotebook;
 use crate::place::{Document, Kernel};
 
@@ -52,7 +52,12 @@ pub(super) async fn write_while_running(document: &dyn Document, run: &Run) {
 }
 
 /// Writes the last outputs, and the metadata of the kernel that the notebook lacks.
-pub(super) async fn write_end(notebook: &OpenNotebook, run: &Run, kernel: &dyn Kernel, client: &Client) {
+pub(super) async fn write_end(
+    notebook: &OpenNotebook,
+    run: &Run,
+    kernel: &dyn Kernel,
+    executor: &dyn Executor,
+) {
     let mut edits = Vec::new();
     if let Ok(present) = notebook.document().snapshot().await {
         if present.kernelspec().is_none() {
@@ -64,7 +69,7 @@ pub(super) async fn write_end(notebook: &OpenNotebook, run: &Run, kernel: &dyn K
             }));
         }
         if present.language().is_none() || !has_language_info(&present.metadata()) {
-            edits.push(Edit::SetLanguageInfo(client.language_info().clone()));
+            edits.push(Edit::SetLanguageInfo(executor.language_info()));
         }
     }
     write(notebook, run, edits).await;

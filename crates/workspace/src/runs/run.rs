@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kernel::{Client, Event, ExecutionId, OutputArea};
+use kernel::{Event, OutputArea};
 use notebook::Output;
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -9,6 +9,7 @@ use tracing::Span;
 
 use super::state::{RunCell, RunState, RunView};
 use crate::RunId;
+use crate::executor::Execution;
 use crate::place::{Kernel, SaveStatus};
 use crate::telemetry::{self, TRACED};
 
@@ -132,7 +133,7 @@ impl Run {
         let execution = record.execution.clone();
         drop(record);
         self.changed();
-        execution.is_some_and(|(client, id)| client.answer_input(&id, line))
+        execution.is_some_and(|execution| execution.answer_input(line))
     }
 
     pub(crate) fn set_kernel(&self, kernel: Arc<dyn Kernel>) {
@@ -195,7 +196,7 @@ impl Run {
         self.record.lock().is_late_write_pending = false;
     }
 
-    pub(crate) fn executing(&self, client: Client, id: ExecutionId) {
+    pub(crate) fn executing(&self, execution: Arc<dyn Execution>) {
         let mut record = self.record.lock();
         if record.state.is_over() {
             return;
@@ -204,7 +205,8 @@ impl Run {
             // The kernel has it: from here on only an interrupt stops it.
             record.state = RunState::Running;
         }
-        record.execution = Some((client, id));
+        record.notes.extend(execution.notice().map(str::to_owned));
+        record.execution = Some(execution);
         tracing::info!(target: TRACED, parent: &record.span, "run.started");
         drop(record);
         self.changed();

@@ -95,7 +95,7 @@ impl Kernel for Idle {
         *self.is_shut_down.lock().unwrap()
     }
 
-    fn client(&self) -> Future<'_, kernel::Client> {
+    fn executor(&self) -> Future<'_, Arc<dyn crate::Executor>> {
         async { Err(Error::new(ErrorKind::RemoteFailure, "It does not start.", "Nothing helps.")) }.boxed()
     }
 

@@ -218,7 +218,7 @@ fn forget_saved(shared: &Shared, applied: &[Intent], mark: u64) {
 /// Adds to an answer what became of earlier edits.
 fn with_lost_edits(saved: SaveStatus, lost: Option<String>) -> SaveStatus {
     match (saved, lost) {
-        (saved, None) => saved,
+        (saved @ SaveStatus::SavedBy(_), _) | (saved, None) => saved,
         (SaveStatus::OnDisk | SaveStatus::OnDiskAt(_), Some(lost)) => {
             SaveStatus::NotYet(format!("this change is saved, but {lost}"))
         }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use kernel::{Client, Event, ExecutionId, Outcome, OutputArea};
+use kernel::{Event, Outcome, OutputArea};
 use notebook::Output;
 use tracing::Span;
 
+use crate::executor::Execution;
 use crate::place::{Kernel, SaveStatus};
 use crate::runs::state::RunState;
+use crate::{Error, ErrorKind, NextStep};
 
 /// How many bytes one run may print and show; streams beyond that are not kept. A loop that prints without end must not
 /// take the machine's memory.
@@ -52,7 +54,7 @@ pub(super) struct Record {
     pub(super) is_detached: bool,
     /// What is being prepared while the run is queued.
     pub(super) stage: String,
-    pub(super) execution: Option<(Client, ExecutionId)>,
+    pub(super) execution: Option<Arc<dyn Execution>>,
     pub(super) kernel: Option<Arc<dyn Kernel>>,
     /// None once the run has ended.
     pub(super) span: Span,
@@ -150,6 +152,9 @@ impl Record {
             Outcome::Restarted => RunState::KernelDied { how: REPLACED.to_owned() },
             Outcome::KernelDied { how } => RunState::KernelDied { how },
             Outcome::Lost { is_started, cause } => RunState::Lost { is_started, cause },
+            Outcome::Refused { cause } => {
+                RunState::Failed(Error::new(ErrorKind::RemoteFailure, cause, NextStep::ReadNotebook))
+            }
         };
         self.ended_at = Some(Instant::now());
         self.execution = None;

@@ -8,6 +8,7 @@ use tokio::time::sleep;
 use tracing::Instrument as _;
 
 use super::{Runner, no_kernel};
+use crate::executor::Code;
 use crate::kernel_request::KernelSelector;
 use crate::open_notebook::OpenNotebook;
 use crate::place::{Kernel, KernelChoice, KernelState};
@@ -85,17 +86,17 @@ impl Runner {
             run.note(format!("The kernel had died ({how}) and was restarted: its variables are gone."));
         }
         run.set_stage("starting the kernel");
-        let client = match telemetry::client(&*kernel).await {
-            Ok(client) => client,
+        let executor = match telemetry::executor(&*kernel).await {
+            Ok(executor) => executor,
             Err(error) if kernel.is_gone() => return Err(error),
             Err(error) => {
                 run.end(RunState::Failed(error));
                 return Ok(());
             }
         };
-        if queue.is_new_connection(&client) {
+        if queue.is_new_connection(&*executor) {
             let (queue, restarts) = (queue.clone(), queue.restarts());
-            telemetry::connected(&kernel, &client, move || {
+            telemetry::connected(&kernel, &*executor, move || {
                 let is_recorded = |run: Arc<Run>| {
                     matches!(run.state(), RunState::KernelDied { .. } | RunState::Lost { .. })
                 };
@@ -106,14 +107,15 @@ impl Runner {
         if run.state().is_over() {
             return Ok(());
         }
-        let execution = client.execute(run.source(), self.sink(run, notebook));
-        run.executing(client.clone(), execution);
+        let notebook = notebook.filter(|notebook| !notebook.document().stores_outputs());
+        let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id) };
+        run.executing(executor.execute(code, self.sink(run, notebook)));
         match notebook.zip(run.cell()) {
             None => run.over().await,
             Some((notebook, cell)) => {
                 outputs::set_running(notebook, &cell.id, true).await;
                 outputs::write_while_running(&**notebook.document(), run).await;
-                outputs::write_end(notebook, run, &*kernel, &client).await;
+                outputs::write_end(notebook, run, &*kernel, &*executor).await;
                 outputs::set_running(notebook, &cell.id, false).await;
             }
         }

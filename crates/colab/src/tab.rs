@@ -1,0 +1,217 @@
+//! The connected tab, as the relay and the place use it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use notebook::Json;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use workspace::{Answer, Call, Error, ErrorKind, NextStep};
+
+use crate::bridge::Bridge;
+use crate::connect_tool::ConnectTool;
+use crate::json_rpc::{Object, quoted};
+use crate::page::CallFailure;
+use crate::tools::CONNECT;
+
+/// How many names of tools an error lists.
+const MAX_NAMES: usize = 50;
+/// How long the page may take to read or edit cells.
+const EDIT_TIMEOUT: Duration = Duration::from_secs(60);
+
+pub(crate) struct Tab {
+    pub(crate) bridge: Arc<Bridge>,
+    pub(crate) connect_tool: ConnectTool,
+    /// How long an agent's call may go without an answer or progress; `None` is forever.
+    pub(crate) call_timeout: Option<Duration>,
+}
+
+/// Why one of our own calls of the page's tools failed.
+pub(crate) enum AskFailure {
+    /// No page got the call.
+    NotSent,
+    /// The page disconnected after the call was sent.
+    Disconnected,
+    /// The page refused it, answered something else, or did not answer in time.
+    Refused(Error),
+}
+
+impl Tab {
+    /// Passes an agent's call on to the page, with `params` instead of its own.
+    pub(crate) async fn forward(&self, tool: &str, params: &RawValue, call: &Call) -> Result<Answer, Error> {
+        let Some(page) = self.bridge.page() else {
+            return Err(not_connected(tool));
+        };
+        if let Some(offered) = page.tools()
+            && offered.iter().all(|known| known.name != tool)
+        {
+            let names: Vec<&str> = offered.iter().map(|known| known.name.as_str()).take(MAX_NAMES).collect();
+            let more = if offered.len() > MAX_NAMES { ", and more" } else { "" };
+            return Err(Error::new(
+                ErrorKind::NotFound,
+                format!("The connected Colab tab has no tool {tool:?}."),
+                format!("Its tools: {}{more}.", names.join(", ")),
+            ));
+        }
+        let answer = page.call(params, call, self.call_timeout).await.map_err(|failure| match failure {
+            CallFailure::NotSent => not_connected(tool),
+            CallFailure::Disconnected { reason } => Error::new(
+                ErrorKind::Disconnected,
+                format!(
+                    "The Colab tab disconnected before {tool} was answered{}; a cell that it started may still be \
+                     running in Colab.",
+                    reason.map_or(String::new(), |reason| format!(" ({reason})")),
+                ),
+                format!("Call {CONNECT} to connect again, then get_cells to see what has changed."),
+            ),
+            CallFailure::TimedOut => Error::new(
+                ErrorKind::Timeout,
+                format!(
+                    "{tool} timed out: no answer and no progress for {} s. A cell that it started may still be \
+                     running in Colab.",
+                    self.call_timeout.unwrap_or_default().as_secs_f64()
+                ),
+                "Call get_cells with includeOutputs to see its outputs so far.",
+            ),
+        })?;
+        let (Answer::Result(body) | Answer::Error(body)) = &answer;
+        if body.get().starts_with('{') {
+            return Ok(answer);
+        }
+        Err(Error::new(
+            ErrorKind::RemoteFailure,
+            format!("The Colab tab answered {tool} with something that is neither a result nor an error."),
+            "Call get_cells to see what has changed; if this happens again, the person should reload the tab.",
+        ))
+    }
+
+    /// Calls a tool of the page that reads or edits cells. Returns the object in its result.
+    pub(crate) async fn ask(&self, tool: &str, arguments: &Value) -> Result<Json, Error> {
+        match timeout(EDIT_TIMEOUT, self.call(tool, arguments)).await {
+            Ok(Ok(payload)) => Ok(payload),
+            Ok(Err(AskFailure::Refused(error))) => Err(error),
+            Ok(Err(AskFailure::NotSent)) => Err(Error::new(
+                ErrorKind::Unavailable,
+                "The notebook is in a Colab tab, and no tab is connected.",
+                format!("Call {CONNECT} to connect one."),
+            )),
+            Ok(Err(AskFailure::Disconnected)) => Err(Error::new(
+                ErrorKind::Disconnected,
+                format!("The Colab tab disconnected before it answered {tool}."),
+                NextStep::ReadNotebook,
+            )),
+            Err(_) => Err(Error::new(
+                ErrorKind::Timeout,
+                format!("The Colab tab did not answer {tool} within {} s.", EDIT_TIMEOUT.as_secs()),
+                "The person should look at the tab: it may show a question, or have to be reloaded.",
+            )),
+        }
+    }
+
+    /// Calls a tool of the page and waits for as long as the page is connected. Returns the object in its result.
+    pub(crate) async fn call(&self, tool: &str, arguments: &Value) -> Result<Json, AskFailure> {
+        let page = self.bridge.page().ok_or(AskFailure::NotSent)?;
+        let mut params = Object::default();
+        params.member("name", &quoted(tool)).member("arguments", &arguments.to_string());
+        let params: Arc<RawValue> = RawValue::from_string(params.close())
+            .map_err(|error| AskFailure::Refused(unusable(tool, &error.to_string())))?
+            .into();
+        // Nobody reads the reports.
+        let (reports, _) = mpsc::channel(1);
+        let call = Call { name: tool.to_owned(), params: params.clone(), reports, wants_progress: false };
+        let answer = page.call(&params, &call, None).await.map_err(|failure| match failure {
+            CallFailure::NotSent => AskFailure::NotSent,
+            CallFailure::Disconnected { .. } | CallFailure::TimedOut => AskFailure::Disconnected,
+        })?;
+        payload(tool, answer).map_err(AskFailure::Refused)
+    }
+}
+
+/// The object in a result of one of the page's tools. The page puts it into a text block, into `structuredContent`, or both.
+///
+/// Example: `{"content": [{"type": "text", "text": "{\"newCellId\":\"c1\"}"}]}` holds `{"newCellId": "c1"}`.
+fn payload(tool: &str, answer: Answer) -> Result<Json, Error> {
+    let result = match answer {
+        Answer::Result(result) => Json::from(result),
+        Answer::Error(error) => {
+            let error = Json::from(error);
+            let message = error.member("message").and_then(|message| message.text().map(String::from));
+            return Err(refused(tool, &message.unwrap_or_else(|| error.compact())));
+        }
+    };
+    let texts =
+        result.member("content").into_iter().flat_map(|content| content.elements().collect::<Vec<_>>());
+    let text = texts.filter_map(|block| block.member("text")).find_map(|text| text.text().map(String::from));
+    if result.member("isError").is_some_and(|is_error| is_error.as_str() == "true") {
+        return Err(refused(tool, &text.unwrap_or_default()));
+    }
+    if let Some(structured) = result.member("structuredContent").filter(Json::is_object) {
+        return Ok(structured);
+    }
+    let parsed = text.map(|text| Json::parse(text.into()));
+    match parsed {
+        Some(Ok(payload)) if payload.is_object() => Ok(payload),
+        Some(Err(error)) => Err(unusable(tool, &error.to_string())),
+        _ => Err(unusable(tool, "its result holds no object")),
+    }
+}
+
+pub(crate) fn not_connected(subject: &str) -> Error {
+    Error::new(
+        ErrorKind::Unavailable,
+        format!("{subject} needs a Colab notebook, and no tab is connected."),
+        format!("Call {CONNECT} first: it opens Colab in the person's browser and says what to do."),
+    )
+}
+
+fn refused(tool: &str, message: &str) -> Error {
+    Error::new(
+        ErrorKind::RemoteFailure,
+        format!("The Colab tab refused {tool}: {message}"),
+        NextStep::ReadNotebook,
+    )
+}
+
+fn unusable(tool: &str, problem: &str) -> Error {
+    Error::new(
+        ErrorKind::RemoteFailure,
+        format!("The Colab tab answered {tool} with something unusable: {problem}."),
+        "If this happens again, the person should reload the tab.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(result: &str) -> Result<String, String> {
+        let result = Answer::Result(RawValue::from_string(result.to_owned()).unwrap());
+        payload("get_cells", result).map(|json| json.compact()).map_err(|error| error.cause)
+    }
+
+    #[test]
+    fn the_object_is_found_in_either_part_of_a_result() {
+        let text = r#"{"content":[{"type":"text","text":"{\"a\":1.0}"}]}"#;
+        let structured = r#"{"content":[],"structuredContent":{"a":1.0}}"#;
+        assert_eq!(of(text).unwrap(), r#"{"a":1.0}"#);
+        assert_eq!(of(structured).unwrap(), r#"{"a":1.0}"#);
+    }
+
+    #[test]
+    fn refusals_and_unusable_results_name_the_tool_and_the_reason() {
+        let refused =
+            r#"{"isError":true,"content":[{"type":"text","text":"No cell was found with ID '0'"}]}"#;
+        assert_eq!(
+            of(refused).unwrap_err(),
+            "The Colab tab refused get_cells: No cell was found with ID '0'"
+        );
+        for unusable in ["{}", r#"{"content":[{"type":"text","text":"[]"}]}"#, r#"{"content":7}"#, "[]"] {
+            assert!(of(unusable).unwrap_err().contains("get_cells with something unusable"), "{unusable}");
+        }
+        let error = RawValue::from_string(r#"{"code":-32602,"message":"no such tool"}"#.to_owned()).unwrap();
+        let refused = payload("get_cells", Answer::Error(error)).unwrap_err();
+        assert_eq!(refused.cause, "The Colab tab refused get_cells: no such tool");
+    }
+}
