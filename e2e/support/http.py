@@ -11,6 +11,6 @@ from e2e.support.waiting import LONG
 _TLS = ssl.create_default_context()
 
 
-def request(method: str, url: str, **given: Any) -> httpx.Response:
+def request(method: str, url: str, timeout: float = LONG, **given: Any) -> httpx.Response:
     """A request that shares no connection and no cookie with another."""
-    return httpx.request(method, url, verify=_TLS, trust_env=False, timeout=LONG, **given)
+    return httpx.request(method, url, verify=_TLS, trust_env=False, timeout=timeout, **given)

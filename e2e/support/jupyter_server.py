@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -27,6 +28,9 @@ FORMS = ("plain", "rtc", "jsd")
 LIVE_FORMS = ("rtc", "jsd")
 JUPYTER_CONFIG = Path(__file__).parent / "jupyter_config"
 TOKEN = "e2e-token-of-the-jupyter-server"
+
+# How long a server may take to end a kernel, in seconds.
+END_OF_KERNEL = 60.0
 
 # Each holds a port for this process, on the whole machine, until the process ends.
 _claims: list[socket.socket] = []
@@ -208,11 +212,16 @@ class JupyterServer:
         return read_whole(self.root / path)
 
     def end_kernels(self) -> None:
-        """Ends all sessions and kernels."""
-        for session in self.sessions():
-            self.ask("DELETE", f"api/sessions/{session['id']}")
-        for kernel in self.kernel_models():
-            self.ask("DELETE", f"api/kernels/{kernel['id']}")
+        """Ends all sessions and kernels. A server that waits for a kernel which does not end can do so for ever; then the
+        processes are killed."""
+        try:
+            for session in self.sessions():
+                self.ask("DELETE", f"api/sessions/{session['id']}", timeout=END_OF_KERNEL)
+            for kernel in self.kernel_models():
+                self.ask("DELETE", f"api/kernels/{kernel['id']}", timeout=END_OF_KERNEL)
+        except httpx.TimeoutException:
+            for process in self.kernels:
+                os.kill(process, signal.SIGKILL)
 
 
 def _activated(python: Path) -> dict[str, str]:
