@@ -9,6 +9,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::{Agent, Endpoint, Program};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 
 use crate::bridge::{Bridge, PROGRAM, Served, WITHOUT_PYTHON};
 
@@ -449,11 +451,13 @@ async fn misspelled_settings_are_refused() -> Result<()> {
 
 #[tokio::test]
 async fn tools_do_what_their_annotations_say() -> Result<()> {
+    let server = jupyter_server().await?;
     let mut client = Client::start(&[]).await?;
     let tools = listed(&mut client.agent).await?;
     for tool in tools.iter().filter(|tool| !OF_COLAB.iter().any(|name| tool["name"] == *name)) {
         let name = tool["name"].as_str().context("no name")?;
         let (_, arguments) = CALLS.iter().find(|(known, _)| *known == name).context(name.to_owned())?;
+        let arguments = arguments.replace("http://127.0.0.1:1", &server);
         let says =
             |hint: &str| tool["annotations"][hint].as_bool().with_context(|| format!("{name}: {hint}"));
         let (only_reads, is_destructive) = (says("readOnlyHint")?, says("destructiveHint")?);
@@ -464,9 +468,8 @@ async fn tools_do_what_their_annotations_say() -> Result<()> {
         }
         let mut client = Client::start(&[]).await?;
         let before = client.files()?;
-        let result = client.agent.call_tool(name, arguments).await?;
-        // There is no server to connect to.
-        assert!(result["isError"] == false || name == "connect_to_jupyter", "{name}: {result}");
+        let result = client.agent.call_tool(name, &arguments).await?;
+        assert_eq!(result["isError"], false, "{name}: {result}");
         let once = client.files()?;
         if only_reads {
             assert_eq!(once, before, "{name} is said to read only");
@@ -476,11 +479,29 @@ async fn tools_do_what_their_annotations_say() -> Result<()> {
             assert_nothing_lost(name, &before, &once)?;
         }
         if is_idempotent {
-            client.agent.call_tool(name, arguments).await?;
+            client.agent.call_tool(name, &arguments).await?;
             assert_eq!(client.files()?, once, "{name} is said to be idempotent");
         }
     }
     Ok(())
+}
+
+/// The address of what a client takes for a Jupyter server without kernels.
+async fn jupyter_server() -> Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("http://{}", listener.local_addr()?);
+    tokio::spawn(async move {
+        while let Ok((mut connection, _)) = listener.accept().await {
+            let body = r#"{"version":"2.0","kernels":0}"#;
+            let head =
+                format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
+            let mut request = [0; 4096];
+            if connection.read(&mut request).await.is_ok() {
+                let _ = connection.write_all(format!("{head}{body}").as_bytes()).await;
+            }
+        }
+    });
+    Ok(url)
 }
 
 /// Fails unless all files, and all cells of notebooks, are still there.
