@@ -7,7 +7,7 @@ use ::jupyter::JupyterConnector;
 use anyhow::{Context as _, bail};
 use colab::{Browser, Listener, Settings};
 use local::ProcessEnv;
-use mcp::Server;
+use mcp::{Group, Server};
 use rest::Secret;
 use tokio_util::sync::CancellationToken;
 use workspace::Workspace;
@@ -58,9 +58,12 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let (tab, tabs) = colab::Colab::new(listener, token, tab_settings, shutdown.clone())?;
     let tabs = tokio::spawn(tabs);
     let connector = JupyterConnector::new(reach, None);
-    let workspace = Workspace::with_places(folder, vec![tab.place()], settings, Some(connector));
-    let server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))
-        .offering(serving.allowed.policy());
+    let policy = serving.allowed.policy();
+    let is_tab_offered = policy.offers_group(Group::Relayed(colab::GROUP));
+    let places = if is_tab_offered { vec![tab.place()] } else { Vec::new() };
+    let workspace = Workspace::with_places(folder, places, settings, Some(connector));
+    let server =
+        Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab)))).offering(policy);
     let served = serve_until_shutdown(server, endpoint, "cellbridge -- cellbridge", &shutdown).await;
     workspace.shutdown().await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;

@@ -85,6 +85,11 @@ impl Policy {
         self.check(tool, tool, groups, permission).is_ok()
     }
 
+    /// Whether it offers what only reads and belongs to this group.
+    pub fn offers_group(&self, group: Group) -> bool {
+        self.offers("", &[group], Permission::Read)
+    }
+
     /// Fails if it does not offer `what`, which belongs to all of these groups and which `tool` does.
     pub(crate) fn check(
         &self,

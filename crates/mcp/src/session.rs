@@ -78,9 +78,7 @@ impl Session {
             .notebooks
             .as_ref()
             .map(|notebooks| format!("Notebooks of {}.\n{INSTRUCTIONS}", notebooks.place().description()));
-        let is_offered = |relay: &&Arc<dyn Relay>| {
-            self.policy.offers("", &[Group::Relayed(relay.group())], Permission::Read)
-        };
+        let is_offered = |relay: &&Arc<dyn Relay>| self.policy.offers_group(Group::Relayed(relay.group()));
         let relayed = self.relay.as_ref().filter(is_offered).map(|relay| relay.instructions());
         own.into_iter().chain(relayed).chain(self.policy.notice()).collect::<Vec<_>>().join("\n\n")
     }
@@ -107,7 +105,7 @@ impl Session {
 
     /// The notebooks, if the operator lets agents read them.
     fn offered_notebooks(&self) -> Option<&workspace::Session> {
-        self.notebooks.as_ref().filter(|_| self.policy.offers("", &[Group::Read], Permission::Read))
+        self.notebooks.as_ref().filter(|_| self.policy.offers_group(Group::Read))
     }
 
     /// The notebooks for a request of `what`, which reads them. Fails if the agent may not.

@@ -421,6 +421,15 @@ async fn without_the_group_colab_nothing_reaches_a_page() -> Result<()> {
 }
 
 #[tokio::test]
+async fn without_the_group_colab_the_tab_is_no_place_of_notebooks() -> Result<()> {
+    let joining = ("use_notebook", r#"{"notebook_path":"colab:"}"#);
+    let mut client = Client::start(&["--tools", "read,edit,run,files,kernels"]).await?;
+    let refusal = client.agent.call_tool_expecting_failure(joining.0, joining.1).await?;
+    assert!(!refusal.contains("Colab"), "{refusal}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn misspelled_settings_are_refused() -> Result<()> {
     for (arguments, variables, named) in [
         (
