@@ -20,6 +20,7 @@ from e2e.support.waiting import LONG
 
 TOOLS = {
     "answer_input",
+    "change_cell",
     "clear_cell_output",
     "connect_to_jupyter",
     "delete_cell",

@@ -75,6 +75,18 @@ async def test_every_answered_edit_is_on_disk(mcp_server: NotebookServer, path: 
         assert sources(client.notebook()) == [f"{greeting}\nprint(x * 2)", "# Another title\n\ntext", "raw"]
         assert client.cell(0)["id"] == code, "a moved cell keeps its id"
 
+        await _saves(client, "change_cell", cell_id=title, cell_type="code", tags=["kept"], collapsed="source")
+        changed = client.cell(title)
+        assert changed["cell_type"] == "code" and changed["outputs"] == []
+        assert changed["metadata"]["tags"] == ["kept"] and changed["metadata"]["jupyter"] == {"source_hidden": True}
+        await _saves(client, "change_cell", cell_id=title, split_at=3)
+        assert sources(client.notebook())[1:] == ["# Another title", "text", "raw"]
+        await _saves(client, "change_cell", cell_index=1, merge_with_next=True)
+        assert sources(client.notebook())[1:] == ["# Another title\n\ntext", "raw"]
+        await _saves(client, "change_cell", cell_index=1, duplicate=True)
+        assert sources(client.notebook())[1:] == ["# Another title\n\ntext", "# Another title\n\ntext", "raw"]
+        await _saves(client, "delete_cell", cell_indices=[2])
+
         deleted = await _saves(client, "delete_cell", cell_indices=[1, 2])
         assert "deleted cell source:\nraw" in deleted.text
         assert sources(client.notebook()) == [f"{greeting}\nprint(x * 2)"]

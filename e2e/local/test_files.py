@@ -77,6 +77,27 @@ def _changed(file: Path, index: int, source: str) -> None:
     nbformat.write(notebook, file)
 
 
+async def test_changed_cells_are_valid_and_keep_what_they_hold(server: NotebookServer, path: str) -> None:
+    async with notebook_client(server, path) as client:
+        code = await client.insert("print('one')\nprint('two')", run=True)
+        given = {"tags": ["a", "b"], "metadata": {"custom": {"n": 1.5}}, "collapsed": "both"}
+        await client.do("change_cell", cell_id=code, **given)
+        metadata = {"collapsed": True, "jupyter": {"outputs_hidden": True, "source_hidden": True}}
+        metadata |= {"custom": {"n": 1.5}, "tags": ["a", "b"]}
+        await client.do("change_cell", cell_id=code, split_at=2)
+        assert sources(client.notebook()) == ["print('one')", "print('two')"]
+        assert printed(client.cell(code)) == "one\ntwo\n", "the outputs stay with the last part"
+        await client.do("change_cell", cell_id=code, duplicate=True)
+        assert printed(client.cell(2)) == "one\ntwo\n"
+        await client.do("change_cell", cell_index=0, merge_with_next=True)
+        assert sources(client.notebook()) == ["print('one')\n\nprint('two')", "print('two')"]
+        for cell_type in ("markdown", "raw", "code"):
+            await client.do("change_cell", cell_index=1, cell_type=cell_type)
+            assert client.cell(1)["cell_type"] == cell_type
+        assert [each["metadata"] for each in client.notebook()["cells"]] == [metadata, metadata]
+        assert [each["outputs"] for each in client.notebook()["cells"]] == [[], []]
+
+
 async def test_another_program_s_changes_are_kept_and_merged(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         ids = [await client.insert(source) for source in ("a", "b", "c")]

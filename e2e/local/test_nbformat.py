@@ -13,8 +13,11 @@ from e2e.support.program import REPOSITORY
 
 CORPUS = sorted((REPOSITORY / "crates/notebook/tests/corpus").glob("*.ipynb"))
 
-CHANGES = ["source", "sources", "insert", "delete", "empty", "move", "outputs", "clear", "kernel"]
-SEVERAL = ["insert", "move", "outputs", "delete", "sources", "kernel"]
+CHANGES = [
+    *("source", "sources", "insert", "delete", "empty", "move"),
+    *("outputs", "clear", "types", "metadata", "kernel"),
+]
+SEVERAL = ["insert", "move", "outputs", "delete", "sources", "types", "metadata", "kernel"]
 
 # What these hold is invalid in itself, and the model neither drops nor invents what it does not understand. A change
 # that happens to remove the invalid part may well make such a file valid.

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use notebook::{CellRef, CellType, Edit, Kernelspec, NewCell, Notebook, Output, Query, Text};
+use notebook::{CellRef, CellType, Edit, Json, Kernelspec, NewCell, Notebook, Output, Query, Text};
 
 fuzz_target!(|data: &[u8]| {
     // The edits come from the end, so that the corpus can be notebook files.
@@ -24,9 +24,9 @@ fuzz_target!(|data: &[u8]| {
 fn edit(notebook: &Notebook, number: usize, choice: usize) -> Edit {
     let cells = notebook.cells();
     let id = |cell: usize| cells.get(cell % cells.len().max(1)).map_or("".into(), |cell| cell.id().clone());
-    let index = choice / 8;
+    let index = choice / 10;
     let source = ["", "x\r\n\u{2028}\"\u{1}", "\r"][choice % 3].to_owned();
-    match choice % 8 {
+    match choice % 10 {
         0 => Edit::SetSource { id: id(index), source },
         1 => Edit::Move { id: id(index), index: number },
         2 => Edit::Delete { ids: vec![id(index)] },
@@ -35,6 +35,12 @@ fn edit(notebook: &Notebook, number: usize, choice: usize) -> Edit {
             Edit::SetOutputs { id: id(index), outputs: outputs.into(), execution_count: Some(1) }
         }
         5 => Edit::SetKernelspec(Kernelspec { name: source, display_name: None, language: None }),
+        6 => Edit::SetType { id: id(index), cell_type: [CellType::Code, CellType::Raw][index % 2].clone() },
+        7 => {
+            let patch = [r#"{"tags":["a"],"x":{"y":null}}"#, r#"{"tags":null}"#, "1"][choice % 3];
+            let patch = Json::parse(patch.as_bytes().to_vec().into()).unwrap_or(Json::empty_object());
+            Edit::MergeMetadata { id: id(index), patch }
+        }
         _ => {
             let kind =
                 [CellType::Code, CellType::Markdown, CellType::Other("new".to_owned())][choice % 3].clone();

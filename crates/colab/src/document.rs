@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use notebook::{Cell, CellId, CellType, Edit, Json, Notebook};
+use notebook::{Cell, CellId, CellType, Edit, Json, NewCell, Notebook};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -157,6 +157,9 @@ impl TabDocument {
         let ids = self.ids.lock();
         let call = |tool, arguments| PageCall { tool, arguments, adds: None };
         Ok(match edit {
+            Edit::Insert { cell, .. } if has_more(cell) => {
+                return Err(by_the_person("add cells with metadata or attachments"));
+            }
             Edit::Insert { index, cell } => {
                 let (tool, arguments) = match cell.cell_type {
                     CellType::Code => ("add_code_cell", new_code_cell(*index, &cell.source)),
@@ -176,6 +179,8 @@ impl TabDocument {
             Edit::Delete { ids: cells } => {
                 cells.iter().map(|id| call("delete_cell", json!({ "cellId": ids.of_page(id) }))).collect()
             }
+            Edit::SetType { .. } => return Err(by_the_person("change the type of a cell")),
+            Edit::MergeMetadata { .. } => return Err(by_the_person("change the metadata of a cell")),
             Edit::SetOutputs { .. } => return Err(by_the_person("change or clear outputs")),
             // Colab keeps this itself.
             Edit::SetKernelspec(_) | Edit::SetLanguageInfo(_) => Vec::new(),
@@ -221,6 +226,12 @@ impl Document for TabDocument {
     fn stores_outputs(&self) -> bool {
         true
     }
+}
+
+/// Whether a new cell has more than a source.
+fn has_more(cell: &NewCell) -> bool {
+    let has_members = |object: &Option<Json>| object.iter().any(|object| object.members().next().is_some());
+    has_members(&cell.metadata) || has_members(&cell.attachments)
 }
 
 fn new_code_cell(index: usize, source: &str) -> Value {

@@ -43,6 +43,7 @@ tools![
     overwrite_cell_source,
     edit_cell_source,
     move_cell,
+    change_cell,
     delete_cell,
     clear_cell_output,
     execute_cell,

@@ -23,6 +23,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(fs::write(output, notebook.to_bytes())?)
 }
 
+const TYPES: [CellType; 3] = [CellType::Markdown, CellType::Code, CellType::Raw];
+
+fn set_type((id, cell_type): (CellId, CellType)) -> Edit {
+    Edit::SetType { id, cell_type }
+}
+
+fn patch() -> Json {
+    let patch =
+        serde_json::json!({ "tags": ["a", "é"], "collapsed": null, "jupyter": { "source_hidden": true } });
+    Json::from_value(&patch)
+}
+
 fn edits(notebook: &Notebook, change: &str) -> Result<Vec<Edit>, Box<dyn Error>> {
     let ids = || notebook.cells().iter().map(|cell| cell.id().clone());
     let code_cells = || notebook.cells().iter().filter(|cell| cell.is_code()).map(|cell| cell.id().clone());
@@ -43,6 +55,8 @@ fn edits(notebook: &Notebook, change: &str) -> Result<Vec<Edit>, Box<dyn Error>>
         "move" => ids().take(1).map(|id| Edit::Move { id, index: len - 1 }).collect(),
         "outputs" => code_cells().map(|id| set_outputs(id, outputs())).collect(),
         "clear" => code_cells().map(|id| set_outputs(id, Vec::new())).collect(),
+        "types" => ids().zip(TYPES.into_iter().cycle()).map(set_type).collect(),
+        "metadata" => ids().map(|id| Edit::MergeMetadata { id, patch: patch() }).collect(),
         "kernel" => vec![
             Edit::SetKernelspec(Kernelspec { name: "new".to_owned(), display_name: None, language: None }),
             Edit::SetLanguageInfo(Json::from_value(&serde_json::json!({ "name": "new", "version": "1" }))),

@@ -2,6 +2,7 @@
 
 mod applied;
 mod carry_ids;
+mod cell_members;
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,6 +17,10 @@ pub enum Edit {
     Insert { index: usize, cell: NewCell },
     /// Replaces a cell's source; its outputs stay.
     SetSource { id: CellId, source: String },
+    /// Changes a cell's type. Outputs, and attachments of what becomes a code cell, are dropped: nbformat allows none.
+    SetType { id: CellId, cell_type: CellType },
+    /// Changes a cell's metadata by a JSON merge patch (RFC 7396), an object: `null` removes a member.
+    MergeMetadata { id: CellId, patch: Json },
     /// Moves a cell.
     Move {
         id: CellId,
@@ -41,12 +46,14 @@ pub struct NewCell {
     pub source: String,
     /// An object.
     pub metadata: Option<Json>,
+    /// Files embedded in the cell: name → MIME bundle.
+    pub attachments: Option<Json>,
 }
 
 impl NewCell {
-    /// A cell with a random id and without metadata.
+    /// A cell with a random id, and without metadata and attachments.
     pub fn new(cell_type: CellType, source: impl Into<String>) -> Self {
-        Self { id: CellId::random(), cell_type, source: source.into(), metadata: None }
+        Self { id: CellId::random(), cell_type, source: source.into(), metadata: None, attachments: None }
     }
 }
 
@@ -74,6 +81,8 @@ impl Notebook {
         match edit {
             Edit::Insert { index, cell } => self.insert(*index, cell),
             Edit::SetSource { id, source } => self.set_source(id, source),
+            Edit::SetType { id, cell_type } => self.set_type(id, cell_type),
+            Edit::MergeMetadata { id, patch } => self.merge_metadata(id, patch),
             Edit::Move { id, index } => self.move_cell(id, *index),
             Edit::Delete { ids } => self.delete(ids),
             Edit::SetOutputs { id, outputs, execution_count } => {
@@ -89,7 +98,7 @@ impl Notebook {
 
     fn insert(&mut self, index: usize, cell: &NewCell) -> Result<(), EditError> {
         self.check_index(index, self.cells.len() + 1)?;
-        let NewCell { id, cell_type, source, metadata } = cell;
+        let NewCell { id, cell_type, source, metadata, attachments } = cell;
         if !CellId::is_valid(id) {
             return Err(EditError::InvalidId { id: id.clone() });
         }
@@ -100,11 +109,15 @@ impl Notebook {
         if !metadata.is_object() {
             return Err(EditError::NotAnObject { what: "metadata of a cell" });
         }
+        let mut text = Json::empty_object().with("metadata", &metadata);
+        if let Some(attachments) = attachments {
+            text = text.with("attachments", attachments);
+        }
         let data = CellData {
             id: id.clone(),
             has_own_id: true,
             cell_type: cell_type.clone(),
-            text: Json::empty_object().with("metadata", &metadata),
+            text,
             slot: None,
             source: Source::Set(source.as_str().into()),
             metadata,

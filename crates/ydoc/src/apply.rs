@@ -1,6 +1,8 @@
 //! Applies edits in one transaction.
 
-use notebook::{CellId, Edit, Json, Notebook};
+use std::sync::Arc;
+
+use notebook::{CellId, CellType, Edit, Json, Notebook};
 use yrs::{
     Any, Array, GetString, In, Map, MapPrelim, MapRef, Out, ReadTxn, TextPrelim, Transact, TransactionMut,
 };
@@ -12,7 +14,8 @@ impl LiveNotebook {
     /// Applies all of `edits` in order, or none. Returns the update to send, which is empty if nothing changed.
     ///
     /// Only what differs is changed, so simultaneous edits by others in the same cell survive. A moved cell is removed and
-    /// inserted again, as in `JupyterLab`, because Y arrays have no move operation.
+    /// inserted again, as in `JupyterLab`, because Y arrays have no move operation; so is a cell with a new type, because
+    /// `JupyterLab` reads the type of a cell only when it is inserted.
     pub fn apply(&mut self, edits: &[Edit]) -> Result<Vec<u8>, ApplyError> {
         let mut notebook = self.snapshot()?;
         // All edits are checked on the notebook before the document is touched: a transaction cannot be rolled back.
@@ -22,7 +25,7 @@ impl LiveNotebook {
             notebook.apply(edit)?;
         }
         for edit in edits {
-            if let Edit::Move { id, .. } = edit {
+            if let Edit::Move { id, .. } | Edit::SetType { id, .. } = edit {
                 self.remember_move(id);
             }
         }
@@ -67,6 +70,14 @@ impl LiveNotebook {
                     set_source(&cell, source, txn);
                 }
             }
+            // Nothing is written to show the same.
+            Edit::SetType { .. } | Edit::MergeMetadata { .. } if edit.is_applied(before) => {}
+            Edit::SetType { id, cell_type } => self.set_type(id, cell_type, list_ids, txn),
+            Edit::MergeMetadata { id, patch } => {
+                let Some(cell) = self.cell_at(id, list_ids, txn) else { return };
+                let old = before.cell(id).map_or(Json::empty_object(), |(_, cell)| cell.metadata());
+                merge_metadata(&cell, &old, patch, txn);
+            }
             Edit::Move { id, index } => self.move_cell(id, *index, before, list_ids, txn),
             Edit::Delete { ids } => {
                 for id in ids {
@@ -83,8 +94,12 @@ impl LiveNotebook {
                 let count = shape::count(*execution_count);
                 set_if_different(&cell, "execution_count", &count, txn);
             }
-            Edit::SetKernelspec(spec) => self.set_metadata("kernelspec", &shape::kernelspec(spec), txn),
-            Edit::SetLanguageInfo(info) => self.set_metadata("language_info", &shape::any(info), txn),
+            Edit::SetKernelspec(spec) => {
+                set_if_different(&metadata(&self.meta, txn), "kernelspec", &shape::kernelspec(spec), txn);
+            }
+            Edit::SetLanguageInfo(info) => {
+                set_if_different(&metadata(&self.meta, txn), "language_info", &shape::any(info), txn);
+            }
         }
     }
 
@@ -105,10 +120,7 @@ impl LiveNotebook {
     ) {
         let is_there = before.cell(id).is_some_and(|(from, _)| from == index);
         let Some(from) = position_of(list_ids, id).filter(|_| !is_there) else { return };
-        let Some(cell) = self.cells.get(txn, to_u32(from)) else { return };
-        let In::Map(mut content) = copy::of(&cell, txn, 0) else { return };
-        // An id that was assigned from the old position must not change.
-        content.insert("id".into(), id.as_str().into());
+        let Some(content) = self.content(id, from, txn) else { return };
         self.cells.remove(txn, to_u32(from));
         let id = list_ids.remove(from);
         let to = list_position(list_ids, index);
@@ -116,17 +128,57 @@ impl LiveNotebook {
         list_ids.insert(to, id);
     }
 
-    fn set_metadata(&self, name: &str, value: &Any, txn: &mut TransactionMut<'_>) {
-        match self.meta.get(txn, "metadata") {
-            Some(Out::YMap(metadata)) => set_if_different(&metadata, name, value, txn),
-            old => {
-                let mut metadata = MapPrelim::default();
-                if let Some(Out::Any(Any::Map(old))) = old {
-                    metadata =
-                        old.iter().map(|(name, value)| (name.as_str(), In::Any(value.clone()))).collect();
-                }
-                metadata.insert(name.into(), In::Any(value.clone()));
-                self.meta.insert(txn, "metadata", metadata);
+    fn set_type(
+        &self,
+        id: &CellId,
+        cell_type: &CellType,
+        list_ids: &[Option<CellId>],
+        txn: &mut TransactionMut<'_>,
+    ) {
+        let Some(position) = position_of(list_ids, id) else { return };
+        let Some(mut content) = self.content(id, position, txn) else { return };
+        content.insert("cell_type".into(), cell_type.name().into());
+        content.retain(|name, _| !["outputs", "execution_count", "execution_state"].contains(&&**name));
+        if *cell_type == CellType::Code {
+            content.remove("attachments");
+            content.extend(shape::not_run().map(|(name, value)| (name.into(), value)));
+        }
+        self.cells.remove(txn, to_u32(position));
+        self.cells.insert(txn, to_u32(position), content);
+    }
+
+    /// A copy of a cell, to be inserted in its place or elsewhere.
+    fn content(&self, id: &CellId, position: usize, txn: &TransactionMut<'_>) -> Option<MapPrelim> {
+        let In::Map(mut content) = copy::of(&self.cells.get(txn, to_u32(position))?, txn, 0) else {
+            return None;
+        };
+        // An id that was assigned from the old position must not change.
+        content.insert("id".into(), id.as_str().into());
+        Some(content)
+    }
+}
+
+/// The metadata of a cell or of the notebook, which becomes a shared map if it is a plain one.
+fn metadata(owner: &MapRef, txn: &mut TransactionMut<'_>) -> MapRef {
+    let old = match owner.get(txn, "metadata") {
+        Some(Out::YMap(metadata)) => return metadata,
+        Some(Out::Any(Any::Map(old))) => old,
+        _ => Arc::default(),
+    };
+    let members: MapPrelim =
+        old.iter().map(|(name, value)| (name.as_str(), In::Any(value.clone()))).collect();
+    owner.insert(txn, "metadata", members)
+}
+
+/// Changes those members of a cell's metadata, `old`, that the patch names.
+fn merge_metadata(cell: &MapRef, old: &Json, patch: &Json, txn: &mut TransactionMut<'_>) {
+    let metadata = metadata(cell, txn);
+    let new = old.merged(patch);
+    for (name, _) in patch.members() {
+        match new.member(&name) {
+            Some(value) => set_if_different(&metadata, &name, &shape::any(&value), txn),
+            None => {
+                metadata.remove(txn, &name);
             }
         }
     }

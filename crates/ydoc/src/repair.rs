@@ -1,6 +1,6 @@
-//! Removes the second copy of a cell that two clients moved at the same time.
+//! Removes the second copy of a cell that two clients moved, or whose type they changed, at the same time.
 //!
-//! A move is a removal and an insertion. Example: A and B both move cell x. Each removes the old x, which merges into one
+//! Both are a removal and an insertion. Example: A and B both move cell x. Each removes the old x, which merges into one
 //! removal, and inserts a copy, so afterwards there are two: A's copy with the identity (client 5, clock 40) and B's with
 //! (client 9, clock 12). Everybody who moved x keeps the copy with the smallest identity, here A's, and removes the other.
 
@@ -16,7 +16,7 @@ use crate::{LiveNotebook, read, read_cell};
 const MAX_REMEMBERED: usize = 1_000;
 
 impl LiveNotebook {
-    /// Call it before a cell is moved.
+    /// Call it before a cell is moved, or gets another type.
     pub(crate) fn remember_move(&mut self, id: &CellId) {
         let txn = self.doc.transact();
         let has_id = |cell: &Out| match cell {
@@ -36,7 +36,7 @@ impl LiveNotebook {
         }
     }
 
-    /// Removes second copies of cells that we and somebody else moved at the same time. Returns the update to send, if there
+    /// Removes second copies of cells that we and somebody else moved or retyped at the same time. Returns the update to send, if there
     /// were any. Call it after [`LiveNotebook::integrate`]; without moves it costs nothing.
     pub fn repair(&mut self) -> Option<Vec<u8>> {
         self.check().ok()?;

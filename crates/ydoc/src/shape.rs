@@ -15,12 +15,22 @@ pub(crate) fn cell(cell: &NewCell) -> MapPrelim {
         ("source", TextPrelim::new(cell.source.as_str()).into()),
         ("metadata", metadata.into()),
     ];
+    if let Some(attachments) = &cell.attachments {
+        members.push(("attachments", any(attachments).into()));
+    }
     if cell.cell_type == CellType::Code {
-        members.push(("outputs", ArrayPrelim::default().into()));
-        members.push(("execution_count", Any::Null.into()));
-        members.push(("execution_state", "idle".into()));
+        members.extend(not_run());
     }
     members.into_iter().collect()
+}
+
+/// The members of a code cell that has not run.
+pub(crate) fn not_run() -> [(&'static str, In); 3] {
+    [
+        ("outputs", ArrayPrelim::default().into()),
+        ("execution_count", Any::Null.into()),
+        ("execution_state", "idle".into()),
+    ]
 }
 
 /// An output. The text of a stream is shared text, so that more output can be appended.

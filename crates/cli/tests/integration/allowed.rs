@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use crate::bridge::{Bridge, PROGRAM, Served, WITHOUT_PYTHON};
 
 /// A call of each tool that changes or runs something if the tool is able to.
-const CALLS: [(&str, &str); 24] = [
+const CALLS: [(&str, &str); 25] = [
     ("list_files", "{}"),
     ("list_notebooks", "{}"),
     ("list_kernels", "{}"),
@@ -32,6 +32,7 @@ const CALLS: [(&str, &str); 24] = [
         r#"{"notebook_name":"a.ipynb","cell_index":0,"old_string":"one","new_string":"one, one","replace_all":true}"#,
     ),
     ("move_cell", r#"{"notebook_name":"a.ipynb","source_index":0,"target_index":1}"#),
+    ("change_cell", r#"{"notebook_name":"a.ipynb","cell_index":0,"duplicate":true}"#),
     ("delete_cell", r#"{"notebook_name":"a.ipynb","cell_indices":[0]}"#),
     ("clear_cell_output", r#"{"notebook_name":"a.ipynb","cell_index":0}"#),
     ("execute_cell", r#"{"notebook_name":"a.ipynb","cell_index":0}"#),
@@ -218,6 +219,7 @@ async fn tools_are_offered_by_group() -> Result<()> {
         "overwrite_cell_source",
         "edit_cell_source",
         "move_cell",
+        "change_cell",
         "delete_cell",
         "clear_cell_output",
     ];

@@ -217,6 +217,57 @@ async fn a_change_on_a_stale_view_is_refused_with_the_new_source() -> Result<()>
 }
 
 #[tokio::test]
+async fn a_cell_is_changed_split_merged_and_duplicated() -> Result<()> {
+    let mut client = NotebookClient::with_cells(&["first\nsecond", "third"]).await?;
+    let given = json!({ "cell_index": 0, "tags": ["x"], "metadata": { "custom": { "n": 1.5 } }, "collapsed": "source" });
+    let changed = client.call("change_cell", given.clone()).await?;
+    assert!(changed.contains("changed successfully") && changed.contains("saved to disk"), "{changed}");
+    assert!(client.call("change_cell", given).await?.contains("No changes"));
+    let split = client.call("change_cell", json!({ "cell_index": 0, "split_at": 2 })).await?;
+    assert!(split.contains("The lines before line 2 are cell 0 (id "), "{split}");
+    assert_eq!(client.sources()?, ["first", "second", "third"]);
+    // The indices are those that the answers have shown.
+    client.call("change_cell", json!({ "cell_index": 1, "merge_with_next": true })).await?;
+    assert_eq!(client.sources()?, ["first", "second\n\nthird"]);
+    let copied = client.call("change_cell", json!({ "cell_index": 1, "duplicate": true })).await?;
+    assert!(copied.contains("The copy is cell 2 (id "), "{copied}");
+    client.call("change_cell", json!({ "cell_index": 2, "cell_type": "raw" })).await?;
+    assert_eq!(client.sources()?, ["first", "second\n\nthird", "second\n\nthird"]);
+    let notebook: Value = serde_json::from_slice(&fs::read(client.path())?)?;
+    let metadata = json!({ "custom": { "n": 1.5 }, "jupyter": { "source_hidden": true }, "tags": ["x"] });
+    for (cell, cell_type) in
+        notebook["cells"].as_array().context("no cells")?.iter().zip(["code", "code", "raw"])
+    {
+        assert_eq!((&cell["cell_type"], &cell["metadata"]), (&json!(cell_type), &metadata));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_change_of_a_cell_is_refused_if_it_is_unclear_or_stale() -> Result<()> {
+    let mut client = NotebookClient::with_cells(&["first\nsecond", "third"]).await?;
+    for (arguments, expected) in [
+        (json!({ "cell_index": 0 }), "change_cell needs cell_type, tags"),
+        (json!({ "cell_index": 0, "split_at": 2, "duplicate": true }), "no other change"),
+        (json!({ "cell_index": 0, "tags": ["x"], "merge_with_next": true }), "no other change"),
+        (json!({ "cell_index": 0, "tags": ["x"], "if_revision": "00000000" }), "first"),
+        (json!({ "cell_index": 1, "merge_with_next": true }), "last cell"),
+    ] {
+        let text = client.refused("change_cell", arguments.clone()).await?;
+        assert!(text.contains(expected), "{arguments}: {text}");
+    }
+    client.meddle("third", "of somebody else")?;
+    let merge = json!({ "cell_index": 0, "merge_with_next": true });
+    let refusal = client.refused("change_cell", merge.clone()).await?;
+    assert!(refusal.contains("of somebody else"), "{refusal}");
+    assert_eq!(client.sources()?, ["first\nsecond", "of somebody else"]);
+    // The refusal has shown it.
+    client.call("change_cell", merge).await?;
+    assert_eq!(client.sources()?, ["first\nsecond\n\nof somebody else"]);
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_failure_names_the_next_call() -> Result<()> {
     let mut client = NotebookClient::with_cells(&["one"]).await?;
     for (tool, arguments, expected) in [

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use notebook::{Cell, Edit, Notebook};
-use workspace::{Error, ErrorKind, Expected, OpenNotebook, SaveStatus};
+use notebook::{Cell, CellId, Edit, Notebook};
+use workspace::{Error, ErrorKind, Expected, NotebookPath, OpenNotebook, SaveStatus, Session};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
@@ -90,14 +90,18 @@ async fn clear(
     let (mut edits, mut expected) = (Vec::new(), Vec::new());
     for cell in cells {
         let id = cell.id();
-        if let Some(run) = session.workspace().journal().latest_of(opened.path(), id)
-            && run.state().is_over()
-        {
-            // What its threads print later must not be stored.
-            run.detach_outputs();
-        }
+        detach_late_outputs(session, opened.path(), id);
         edits.push(Edit::SetOutputs { id: id.clone(), outputs: Arc::new([]), execution_count: None });
         expected.push(Expected { id: id.clone(), revision: None });
     }
     Ok(session.edit(opened, before, edits, expected).await?.saved)
+}
+
+/// What the threads of an ended run print later must not be stored in a cell whose outputs are removed.
+pub(super) fn detach_late_outputs(session: &Session, path: &NotebookPath, cell: &CellId) {
+    if let Some(run) = session.workspace().journal().latest_of(path, cell)
+        && run.state().is_over()
+    {
+        run.detach_outputs();
+    }
 }

@@ -13,6 +13,13 @@ impl Edit {
             Self::SetSource { id, source } => {
                 notebook.cell(id).is_some_and(|(_, cell)| cell.source() == *source)
             }
+            Self::SetType { id, cell_type } => {
+                notebook.cell(id).is_some_and(|(_, cell)| cell.cell_type() == cell_type)
+            }
+            Self::MergeMetadata { id, patch } => notebook.cell(id).is_some_and(|(_, cell)| {
+                let metadata = cell.metadata();
+                metadata.merged(patch).is_equivalent(&metadata)
+            }),
             Self::Move { id, index } => notebook.cell(id).is_some_and(|(current, _)| current == *index),
             Self::Delete { ids } => ids.iter().all(|id| notebook.cell(id).is_none()),
             Self::SetOutputs { id, outputs, execution_count } => {

@@ -30,9 +30,59 @@ impl Json {
         Self::object(&members)
     }
 
+    /// This value after a JSON merge patch ([RFC 7396](https://www.rfc-editor.org/rfc/rfc7396)).
+    ///
+    /// Example: `{"a": {"b": 1, "c": 2}, "d": 3}` after `{"a": {"b": null}, "e": 4}` is `{"a": {"c": 2}, "d": 3, "e": 4}`.
+    #[must_use]
+    pub fn merged(&self, patch: &Self) -> Self {
+        if !patch.is_object() {
+            return patch.clone();
+        }
+        let mut merged = if self.is_object() { self.clone() } else { Self::empty_object() };
+        for (name, value) in patch.members() {
+            merged = if value.is_null() {
+                merged.without(&name)
+            } else {
+                let old = merged.member(&name).unwrap_or(Self::from_static("null"));
+                merged.with(&name, &old.merged(&value))
+            };
+        }
+        merged
+    }
+
     #[must_use]
     pub(crate) fn without(&self, name: &str) -> Self {
         let members: Vec<_> = self.members().filter(|(member, _)| member != name).collect();
         Self::object(&members)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn json(text: &'static str) -> Json {
+        Json::parse(Bytes::from_static(text.as_bytes())).unwrap()
+    }
+
+    /// Examples of RFC 7396, and what it leaves to us: digits and order.
+    #[test]
+    fn a_merge_patch_changes_what_it_names() {
+        for (value, patch, merged) in [
+            (r#"{"a":"b"}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
+            (r#"{"a":"b"}"#, r#"{"b":"c"}"#, r#"{"a":"b","b":"c"}"#),
+            (r#"{"a":"b","b":"c"}"#, r#"{"a":null}"#, r#"{"b":"c"}"#),
+            (r#"{"a":["b"]}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
+            (r#"{"a":{"b":"c"}}"#, r#"{"a":{"b":"d","c":null}}"#, r#"{"a":{"b":"d"}}"#),
+            (r#"{"a":[{"b":"c"}]}"#, r#"{"a":[1]}"#, r#"{"a":[1]}"#),
+            (r#"{"a":"foo"}"#, r#"{"a":{"b":{"c":null}}}"#, r#"{"a":{"b":{}}}"#),
+            ("[1,2]", r#"{"a":"b","c":null}"#, r#"{"a":"b"}"#),
+            (r#"{"z":1.50,"a":1}"#, r#"{"b":2}"#, r#"{"z":1.50,"a":1,"b":2}"#),
+            (r#"{"a":1}"#, "{}", r#"{"a":1}"#),
+        ] {
+            assert_eq!(json(value).merged(&json(patch)).as_str(), merged, "{value} {patch}");
+        }
     }
 }

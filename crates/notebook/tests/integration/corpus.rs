@@ -1,6 +1,6 @@
 //! What holds for every notebook of the corpus.
 
-use notebook::{Cell, CellType, Edit, NewCell, Notebook};
+use notebook::{Cell, CellType, Edit, Json, NewCell, Notebook};
 
 use crate::files::{Corpus, cells_of, corpus, parse, seen};
 
@@ -152,6 +152,8 @@ fn changes(notebook: &Notebook) -> Vec<(&'static str, Vec<Edit>)> {
     let ids = || notebook.cells().iter().map(|cell| cell.id().clone());
     let new = NewCell { id: "new".into(), ..NewCell::new(CellType::Code, "x = 1\n") };
     let source = |id| Edit::SetSource { id, source: "line\r\n\u{2028}\"\\\u{1}é".to_owned() };
+    let patch = || serde_json::json!({ "tags": ["a"], "jupyter": { "source_hidden": true } });
+    let metadata = |id| Edit::MergeMetadata { id, patch: Json::from_value(&patch()) };
     let clear =
         |cell: &Cell| Edit::SetOutputs { id: cell.id().clone(), outputs: [].into(), execution_count: None };
     vec![
@@ -161,6 +163,8 @@ fn changes(notebook: &Notebook) -> Vec<(&'static str, Vec<Edit>)> {
         ("reverse", ids().rev().enumerate().map(|(index, id)| Edit::Move { id, index }).collect()),
         ("delete first", vec![Edit::Delete { ids: ids().take(1).collect() }]),
         ("delete all", vec![Edit::Delete { ids: ids().collect() }]),
+        ("types", ids().map(|id| Edit::SetType { id, cell_type: CellType::Raw }).collect()),
+        ("metadata", ids().map(metadata).collect()),
         ("clear", notebook.cells().iter().filter(|cell| cell.is_code()).map(clear).collect()),
     ]
 }

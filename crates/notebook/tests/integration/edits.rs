@@ -154,6 +154,11 @@ fn a_refused_edit_changes_nothing() {
         (Edit::Insert { index: 0, cell: cell("md-1") }, EditError::DuplicateId { id: "md-1".into() }),
         (Edit::Insert { index: 0, cell: cell("a b") }, EditError::InvalidId { id: "a b".into() }),
         (Edit::Insert { index: 0, cell: odd }, EditError::NotAnObject { what: "metadata of a cell" }),
+        (Edit::SetType { id: unknown(), cell_type: CellType::Raw }, EditError::UnknownCell { id: unknown() }),
+        (
+            Edit::MergeMetadata { id: "md-1".into(), patch: Json::from_value(&json!([])) },
+            EditError::NotAnObject { what: "metadata of a cell" },
+        ),
         (
             Edit::SetLanguageInfo(Json::from_value(&json!(1))),
             EditError::NotAnObject { what: "language info" },
@@ -164,6 +169,72 @@ fn a_refused_edit_changes_nothing() {
     }
     assert!(!notebook.is_modified());
     assert_eq!(notebook.to_bytes(), before);
+}
+
+/// Whatever a cell holds, its new type is valid, and members that nobody knows stay.
+#[test]
+fn a_changed_type_keeps_what_is_unknown() {
+    let cell = json!({
+        "cell_type": "code", "id": "a", "source": "x", "custom": 1.50, "metadata": { "b": 1 },
+        "outputs": [{ "output_type": "stream", "name": "stdout", "text": "1" }], "execution_count": 3,
+    });
+    let text = json!({ "nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell] }).to_string();
+    let mut notebook = parse(text).unwrap();
+    let set = |cell_type| Edit::SetType { id: "a".into(), cell_type };
+    notebook.apply(&set(CellType::Markdown)).unwrap();
+    let read = |notebook: &Notebook| -> serde_json::Value {
+        let mut written: serde_json::Value = serde_json::from_slice(&notebook.to_bytes()).unwrap();
+        written["cells"][0].take()
+    };
+    let markdown = json!({
+        "cell_type": "markdown", "custom": 1.5, "id": "a", "metadata": { "b": 1 }, "source": ["x"],
+    });
+    assert_eq!(read(&notebook), markdown);
+    notebook.apply(&set(CellType::Code)).unwrap();
+    let code = json!({
+        "cell_type": "code", "custom": 1.5, "execution_count": null, "id": "a", "metadata": { "b": 1 }, "outputs": [],
+        "source": ["x"],
+    });
+    assert_eq!(read(&notebook), code);
+}
+
+#[test]
+fn attachments_stay_with_text_and_are_copied_into_new_cells() {
+    let attachments = json!({ "a.png": { "image/png": "aGk=" } });
+    let mut cell = NewCell { id: "new".into(), ..NewCell::new(CellType::Markdown, "![](attachment:a.png)") };
+    cell.attachments = Some(Json::from_value(&attachments));
+    let mut notebook = Notebook::new();
+    notebook.apply(&Edit::Insert { index: 0, cell }).unwrap();
+    let attached = |notebook: &Notebook| {
+        let again = parse(notebook.to_bytes()).unwrap();
+        again.cells()[0].attachments().map(|attachments| attachments.to_value())
+    };
+    assert_eq!(attached(&notebook), Some(attachments.clone()));
+    notebook.apply(&Edit::SetType { id: "new".into(), cell_type: CellType::Raw }).unwrap();
+    assert_eq!(attached(&notebook), Some(attachments));
+    notebook.apply(&Edit::SetType { id: "new".into(), cell_type: CellType::Code }).unwrap();
+    assert_eq!(attached(&notebook), None);
+}
+
+#[test]
+fn metadata_is_merged_and_the_rest_of_the_cell_stays() {
+    let cell = r#"{"cell_type": "code", "id": "a", "source": "x", "metadata": {"z": 1.50, "t": {"u": 1, "v": 2}},
+        "outputs": [{"output_type": "stream", "name": "stdout", "text": "1"}], "execution_count": 3}"#;
+    let text = format!(r#"{{"nbformat": 4, "nbformat_minor": 5, "metadata": {{}}, "cells": [{cell}]}}"#);
+    let mut notebook = parse(text).unwrap();
+    let revision = notebook.cells()[0].revision().to_owned();
+    let merge =
+        |patch: serde_json::Value| Edit::MergeMetadata { id: "a".into(), patch: Json::from_value(&patch) };
+    notebook.apply(&merge(json!({ "z": 1.5, "gone": null, "t": { "u": 1 } }))).unwrap();
+    assert!(!notebook.is_modified(), "it has these members already");
+    notebook.apply(&merge(json!({ "tags": ["x"], "t": { "u": null } }))).unwrap();
+    assert_ne!(notebook.cells()[0].revision(), revision);
+    let written = String::from_utf8(notebook.to_bytes()).unwrap();
+    assert!(written.contains("\"z\": 1.50"), "{written}");
+    let again = parse(written).unwrap();
+    let cell = &again.cells()[0];
+    assert_eq!(cell.metadata().to_value(), json!({ "tags": ["x"], "t": { "v": 2 }, "z": 1.5 }));
+    assert_eq!((cell.output_count(), cell.execution_count()), (1, Some(3)));
 }
 
 #[test]

@@ -13,6 +13,8 @@ enum Step {
     Move { cell: usize, to: usize },
     Delete { cells: Vec<usize> },
     SetOutputs { cell: usize, text: String, count: Option<u64> },
+    SetType { cell: usize, kind: CellType },
+    MergeMetadata { cell: usize, patch: Value },
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -60,6 +62,15 @@ fn cell() -> impl Strategy<Value = Value> {
     )
 }
 
+/// Changes of metadata: a text, a member of an object, or a removal.
+fn patch() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        text().prop_map(|text| json!({ "z": text, "tags": [text] })),
+        text().prop_map(|text| json!({ "a": { "new": text, "tags": null } })),
+        Just(json!({ "z": null, "a": null })),
+    ]
+}
+
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         (0..9_usize, kind(), text()).prop_map(|(at, kind, source)| Step::Insert { at, kind, source }),
@@ -71,6 +82,8 @@ fn step() -> impl Strategy<Value = Step> {
             text,
             count
         }),
+        (0..9_usize, kind()).prop_map(|(cell, kind)| Step::SetType { cell, kind }),
+        (0..9_usize, patch()).prop_map(|(cell, patch)| Step::MergeMetadata { cell, patch }),
     ]
 }
 
@@ -113,6 +126,25 @@ fn outputs(text: &str, count: Option<u64>) -> (Vec<Output>, Vec<Value>) {
         json!({ "output_type": "execute_result", "execution_count": count, "data": data, "metadata": {} }),
     ];
     (vec![model, result], values)
+}
+
+/// RFC 7396 over values.
+fn merge(value: &mut Value, patch: &Value) {
+    let Value::Object(changes) = patch else {
+        *value = patch.clone();
+        return;
+    };
+    if !value.is_object() {
+        *value = json!({});
+    }
+    let members = value.as_object_mut().unwrap();
+    for (name, change) in changes {
+        if change.is_null() {
+            members.remove(name);
+        } else {
+            merge(members.entry(name).or_insert(Value::Null), change);
+        }
+    }
 }
 
 proptest! {
@@ -182,6 +214,25 @@ proptest! {
                     cells[cell]["outputs"] = values.into();
                     cells[cell]["execution_count"] = count.into();
                     Edit::SetOutputs { id: id(cell), outputs: outputs.into(), execution_count: count }
+                }
+                Step::SetType { cell, kind } => {
+                    let (id, cell) = (id(cell % len), &mut cells[cell % len]);
+                    if cell["cell_type"] != kind.name() {
+                        let members = cell.as_object_mut().unwrap();
+                        members.insert("cell_type".to_owned(), kind.name().into());
+                        members.remove("outputs");
+                        members.remove("execution_count");
+                        if kind == CellType::Code {
+                            members.insert("outputs".to_owned(), json!([]));
+                            members.insert("execution_count".to_owned(), Value::Null);
+                        }
+                    }
+                    Edit::SetType { id, cell_type: kind }
+                }
+                Step::MergeMetadata { cell, patch } => {
+                    let (id, cell) = (id(cell % len), &mut cells[cell % len]);
+                    merge(&mut cell["metadata"], &patch);
+                    Edit::MergeMetadata { id, patch: Json::from_value(&patch) }
                 }
             };
             notebook.apply(&edit).unwrap();

@@ -15,7 +15,8 @@ pub(super) struct SeenCells {
 /// A change of the agent's own that affects what it has seen, by cell id.
 pub(super) enum CellChange {
     Insert(CellId),
-    SetSource(CellId),
+    /// Its source, type or metadata.
+    Content(CellId),
     Move(CellId),
     Delete(Vec<CellId>),
 }
@@ -24,7 +25,9 @@ impl CellChange {
     pub(super) fn of(edit: &Edit) -> Option<Self> {
         Some(match edit {
             Edit::Insert { cell, .. } => Self::Insert(cell.id.clone()),
-            Edit::SetSource { id, .. } => Self::SetSource(id.clone()),
+            Edit::SetSource { id, .. } | Edit::SetType { id, .. } | Edit::MergeMetadata { id, .. } => {
+                Self::Content(id.clone())
+            }
             Edit::Move { id, .. } => Self::Move(id.clone()),
             Edit::Delete { ids } => Self::Delete(ids.clone()),
             Edit::SetOutputs { .. } | Edit::SetKernelspec(_) | Edit::SetLanguageInfo(_) => return None,
@@ -68,7 +71,7 @@ impl SeenCells {
                     self.saw(after, [index]);
                 }
             }
-            CellChange::SetSource(id) => self.saw(after, index_in(after, id)),
+            CellChange::Content(id) => self.saw(after, index_in(after, id)),
             CellChange::Move(id) => {
                 if let (Some(from), Some(to)) = (index_in(before, id), index_in(after, id)) {
                     self.remove(from);

@@ -58,6 +58,8 @@ fn edits_without_effect_make_no_update() {
         Edit::Move { id: ids[1].clone(), index: 1 },
         Edit::Delete { ids: Vec::new() },
         Edit::SetOutputs { id: ids[0].clone(), outputs: [].into(), execution_count: None },
+        Edit::SetType { id: ids[0].clone(), cell_type: CellType::Code },
+        Edit::MergeMetadata { id: ids[0].clone(), patch: Json::from_value(&json!({ "gone": null })) },
         Edit::SetKernelspec(spec),
         Edit::SetLanguageInfo(info),
     ];
@@ -84,6 +86,50 @@ fn a_cell_moves_with_its_whole_content() {
     let update =
         live.apply(&[Edit::SetOutputs { id: ids[0].clone(), outputs, execution_count: Some(3) }]).unwrap();
     assert!(update.len() < 60, "{}", update.len());
+}
+
+#[test]
+fn a_changed_type_keeps_the_cell() {
+    let (mut live, ids) = live(&["a", "b", "c"]);
+    let outputs = [Output::Stream { name: "stdout".to_owned(), text: "x".into() }].into();
+    let merge = |patch| Edit::MergeMetadata { id: ids[1].clone(), patch: Json::from_value(&patch) };
+    let set = |cell_type| Edit::SetType { id: ids[1].clone(), cell_type };
+    live.apply(&[
+        Edit::SetOutputs { id: ids[1].clone(), outputs, execution_count: Some(1) },
+        merge(json!({ "tags": ["x"], "custom": { "n": 1.5 } })),
+        set(CellType::Markdown),
+    ])
+    .unwrap();
+    let cell = |live: &mut LiveNotebook| {
+        let written = live.snapshot().unwrap().to_bytes();
+        serde_json::from_slice::<serde_json::Value>(&written).unwrap()["cells"][1].take()
+    };
+    let metadata = json!({ "tags": ["x"], "custom": { "n": 1.5 } });
+    let markdown =
+        json!({ "cell_type": "markdown", "id": ids[1].as_str(), "metadata": metadata, "source": ["b"] });
+    assert_eq!(cell(&mut live), markdown);
+    live.apply(&[set(CellType::Code)]).unwrap();
+    let code = json!({
+        "cell_type": "code", "execution_count": null, "id": ids[1].as_str(), "metadata": metadata, "outputs": [],
+        "source": ["b"],
+    });
+    assert_eq!(cell(&mut live), code);
+}
+
+/// Two people change different members, and neither change is lost.
+#[test]
+fn other_members_of_the_metadata_are_not_touched() {
+    let (mut live, ids) = live(&["a"]);
+    let merge = |patch| Edit::MergeMetadata { id: ids[0].clone(), patch: Json::from_value(&patch) };
+    live.apply(&[merge(json!({ "jupyter": { "source_hidden": true }, "a": 1, "b": 2 }))]).unwrap();
+    let mut other = LiveNotebook::new();
+    other.integrate(&live.update_since(&other.state_vector()).unwrap()).unwrap();
+    let theirs = other.apply(&[merge(json!({ "a": null, "c": 3 }))]).unwrap();
+    live.apply(&[merge(json!({ "jupyter": { "outputs_hidden": true }, "b": 4 }))]).unwrap();
+    live.integrate(&theirs).unwrap();
+    let metadata = live.snapshot().unwrap().cells()[0].metadata().to_value();
+    let hidden = json!({ "source_hidden": true, "outputs_hidden": true });
+    assert_eq!(metadata, json!({ "jupyter": hidden, "b": 4, "c": 3 }));
 }
 
 /// Numbers that JavaScript has no number for would arrive as what it cannot write.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use notebook::{CellId, CellType, Edit, NewCell, Output, Text};
+use notebook::{CellId, CellType, Edit, Json, NewCell, Output, Text};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use ydoc::LiveNotebook;
@@ -69,7 +69,7 @@ const WORDS: [&str; 6] = ["x = 1\n", "\u{1f600}", "é", "print(\"\u{1d518}\")\n"
 fn random_edit(live: &mut LiveNotebook, pick: &mut impl FnMut(usize) -> usize) -> Edit {
     let notebook = live.snapshot().unwrap();
     let cells = notebook.cells();
-    let kind = pick(10);
+    let kind = pick(12);
     if cells.is_empty() || kind < 2 {
         let kind = if pick(2) == 0 { CellType::Code } else { CellType::Markdown };
         let cell = NewCell::new(kind, WORDS[pick(WORDS.len())]);
@@ -91,6 +91,15 @@ fn random_edit(live: &mut LiveNotebook, pick: &mut impl FnMut(usize) -> usize) -
                 }
             }
             Edit::SetOutputs { id, outputs: outputs.into(), execution_count: Some(pick(100) as u64) }
+        }
+        6 => {
+            let types = [CellType::Code, CellType::Markdown, CellType::Raw];
+            Edit::SetType { id, cell_type: types[pick(types.len())].clone() }
+        }
+        7 => {
+            let patches = [r#"{"a":1,"b":{"c":null}}"#, r#"{"a":null}"#, r#"{"b":{"c":[2]},"tags":["x"]}"#];
+            let patch = Json::parse(patches[pick(patches.len())].into()).unwrap();
+            Edit::MergeMetadata { id, patch }
         }
         _ => {
             let source = cell.source();
@@ -219,6 +228,19 @@ fn a_cell_moved_by_two_exists_once() {
     assert_eq!(texts[0], texts[1]);
     assert_eq!(texts[0], texts[2]);
     assert_eq!(writers.live[2].snapshot().unwrap().cells().len(), 5);
+}
+
+#[test]
+fn a_cell_whose_type_two_change_exists_once() {
+    let mut writers = Writers::new(2);
+    let id = writers.live[0].snapshot().unwrap().cells()[0].id().clone();
+    for (who, cell_type) in [(0, CellType::Markdown), (1, CellType::Raw)] {
+        writers.edit(who, &[Edit::SetType { id: id.clone(), cell_type }]);
+    }
+    writers.settle();
+    let texts = writers.texts();
+    assert_eq!(texts[0], texts[1]);
+    assert_eq!(writers.live[0].snapshot().unwrap().cells().len(), 1);
 }
 
 /// An update that arrives twice changes nothing; one that arrives too early waits.

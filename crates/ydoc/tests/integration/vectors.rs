@@ -113,6 +113,12 @@ fn edits(notebook: &Notebook) -> Vec<Vec<Edit>> {
             ],
             Some(7),
         )],
+        vec![Edit::MergeMetadata {
+            id: code.clone(),
+            patch: json(json!({ "tags": ["b"], "collapsed": null, "jupyter": { "source_hidden": true } })),
+        }],
+        vec![Edit::SetType { id: code.clone(), cell_type: CellType::Markdown }],
+        vec![Edit::SetType { id: code.clone(), cell_type: CellType::Code }],
         vec![Edit::Move { id: code.clone(), index: 0 }],
         vec![Edit::Move { id: code.clone(), index: notebook.cells().len() }],
         vec![Edit::Delete { ids: vec![last, id] }]

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use notebook::{Edit, Output};
+use notebook::{CellType, Edit, Json, Output};
+use serde_json::json;
 use workspace::{Document as _, Expected, SaveStatus};
 use ydoc::Dialect;
 
@@ -54,6 +55,26 @@ async fn an_edit_lost_by_a_dying_server_is_applied_again() {
     // The server opened the notebook with another history; no cell is there twice.
     assert_eq!(sources(&applied.notebook), ["a", "new"]);
     assert_eq!(sources(&fake.inside().live()), ["a", "new"]);
+}
+
+/// The later ones are made on what the earlier ones leave, also the second time.
+#[tokio::test]
+async fn lost_edits_of_one_cell_are_all_applied_again() {
+    let fake = Fake::new(&["a", "b"], true).await;
+    let document = open(&fake).await;
+    fake.inside().saving = Saving::Dies;
+    let patch = Json::from_value(&json!({ "tags": ["x"] }));
+    let mut edits = set("c1", "new");
+    edits.push(Edit::SetType { id: "c1".into(), cell_type: CellType::Raw });
+    edits.push(Edit::MergeMetadata { id: "c1".into(), patch });
+    let applied = document.apply(edits, Vec::new()).await.unwrap();
+    assert_eq!(applied.saved, SaveStatus::OnDisk);
+    let in_file = fake.inside().notebook();
+    for notebook in [applied.notebook, in_file] {
+        let cell = &notebook.cells()[1];
+        assert_eq!((&*cell.source(), cell.cell_type()), ("new", &CellType::Raw));
+        assert_eq!(cell.tags(), ["x"]);
+    }
 }
 
 #[tokio::test]

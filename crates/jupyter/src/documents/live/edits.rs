@@ -20,7 +20,7 @@ pub(super) async fn apply(
     if let Err(error) = shared.synced().await {
         return apply_when_connected(shared, edits, &expected, error);
     }
-    let (intents, mut notebook) = apply_now(shared, edits, &expected)?;
+    let (intents, mut notebook) = apply_now(shared, &edits, &expected)?;
     let mut retries = 0;
     let saved = loop {
         let mark = shared.state().pending.mark();
@@ -99,20 +99,25 @@ pub(super) fn remove_default_cell(shared: &Shared) -> Result<(), Error> {
 
 fn apply_now(
     shared: &Shared,
-    edits: Vec<Edit>,
+    edits: &[Edit],
     expected: &[Expected],
 ) -> Result<(Vec<Intent>, Notebook), Error> {
     let mut state = shared.state();
-    let before = shared.snapshot(&mut state)?;
+    let mut planned = shared.snapshot(&mut state)?;
     for expected in expected {
-        expected.check(&before)?;
+        expected.check(&planned)?;
     }
-    state.replica.apply(&edits).map_err(|error| Error::edit_refused(&shared.path, error))?;
+    let mut intents = Vec::with_capacity(edits.len());
+    for edit in edits {
+        // Later edits of the same cell are made on what this one leaves.
+        intents.push(Intent::of(edit.clone(), &planned));
+        planned.apply(edit).map_err(|error| Error::edit_refused(&shared.path, error))?;
+    }
+    state.replica.apply(edits).map_err(|error| Error::edit_refused(&shared.path, error))?;
     let after = shared.snapshot(&mut state)?;
     // An edit that a later one of them undid cannot be found anywhere.
-    let intents =
-        edits.into_iter().map(|edit| Intent::of(edit, &before)).filter(|intent| intent.holds(&after));
-    Ok((intents.collect(), after))
+    intents.retain(|intent| intent.holds(&after));
+    Ok((intents, after))
 }
 
 /// Applies those edits again that the document no longer shows. Fails if somebody has changed the same cells.

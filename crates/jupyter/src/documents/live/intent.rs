@@ -27,7 +27,9 @@ pub(super) struct Intent {
 impl Intent {
     pub(super) fn of(edit: Edit, before: &Notebook) -> Self {
         let ids: &[CellId] = match &edit {
-            Edit::SetSource { id, .. } => std::slice::from_ref(id),
+            Edit::SetSource { id, .. } | Edit::SetType { id, .. } | Edit::MergeMetadata { id, .. } => {
+                std::slice::from_ref(id)
+            }
             Edit::Delete { ids } => ids,
             _ => &[],
         };
@@ -85,14 +87,24 @@ impl Intent {
     pub(super) fn replaces(&self, before: &Self) -> bool {
         match (&self.edit, &before.edit) {
             (Edit::SetSource { id, .. }, Edit::SetSource { id: other, .. })
+            | (Edit::SetType { id, .. }, Edit::SetType { id: other, .. })
             | (Edit::SetOutputs { id, .. }, Edit::SetOutputs { id: other, .. })
             | (Edit::Move { id, .. }, Edit::Move { id: other, .. }) => id == other,
             (Edit::SetKernelspec(_), Edit::SetKernelspec(_))
             | (Edit::SetLanguageInfo(_), Edit::SetLanguageInfo(_)) => true,
+            // A member that is an object is merged with the earlier one.
+            (Edit::MergeMetadata { id, patch }, Edit::MergeMetadata { id: other, patch: earlier }) => {
+                id == other
+                    && earlier
+                        .members()
+                        .all(|(name, _)| patch.member(&name).is_some_and(|member| !member.is_object()))
+            }
             (Edit::Delete { ids }, edit) => match edit {
-                Edit::SetSource { id, .. } | Edit::SetOutputs { id, .. } | Edit::Move { id, .. } => {
-                    ids.contains(id)
-                }
+                Edit::SetSource { id, .. }
+                | Edit::SetType { id, .. }
+                | Edit::MergeMetadata { id, .. }
+                | Edit::SetOutputs { id, .. }
+                | Edit::Move { id, .. } => ids.contains(id),
                 Edit::Insert { cell, .. } => ids.contains(&cell.id),
                 _ => false,
             },
@@ -106,12 +118,21 @@ impl Intent {
         self.bases.extend(before.bases.iter().skip(skipped).cloned());
     }
 
-    /// Whether the notebook looks as if the edit had never been made. Positions, outputs and metadata change too often to
-    /// say so.
+    /// Whether the notebook looks as if the edit had never been made. Positions, outputs and the notebook's metadata change
+    /// too often to say so.
     pub(super) fn is_undone(&self, notebook: &Notebook) -> bool {
-        matches!(self.edit, Edit::Insert { .. } | Edit::SetSource { .. } | Edit::Delete { .. })
-            && !self.holds(notebook)
-            && self.again(notebook).is_some()
+        let can_say = match self.edit {
+            Edit::Insert { .. }
+            | Edit::SetSource { .. }
+            | Edit::SetType { .. }
+            | Edit::MergeMetadata { .. }
+            | Edit::Delete { .. } => true,
+            Edit::Move { .. }
+            | Edit::SetOutputs { .. }
+            | Edit::SetKernelspec(_)
+            | Edit::SetLanguageInfo(_) => false,
+        };
+        can_say && !self.holds(notebook) && self.again(notebook).is_some()
     }
 
     /// A few words for agents, such as `the new source of cell c0`.
@@ -119,10 +140,12 @@ impl Intent {
         match &self.edit {
             Edit::Insert { cell, .. } => format!("the new cell {}", cell.id),
             Edit::SetSource { id, .. } => format!("the new source of cell {id}"),
+            Edit::SetType { id, .. } => format!("the new type of cell {id}"),
+            Edit::MergeMetadata { id, .. } => format!("the new metadata of cell {id}"),
             Edit::Move { id, .. } => format!("the move of cell {id}"),
             Edit::Delete { ids } => format!("the deletion of {}", ids.join(", ")),
             Edit::SetOutputs { id, .. } => format!("the outputs of cell {id}"),
-            _ => "the notebook's metadata".to_owned(),
+            Edit::SetKernelspec(_) | Edit::SetLanguageInfo(_) => "the notebook's metadata".to_owned(),
         }
     }
 }
@@ -137,7 +160,7 @@ pub(super) fn are_outputs(edits: &[Edit]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use notebook::{CellType, NewCell};
+    use notebook::{CellType, Json, NewCell};
 
     use super::*;
     use crate::testing::{notebook, sources};
@@ -197,6 +220,37 @@ mod tests {
         let insert = Edit::Insert { index: 3, cell: NewCell::new(CellType::Code, "new") };
         let theirs = [Edit::Delete { ids: vec!["c0".into(), "c1".into()] }];
         assert_eq!(again(insert, &theirs).unwrap(), ["c", "new"]);
+    }
+
+    #[test]
+    fn types_and_metadata_are_set_again_unless_the_cell_has_changed() {
+        let before = notebook(&["a", "b"]);
+        let set_type = Edit::SetType { id: "c0".into(), cell_type: CellType::Markdown };
+        let patch = Json::from_value(&serde_json::json!({ "tags": ["x"] }));
+        let merge = Edit::MergeMetadata { id: "c0".into(), patch };
+        for edit in [set_type, merge] {
+            let intent = Intent::of(edit.clone(), &before);
+            assert!(intent.is_undone(&before), "{edit:?}");
+            let mut after = before.clone();
+            after.apply(&intent.again(&before).unwrap()).unwrap();
+            assert!(intent.holds(&after), "{edit:?}");
+            let mut theirs = before.clone();
+            theirs.apply(&set("c0", "theirs")).unwrap();
+            assert!(intent.again(&theirs).is_none(), "{edit:?}");
+        }
+    }
+
+    #[test]
+    fn metadata_replaces_what_it_sets_whole() {
+        let before = notebook(&["a"]);
+        let merge = |patch| {
+            let edit = Edit::MergeMetadata { id: "c0".into(), patch: Json::from_value(&patch) };
+            Intent::of(edit, &before)
+        };
+        let earlier = merge(serde_json::json!({ "tags": ["x"], "a": 1 }));
+        assert!(merge(serde_json::json!({ "tags": null, "a": 2, "b": 3 })).replaces(&earlier));
+        assert!(!merge(serde_json::json!({ "tags": ["y"] })).replaces(&earlier));
+        assert!(!merge(serde_json::json!({ "tags": ["y"], "a": { "b": 1 } })).replaces(&earlier));
     }
 
     #[test]

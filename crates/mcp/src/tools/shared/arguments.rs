@@ -255,6 +255,27 @@ impl Argument for Vec<String> {
     }
 }
 
+impl Argument for Option<Vec<String>> {
+    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
+        Vec::<String>::describe(schema, name, description);
+    }
+
+    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
+        if given.has(name) { Vec::read(given, name).map(Some) } else { Ok(None) }
+    }
+}
+
+/// A JSON object.
+impl Argument for Option<Map<String, Value>> {
+    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
+        schema.add(name, json!({ "type": "object" }), description);
+    }
+
+    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
+        given.object(name)
+    }
+}
+
 /// One of a few words.
 pub(crate) trait Choice: Clone + PartialEq + 'static {
     const CHOICES: &'static [(&'static str, Self)];
@@ -277,6 +298,16 @@ impl<T: Choice> Argument for T {
 
     fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
         given.choice(name, T::CHOICES)?.ok_or_else(|| given.missing(name))
+    }
+}
+
+impl<T: Choice> Argument for Option<T> {
+    fn describe(schema: &mut Schema, name: &'static str, description: &str) {
+        schema.add(name, T::schema(), description);
+    }
+
+    fn read(given: &Given, name: &'static str) -> Result<Self, Error> {
+        given.choice(name, T::CHOICES)
     }
 }
 

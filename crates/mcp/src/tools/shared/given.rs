@@ -156,6 +156,17 @@ impl Given {
         }
     }
 
+    /// An object. A string may hold it as JSON.
+    pub(crate) fn object(&self, name: &str) -> Result<Option<Map<String, Value>>, Error> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        let object = match value {
+            Value::Object(object) => Some(object.clone()),
+            Value::String(text) => serde_json::from_str(text).ok(),
+            _ => None,
+        };
+        object.map(Some).ok_or_else(|| self.invalid(name, "a JSON object", value))
+    }
+
     /// A list of objects, each with arguments of its own.
     pub(crate) fn objects(&self, name: &str) -> Result<Vec<Self>, Error> {
         let object = |value| match value {

@@ -25,6 +25,8 @@ fn every_edit_is_applied_after_it_was_made() {
     let edits = [
         Edit::Insert { index: 1, cell: NewCell::new(CellType::Markdown, "text") },
         Edit::SetSource { id: "a".into(), source: "2".to_owned() },
+        Edit::SetType { id: "a".into(), cell_type: CellType::Markdown },
+        Edit::MergeMetadata { id: "a".into(), patch: Json::from_value(&json!({ "tags": ["x"], "y": null })) },
         Edit::Move { id: "a".into(), index: 2 },
         Edit::Delete { ids: vec!["b".into()] },
         Edit::SetOutputs { id: "a".into(), outputs: output("{}"), execution_count: Some(1) },

@@ -1,0 +1,156 @@
+//! `change_cell`: changes what a cell is rather than its source; splits, merges and duplicates cells.
+
+mod arrangement;
+mod properties;
+
+use notebook::{Cell, CellType, Edit, HiddenParts};
+use render::Reply;
+use serde_json::{Map, Value};
+use workspace::{Applied, Error, OpenNotebook};
+
+use super::clear_cell_output::detach_late_outputs;
+use super::shared::answer::{Answer, Outcome};
+use super::shared::arguments::{Schema, arguments};
+use super::shared::cell_text::{label, surroundings};
+use super::shared::context::Context;
+use super::shared::given::refused;
+use super::shared::parameters::{CellArguments, NotebookArgument};
+use super::{Availability, Effect, Tool};
+use crate::permissions::{Group, Permission};
+use arrangement::Arrangement;
+use properties::Properties;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "change_cell",
+    description: "Set a cell's type, tags, metadata, collapsed; or split it, merge it with the next, or duplicate it.",
+    effect: Effect::Changes,
+    groups: &[Group::Edit],
+    permission: Permission::Write,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        cell: CellArguments,
+        cell_type: Option<CellType>,
+        /// Replace its tags
+        tags: Option<Vec<String>>,
+        /// Merged; null removes a key
+        metadata: Option<Map<String, Value>>,
+        collapsed: Option<HiddenParts>,
+        /// Line, from 2, that begins the second cell
+        split_at: Option<usize>,
+        merge_with_next: bool = false,
+        duplicate: bool = false,
+        /// Revision it must have
+        if_revision: Option<String>,
+        notebook: NotebookArgument,
+    }
+}
+
+enum Action {
+    Set(Properties),
+    Arrange(Arrangement),
+}
+
+impl Action {
+    fn of(arguments: &mut Arguments) -> Result<Self, Error> {
+        let properties = Properties {
+            cell_type: arguments.cell_type.take(),
+            tags: arguments.tags.take(),
+            metadata: arguments.metadata.take(),
+            collapsed: arguments.collapsed.take(),
+        };
+        let arrangements = [
+            arguments.split_at.map(|line| Arrangement::Split { line }),
+            arguments.merge_with_next.then_some(Arrangement::Merge),
+            arguments.duplicate.then_some(Arrangement::Duplicate),
+        ];
+        let set = properties.is_any().then_some(Self::Set(properties));
+        let mut actions = set.into_iter().chain(arrangements.into_iter().flatten().map(Self::Arrange));
+        match (actions.next(), actions.next()) {
+            (Some(action), None) => Ok(action),
+            (None, _) => Err(refused(
+                "change_cell needs cell_type, tags, metadata, collapsed, split_at, merge_with_next or duplicate.",
+            )),
+            (Some(_), Some(_)) => {
+                Err(refused("split_at, merge_with_next and duplicate go with no other change in one call."))
+            }
+        }
+    }
+}
+
+async fn call(mut arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let action = Action::of(&mut arguments)?;
+    let Arguments { cell, if_revision, notebook, .. } = arguments;
+    let (session, opened) = (context.session, context.notebook(&notebook).await?);
+    let path = opened.path();
+    let _turn = opened.arrange().await;
+    let before = opened.document().snapshot().await?;
+    let index = session.target(path, &before, &cell.reference()?)?;
+    let merges = matches!(action, Action::Arrange(Arrangement::Merge));
+    let mut expected = Vec::new();
+    for (at, cell) in before.cells().iter().enumerate().skip(index).take(if merges { 2 } else { 1 }) {
+        let claimed = if_revision.clone().filter(|_| at == index);
+        let mut seen = session.expected(path, cell.id(), claimed);
+        // The edits are made from this revision, and must not be applied to another.
+        seen.revision.get_or_insert_with(|| cell.revision().to_owned());
+        if let Err(error) = seen.check(&before) {
+            session.saw(path, &before, [at]);
+            return Err(error);
+        }
+        expected.push(seen);
+    }
+    let edits = match &action {
+        Action::Set(properties) => properties.edits(index, &before.cells()[index])?,
+        Action::Arrange(arrangement) => arrangement.edits(&before, index)?,
+    };
+    for edit in &edits {
+        if let Edit::SetType { id, .. } | Edit::SetOutputs { id, .. } = edit {
+            detach_late_outputs(session, path, id);
+        }
+    }
+    let applied = session.edit(&opened, &before, edits, expected).await?;
+    let old = &before.cells()[index];
+    Ok(match action {
+        Action::Set(_) => describe_set(context, &opened, old, &applied),
+        Action::Arrange(arrangement) => describe_arranged(context, &opened, old, &applied, &arrangement),
+    })
+}
+
+fn describe_set(context: &Context<'_>, opened: &OpenNotebook, old: &Cell, applied: &Applied) -> Answer {
+    let path = opened.path();
+    let Some((index, cell)) = applied.notebook.cell(old.id()) else {
+        return format!("The cell was deleted from {path}.").into();
+    };
+    let (what, cell_type, revision) = (label(index, cell), cell.cell_type(), cell.revision());
+    let done = if revision == old.revision() {
+        format!("No changes: {what} in {path} is so already, revision {revision}.")
+    } else {
+        format!(
+            "Cell {index} changed successfully! {what} in {path}: {cell_type}, revision {revision}; {}",
+            applied.saved
+        )
+    };
+    let mut reply = Reply::new(context.session.workspace().settings().budget);
+    reply.say(&format!("{done}\n[metadata] {}\n", cell.metadata().as_str()));
+    reply.into()
+}
+
+fn describe_arranged(
+    context: &Context<'_>,
+    opened: &OpenNotebook,
+    old: &Cell,
+    applied: &Applied,
+    arrangement: &Arrangement,
+) -> Answer {
+    let Applied { notebook, saved } = applied;
+    let index = notebook.cell(old.id()).map_or(0, |(index, _)| index);
+    let done = arrangement.done(notebook, index);
+    let around = surroundings(context.session, opened, notebook, index..=index);
+    let mut reply = Reply::new(context.session.workspace().settings().budget);
+    reply.say(&format!("{done} {}; {saved}\n\n{around}", opened.path()));
+    reply.into()
+}
