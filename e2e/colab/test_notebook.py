@@ -9,6 +9,7 @@ import pytest
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.browser import COLAB_ORIGIN, chromium
 from e2e.support.colab_client import ColabClient, printed
+from e2e.support.notebook_client import NotebookClient
 from e2e.support.opener import recording_opener
 from e2e.support.program import NOTEBOOK_TOOLS, OPEN, TOOLS_WITHOUT_A_PAGE, Launch
 
@@ -70,6 +71,32 @@ async def test_the_page_s_error_messages_reach_the_agent(page_port: int) -> None
             await agent.tools_changed(before)
             assert "colab_new" in await agent.tool_names()
             assert '"name":"colab_new"' in (await agent.call("colab_new")).text
+
+
+async def test_the_notebook_tools_work_on_the_tab(page_port: int, tmp_path: Path) -> None:
+    """What the integration tests cannot show: the page's own ids, counts and images, and what its person sees."""
+    launch = Launch(("--no-browser", "--root", str(tmp_path)), command=())
+    async with python_agent(launch) as agent, chromium(page_port) as browser, browser.person() as person:
+        tab = await person.connect((await agent.tab_address()).url)
+        notebook = NotebookClient(agent, tmp_path, "colab:")
+        assert "Kernel colab" in (await notebook.open()).text
+        code = await notebook.insert("print(6 * 7); image(1)")
+        title = await notebook.insert("# Title", "markdown", 0)
+        ran = await notebook.do("execute_cell", cell_id=code)
+        assert "42" in ran.text and len(ran.images) == 1 and "[COMPLETED in" in ran.text
+        edited = await notebook.do("edit_cell_source", cell_id=code, old_string="6 * 7", new_string="6 * 8")
+        assert "+print(6 * 8)" in edited.text
+        shown = await tab.page.locator("#notebook pre").all_inner_texts()
+        assert shown[-1] == "print(6 * 8); image(1)"
+        # What the person changed meanwhile is not overwritten.
+        await notebook.do("read_cell", cell_id=title)
+        [page_title, _] = (await ColabClient(agent).by_name("get_cells", {}))["cells"]
+        await ColabClient(agent).by_name("update_cell", {"cellId": page_title["id"], "content": "# Theirs"})
+        refused = await notebook.fails("overwrite_cell_source", cell_id=title, cell_source="# Ours")
+        assert "# Theirs" in refused
+        scratch = await notebook.do("execute_code", code="print('scratch')")
+        assert "scratch\n" in scratch.text and "removed afterwards" in scratch.text
+        assert await tab.page.locator("#notebook pre").count() == 2
 
 
 async def test_large_and_image_outputs_arrive_whole(page_port: int) -> None:

@@ -37,6 +37,10 @@ class ColabClient:
     async def run_code(self, code: str) -> list[dict[str, Any]]:
         return await self.run(await self.add_code(0, code))
 
+    async def by_name(self, tool: str, given: dict[str, Any]) -> dict[str, Any]:
+        """A tool of the page that is not listed."""
+        return await self._do("call_colab_tool", {"name": tool, "arguments": given})
+
     async def _do(self, tool: str, given: dict[str, Any]) -> dict[str, Any]:
         answer = await self._agent.call(tool, given)
         assert not answer.is_error, answer.text

@@ -151,6 +151,17 @@ async fn cells_of_a_tab_are_edited_read_and_searched_like_others() -> Result<()>
 }
 
 #[tokio::test]
+async fn the_tab_is_listed_while_it_is_connected() -> Result<()> {
+    let mut client = ColabClient::start().await?;
+    assert!(!client.call("list_notebooks", json!({})).await?.contains("colab:"));
+    let _page = Tab::connect(&client.connection).await?.serve(Cells::default().page()).await?;
+    assert!(client.call("list_notebooks", json!({})).await?.contains("colab:"));
+    // Its path alone names it.
+    assert!(client.call("read_notebook", json!({ "notebook_name": "colab:" })).await?.contains("0 cells"));
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_cell_that_the_person_changed_is_not_overwritten() -> Result<()> {
     let cells = Cells::default();
     let (mut client, _page) = ColabClient::with_page(&cells).await?;

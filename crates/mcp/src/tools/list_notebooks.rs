@@ -26,7 +26,10 @@ pub(super) const TOOL: Tool = Tool {
 
 async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
     let mut rows = open_notebooks(context);
-    let FoundNotebooks { paths, extent } = context.session.place().notebooks(MAX_FOUND).await?;
+    let FoundNotebooks { mut paths, extent } = context.session.place().notebooks(MAX_FOUND).await?;
+    for other in context.session.workspace().other_places() {
+        paths.extend(other.notebooks(MAX_FOUND).await?.paths);
+    }
     let names = context.session.names();
     let is_open = |path: &NotebookPath| names.iter().any(|(_, known)| known == path);
     for path in paths.into_iter().filter(|path| !is_open(path)) {
