@@ -73,7 +73,7 @@ async def test_a_run_behind_the_gateway_is_interrupted_and_its_kernel_restarted(
         await client.do("restart_notebook")
         assert "NameError" in (await client.call("execute_code", code="lost")).text
         opened.touch()
-        assert "2" in (await client.do("execute_code", code="1 + 1")).text
+        assert "2" in (await client.do("execute_code", code="1 + 1", timeout=LONG)).text
 
 
 async def test_lost_output_behind_the_gateway_is_reported(program: NotebookServer, path: str) -> None:

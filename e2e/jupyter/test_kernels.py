@@ -109,7 +109,7 @@ async def test_new_and_chosen_kernels(mcp_server: NotebookServer, jupyter: Jupyt
         assert second != first
         theirs = jupyter.ask("POST", "api/kernels", {"name": "python3"}).json()["id"]
         await client.open(kernel_id=theirs)
-        assert "2" in (await client.do("execute_code", code="1 + 1")).text
+        assert "2" in (await client.do("execute_code", code="1 + 1", timeout=LONG)).text
         assert jupyter.session_of(path)["kernel"]["id"] == theirs
         assert "no-such-kernel" in await client.fails("use_notebook", notebook_path=path, kernel_id="no-such-kernel")
         assert "no-such-spec" in await client.fails("use_notebook", notebook_path=path, kernel_name="no-such-spec")
@@ -145,7 +145,7 @@ async def test_a_kernel_that_exits_is_reported_before_the_timeout(mcp_server: No
         message = await client.fails("execute_code", code="import os; os._exit(7)", timeout=3600)
         # It can exit before its server has forwarded that the code started.
         assert "[KERNEL DIED" in message or "[LOST: a new process replaced the kernel" in message, message
-        assert "2" in (await client.do("execute_code", code="1 + 1")).text
+        assert "2" in (await client.do("execute_code", code="1 + 1", timeout=LONG)).text
 
 
 async def test_a_kernel_deleted_by_a_person_is_reported_and_replaced(
@@ -159,7 +159,7 @@ async def test_a_kernel_deleted_by_a_person_is_reported_and_replaced(
         # The server interrupts a kernel before it ends it, so the kernel may still report that.
         ended = (await client.ended(run)).text
         assert "[KERNEL DIED" in ended or "KeyboardInterrupt" in ended, ended
-        assert "2" in (await client.do("execute_code", code="1 + 1")).text
+        assert "2" in (await client.do("execute_code", code="1 + 1", timeout=LONG)).text
         assert jupyter.session_of(path)["kernel"]["id"] != gone
 
 
@@ -185,7 +185,7 @@ async def test_a_kernel_shut_down_between_runs_is_replaced_and_the_next_run_says
         lost = await client.fails("execute_code", code="mine", timeout=LONG)
         # Not run at all, with the reason, or run on a new kernel.
         assert "Its variables are lost" in lost or "Its variables are gone" in lost or "NameError" in lost
-        assert "2" in (await client.do("execute_code", code="1 + 1")).text
+        assert "2" in (await client.do("execute_code", code="1 + 1", timeout=LONG)).text
         assert jupyter.session_of(path)["kernel"]["id"] != session["kernel"]["id"]
 
 
@@ -220,7 +220,7 @@ async def test_restart_and_interrupt(mcp_server: NotebookServer, jupyter: Jupyte
         await client.do("interrupt_kernel")
         ended = (await client.ended(run)).text
         assert "KeyboardInterrupt" in ended or "[INTERRUPTED" in ended
-        assert "2" in (await client.do("execute_code", code="1 + 1")).text
+        assert "2" in (await client.do("execute_code", code="1 + 1", timeout=LONG)).text
 
 
 async def test_input_is_asked_for_and_answered(mcp_server: NotebookServer, path: str) -> None:

@@ -185,7 +185,7 @@ async def test_a_timeout_leaves_the_kernel_usable_as_soon_as_it_is_interrupted(
     async with jupyter_notebook(mcp_server, path) as client:
         await client.begin_at_gate()
         await client.do("interrupt_kernel")
-        assert "2" in (await client.do("execute_code", code="1 + 1")).text
+        assert "2" in (await client.do("execute_code", code="1 + 1", timeout=LONG)).text
 
 
 async def test_every_failure_is_an_error_result(mcp_server: NotebookServer, path: str) -> None:
