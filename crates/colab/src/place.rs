@@ -74,12 +74,7 @@ impl Place for ColabPlace {
     }
 
     fn list_files(&self, _: &str, _: usize) -> Future<'_, Vec<FileEntry>> {
-        let error = Error::new(
-            ErrorKind::Unsupported,
-            "Colab's tools show no files.",
-            "Code in a cell can list the files of the runtime.",
-        );
-        ready(Err(error)).boxed()
+        ready(Err(self.no_files())).boxed()
     }
 
     fn notebooks(&self, _: usize) -> Future<'_, FoundNotebooks> {

@@ -3,20 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
-use futures_util::future::{BoxFuture, join};
-use rest::Status;
+use futures_util::future::{BoxFuture, join, ready};
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use rest::{Download, Kind, Status};
 use tokio::sync::watch;
 use workspace::{
-    Document, Error, FileEntry, FoundNotebooks, Frontend, Future, Kernel, KernelChoice, KernelRequest,
-    KernelspecInfo, Mode, NotebookPath, Place,
+    Document, Error, Existing, FileContent, FileEntry, FoundNotebooks, Frontend, Future, Kernel,
+    KernelChoice, KernelRequest, KernelspecInfo, Mode, NotebookPath, Place,
 };
 
 use crate::documents::Documents;
+use crate::failure;
 use crate::jupyterlab::JupyterLab;
 use crate::kernels::Kernels;
 use crate::listing::{self, NotebookSearch};
-use crate::paths::Prefix;
+use crate::paths::{Prefix, is_notebook};
 use crate::server_handle::ServerHandle;
 use crate::settings::Settings;
 
@@ -138,6 +139,40 @@ impl Place for Jupyter {
                 self.notebook_search.add(document.path());
             }
             Ok(document as Arc<dyn Document>)
+        }
+        .boxed()
+    }
+
+    fn read_file(&self, path: &str) -> Future<'_, FileContent> {
+        let path = self.prefix.strip(path);
+        async move {
+            let path = &*path?;
+            let download = self.handle.call(|server| async move { server.download(path).await }).await;
+            let Download { size, pieces } = self.note_answer(download)?;
+            Ok(FileContent { size, pieces: pieces.map_err(failure::of).boxed() })
+        }
+        .boxed()
+    }
+
+    fn write_file(&self, path: &str, mut content: FileContent, existing: Existing) -> Future<'_, String> {
+        let path = self.prefix.strip(path);
+        async move {
+            let path = path?;
+            let begun = self.handle.call(|server| ready(server.upload(&path))).await;
+            let mut upload = self.note_answer(begun)?;
+            while let Some(piece) = content.pieces.next().await {
+                upload.append(&piece?).await.map_err(failure::of)?;
+            }
+            let finished = upload.finish(existing == Existing::Replace).await;
+            finished.map_err(|error| match error.kind {
+                Kind::Conflict => Error::file_exists(&self.prefix.shown(&path)),
+                _ => failure::of(error),
+            })?;
+            let shown = self.prefix.shown(&path);
+            if is_notebook(&path) {
+                self.notebook_search.add(&shown.as_str().into());
+            }
+            Ok(shown)
         }
         .boxed()
     }

@@ -9,16 +9,17 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
 use workspace::{
-    Document, Error, ErrorKind, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice, KernelId,
-    KernelRequest, KernelSelector, KernelspecInfo, Mode, NextStep, NotebookPath, Place, SearchExtent,
+    Document, Error, ErrorKind, Existing, FileContent, FileEntry, FoundNotebooks, Future, Kernel,
+    KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode, NextStep, NotebookPath,
+    Place, SearchExtent,
 };
 
 use crate::ProcessEnv;
 use crate::environment::{KernelspecChooser, KernelspecQuery};
 use crate::launch::{KernelLauncher, LocalKernel};
-use crate::listing;
 use crate::root::Root;
 use crate::store::FileStore;
+use crate::{files, listing};
 
 /// How long a kernel may take until it answers. The first import from a cold disk is slow.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
@@ -115,6 +116,14 @@ impl Place for Folder {
         async move { Ok(self.store.open(&path, mode).await? as Arc<dyn Document>) }.boxed()
     }
 
+    fn read_file(&self, path: &str) -> Future<'_, FileContent> {
+        files::read(self.root.clone(), path.to_owned()).boxed()
+    }
+
+    fn write_file(&self, path: &str, content: FileContent, existing: Existing) -> Future<'_, String> {
+        files::write(self.root.clone(), path.to_owned(), content, existing).boxed()
+    }
+
     fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
         async { Ok(self.chooser.list(self.root.real()).await) }.boxed()
     }
@@ -143,7 +152,7 @@ impl Place for Folder {
     }
 }
 
-async fn on_disk<T: Send + 'static>(
+pub(crate) async fn on_disk<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {

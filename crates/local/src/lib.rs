@@ -4,12 +4,14 @@
 //! it in as [`ProcessEnv`].
 
 mod environment;
+mod files;
 mod folder;
 mod kernelspec;
 mod launch;
 mod listing;
 mod output_capture;
 mod process_env;
+mod replacement;
 mod root;
 mod stamp;
 mod store;

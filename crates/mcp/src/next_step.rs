@@ -17,6 +17,7 @@ fn words(step: &NextStep) -> Cow<'static, str> {
         NextStep::ListFiles => {
             "Give a path from the root folder, such as \"analysis/plot.ipynb\"; list_files shows what exists."
         }
+        NextStep::Overwrite => "Give another path, or overwrite: true to replace it.",
         NextStep::OpenExisting => "Open it with mode \"connect\", or give another path.",
         NextStep::NameNotebook { open } if open.is_empty() => {
             "Open one with use_notebook, or give its path as notebook_name; list_notebooks shows what exists."

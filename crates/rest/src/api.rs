@@ -3,6 +3,7 @@
 pub(crate) mod contents;
 pub(crate) mod documents;
 pub(crate) mod events;
+pub(crate) mod files;
 pub(crate) mod kernels;
 pub(crate) mod kernelspecs;
 mod lenient;

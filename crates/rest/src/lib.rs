@@ -24,6 +24,7 @@ pub use address::Address;
 pub use api::contents::{ContentsQuery, Entry, EntryKind};
 pub use api::documents::{CollaborationSession, room_path};
 pub use api::events::EVENTS;
+pub use api::files::{Download, Upload};
 pub use api::kernels::{KernelModel, channels_path};
 pub use api::kernelspecs::{Kernelspec, Kernelspecs};
 pub use api::sessions::{NewSession, SessionChange, SessionKernel, SessionModel};

@@ -141,6 +141,14 @@ impl Error {
         Self { source: Some(Arc::new(source)), ..self }
     }
 
+    pub fn file_exists(path: &str) -> Self {
+        Self::new(
+            ErrorKind::Conflict,
+            format!("There is already a file {path:?}. It was left alone."),
+            NextStep::Overwrite,
+        )
+    }
+
     pub fn no_kernel(id: &str) -> Self {
         Self::new(
             ErrorKind::NotFound,

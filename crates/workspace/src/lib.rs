@@ -6,6 +6,7 @@
 mod changes;
 mod error;
 mod executor;
+mod file;
 mod idle;
 mod ids;
 mod kernel_request;
@@ -27,6 +28,7 @@ mod workspace;
 pub use changes::Changes;
 pub use error::{Error, ErrorKind, Fault};
 pub use executor::{Code, Execution, Executor};
+pub use file::{CopiedFile, Existing, FileContent};
 pub use ids::{KernelId, NotebookPath, RunId, SessionId};
 pub use kernel::LossCause;
 pub use kernel_request::{KernelRequest, KernelSelector};

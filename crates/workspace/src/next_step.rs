@@ -21,6 +21,8 @@ pub enum NextStep {
     ListNotebooks,
     /// See which files exist, from the root folder on.
     ListFiles,
+    /// The file exists already: say that it may be replaced, or choose another path.
+    Overwrite,
     /// The notebook exists already: open it, or choose another path.
     OpenExisting,
     /// Say which notebook is meant, one of these open ones or another.
@@ -88,6 +90,7 @@ impl fmt::Display for NextStep {
             Self::ReportBug => "This is a defect of this program; please report it.",
             Self::ListNotebooks => "List the notebooks that exist, or create a new one.",
             Self::ListFiles => "Give a path from the root folder; list the files to see what exists.",
+            Self::Overwrite => "Choose another path, or say that it may be replaced.",
             Self::OpenExisting => "Open the existing notebook, or choose another path.",
             Self::NameNotebook { open } if open.is_empty() => "Open the notebook first, or give its path.",
             Self::NameNotebook { open } => {

@@ -10,6 +10,7 @@ use notebook::{CellId, Edit, Notebook};
 use tokio::sync::watch;
 
 use crate::executor::Executor;
+use crate::file::{Existing, FileContent};
 use crate::kernel_request::KernelRequest;
 use crate::{Error, ErrorKind, KernelId, NextStep, NotebookPath, Secret, SessionId};
 
@@ -47,6 +48,26 @@ pub trait Place: Send + Sync + 'static {
 
     /// Opens a notebook. Opening it again returns the same document.
     fn open(&self, path: &NotebookPath, mode: Mode) -> Future<'_, Arc<dyn Document>>;
+
+    /// Reads a file of any kind.
+    fn read_file(&self, _path: &str) -> Future<'_, FileContent> {
+        Box::pin(ready(Err(self.no_files())))
+    }
+
+    /// Writes all of a file or nothing; folders above it are created where the place can do so. Returns its path, with
+    /// the prefix.
+    fn write_file(&self, _path: &str, _content: FileContent, _existing: Existing) -> Future<'_, String> {
+        Box::pin(ready(Err(self.no_files())))
+    }
+
+    /// The refusal of a place whose files cannot be reached.
+    fn no_files(&self) -> Error {
+        Error::new(
+            ErrorKind::Unsupported,
+            format!("The files of {} cannot be reached from here.", self.description()),
+            "Code in a cell can list, read and write the files of its runtime.",
+        )
+    }
 
     fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>>;
 

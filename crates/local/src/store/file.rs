@@ -1,6 +1,6 @@
 //! Reads and atomically replaces one file.
 
-use std::fs::{self, File, Metadata, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::hash::Hasher as _;
 use std::io::{self, BufWriter, Read as _, Write};
 use std::path::Path;
@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use notebook::Notebook;
-use tempfile::NamedTempFile;
 
+use crate::replacement;
 use crate::stamp::Stamp;
 
 const MAX_BYTES: u64 = 1 << 30;
@@ -53,16 +53,12 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Contents>> {
 
 /// Writes a new file; fails if there is one already.
 pub(crate) fn create(path: &Path, notebook: &Notebook) -> io::Result<()> {
-    // The umask decides, as for any new file.
-    let mut file = temporary(path, 0o666)?;
+    let mut file = replacement::temporary(path, replacement::NEW)?;
     let mut writer = BufWriter::new(file.as_file_mut());
     notebook.write(&mut writer)?;
     writer.flush()?;
     drop(writer);
-    file.as_file().sync_all()?;
-    file.persist_noclobber(path).map_err(|error| error.error)?;
-    sync_folder(path);
-    Ok(())
+    replacement::create(file, path)
 }
 
 pub(crate) enum Replaced {
@@ -76,13 +72,8 @@ pub(crate) enum Replaced {
 
 /// Atomically replaces the file, if it still has the stamp `current`. `digest` is that of its content.
 pub(crate) fn replace(path: &Path, notebook: &Notebook, current: Stamp, digest: u64) -> io::Result<Replaced> {
-    let old = fs::metadata(path)?;
-    // A rename would replace even a read-only file.
-    if old.permissions().readonly() {
-        return Err(io::ErrorKind::PermissionDenied.into());
-    }
-    drop(File::options().write(true).open(path)?);
-    let mut file = temporary(path, 0o600)?;
+    let old = replacement::check_writable(path)?;
+    let mut file = replacement::temporary(path, replacement::REPLACING)?;
     let new_digest = {
         let mut writer =
             DigestWriter { inner: BufWriter::with_capacity(1 << 16, file.as_file_mut()), hash: hasher() };
@@ -93,14 +84,12 @@ pub(crate) fn replace(path: &Path, notebook: &Notebook, current: Stamp, digest: 
     if new_digest == digest {
         return Ok(if Stamp::of(path)? == current { Replaced::Same } else { Replaced::Changed });
     }
-    copy_permissions(file.as_file(), &old)?;
-    file.as_file().sync_all()?;
+    replacement::prepare(file.as_file(), &old)?;
     if Stamp::of(path)? != current {
         return Ok(Replaced::Changed);
     }
-    file.persist(path).map_err(|error| error.error)?;
+    replacement::replace(file, path)?;
     let stamp = Stamp::of(path)?;
-    sync_folder(path);
     Ok(Replaced::Written { stamp, digest: new_digest })
 }
 
@@ -114,46 +103,6 @@ pub(crate) fn try_lock(path: &Path) -> io::Result<Option<File>> {
         Err(TryLockError::WouldBlock) => Ok(None),
         // Some network file systems do not support locks.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(file)),
-    }
-}
-
-fn temporary(path: &Path, mode: u32) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    // Hidden and without `.ipynb`, so that nobody lists or opens it.
-    builder.prefix(".cellbridge-").suffix(".tmp");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    #[cfg(not(unix))]
-    let _ = mode;
-    builder.tempfile_in(folder_of(path))
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().unwrap_or(path)
-}
-
-/// Copies the owner and the permissions of the replaced file to `file`, as far as this user may.
-fn copy_permissions(file: &File, old: &Metadata) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{MetadataExt as _, fchown};
-        let new = file.metadata()?;
-        if (new.uid(), new.gid()) != (old.uid(), old.gid())
-            && fchown(file, Some(old.uid()), Some(old.gid())).is_err()
-        {
-            // The owner of a file in a shared folder changes, but its group stays.
-            let _ = fchown(file, None, Some(old.gid()));
-        }
-    }
-    file.set_permissions(old.permissions())
-}
-
-/// Makes a rename survive a power failure. Errors are ignored: the file is complete in any case.
-fn sync_folder(path: &Path) {
-    if cfg!(unix)
-        && let Err(error) = File::open(folder_of(path)).and_then(|folder| folder.sync_all())
-    {
-        tracing::debug!("{} cannot be synced: {error}", folder_of(path).display());
     }
 }
 

@@ -16,7 +16,7 @@ use crate::request::Request;
 use crate::{Kind, RestError, Result, Server, path};
 
 /// The slowest supported upload, in bytes per second. The timeout of a save grows with its size accordingly.
-const MIN_BYTES_PER_SECOND: usize = 256 << 10;
+pub(super) const MIN_BYTES_PER_SECOND: usize = 256 << 10;
 
 /// What to read of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

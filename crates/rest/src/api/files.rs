@@ -1,0 +1,169 @@
+//! Files of any size: downloaded piece by piece, uploaded in chunks.
+//!
+//! Downloads come from the handler `files/`, which sends a file's bytes; the contents API would send them as one JSON
+//! string. Uploads use the chunks of the contents API (`LargeFileManager` in
+//! `jupyter_server/services/contents/largefilemanager.py`): chunk 1 creates the file, further ones are appended, and
+//! chunk -1 is the last.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
+use futures_util::stream::{self, BoxStream};
+use reqwest::{Method, Response};
+
+use super::contents::{ContentsQuery, MIN_BYTES_PER_SECOND};
+use crate::auth::refusal::explain;
+use crate::body::Payload;
+use crate::random::random;
+use crate::request::Request;
+use crate::{Kind, RestError, Result, Server, diagnosis, path};
+
+/// The size of a chunk, in bytes.
+const CHUNK: usize = 4 << 20;
+
+/// A file that is being downloaded.
+pub struct Download {
+    /// The size in bytes, if the server says it.
+    pub size: Option<u64>,
+    pub pieces: BoxStream<'static, Result<Bytes>>,
+}
+
+/// A file that is being uploaded, under a temporary name until all of it is there. Dropped before that, it is deleted
+/// from the server.
+pub struct Upload {
+    server: Server,
+    path: String,
+    temporary: String,
+    /// What has not been sent yet: never empty after the first byte, since the last chunk is marked.
+    buffer: BytesMut,
+    /// The number of chunks that were sent.
+    chunks: i64,
+    sent: u64,
+    is_finished: bool,
+}
+
+impl Server {
+    /// Downloads the file at `path`.
+    pub async fn download(&self, path: &str) -> Result<Download> {
+        let subject = format!("{path:?}");
+        let request = Request::get(format!("files/{}", path::file(path)?), &subject);
+        let response = self.send(&request).await?;
+        if !response.status().is_success() {
+            self.check_hub(response.status()).await?;
+            return Err(explain(self.sender(), &subject, response).await);
+        }
+        Ok(Download { size: response.content_length(), pieces: self.pieces(response) })
+    }
+
+    fn pieces(&self, response: Response) -> BoxStream<'static, Result<Bytes>> {
+        let (server, timeout) = (self.clone(), self.network_timeout().duration());
+        let pieces = stream::try_unfold(response, move |mut response| {
+            let server = server.clone();
+            async move {
+                let piece = tokio::time::timeout(timeout, response.chunk())
+                    .await
+                    .map_err(|_| diagnosis::timed_out(server.base(), timeout))?
+                    .map_err(|error| diagnosis::of_transport(error, server.base()))?;
+                Ok(piece.map(|piece| (piece, response)))
+            }
+        });
+        pieces.boxed()
+    }
+
+    /// Begins to upload a file that will be at `path`.
+    pub fn upload(&self, path: &str) -> Result<Upload> {
+        let path = path.trim_matches('/').to_owned();
+        let temporary = format!("{path}.part-{:08x}", u32::from_be_bytes(random()?));
+        let (server, buffer) = (self.clone(), BytesMut::new());
+        Ok(Upload { server, path, temporary, buffer, chunks: 0, sent: 0, is_finished: false })
+    }
+}
+
+impl Upload {
+    /// Sends what fills whole chunks, and keeps the rest.
+    pub async fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.buffer.extend_from_slice(bytes);
+        while self.buffer.len() > CHUNK {
+            let chunk = self.buffer.split_to(CHUNK);
+            self.chunks += 1;
+            self.put(&chunk, Some(self.chunks)).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends the rest, checks that all of it arrived, and gives the file its name. A file of that name is replaced if
+    /// `replaces` says so; otherwise this fails with `Kind::Conflict`.
+    pub async fn finish(mut self, replaces: bool) -> Result<()> {
+        let rest = self.buffer.split();
+        let number = (self.chunks > 0).then_some(-1);
+        self.put(&rest, number).await?;
+        let stored = self.server.contents(&self.temporary, ContentsQuery::Attributes).await?.size;
+        if stored.is_some_and(|stored| stored != self.sent) {
+            return Err(RestError::new(
+                Kind::Unsupported,
+                format!(
+                    "The server stored {} of the {} bytes: it does not accept files in chunks.",
+                    stored.unwrap_or_default(),
+                    self.sent
+                ),
+                "Copy the file to the server by other means.",
+            ));
+        }
+        match self.server.rename(&self.temporary, &self.path).await {
+            Err(error) if error.kind == Kind::Conflict && replaces => self.replace().await?,
+            named => drop(named?),
+        }
+        self.is_finished = true;
+        Ok(())
+    }
+
+    /// Gives the file its name, in place of the old one, which is kept until then.
+    async fn replace(&self) -> Result<()> {
+        let old = format!("{}.old-{:08x}", self.path, u32::from_be_bytes(random()?));
+        self.server.rename(&self.path, &old).await?;
+        if let Err(error) = self.server.rename(&self.temporary, &self.path).await {
+            self.server.rename(&old, &self.path).await?;
+            return Err(error);
+        }
+        self.server.delete(&old).await
+    }
+
+    async fn put(&mut self, chunk: &[u8], number: Option<i64>) -> Result<()> {
+        let subject = format!("{:?}", self.path);
+        let number = number.map(|number| format!(r#","chunk":{number}"#)).unwrap_or_default();
+        let before = format!(r#"{{"type":"file","format":"base64"{number},"content":""#);
+        let pieces = vec![before.into(), STANDARD.encode(chunk).into(), Bytes::from_static(b"\"}")];
+        let path = format!("api/contents/{}", path::file(&self.temporary)?);
+        let mut request = Request::new(Method::PUT, path, &subject);
+        request.payload = Payload { pieces, is_form: false };
+        // Sent again, a chunk would be appended twice.
+        request.is_idempotent = false;
+        let slowest = Duration::from_secs((request.payload.len() / MIN_BYTES_PER_SECOND) as u64);
+        let timeout = self.server.network_timeout().duration() + slowest;
+        self.server.ask(&request.timeout(timeout)).await?;
+        self.sent += chunk.len() as u64;
+        Ok(())
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if self.is_finished {
+            return;
+        }
+        let (server, temporary) = (self.server.clone(), std::mem::take(&mut self.temporary));
+        // Bounded by the timeout of the request.
+        runtime.spawn(async move {
+            if let Err(error) = server.delete(&temporary).await {
+                tracing::debug!(cause = error.cause, "cannot delete a part of a file from the server");
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;
