@@ -39,7 +39,7 @@ class CellbridgeApp(ExtensionApp):
     max_characters = Int(20_000, min=500, config=True, help="The most characters in one reply.")
     max_images = Int(4, min=0, config=True, help="The most images in one reply.")
     execution_timeout = Float(
-        120,
+        50,
         min=0,
         config=True,
         help="Seconds that `execute_cell` waits if the call names no timeout; the run itself goes on.",

@@ -80,7 +80,7 @@ pub(crate) struct Every {
     pub(crate) max_images: u32,
 
     /// How long `execute_cell` waits if the call names no timeout; the run itself goes on
-    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", default_value = "50", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) execution_timeout: Duration,
 
     #[command(flatten)]

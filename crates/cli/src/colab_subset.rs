@@ -22,7 +22,9 @@ impl ColabSubset {
 
 impl Relay for ColabSubset {
     fn instructions(&self) -> String {
-        "For a notebook in Google Colab: open_colab_browser_connection, then call_colab_tool.".to_owned()
+        "A notebook in Google Colab: use_notebook with \"colab:\" or its URL, then the same tools. call_colab_tool calls \
+         what else the tab can do."
+            .to_owned()
     }
 
     fn tools(&self) -> Vec<Tool> {

@@ -19,8 +19,8 @@ use crate::{jupyter, logging};
 
 /// Time limit for sending the last frames to the Colab tab at shutdown.
 const TAB_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long `open_colab_browser_connection` waits for the person.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long `open_colab_browser_connection` waits for the person: less than Codex waits for a call.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(50);
 
 /// Serves the notebooks of a folder, and a Colab tab.
 pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {

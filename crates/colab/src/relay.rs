@@ -126,7 +126,7 @@ impl Relay for Colab {
     fn instructions(&self) -> String {
         format!(
             "Reads, edits and runs the notebook that a person has open in a Google Colab tab. Call {CONNECT} \
-             first; the person has to accept in the browser. Cells are identified by their id, which get_cells \
+             first; the person has to accept in the browser.\nCells are identified by their id, which get_cells \
              and add_code_cell return. If the tab disconnects, call {CONNECT} again."
         )
     }

@@ -7,6 +7,7 @@
 #![expect(deprecated, reason = "logging is deprecated in the 2026-07-28 era and served to older agents")]
 
 mod elicitation;
+mod instructions;
 mod metrics;
 mod next_step;
 mod permissions;

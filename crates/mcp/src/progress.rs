@@ -1,5 +1,7 @@
 //! Sends an agent what its call reports: progress under the agent's token, and the page's log.
 
+use std::time::Duration;
+
 use rmcp::model::{
     CustomNotification, LoggingLevel, ProgressNotificationParam, ProgressToken, ServerNotification,
 };
@@ -7,12 +9,18 @@ use rmcp::service::{Peer, RoleServer};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
 use workspace::{Error, Progress, Report};
 
 use crate::tool_call::Reply;
 
 /// How many reports are queued for a slow agent before further ones are dropped.
 pub(crate) const MAX_QUEUED_REPORTS: usize = 4096;
+/// The longest pause between two reports of progress: some clients end a call that seems to do nothing.
+const MAX_PAUSE: Duration = Duration::from_secs(9);
+/// How much a report that only fills a pause adds to the progress, which has to grow. Less than a second of a run or a
+/// step of other work.
+const PAUSE_STEP: f64 = 0.0001;
 
 /// An agent that waits for a call, and what it wants to be sent.
 pub(crate) struct Audience<'a> {
@@ -28,17 +36,18 @@ impl Audience<'_> {
     pub(crate) async fn follow(
         &self,
         call: impl Future<Output = Result<Reply, Error>>,
-        mut reports: mpsc::Receiver<Report>,
+        reports: mpsc::Receiver<Report>,
     ) -> Result<Reply, Error> {
         tokio::pin!(call);
+        let mut reported = Reported::new(reports);
         let answer = loop {
             tokio::select! {
                 biased;
-                Some(report) = reports.recv() => self.send(report).await,
+                report = reported.next() => self.send(report).await,
                 answer = &mut call => break answer,
             }
         };
-        while let Ok(report) = reports.try_recv() {
+        while let Ok(report) = reported.reports.try_recv() {
             self.send(report).await;
         }
         answer
@@ -75,6 +84,37 @@ impl Audience<'_> {
     }
 }
 
+/// What a call reports, with something in each long pause.
+struct Reported {
+    reports: mpsc::Receiver<Report>,
+    progress: f64,
+    /// When the pause is too long.
+    due: Instant,
+}
+
+impl Reported {
+    fn new(reports: mpsc::Receiver<Report>) -> Self {
+        Self { reports, progress: 0.0, due: Instant::now() + MAX_PAUSE }
+    }
+
+    async fn next(&mut self) -> Report {
+        let report = tokio::select! {
+            biased;
+            Some(report) = self.reports.recv() => report,
+            () = sleep_until(self.due) => Report::Progress(Progress {
+                progress: self.progress + PAUSE_STEP,
+                total: None,
+                message: Some("still working".to_owned()),
+            }),
+        };
+        if let Report::Progress(Progress { progress, .. }) = &report {
+            self.progress = *progress;
+            self.due = Instant::now() + MAX_PAUSE;
+        }
+        report
+    }
+}
+
 /// The levels of RFC 5424 in their order.
 fn rank(level: LoggingLevel) -> u8 {
     match level {
@@ -86,5 +126,46 @@ fn rank(level: LoggingLevel) -> u8 {
         LoggingLevel::Critical => 5,
         LoggingLevel::Alert => 6,
         LoggingLevel::Emergency => 7,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress(progress: f64) -> Report {
+        Report::Progress(Progress { progress, total: None, message: None })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_pause_is_filled_and_progress_grows() {
+        let (sender, reports) = mpsc::channel(8);
+        let mut reported = Reported::new(reports);
+        let start = Instant::now();
+        sender.send(progress(3.0)).await.unwrap();
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            let Report::Progress(Progress { progress, .. }) = reported.next().await else {
+                panic!("a log line")
+            };
+            seen.push((progress, start.elapsed().as_secs()));
+        }
+        sender.send(progress(4.0)).await.unwrap();
+        let Report::Progress(Progress { progress, .. }) = reported.next().await else { panic!("a log line") };
+        assert!(seen.windows(2).all(|pair| pair[0].0 < pair[1].0) && seen[2].0 < progress, "{seen:?}");
+        assert_eq!(seen.iter().map(|(_, at)| *at).collect::<Vec<_>>(), [0, 9, 18]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn log_lines_do_not_count_as_progress() {
+        let (sender, reports) = mpsc::channel(8);
+        let mut reported = Reported::new(reports);
+        let start = Instant::now();
+        let line = RawValue::from_string("{}".to_owned()).unwrap();
+        tokio::time::sleep(MAX_PAUSE / 2).await;
+        sender.send(Report::Log(line)).await.unwrap();
+        assert!(matches!(reported.next().await, Report::Log(_)));
+        assert!(matches!(reported.next().await, Report::Progress(_)));
+        assert_eq!(start.elapsed(), MAX_PAUSE);
     }
 }

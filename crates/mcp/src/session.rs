@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
-    ConstString as _, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    ConstString as _, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
     InitializeRequestParams, InitializeResult, JsonObject, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
     ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams, PromptsCapability,
@@ -28,13 +28,7 @@ use crate::relayed::raw;
 use crate::server::Server;
 use crate::subscriptions::Subscriptions;
 use crate::tool_call::permissions;
-use crate::{prompts, resources, tools};
-
-/// What a model should know before it uses the notebook tools.
-const INSTRUCTIONS: &str = "\
-Open a notebook with use_notebook, or give its path as notebook_name. Address cells by cell_id: indices move. \
-A run that outlasts its timeout goes on; get_run finds it and pages through long outputs. \
-Edits are refused if the cell has changed since you read it; the refusal shows the new source.";
+use crate::{instructions, prompts, resources, tools};
 
 /// One agent's session (in the 2026-07-28 era over HTTP: one request).
 pub(crate) struct Session {
@@ -77,7 +71,7 @@ impl Session {
         let own = self
             .notebooks
             .as_ref()
-            .map(|notebooks| format!("Notebooks of {}.\n{INSTRUCTIONS}", notebooks.place().description()));
+            .map(|notebooks| instructions::of_notebooks(&self.policy, &notebooks.place().description()));
         let is_offered = |relay: &&Arc<dyn Relay>| self.policy.offers_group(Group::Relayed(relay.group()));
         let relayed = self.relay.as_ref().filter(is_offered).map(|relay| relay.instructions());
         own.into_iter().chain(relayed).chain(self.policy.notice()).collect::<Vec<_>>().join("\n\n")
@@ -199,9 +193,7 @@ impl ServerHandler for Session {
             capabilities.resources = Some(ResourcesCapability::default());
         }
         ServerConfig::new(capabilities)
-            .with_server_info(
-                Implementation::new("cellbridge", env!("CARGO_PKG_VERSION")).with_title("Cellbridge"),
-            )
+            .with_server_info(instructions::server_info())
             .with_instructions(self.instructions())
     }
 

@@ -60,7 +60,11 @@ tools![
 /// A tool.
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
+    /// The name for people.
+    title: &'static str,
+    /// Begins with the words in which people ask for it: clients search it.
     description: &'static str,
+    discovery: Discovery,
     effect: Effect,
     /// The groups to which it belongs; it is offered if all of them are.
     pub(crate) groups: &'static [Group],
@@ -68,6 +72,16 @@ pub(crate) struct Tool {
     availability: Availability,
     schema: fn() -> Value,
     call: for<'a> fn(Given, &'a Context<'_>) -> BoxFuture<'a, Outcome>,
+}
+
+/// How a model comes to know a tool in a client that lists only some tools and searches the others, as Claude Code does
+/// (<https://docs.claude.com/en/docs/claude-code/mcp>).
+#[derive(Clone, Copy)]
+enum Discovery {
+    /// Listed from the start.
+    AlwaysLoaded,
+    /// Found by these words, too.
+    FoundBy(&'static str),
 }
 
 /// What a tool does to the world, for its annotations.
@@ -142,11 +156,17 @@ impl Tool {
             "idempotentHint": is_idempotent,
             "openWorldHint": is_open,
         });
+        let meta = match self.discovery {
+            Discovery::AlwaysLoaded => json!({ "anthropic/alwaysLoad": true }),
+            Discovery::FoundBy(words) => json!({ "anthropic/searchHint": words }),
+        };
         json!({
             "name": self.name,
+            "title": self.title,
             "description": self.description,
             "inputSchema": (self.schema)(),
             "annotations": annotations,
+            "_meta": meta,
         })
     }
 

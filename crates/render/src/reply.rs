@@ -2,6 +2,8 @@
 
 mod item;
 
+use std::cell::RefCell;
+
 use notebook::Output;
 
 use crate::budget::{Budget, Claim, shares};
@@ -10,6 +12,8 @@ use item::Item;
 
 /// The fewest characters for an output; if they do not suffice for all, outputs in the middle are left out.
 const MIN_OUTPUT: usize = 60;
+/// The characters that are kept free for the last line if something was left out.
+const HINT: usize = 120;
 
 /// A part of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,17 +33,32 @@ pub enum Part {
 pub struct Reply {
     remaining: Budget,
     parts: Vec<Part>,
+    /// The first thing that was left out.
+    left_out: Option<LeftOut>,
+}
+
+/// Something that was left out of a reply.
+#[derive(Debug)]
+struct LeftOut {
+    /// The index of its output.
+    output: usize,
+    /// How to see it; empty if there is no other way than a larger budget.
+    way: String,
 }
 
 impl Reply {
     /// An empty reply.
     pub fn new(budget: Budget) -> Self {
-        Self { remaining: budget, parts: Vec::new() }
+        Self { remaining: budget, parts: Vec::new(), left_out: None }
     }
 
     /// Adds text of the tool on lines of its own, shortened in the middle if it is longer than the budget allows.
     pub fn say(&mut self, text: &str) {
-        let available = self.available();
+        let mut available = self.available();
+        if text.chars().count() > available {
+            available -= reserve(available);
+            self.left_out.get_or_insert_with(|| LeftOut { output: 0, way: String::new() });
+        }
         self.add(&Item::from_tool(text, available).render(available, &|_| String::new()));
     }
 
@@ -49,9 +68,24 @@ impl Reply {
     /// `more` says how to see what was left out of an output, given its index and the first missing character of its
     /// [`full_text`](crate::full_text). The words "shows them" follow it.
     pub fn outputs(&mut self, outputs: &[Output], more: &dyn Fn(usize, usize) -> String) {
+        let first: RefCell<Option<LeftOut>> = RefCell::default();
+        let noted = |output: usize, offset: usize| {
+            let way = more(output, offset);
+            let mut first = first.borrow_mut();
+            if first.as_ref().is_none_or(|first| output <= first.output) {
+                *first = Some(LeftOut { output, way: way.clone() });
+            }
+            way
+        };
         let available = self.available();
-        let items = self.items(outputs, available, more);
-        self.fit(items, available, more);
+        let items = self.items(outputs, available, &noted);
+        let size: usize = items.iter().map(|(_, item)| item.size()).sum();
+        let is_cut = size > available || first.borrow().is_some();
+        let available = if is_cut { available - reserve(available) } else { available };
+        self.fit(items, available, &noted);
+        if let Some(first) = first.into_inner().filter(|_| self.left_out.is_none()) {
+            self.left_out = Some(first);
+        }
     }
 
     /// The characters that remain.
@@ -59,8 +93,21 @@ impl Reply {
         self.remaining.characters
     }
 
-    /// The parts of the reply; adjacent texts are joined.
-    pub fn into_parts(self) -> Vec<Part> {
+    /// The parts of the reply; adjacent texts are joined. The last line is `closing`, which does not count, and says what
+    /// was left out above: clients that shorten a reply themselves keep its end.
+    pub fn close(mut self, closing: &str) -> Vec<Part> {
+        let hint = self.left_out.take().map(|LeftOut { way, .. }| match way.is_empty() {
+            true => "part of the text above was left out".to_owned(),
+            false => format!("left out above: {way} shows it"),
+        });
+        let hint = hint.filter(|hint| hint.chars().count() + 4 <= self.available());
+        let last = match (closing.is_empty(), hint) {
+            (_, None) => closing.to_owned(),
+            (true, Some(hint)) => format!("[{hint}]"),
+            (false, Some(hint)) => format!("{closing} · {hint}"),
+        };
+        self.remaining.characters = usize::MAX;
+        self.add(&last);
         self.parts
     }
 
@@ -134,6 +181,11 @@ impl Reply {
             self.parts.push(Part::Text(text.to_owned()));
         }
     }
+}
+
+/// How many of the `available` characters are kept free for the last line.
+fn reserve(available: usize) -> usize {
+    HINT.min(available / 4)
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ fn seen(outputs: &[Output], budget: Budget) -> String {
     reply.outputs(outputs, &more);
     let mut seen = String::new();
     let mut characters = 0;
-    for part in reply.into_parts() {
+    for part in reply.close("") {
         match part {
             Part::Text(text) => {
                 characters += text.chars().count();

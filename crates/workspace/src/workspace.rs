@@ -22,6 +22,8 @@ use crate::{Error, NotebookPath, SessionId};
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How much of that is for the last outputs of runs that the kernel continues without us.
 const LAST_OUTPUTS: Duration = Duration::from_secs(1);
+/// Codex ends a call after 60 s unless it is configured otherwise; other clients wait longer.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(50);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Settings of the operator.
@@ -40,7 +42,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             budget: Budget::default(),
-            default_timeout: Duration::from_secs(120),
+            default_timeout: DEFAULT_TIMEOUT,
             max_timeout: DAY,
             limits: Limits::default(),
         }

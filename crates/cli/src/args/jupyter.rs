@@ -131,7 +131,7 @@ pub(crate) struct Start {
     pub(crate) network: Network,
 
     /// How long `execute_cell` waits if the call names no timeout; the run itself goes on
-    #[arg(long, value_name = "SECONDS", env = "JUPYTER_MCP_EXECUTION_TIMEOUT", default_value = "120", value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", env = "JUPYTER_MCP_EXECUTION_TIMEOUT", default_value = "50", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) execution_timeout: Duration,
 
     /// The longest that a call waits for a run

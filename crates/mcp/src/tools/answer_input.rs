@@ -10,12 +10,14 @@ use super::shared::context::Context;
 use super::shared::parameters::BudgetArguments;
 use super::shared::run_report::{place_of, report};
 use super::shared::waiting::Waiting;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "answer_input",
-    description: "Answer a run that waits for input(), and wait on for its outputs.",
+    title: "Answer input()",
+    description: "Answer the prompt of a cell that waits for input(), and wait on for its outputs.",
+    discovery: Discovery::FoundBy("stdin, prompt, type an answer for input()"),
     effect: Effect::Runs,
     groups: &[Group::Run],
     permission: Permission::Execute,
@@ -29,7 +31,7 @@ arguments! {
         run_id: String,
         /// The line, without its end
         value: String,
-        /// Seconds to wait; 0: 120
+        /// Seconds to wait; 0: 50
         timeout: Option<Duration> = 0,
         budget: BudgetArguments,
     }

@@ -15,14 +15,16 @@ use super::shared::cell_text::{label, surroundings};
 use super::shared::context::Context;
 use super::shared::given::refused;
 use super::shared::parameters::{CellArguments, NotebookArgument};
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 use arrangement::Arrangement;
 use properties::Properties;
 
 pub(super) const TOOL: Tool = Tool {
     name: "change_cell",
-    description: "Set a cell's type, tags, metadata, collapsed; or split it, merge it with the next, or duplicate it.",
+    title: "Change a cell",
+    description: "Change a notebook cell's type (code, markdown), tags, metadata, collapsed; or split it, merge it with the next, or duplicate it.",
+    discovery: Discovery::FoundBy("convert, split, merge, copy, tag, fold notebook cells"),
     effect: Effect::Changes,
     groups: &[Group::Edit],
     permission: Permission::Write,

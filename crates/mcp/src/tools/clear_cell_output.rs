@@ -11,12 +11,14 @@ use super::shared::cell_text::label;
 use super::shared::context::Context;
 use super::shared::given::refused;
 use super::shared::parameters::{CellArguments, NotebookArgument};
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "clear_cell_output",
-    description: "Remove the outputs and the execution count of a code cell, or of all.",
+    title: "Clear outputs",
+    description: "Clear the outputs and the execution count of a notebook cell, or of all.",
+    discovery: Discovery::FoundBy("remove outputs, clean a notebook before commit"),
     effect: Effect::Changes,
     groups: &[Group::Edit],
     permission: Permission::Write,

@@ -5,12 +5,14 @@ use workspace::{Secret, ServerSpec};
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "connect_to_jupyter",
-    description: "Work on another notebook server. Notebooks that are open stay open.",
+    title: "Connect to a Jupyter server",
+    description: "Connect to a Jupyter server, JupyterHub or remote machine, and work there. Notebooks that are open stay open.",
+    discovery: Discovery::FoundBy("remote, cluster, JupyterLab, URL with token"),
     effect: Effect::Connects,
     groups: &[Group::Kernels],
     permission: Permission::Write,

@@ -9,12 +9,14 @@ use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
 use super::shared::given::refused;
 use super::shared::parameters::NotebookArgument;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "delete_cell",
-    description: "Delete cells, all or none. Refused if one changed since you read it.",
+    title: "Delete cells",
+    description: "Delete notebook cells, all or none. Refused if one changed since you saw it.",
+    discovery: Discovery::FoundBy("remove notebook cells"),
     effect: Effect::Changes,
     groups: &[Group::Edit],
     permission: Permission::Write,

@@ -10,7 +10,7 @@ use super::shared::context::Context;
 use super::shared::given::refused;
 use super::shared::parameters::{CellArguments, NotebookArgument};
 use super::shared::waiting::RunArguments;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 /// How much of the source a refusal shows, in characters.
@@ -18,7 +18,9 @@ const MAX_SOURCE: usize = 4000;
 
 pub(super) const TOOL: Tool = Tool {
     name: "edit_cell_source",
-    description: "Replace old_string, which must occur exactly once unless replace_all, within a cell; answers a diff.",
+    title: "Edit a cell",
+    description: "Edit a notebook cell, fix its code: replaces old_string, which must occur exactly once unless replace_all; answers a diff. Kernel and outputs stay.",
+    discovery: Discovery::AlwaysLoaded,
     effect: Effect::Runs,
     groups: &[Group::Edit],
     permission: Permission::Write,

@@ -12,12 +12,14 @@ use super::shared::context::Context;
 use super::shared::parameters::{CellArguments, NotebookArgument};
 use super::shared::run_report::report;
 use super::shared::waiting::WaitingArguments;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "execute_cell",
-    description: "Run a code cell; answers its outputs. After timeout it runs on: get_run.",
+    title: "Run a cell",
+    description: "Run a notebook cell in the live kernel; answers its outputs, plots and errors. After timeout it runs on: get_run.",
+    discovery: Discovery::AlwaysLoaded,
     effect: Effect::Runs,
     groups: &[Group::Run],
     permission: Permission::Execute,

@@ -11,12 +11,14 @@ use super::shared::context::Context;
 use super::shared::parameters::{BudgetArguments, NotebookArgument};
 use super::shared::run_report::report;
 use super::shared::waiting::WaitingArguments;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "execute_code",
-    description: "Run code (magics and ! too) in the notebook's kernel; nothing enters the notebook.",
+    title: "Run code without a cell",
+    description: "Run code in a notebook's kernel without adding a cell: show variables, try something, pip install (magics and ! too).",
+    discovery: Discovery::FoundBy("inspect variables, evaluate an expression, install a package, shell command"),
     effect: Effect::Runs,
     groups: &[Group::Run],
     permission: Permission::Execute,

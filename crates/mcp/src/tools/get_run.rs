@@ -14,7 +14,7 @@ use super::shared::context::Context;
 use super::shared::parameters::BudgetArguments;
 use super::shared::run_report::{more, place_of, report};
 use super::shared::waiting::Waiting;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 /// How many runs are listed.
@@ -26,7 +26,9 @@ const MAX_LINE: usize = 300;
 
 pub(super) const TOOL: Tool = Tool {
     name: "get_run",
-    description: "State and outputs of a run. With output: one output from offset on, or its lines with pattern. Without run_id: the latest runs.",
+    title: "See a run",
+    description: "See whether a run is still running, its progress and outputs. With output: one output from offset on, or its lines with pattern. Without run_id: the latest runs.",
+    discovery: Discovery::FoundBy("wait for a long-running cell, is training done, page through long output"),
     effect: Effect::Reads,
     groups: &[Group::Read],
     permission: Permission::Read,

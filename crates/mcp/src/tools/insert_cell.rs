@@ -16,12 +16,14 @@ use super::shared::context::Context;
 use super::shared::given::{Given, refused};
 use super::shared::parameters::NotebookArgument;
 use super::shared::waiting::{RunArguments, WaitingArguments};
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "insert_cell",
-    description: "Insert a cell, or several, before cell_index (-1: at the end) or after after_cell_id.",
+    title: "Add cells",
+    description: "Add a cell to a notebook, markdown or code, or several: before cell_index (-1: at the end) or after after_cell_id.",
+    discovery: Discovery::FoundBy("add or write notebook cells, text, headings"),
     effect: Effect::Runs,
     groups: &[Group::Edit],
     permission: Permission::Write,

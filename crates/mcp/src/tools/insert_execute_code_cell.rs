@@ -9,12 +9,14 @@ use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
 use super::shared::parameters::NotebookArgument;
 use super::shared::waiting::WaitingArguments;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "insert_execute_code_cell",
-    description: "Insert a code cell before cell_index (-1: at the end) or after after_cell_id, and run it.",
+    title: "Add and run a cell",
+    description: "Add a code cell to a notebook and run it, to load, analyse or plot data, train a model: before cell_index (-1: at the end) or after after_cell_id.",
+    discovery: Discovery::AlwaysLoaded,
     effect: Effect::Runs,
     groups: &[Group::Edit, Group::Run],
     permission: Permission::Execute,

@@ -10,7 +10,7 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
 use super::shared::parameters::NotebookArgument;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 /// How long the interrupted run may take to end before we answer.
@@ -18,7 +18,9 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) const TOOL: Tool = Tool {
     name: "interrupt_kernel",
-    description: "Interrupt what runs; variables stay. With run_id that run alone, also from the queue.",
+    title: "Interrupt a run",
+    description: "Interrupt: stop a running cell; variables stay. With run_id that run alone, also from the queue.",
+    discovery: Discovery::FoundBy("stop, cancel or kill a cell that hangs"),
     effect: Effect::Changes,
     groups: &[Group::Run],
     permission: Permission::Execute,

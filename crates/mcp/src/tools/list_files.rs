@@ -9,14 +9,16 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::table;
 use super::shared::context::Context;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 const MAX_DEPTH: usize = 3;
 
 pub(super) const TOOL: Tool = Tool {
     name: "list_files",
-    description: "List files and folders as a table.",
+    title: "List files",
+    description: "List the files and folders here, as a table.",
+    discovery: Discovery::FoundBy("browse folder directory workspace data files"),
     effect: Effect::Reads,
     groups: &[Group::Files],
     permission: Permission::Read,

@@ -7,12 +7,14 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{NoArguments, Schema};
 use super::shared::cell_text::table;
 use super::shared::context::Context;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "list_kernels",
-    description: "List running kernels, and the kernelspecs that could be started.",
+    title: "List kernels",
+    description: "List running kernels with their state, and the kernelspecs (languages, environments) that could be started.",
+    discovery: Discovery::FoundBy("which kernels are running; languages, environments, python, R, julia"),
     effect: Effect::Reads,
     groups: &[Group::Kernels],
     permission: Permission::Read,

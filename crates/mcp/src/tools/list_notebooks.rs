@@ -7,7 +7,7 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{NoArguments, Schema};
 use super::shared::cell_text::table;
 use super::shared::context::Context;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 /// How many notebooks that are not open are shown.
@@ -15,7 +15,9 @@ const MAX_FOUND: usize = 200;
 
 pub(super) const TOOL: Tool = Tool {
     name: "list_notebooks",
-    description: "List notebooks: opened ones first, then those found.",
+    title: "List notebooks",
+    description: "List Jupyter notebooks: opened ones first, then those found.",
+    discovery: Discovery::FoundBy("which ipynb notebooks are there"),
     effect: Effect::Reads,
     groups: &[Group::Read],
     permission: Permission::Read,

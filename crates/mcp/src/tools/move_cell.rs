@@ -8,12 +8,14 @@ use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::surroundings;
 use super::shared::context::Context;
 use super::shared::parameters::{CellIndex, NotebookArgument, one_cell};
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "move_cell",
-    description: "Move a cell to the place of another, by index or id.",
+    title: "Move a cell",
+    description: "Move a notebook cell up or down, to the place of another, by index or id.",
+    discovery: Discovery::FoundBy("reorder notebook cells"),
     effect: Effect::Changes,
     groups: &[Group::Edit],
     permission: Permission::Write,

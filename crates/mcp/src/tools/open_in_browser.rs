@@ -6,12 +6,14 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::Schema;
 use super::shared::context::Context;
 use super::shared::parameters::NotebookArgument;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "open_in_browser",
+    title: "Show in the browser",
     description: "Show the person a notebook in their browser. cell_id \"@selected\" is the cell that their cursor is in.",
+    discovery: Discovery::FoundBy("open notebook in JupyterLab, the cell where my cursor is"),
     effect: Effect::Adds,
     groups: &[Group::Files],
     permission: Permission::Write,

@@ -13,12 +13,14 @@ use super::shared::cell_text::label;
 use super::shared::context::Context;
 use super::shared::parameters::{CellArguments, NotebookArgument};
 use super::shared::waiting::RunArguments;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "overwrite_cell_source",
-    description: "Replace a cell's source; answers a diff. Refused if the cell changed since you read it.",
+    title: "Rewrite a cell",
+    description: "Rewrite a notebook cell: replaces its whole source; answers a diff. Refused if the cell changed since you saw it.",
+    discovery: Discovery::FoundBy("replace, rewrite or fix the code of a notebook cell"),
     effect: Effect::Runs,
     groups: &[Group::Edit],
     permission: Permission::Write,

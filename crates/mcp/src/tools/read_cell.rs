@@ -9,12 +9,14 @@ use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::banner;
 use super::shared::context::Context;
 use super::shared::parameters::{BudgetArguments, CellArguments, NotebookArgument};
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "read_cell",
-    description: "Read a cell: source, metadata, outputs (text and images).",
+    title: "Read a cell",
+    description: "Read or show a notebook cell: source, metadata, outputs with text and plots, why it failed.",
+    discovery: Discovery::FoundBy("show the output, plot or error of a cell; why did a cell fail"),
     effect: Effect::Reads,
     groups: &[Group::Read],
     permission: Permission::Read,

@@ -12,7 +12,7 @@ use super::shared::arguments::{Choice, Schema, arguments};
 use super::shared::cell_text::{banner, brief};
 use super::shared::context::Context;
 use super::shared::parameters::{BudgetArguments, NotebookArgument};
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 use selection::Selection;
 
@@ -21,7 +21,9 @@ const RESERVED: usize = 200;
 
 pub(super) const TOOL: Tool = Tool {
     name: "read_notebook",
-    description: "Read cells: brief is a table of first lines; detailed gives sources, and outputs if asked for.",
+    title: "Read a notebook",
+    description: "Read a notebook: its cells as a table (brief), or their sources, and outputs if asked for (detailed). Shorter and newer than the .ipynb file.",
+    discovery: Discovery::AlwaysLoaded,
     effect: Effect::Reads,
     groups: &[Group::Read],
     permission: Permission::Read,

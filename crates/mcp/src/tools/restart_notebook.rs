@@ -6,12 +6,14 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::Schema;
 use super::shared::context::Context;
 use super::shared::parameters::NotebookArgument;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "restart_notebook",
-    description: "Restart a notebook's kernel; all variables are lost, outputs stay.",
+    title: "Restart a kernel",
+    description: "Restart a notebook's kernel: all variables are lost, outputs stay.",
+    discovery: Discovery::FoundBy("restart kernel, reset variables and memory"),
     effect: Effect::Changes,
     groups: &[Group::Kernels],
     permission: Permission::Execute,

@@ -16,7 +16,7 @@ use super::shared::given::refused;
 use super::shared::parameters::NotebookArgument;
 use super::shared::run_report::{append, report};
 use super::shared::waiting::WaitingArguments;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::next_step::message;
 use crate::permissions::{Group, Permission};
 
@@ -25,7 +25,9 @@ const MIN_SHARE: usize = 400;
 
 pub(super) const TOOL: Tool = Tool {
     name: "run_cells",
-    description: "Run code cells in order: from..through, or all. from and through are an index, id or In[n].",
+    title: "Run several cells",
+    description: "Run all cells of a notebook in order, or from..through. from and through are an index, id or In[n].",
+    discovery: Discovery::FoundBy("run a whole notebook from top to bottom, run all above or below"),
     effect: Effect::Runs,
     groups: &[Group::Run],
     permission: Permission::Execute,

@@ -9,12 +9,14 @@ use super::shared::cell_text::table;
 use super::shared::context::Context;
 use super::shared::given::refused;
 use super::shared::parameters::NotebookArgument;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "search_notebook",
-    description: "Find text in sources and outputs; without a query: the headings.",
+    title: "Search a notebook",
+    description: "Search a notebook: find text in the sources and outputs of its cells; without a query: the headings.",
+    discovery: Discovery::FoundBy("find where a name is defined or used; outline of a notebook"),
     effect: Effect::Reads,
     groups: &[Group::Read],
     permission: Permission::Read,

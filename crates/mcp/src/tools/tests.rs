@@ -1,4 +1,5 @@
 mod messages;
+mod search;
 
 use super::*;
 use crate::permissions::{Access, Permissions};

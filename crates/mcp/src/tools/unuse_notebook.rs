@@ -6,12 +6,14 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema};
 use super::shared::context::Context;
 use super::shared::parameters::NotebookArgument;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
 pub(super) const TOOL: Tool = Tool {
     name: "unuse_notebook",
+    title: "Close a notebook",
     description: "Close a notebook; ends only a kernel that this session started.",
+    discovery: Discovery::FoundBy("close notebook, shut down its kernel"),
     effect: Effect::Changes,
     groups: &[Group::Read],
     permission: Permission::Read,

@@ -12,7 +12,7 @@ use super::shared::cell_text::brief;
 use super::shared::context::Context;
 use super::shared::given::{Given, refused};
 use super::shared::kernel_selector::kernel_selector;
-use super::{Availability, Effect, Tool};
+use super::{Availability, Discovery, Effect, Tool};
 use crate::next_step::message;
 use crate::permissions::{Group, Permission};
 
@@ -23,7 +23,9 @@ const CHOICE_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(super) const TOOL: Tool = Tool {
     name: "use_notebook",
-    description: "Open a notebook, or create one, and make it the current one. Its kernel starts with the first run.",
+    title: "Open or create a notebook",
+    description: "Open a notebook (.ipynb), or create a new one, and make it the current one. Its kernel starts with the first run.",
+    discovery: Discovery::AlwaysLoaded,
     effect: Effect::Changes,
     groups: &[Group::Read],
     permission: Permission::Read,

@@ -44,7 +44,7 @@ fn numbered(word: &str, lines: usize) -> String {
 
 fn text_of(reply: Reply) -> String {
     let mut text = String::new();
-    for part in reply.into_parts() {
+    for part in reply.close("") {
         match part {
             Part::Text(part) => text.push_str(&part),
             Part::Image { mime, .. } => write!(text, "<{mime}>").unwrap(),
@@ -90,7 +90,7 @@ fn images_are_placed_between_texts() {
     assert_eq!(
         rendered(1000, &outputs),
         "[stdout]\na\n[image/png 1×1, 68 B]<image/png>[image/png 1×1, 68 B]<image/png>\
-         [image/png 1×1, 68 B, left out, see(3, 0) shows it]"
+         [image/png 1×1, 68 B, left out, see(3, 0) shows it]\n[left out above: see(3, 0) shows it]"
     );
 }
 
@@ -103,7 +103,7 @@ fn text_of_the_tool_counts() {
     reply.say("");
     reply.say("Bye.");
     assert_eq!(reply.left(), 100 - "Done.\n1\nBye.".len());
-    assert_eq!(reply.into_parts(), [Part::Text("Done.\n1\nBye.".to_owned())]);
+    assert_eq!(reply.close(""), [Part::Text("Done.\n1\nBye.".to_owned())]);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn long_text_of_the_tool_is_shortened_in_the_middle() {
     let mut reply = Reply::new(Budget { characters: 60, images: 0 });
     reply.say(&"word ".repeat(100));
     let text = text_of(reply);
-    assert!(text.starts_with("word word"), "{text}");
+    assert!(text.starts_with("word "), "{text}");
     assert!(text.contains(" characters left out … "), "{text}");
     assert!(text.chars().count() <= 60);
 }
@@ -121,9 +121,9 @@ fn a_long_output_leaves_room_for_a_short_one() {
     let long = "line of text\n".repeat(5).replace("line", "other line") + &"x\ny\n".repeat(10_000);
     let text =
         rendered(1000, &[stream("stdout", &long), error("ValueError", "no", "somewhere\nValueError: no")]);
-    assert!(text.ends_with("x\ny\nsomewhere\nValueError: no"), "{text}");
+    assert!(text.contains("x\ny\nsomewhere\nValueError: no\n[left out above: see(0, "), "{text}");
     assert!(text.contains(" lines left out, see(0, "), "{text}");
-    assert!((950..=1000).contains(&text.chars().count()), "{}", text.chars().count());
+    assert!((850..=1000).contains(&text.chars().count()), "{}", text.chars().count());
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn an_error_gets_more_characters_than_a_stream() {
     let text = rendered(2000, &[stream("stderr", &long), error("E", "no", &format!("{long}E: no"))]);
     let (streamed, failed) = text.split_once("line 1999\n").unwrap();
     assert!(streamed.starts_with("[stderr]\nline 0\n"), "{text}");
-    assert!(failed.ends_with("line 1999\nE: no"), "{text}");
+    assert!(failed.contains("line 1999\nE: no\n[left out above: see(0, "), "{text}");
     assert!(failed.len() > 3 * streamed.len(), "{text}");
 }
 
@@ -147,7 +147,7 @@ fn the_headline_of_a_long_error_is_visible() {
         text.contains("\nBadError: rows…\nBadError  Traceback (most recent call last)\nframe 0\n"),
         "{text}"
     );
-    assert!(text.ends_with("bad row 1999"), "{text}");
+    assert!(text.contains("bad row 1999\n[left out above: see(0, "), "{text}");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn of_many_outputs_the_middle_is_left_out() {
         text.contains("number 9\n… 981 outputs left out, see(10, 0) shows the first of them\n[display]"),
         "{text}"
     );
-    assert!(text.ends_with("[display]\nnumber 999\nE: f"), "{text}");
+    assert!(text.ends_with("[display]\nnumber 999\nE: f\n[left out above: see(10, 0) shows it]"), "{text}");
 }
 
 #[test]
@@ -171,11 +171,33 @@ fn the_offset_is_where_the_left_out_part_starts() {
     let (head, rest) = text.split_once("… ").unwrap();
     let (count, rest) = rest.split_once(" lines left out, see(0, ").unwrap();
     let (offset, tail) = rest.split_once(") shows them\n").unwrap();
+    let (tail, last_line) = tail.rsplit_once('\n').unwrap();
+    assert_eq!(last_line, format!("[left out above: see(0, {offset}) shows it]"));
     let full = full_text(&output);
     let (page, _) = crate::page(&full, offset.parse().unwrap(), usize::MAX / 2);
     let between = page.strip_suffix(tail).unwrap();
     assert_eq!(format!("{head}{between}{tail}"), full);
     assert_eq!(between.lines().count().to_string(), count);
+}
+
+#[test]
+fn the_last_line_names_the_first_thing_that_was_left_out() {
+    let long = numbered("line", 2000);
+    let closed = |say: &str, outputs: &[Output]| {
+        let mut reply = Reply::new(Budget { characters: 1000, images: 0 });
+        reply.say(say);
+        reply.outputs(outputs, &more);
+        let mut parts = reply.close("[COMPLETED]");
+        let Some(Part::Text(text)) = parts.pop() else { panic!("no text") };
+        text.lines().last().unwrap().to_owned()
+    };
+    let streamed = stream("stdout", &long);
+    assert_eq!(closed("Done.", &[stream("stdout", "short")]), "[COMPLETED]");
+    assert_eq!(closed("", &[result("1"), image()]), "[COMPLETED] · left out above: see(1, 0) shows it");
+    assert!(
+        closed("", &[result("1"), streamed, image()]).starts_with("[COMPLETED] · left out above: see(1, ")
+    );
+    assert_eq!(closed(&long, &[]), "[COMPLETED] · part of the text above was left out");
 }
 
 proptest! {
@@ -186,13 +208,12 @@ proptest! {
         let mut reply = Reply::new(Budget { characters, images: 1 });
         reply.say(&text);
         reply.outputs(&outputs, &more);
-        let left = reply.left();
-        let parts = reply.into_parts();
+        let parts = reply.close("");
         let texts: usize = parts.iter().map(|part| match part {
             Part::Text(text) => text.chars().count(),
             Part::Image { .. } => 0,
         }).sum();
-        prop_assert_eq!(texts + left, characters);
+        prop_assert!(texts <= characters, "{texts} > {characters}");
         let are_merged = parts.windows(2).all(|pair| !matches!(pair, [Part::Text(_), Part::Text(_)]));
         prop_assert!(are_merged);
         let images = parts.iter().filter(|part| matches!(part, Part::Image { .. })).count();

@@ -36,9 +36,7 @@ pub(crate) fn report(run: &Run, budget: Budget, heading: &str, place: &str) -> A
         reply.say("[No output generated]");
     }
     reply.outputs(&view.outputs, &|output, offset| more(id, output, offset));
-    let mut parts = reply.into_parts();
-    append(&mut parts, &closing);
-    Answer::of_code(parts, view.state.is_failure())
+    Answer::of_code(reply.close(&closing), view.state.is_failure())
 }
 
 /// Where a run belongs, as the run itself knows it, for its last line.
@@ -67,7 +65,7 @@ fn end_line(id: &str, state: &RunState, elapsed: Duration, count: Option<u64>, p
         RunState::Queued | RunState::Running => {
             let doing = if *state == RunState::Queued { "QUEUED" } else { "STILL RUNNING" };
             format!(
-                "[{doing} after {seconds:.1}s] {label}. It continues: get_run(run_id=\"{id}\", wait_seconds=60) waits for \
+                "[{doing} after {seconds:.1}s] {label}. It continues: get_run(run_id=\"{id}\", wait_seconds=45) waits for \
                  more, interrupt_kernel stops it."
             )
         }

@@ -24,7 +24,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(100);
 arguments! {
     /// How to wait for the run of a cell, and what the reply may hold.
     pub(crate) struct WaitingArguments {
-        /// Seconds to wait; 0: 120
+        /// Seconds to wait; 0: 50
         timeout: Option<Duration> = 0,
         /// Report progress
         stream: bool = true,
