@@ -35,6 +35,7 @@ TOOLS = {
     "list_kernels",
     "list_notebooks",
     "move_cell",
+    "open_in_browser",
     "overwrite_cell_source",
     "read_cell",
     "read_notebook",

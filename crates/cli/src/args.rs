@@ -13,13 +13,13 @@ use std::time::Duration;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use environment::{either, given, variable};
-pub(crate) use jupyter::{Connect, JupyterArgs, Running, Servers, Start, Verb};
+pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Running, Servers, Start, Verb};
 pub(crate) use serving::{Level, Logging, Network, Serving, Transport, seconds};
 
 /// Gives any AI agent a notebook, over the Model Context Protocol
 ///
-/// Without a subcommand: an MCP server for the notebooks of the folder it runs in, with kernels of this machine, and
-/// for a Google Colab tab.
+/// Without a subcommand: an MCP server for the notebooks of the folder it runs in, with kernels of this machine, for
+/// Jupyter servers, and for a Google Colab tab.
 #[derive(Debug, Parser)]
 #[command(name = "cellbridge", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
 pub(crate) struct Cli {
@@ -61,7 +61,7 @@ pub(crate) enum Command {
     Jupyter(Box<JupyterArgs>),
 }
 
-/// The server for local notebooks and for a Colab tab.
+/// The server for every place.
 #[derive(Debug, Args)]
 pub(crate) struct Every {
     #[command(flatten)]
@@ -70,6 +70,9 @@ pub(crate) struct Every {
     /// The folder that agents work in; nothing outside it is read or written [default: the current folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) server: JupyterServer,
 
     /// The most characters in one reply
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(500..))]

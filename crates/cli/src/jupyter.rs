@@ -1,17 +1,18 @@
 //! `cellbridge jupyter`: which servers it uses, and how it reaches them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::jupyter::{Jupyter, JupyterConnector, Settings, Source};
 use anyhow::{Context as _, bail};
 use connection::NetworkTimeout;
 use mcp::Server;
-use rest::{Address, Credentials, Options, Proxies, Secret, discovery};
+use rest::discovery::{self, Discovery};
+use rest::{Address, Credentials, Options, Proxies, Secret};
 use tokio_util::sync::CancellationToken;
 use workspace::{Connector, Workspace};
 
-use crate::args::{Logging, Servers, Serving, Start, either, given, variable};
+use crate::args::{JupyterServer, Logging, Servers, Serving, Start, either, given, variable};
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
 use crate::logging;
 
@@ -52,7 +53,8 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
             ..jupyter::Capabilities::default()
         },
     });
-    let connector: Arc<dyn Connector> = JupyterConnector::new(reach, Some(place.clone()));
+    let discovery = std::env::current_dir().ok().and_then(|folder| discovery_near(&folder));
+    let connector: Arc<dyn Connector> = JupyterConnector::new(reach, discovery, Some(place.clone()));
     let images = if options.allow_img_output { options.max_images as usize } else { 0 };
     let settings = workspace::Settings {
         budget: render::Budget { characters: options.max_characters as usize, images },
@@ -79,12 +81,28 @@ fn sources(options: &Start) -> anyhow::Result<(Source, Option<Source>)> {
     if let Some(named) = pair(&common, documents, kernels)? {
         return Ok(named);
     }
-    let home = std::env::home_dir();
-    let folder = discovery::runtime_dir(|name| std::env::var_os(name), home.as_deref());
-    let folder = folder.context(
+    // Without a working directory, no server is closer than others.
+    let discovery = discovery_near(&std::env::current_dir().unwrap_or_default());
+    let discovery = discovery.context(
         "there is no home folder in which to look for a running Jupyter server; name one with --jupyter-url",
     )?;
-    Ok((Source::Discover(folder), None))
+    Ok((Source::Discover(discovery), None))
+}
+
+/// The server that is given beside other places, if any.
+pub(crate) fn source_beside(server: &JupyterServer) -> anyhow::Result<Option<Source>> {
+    let login = Login {
+        password: given(server.jupyter_password.as_deref()).map(str::to_owned),
+        ..Login::new(given(server.jupyter_url.as_deref()), given(server.jupyter_token.as_deref()))
+    };
+    login.url.is_some().then(|| login.source()).transpose()
+}
+
+/// Where running servers are looked for, those closest to `folder` first; `None` without a home folder.
+pub(crate) fn discovery_near(folder: &Path) -> Option<Discovery> {
+    let home = std::env::home_dir();
+    let runtime = discovery::runtime_dir(|name| std::env::var_os(name), home.as_deref())?;
+    Some(Discovery { runtime, working_directory: folder.to_path_buf() })
 }
 
 /// The same, from what is given for each; `None` if there is no address.
@@ -179,7 +197,7 @@ fn same_server(one: &str, other: &str) -> bool {
     }
 }
 
-fn secrets_of(source: &Source) -> Vec<Secret> {
+pub(crate) fn secrets_of(source: &Source) -> Vec<Secret> {
     let Source::Given { url, credentials } = source else { return Vec::new() };
     let in_address = Address::parse(url).ok().and_then(|address| address.token);
     let given = match credentials {
@@ -261,6 +279,23 @@ mod tests {
         let for_all = login(None, Some("t"), None);
         let a = login(Some("http://a:1"), None, None);
         assert_eq!(shown(&for_all, a, elsewhere()), [is("http://a:1", "t"), is("http://b:2", "t")]);
+    }
+
+    #[test]
+    fn a_server_beside_other_places_needs_an_address() {
+        let server = |url: Option<&str>| JupyterServer {
+            jupyter_url: url.map(str::to_owned),
+            jupyter_token: Some("t".to_owned()),
+            jupyter_password: None,
+            ca_file: None,
+        };
+        // Clients write "none" for what they leave out. A token alone goes nowhere.
+        for left_out in [None, Some(""), Some("none")] {
+            assert!(source_beside(&server(left_out)).unwrap().is_none(), "{left_out:?}");
+        }
+        let source = source_beside(&server(Some("http://a:1/?token=u"))).unwrap().unwrap();
+        let secrets: Vec<_> = secrets_of(&source).iter().map(|it| it.expose().to_owned()).collect();
+        assert_eq!(secrets, ["u", "t"]);
     }
 
     #[test]

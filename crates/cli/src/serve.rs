@@ -1,16 +1,16 @@
-//! The commands without a Jupyter server: connects the places to the transport.
+//! The commands for every place and for the Colab tab alone: connects the places to the transport.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::jupyter::JupyterConnector;
+use ::jupyter::{Capabilities, Jupyter, JupyterConnector, Source};
 use anyhow::{Context as _, bail};
 use colab::{Browser, Listener, Settings};
 use local::ProcessEnv;
 use mcp::{Group, Server};
-use rest::Secret;
+use rest::{Options, Secret};
 use tokio_util::sync::CancellationToken;
-use workspace::Workspace;
+use workspace::{Place, Workspace};
 
 use crate::args::{self, Transport};
 use crate::colab_subset::ColabSubset;
@@ -22,12 +22,14 @@ const TAB_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long `open_colab_browser_connection` waits for the person: less than Codex waits for a call.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(50);
 
-/// Serves the notebooks of a folder, and a Colab tab.
+/// Serves the notebooks of a folder, of Jupyter servers, and of a Colab tab.
 pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let serving = &options.serving;
     let token = Secret::generate()?;
     let endpoint = HttpEndpoint::for_transport(serving).await?;
-    logging::start(&serving.logging, secrets(&token, endpoint.as_ref()))?;
+    let source = jupyter::source_beside(&options.server)?;
+    let given = source.iter().flat_map(jupyter::secrets_of);
+    logging::start(&serving.logging, secrets(&token, endpoint.as_ref()).into_iter().chain(given).collect())?;
     let root = match &options.root {
         Some(root) => root.clone(),
         None => std::env::current_dir().context("the current folder is gone; name one with --root")?,
@@ -36,7 +38,6 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     if !root.is_dir() {
         bail!("--root {} is not a folder", root.display());
     }
-    let folder = local::Folder::new(root, process_env());
     let budget =
         render::Budget { characters: options.max_characters as usize, images: options.max_images as usize };
     let settings = workspace::Settings {
@@ -44,7 +45,10 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         default_timeout: options.execution_timeout,
         ..workspace::Settings::default()
     };
-    let reach = jupyter::reach(None, options.network.network_timeout);
+    let reach = jupyter::reach(options.server.ca_file.clone(), options.network.network_timeout);
+    let discovery = jupyter::discovery_near(&root);
+    let server = source.map(|source| jupyter_place(source, &reach));
+    let connector = JupyterConnector::new(reach, discovery, server.clone());
 
     let shutdown = CancellationToken::new();
     let tab_port = serving.port.filter(|_| serving.transport == Transport::Stdio).unwrap_or(0);
@@ -57,17 +61,36 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     };
     let (tab, tabs) = colab::Colab::new(listener, token, tab_settings, shutdown.clone())?;
     let tabs = tokio::spawn(tabs);
-    let connector = JupyterConnector::new(reach, None);
     let policy = serving.allowed.policy();
     let is_tab_offered = policy.offers_group(Group::Relayed(colab::GROUP));
-    let places = if is_tab_offered { vec![tab.place()] } else { Vec::new() };
-    let workspace = Workspace::with_places(folder, places, settings, Some(connector));
-    let server =
-        Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab)))).offering(policy);
+    let (first, others): (Arc<dyn Place>, Vec<Arc<dyn Place>>) = match server {
+        Some(server) => (server, vec![local::Folder::beside_another(root, process_env())]),
+        None => (local::Folder::new(root, process_env()), Vec::new()),
+    };
+    let others = others.into_iter().chain(is_tab_offered.then(|| tab.place())).collect();
+    let workspace = Workspace::with_places(first, others, settings, Some(connector));
+    let server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))
+        .offering(policy)
+        .listing_all_tools();
     let served = serve_until_shutdown(server, endpoint, "cellbridge -- cellbridge", &shutdown).await;
     workspace.shutdown().await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;
     served
+}
+
+/// The place of a given server, whose paths need no prefix. Contacts nothing yet.
+fn jupyter_place(documents: Source, reach: &Options) -> Arc<Jupyter> {
+    Jupyter::new(::jupyter::Settings {
+        documents,
+        kernels: None,
+        reconnect: None,
+        options: reach.clone(),
+        prefix: String::new(),
+        notebook: None,
+        kernel: None,
+        in_process: None,
+        capabilities: Capabilities::default(),
+    })
 }
 
 pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {

@@ -69,8 +69,14 @@ impl Place for ColabPlace {
         PREFIX
     }
 
-    fn is_named_by(&self, path: &NotebookPath) -> bool {
-        path.starts_with(PREFIX) || NotebookUrl::new(Some(path), None).is_ok()
+    fn scheme(&self) -> &'static str {
+        "colab"
+    }
+
+    /// The URL of a notebook on Colab names the tab too.
+    fn strip_name<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let is_url = || NotebookUrl::new(Some(path), None).is_ok();
+        path.strip_prefix(PREFIX).or_else(|| is_url().then_some(path))
     }
 
     fn list_files(&self, _: &str, _: usize) -> Future<'_, Vec<FileEntry>> {

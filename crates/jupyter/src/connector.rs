@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use parking_lot::Mutex;
+use rest::discovery::Discovery;
 use rest::{Address, Credentials, Options, Secret};
-use workspace::{Connector, Error, ErrorKind, Future, Place, ServerSpec};
+use workspace::{Connected, Connector, Discovered, Error, ErrorKind, Future, ServerSpec, ServerStep};
 
 use crate::failure;
+use crate::paths::SCHEME;
 use crate::place::Jupyter;
+use crate::running_server::discover;
 use crate::settings::{Capabilities, Settings, Source};
 
 /// The only document provider that is supported.
@@ -22,7 +25,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(90);
 /// Connects to servers. The same server is the same place.
 pub struct JupyterConnector {
     options: Options,
-    reconnect: Option<Duration>,
+    discovery: Option<Discovery>,
+    /// The place that there is from the start.
+    first: Option<Arc<Jupyter>>,
     known: Mutex<HashMap<String, KnownServer>>,
 }
 
@@ -32,27 +37,54 @@ struct KnownServer {
 }
 
 impl JupyterConnector {
-    /// `first` is a place that exists already; the others use the same pause between attempts to connect.
-    pub fn new(options: Options, first: Option<Arc<Jupyter>>) -> Arc<Self> {
-        let reconnect = first.as_ref().and_then(|place| place.reconnect_pause());
-        let mut known = HashMap::new();
-        if let Some(place) = first
-            && let Some((base, token)) = place.address()
-        {
-            known.insert(base, KnownServer { token, place });
-        }
-        Arc::new(Self { options, reconnect, known: Mutex::new(known) })
+    /// `first` is a place that exists already; the others use the same pause between attempts to connect. Without
+    /// `discovery`, every server must be named by its address.
+    pub fn new(options: Options, discovery: Option<Discovery>, first: Option<Arc<Jupyter>>) -> Arc<Self> {
+        Arc::new(Self { options, discovery, first, known: Mutex::default() })
     }
 
-    async fn place(&self, spec: ServerSpec) -> Result<Arc<Jupyter>, Error> {
-        if let Some(provider) = spec.provider.filter(|it| !it.eq_ignore_ascii_case(PROVIDER)) {
+    /// The address and token of the server that is asked for, and how it was chosen.
+    async fn address(
+        &self,
+        spec: &ServerSpec,
+    ) -> Result<(Address, Option<Secret>, Option<Discovered>), Error> {
+        if let Some(url) = &spec.url {
+            let (address, token) = address_and_token(url, spec.token.clone())?;
+            return Ok((address, token, None));
+        }
+        let Some(discovery) = &self.discovery else {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                "No address of a server is given.",
+                ServerStep::GiveAddress,
+            ));
+        };
+        let running = discover(discovery, &self.options).await.map_err(failure::of)?;
+        let token = spec.token.clone().or_else(|| running.address.token.clone());
+        Ok((running.address, token, Some(running.discovered)))
+    }
+
+    /// The place that there is already for a server.
+    fn known_place(&self, name: &str, token: Option<&Secret>) -> Option<Arc<Jupyter>> {
+        // Another token may be another person's; without one, the known place is used.
+        let is_same = |known: Option<&Secret>| token.is_none() || known == token;
+        if let Some(known) = self.known.lock().get(name).filter(|known| is_same(known.token.as_ref())) {
+            return Some(known.place.clone());
+        }
+        let first = self.first.as_ref()?;
+        let (base, own_token) = first.address()?;
+        (base == name && is_same(own_token.as_ref())).then(|| first.clone())
+    }
+
+    async fn reach(&self, spec: ServerSpec) -> Result<Connected, Error> {
+        if let Some(provider) = spec.provider.as_ref().filter(|it| !it.eq_ignore_ascii_case(PROVIDER)) {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 format!("The document provider {provider:?} exists only in a vendor's cloud."),
                 format!("Use {PROVIDER:?}, or leave it out."),
             ));
         }
-        let (address, token) = address_and_token(&spec.url, spec.token)?;
+        let (address, token, discovered) = self.address(&spec).await?;
         let kernels = spec.kernels.map(|(url, token)| address_and_token(&url, token)).transpose()?;
         let base = address.base.to_string();
         // The same documents with other kernels are another place.
@@ -60,17 +92,11 @@ impl JupyterConnector {
             Some((kernels, _)) => format!("{base} {}", kernels.base),
             None => base.clone(),
         };
-        let known = {
-            let known = self.known.lock();
-            // Another token may be another person's; without one, the known place is used.
-            let matching = known.get(&name).filter(|known| token.is_none() || known.token == token);
-            matching.map(|known| known.place.clone())
-        };
-        let place = known.unwrap_or_else(|| {
+        let place = self.known_place(&name, token.as_ref()).unwrap_or_else(|| {
             Jupyter::new(Settings {
                 documents: source(&address, token.clone()),
                 kernels: kernels.map(|(address, token)| source(&address, token)),
-                reconnect: self.reconnect,
+                reconnect: self.first.as_ref().and_then(|place| place.reconnect_pause()),
                 options: self.options.clone(),
                 prefix: base,
                 notebook: address.notebook,
@@ -86,7 +112,7 @@ impl JupyterConnector {
         if !known.get(&name).is_some_and(|known| Arc::ptr_eq(&known.place, &place)) {
             known.insert(name, KnownServer { token, place: place.clone() });
         }
-        Ok(place)
+        Ok(Connected { place, discovered })
     }
 }
 
@@ -103,10 +129,14 @@ fn source(address: &Address, token: Option<Secret>) -> Source {
 }
 
 impl Connector for JupyterConnector {
-    fn connect(&self, spec: ServerSpec) -> Future<'_, Arc<dyn Place>> {
+    fn scheme(&self) -> &'static str {
+        SCHEME
+    }
+
+    fn connect(&self, spec: ServerSpec) -> Future<'_, Connected> {
         async {
-            match tokio::time::timeout(CONNECT_TIMEOUT, self.place(spec)).await {
-                Ok(place) => Ok(place? as Arc<dyn Place>),
+            match tokio::time::timeout(CONNECT_TIMEOUT, self.reach(spec)).await {
+                Ok(connected) => connected,
                 Err(_) => Err(Error::new(
                     ErrorKind::Timeout,
                     "The server did not answer in time.",

@@ -8,6 +8,7 @@ mod kernels;
 mod listing;
 mod paths;
 mod place;
+mod running_server;
 mod server_handle;
 mod settings;
 #[cfg(test)]

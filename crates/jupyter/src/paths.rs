@@ -2,6 +2,19 @@
 
 use workspace::{Error, ErrorKind, NextStep, NotebookPath};
 
+/// What begins paths that mean a Jupyter server.
+pub(crate) const SCHEME: &str = "jupyter";
+
+/// The rest of a path that begins with the address of the server at `base`, with or without the scheme of URLs:
+/// `http://h:8888/a/x.ipynb`, `jupyter:h:8888/a/x.ipynb`.
+pub(crate) fn strip_address<'p>(base: &str, path: &'p str) -> Option<&'p str> {
+    let Some(named) = path.strip_prefix(SCHEME).and_then(|rest| rest.strip_prefix(':')) else {
+        return path.strip_prefix(base);
+    };
+    let host = base.split_once("://").map_or(base, |(_, host)| host);
+    named.strip_prefix(base).or_else(|| named.strip_prefix(host))
+}
+
 /// The prefix of a place's paths where they are shown; empty for the first place.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Prefix(String);
@@ -74,6 +87,26 @@ mod tests {
         assert_eq!(prefix.shown("a/x.ipynb"), "http://host:8889/a/x.ipynb");
         assert_eq!(Prefix::default().shown("a/x.ipynb"), "a/x.ipynb");
         assert_eq!(Prefix::default().strip("/").unwrap(), "");
+    }
+
+    #[test]
+    fn a_path_may_begin_with_the_address_of_its_server() {
+        let base = "https://hub.example.org/user/ada/";
+        for (path, expected) in [
+            ("https://hub.example.org/user/ada/a/x.ipynb", Some("a/x.ipynb")),
+            ("jupyter:hub.example.org/user/ada/a/x.ipynb", Some("a/x.ipynb")),
+            ("jupyter:https://hub.example.org/user/ada/x.ipynb", Some("x.ipynb")),
+            ("jupyter:hub.example.org/user/ada/", Some("")),
+            // It names a server, but not which.
+            ("jupyter:a/x.ipynb", None),
+            ("jupyter:hub.example.org/user/bob/x.ipynb", None),
+            ("http://hub.example.org/user/ada/x.ipynb", None),
+            ("hub.example.org/user/ada/x.ipynb", None),
+            ("local:x.ipynb", None),
+            ("x.ipynb", None),
+        ] {
+            assert_eq!(strip_address(base, path), expected, "{path}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use rest::{Download, Kind, Status};
 use tokio::sync::watch;
 use workspace::{
-    Document, Error, Existing, FileContent, FileEntry, FoundNotebooks, Frontend, Future, Kernel,
+    Discovered, Document, Error, Existing, FileContent, FileEntry, FoundNotebooks, Frontend, Future, Kernel,
     KernelChoice, KernelRequest, KernelspecInfo, Mode, NotebookPath, Place,
 };
 
@@ -17,7 +17,7 @@ use crate::failure;
 use crate::jupyterlab::JupyterLab;
 use crate::kernels::Kernels;
 use crate::listing::{self, NotebookSearch};
-use crate::paths::{Prefix, is_notebook};
+use crate::paths::{Prefix, SCHEME, is_notebook, strip_address};
 use crate::server_handle::ServerHandle;
 use crate::settings::Settings;
 
@@ -78,7 +78,12 @@ impl Jupyter {
         self.handle.reconnect_pause
     }
 
-    /// Its base URL and token, if its address was given.
+    /// How its server was chosen, if it was discovered.
+    pub(crate) fn discovered(&self) -> Option<Discovered> {
+        self.handle.discovered()
+    }
+
+    /// Its base URL and token, if its address is known.
     pub(crate) fn address(&self) -> Option<(String, Option<rest::Secret>)> {
         self.handle.address()
     }
@@ -105,7 +110,15 @@ impl Jupyter {
 
 impl Place for Jupyter {
     fn description(&self) -> String {
-        let documents = self.handle.title();
+        let mut documents = self.handle.title();
+        if let Some(Discovered { root, others }) = self.discovered() {
+            let root = root.display();
+            documents.push_str(&match others {
+                0 => format!(" (root {root})"),
+                1 => format!(" (root {root}; 1 other is running)"),
+                _ => format!(" (root {root}; {others} others are running)"),
+            });
+        }
         if Arc::ptr_eq(&self.handle, &self.kernel_handle) {
             documents
         } else {
@@ -115,6 +128,19 @@ impl Place for Jupyter {
 
     fn prefix(&self) -> &str {
         self.prefix.as_str()
+    }
+
+    fn scheme(&self) -> &'static str {
+        SCHEME
+    }
+
+    /// Its address, also where its paths are shown without a prefix.
+    fn name(&self) -> String {
+        self.handle.base().unwrap_or_else(|| format!("{SCHEME}:"))
+    }
+
+    fn strip_name<'p>(&self, path: &'p str) -> Option<&'p str> {
+        strip_address(&self.handle.base()?, path)
     }
 
     fn first_notebook(&self) -> Option<NotebookPath> {

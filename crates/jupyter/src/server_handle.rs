@@ -1,16 +1,16 @@
 //! One server: found when it is first needed, and started through its Hub if it is stopped.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use connection::NetworkTimeout;
 use parking_lot::{Mutex, MutexGuard};
-use rest::{Address, Credentials, KernelModel, Kind, Options, RestError, Secret, Server, discovery};
-use workspace::{Error, progress};
+use rest::{Address, Credentials, KernelModel, Kind, Options, RestError, Secret, Server};
+use workspace::{Discovered, Error, progress};
 
 use crate::failure;
+use crate::running_server::{RunningServer, discover};
 use crate::settings::{Capabilities, InProcessServer, Source};
 
 /// How long a Hub may take to start a server: with progress reports, and without. Clients give up on silent calls.
@@ -32,6 +32,8 @@ pub(crate) struct ServerHandle {
     /// The extensions that it may have.
     pub(crate) capabilities: Capabilities,
     found: Mutex<Option<Server>>,
+    /// The server that was discovered last.
+    running: Mutex<Option<RunningServer>>,
     /// Whether the server has jupyter-server-documents, whose kernel channels drop no output.
     is_unlimited: AtomicBool,
     /// Held while the server is discovered or started.
@@ -44,6 +46,7 @@ impl ServerHandle {
             source,
             options,
             found: Mutex::default(),
+            running: Mutex::default(),
             is_unlimited: AtomicBool::new(false),
             preparing: tokio::sync::Mutex::default(),
             reconnect_pause: None,
@@ -104,9 +107,22 @@ impl ServerHandle {
         }
     }
 
-    /// Its base URL and token, if its address was given.
+    /// How the server was chosen, if it was discovered.
+    pub(crate) fn discovered(&self) -> Option<Discovered> {
+        self.running.lock().as_ref().map(|running| running.discovered.clone())
+    }
+
+    /// Its base URL, if its address is known: it was given, or the server was discovered.
+    pub(crate) fn base(&self) -> Option<String> {
+        self.address().map(|(base, _)| base)
+    }
+
+    /// Its base URL and token, if its address is known.
     pub(crate) fn address(&self) -> Option<(String, Option<Secret>)> {
-        let Source::Given { url, credentials } = &self.source else { return None };
+        let Source::Given { url, credentials } = &self.source else {
+            let address = self.running.lock().as_ref()?.address.clone();
+            return Some((address.base.to_string(), address.token));
+        };
         let address = Address::parse(url).ok()?;
         let token = match credentials {
             Credentials::Token(token) => Some(token.clone()),
@@ -128,7 +144,11 @@ impl ServerHandle {
             Source::Given { url, credentials } => {
                 Server::new(&Address::parse(url)?, credentials.clone(), &self.options)?
             }
-            Source::Discover(runtime) => self.discover(runtime).await?,
+            Source::Discover(discovery) => {
+                let running = discover(discovery, &self.options).await?;
+                *self.running.lock() = Some(running.clone());
+                running.server
+            }
         };
         *self.found() = Some(server.clone());
         Ok(server)
@@ -233,36 +253,6 @@ impl ServerHandle {
             *found = None;
         }
         true
-    }
-
-    async fn discover(&self, runtime: &Path) -> rest::Result<Server> {
-        let folder = runtime.to_path_buf();
-        let running =
-            tokio::task::spawn_blocking(move || discovery::running(&folder)).await.unwrap_or_default();
-        let mut problem = RestError::new(
-            Kind::Unreachable,
-            "No Jupyter server of this user is running on this machine.",
-            rest::NextStep::GiveAddress,
-        );
-        for found in running {
-            let credentials = Credentials::None;
-            let server = Server::new(&found.address, credentials, &self.options)?;
-            match server.status().await {
-                Ok(_) => {
-                    tracing::info!(server = %server.base(), "found a running server");
-                    return Ok(server);
-                }
-                Err(_) if found.has_password => {
-                    problem = RestError::new(
-                        Kind::Unauthorized,
-                        format!("The Jupyter server at {} asks for a password.", server.base()),
-                        rest::NextStep::GivePassword,
-                    );
-                }
-                Err(error) => problem = error,
-            }
-        }
-        Err(problem)
     }
 
     fn found(&self) -> MutexGuard<'_, Option<Server>> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use kernel::ConnectionInfo;
+use rest::discovery::Discovery;
 use rest::{Credentials, Options};
 
 /// Where a server is.
@@ -18,8 +19,8 @@ pub enum Source {
         url: String,
         credentials: Credentials,
     },
-    /// The newest running server that has a file in this folder, Jupyter's runtime folder.
-    Discover(PathBuf),
+    /// A server that is running on this machine.
+    Discover(Discovery),
 }
 
 /// How to reach the servers that make up one place.
@@ -79,7 +80,7 @@ impl fmt::Debug for Source {
             Self::Given { credentials, .. } => {
                 f.debug_struct("Given").field("credentials", credentials).finish_non_exhaustive()
             }
-            Self::Discover(runtime) => f.debug_tuple("Discover").field(runtime).finish(),
+            Self::Discover(discovery) => f.debug_tuple("Discover").field(discovery).finish(),
         }
     }
 }

@@ -27,6 +27,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long all kernels together may take to shut down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(4);
 
+/// What begins paths that mean the folder, wherever an agent works.
+const NAME: &str = "local:";
+
 /// A folder with notebooks, which run on kernels of this machine. Paths cannot lead out of it.
 pub struct Folder {
     root: Root,
@@ -40,7 +43,16 @@ pub struct Folder {
 impl Folder {
     /// Uses the folder `root`, which should exist. Starts nothing.
     pub fn new(root: PathBuf, process_env: ProcessEnv) -> Arc<Self> {
-        let (root, process_env) = (Root::new(root), Arc::new(process_env));
+        Self::at(Root::new(root), process_env)
+    }
+
+    /// The same beside another place, whose paths are shown without a prefix: those of the folder begin with `local:`.
+    pub fn beside_another(root: PathBuf, process_env: ProcessEnv) -> Arc<Self> {
+        Self::at(Root::new(root).with_prefix(NAME), process_env)
+    }
+
+    fn at(root: Root, process_env: ProcessEnv) -> Arc<Self> {
+        let process_env = Arc::new(process_env);
         let chooser = KernelspecChooser::new(root.real().to_path_buf(), process_env.clone());
         let kernels = Mutex::new(Some(Vec::new()));
         Arc::new(Self { store: FileStore::new(root.clone()), root, process_env, chooser, kernels })
@@ -93,6 +105,18 @@ impl Folder {
 impl Place for Folder {
     fn description(&self) -> String {
         format!("the folder {}", self.root.real().display())
+    }
+
+    fn prefix(&self) -> &str {
+        self.root.prefix()
+    }
+
+    fn scheme(&self) -> &'static str {
+        "local"
+    }
+
+    fn strip_name<'p>(&self, path: &'p str) -> Option<&'p str> {
+        path.strip_prefix(NAME)
     }
 
     fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {

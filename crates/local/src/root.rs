@@ -12,12 +12,22 @@ pub(crate) struct Root {
     given: PathBuf,
     /// Without symbolic links.
     real: PathBuf,
+    /// What begins its paths where they are shown; resolved paths may omit it.
+    prefix: &'static str,
 }
 
 impl Root {
     pub(crate) fn new(folder: PathBuf) -> Self {
         let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
-        Self { given: folder, real }
+        Self { given: folder, real, prefix: "" }
+    }
+
+    pub(crate) fn with_prefix(self, prefix: &'static str) -> Self {
+        Self { prefix, ..self }
+    }
+
+    pub(crate) fn prefix(&self) -> &'static str {
+        self.prefix
     }
 
     /// The folder, without symbolic links.
@@ -37,6 +47,7 @@ impl Root {
     /// - `/home/ada/z.ipynb` is refused: it is absolute, and the root has no folder `home`.
     /// - `data/../../z.ipynb` is refused, and so is `link/z.ipynb` if `link` points out of the root.
     pub(crate) fn resolve(&self, path: &str) -> Result<PathBuf, Error> {
+        let path = path.strip_prefix(self.prefix).unwrap_or(path);
         if path.contains('\0') {
             return Err(refused(path, "it contains a NUL character."));
         }
@@ -53,11 +64,18 @@ impl Root {
         }
     }
 
-    /// The path of `real` as agents see it: relative to the root, with `/`. `None` if it is not UTF-8 or outside.
+    /// The path of `real` as agents see it: relative to the root, with `/`, after the prefix. `None` if it is not UTF-8 or
+    /// outside.
     pub(crate) fn relative(&self, real: &Path) -> Option<String> {
         let parts: Option<Vec<&str>> =
             real.strip_prefix(&self.real).ok()?.components().map(|part| part.as_os_str().to_str()).collect();
-        Some(parts?.join("/"))
+        let path = parts?.join("/");
+        // The file `local:x.ipynb` of the root is `./local:x.ipynb`, since `local:` names a place.
+        let is_like_a_name = path.split_once(':').is_some_and(|(word, _)| {
+            !word.is_empty() && word.bytes().all(|letter| letter.is_ascii_lowercase())
+        });
+        let prefix = if self.prefix.is_empty() && is_like_a_name { "./" } else { self.prefix };
+        Some(format!("{prefix}{path}"))
     }
 
     fn join(&self, path: &str) -> PathBuf {
@@ -192,6 +210,31 @@ mod tests {
         ] {
             let error = root.resolve(path).unwrap_err();
             assert_eq!(error.fault, workspace::Fault::Agent, "{path}");
+        }
+    }
+
+    #[test]
+    fn shown_paths_have_the_prefix_and_resolve_with_and_without_it() {
+        let (_folder, root) = folder();
+        let root = root.with_prefix("local:");
+        let file = root.real().join("a/x.ipynb");
+        assert_eq!(root.relative(&file).as_deref(), Some("local:a/x.ipynb"));
+        for path in ["local:a/x.ipynb", "local:/a/x.ipynb", "a/x.ipynb"] {
+            assert_eq!(root.resolve(path).unwrap(), file, "{path}");
+        }
+        assert!(root.resolve("local:../x.ipynb").is_err());
+    }
+
+    #[test]
+    fn files_that_are_called_like_places_can_be_named() {
+        let (_folder, root) = folder();
+        let file = root.real().join("local:x.ipynb");
+        fs::write(&file, "").unwrap();
+        for (root, shown) in
+            [(root.clone(), "./local:x.ipynb"), (root.with_prefix("local:"), "local:local:x.ipynb")]
+        {
+            assert_eq!(root.relative(&file).as_deref(), Some(shown));
+            assert_eq!(root.resolve(shown).unwrap(), file);
         }
     }
 

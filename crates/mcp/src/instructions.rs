@@ -17,8 +17,8 @@ Give notebook_name to work on another notebook than the current one. Address cel
 A run that outlasts its timeout goes on; get_run finds it and pages through long outputs. \
 Edits are refused if the cell has changed since you read it; the refusal shows the new source.";
 
-/// The instructions for the notebooks of a place.
-pub(crate) fn of_notebooks(policy: &Policy, place: &str) -> String {
+/// The instructions for notebooks; `places` says where they are, in one line.
+pub(crate) fn of_notebooks(policy: &Policy, places: &str) -> String {
     let may_edit = policy.offers("", &[Group::Edit], Permission::Write);
     let may_run = policy.offers("", &[Group::Run], Permission::Execute);
     let what = match (may_edit, may_run) {
@@ -31,7 +31,7 @@ pub(crate) fn of_notebooks(policy: &Policy, place: &str) -> String {
         (false, false) => "Read and search Jupyter notebooks (.ipynb) with their outputs",
     };
     format!(
-        "{what}. First call use_notebook with a path; list_notebooks finds notebooks.\nHere: {place}.\n{USAGE}"
+        "{what}. First call use_notebook with a path; list_notebooks finds notebooks.\n{places}\n{USAGE}"
     )
 }
 

@@ -11,6 +11,7 @@ mod instructions;
 mod metrics;
 mod next_step;
 mod permissions;
+mod places;
 mod progress;
 mod prompts;
 mod relayed;

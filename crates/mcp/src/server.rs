@@ -18,6 +18,8 @@ pub struct Server {
     pub(crate) policy: Arc<Policy>,
     metrics: Arc<Metrics>,
     session_limits: SessionLimits,
+    /// Whether all notebook tools are listed, also those that no place can serve now.
+    pub(crate) lists_all_tools: bool,
 }
 
 impl Server {
@@ -33,13 +35,20 @@ impl Server {
 
     fn serving(workspace: Option<Arc<Workspace>>, relay: Option<Arc<dyn Relay>>) -> Self {
         let session_limits = SessionLimits::default();
-        Self { workspace, relay, policy: Arc::default(), metrics: Arc::default(), session_limits }
+        let (policy, metrics) = (Arc::default(), Arc::default());
+        Self { workspace, relay, policy, metrics, session_limits, lists_all_tools: false }
     }
 
     /// Offers only what `policy` offers.
     #[must_use]
     pub fn offering(self, policy: Policy) -> Self {
         Self { policy: Arc::new(policy), ..self }
+    }
+
+    /// Lists all notebook tools from the start: one that no place can serve answers how to get there.
+    #[must_use]
+    pub fn listing_all_tools(self) -> Self {
+        Self { lists_all_tools: true, ..self }
     }
 
     /// Counts what agents do in `metrics`.

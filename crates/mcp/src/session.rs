@@ -28,7 +28,7 @@ use crate::relayed::raw;
 use crate::server::Server;
 use crate::subscriptions::Subscriptions;
 use crate::tool_call::permissions;
-use crate::{instructions, prompts, resources, tools};
+use crate::{instructions, places, prompts, resources, tools};
 
 /// One agent's session (in the 2026-07-28 era over HTTP: one request).
 pub(crate) struct Session {
@@ -36,6 +36,7 @@ pub(crate) struct Session {
     pub(crate) notebooks: Option<workspace::Session>,
     pub(crate) relay: Option<Arc<dyn Relay>>,
     pub(crate) policy: Arc<Policy>,
+    lists_all_tools: bool,
     pub(crate) counted: Counted,
     /// Cancelled when the session ends; all tasks of the session end with it.
     pub(crate) over: CancellationToken,
@@ -57,6 +58,7 @@ impl Session {
             notebooks: server.workspace.clone().map(workspace::Session::new),
             relay: server.relay.clone(),
             policy: server.policy.clone(),
+            lists_all_tools: server.lists_all_tools,
             counted,
             over: over.clone(),
             _guard: over.drop_guard(),
@@ -71,7 +73,7 @@ impl Session {
         let own = self
             .notebooks
             .as_ref()
-            .map(|notebooks| instructions::of_notebooks(&self.policy, &notebooks.place().description()));
+            .map(|notebooks| instructions::of_notebooks(&self.policy, &places::described(notebooks)));
         let is_offered = |relay: &&Arc<dyn Relay>| self.policy.offers_group(Group::Relayed(relay.group()));
         let relayed = self.relay.as_ref().filter(is_offered).map(|relay| relay.instructions());
         own.into_iter().chain(relayed).chain(self.policy.notice()).collect::<Vec<_>>().join("\n\n")
@@ -84,7 +86,10 @@ impl Session {
 
     /// The tools that the session has now.
     pub(crate) fn tools(&self) -> Vec<workspace::Tool> {
-        let own = self.notebooks.iter().flat_map(|notebooks| tools::list(tools::Capabilities::of(notebooks)));
+        let own = self.notebooks.iter().flat_map(|notebooks| {
+            let capabilities = tools::Capabilities::of(notebooks);
+            tools::list(if self.lists_all_tools { tools::Capabilities::ALL } else { capabilities })
+        });
         let offered = own.filter(|(tool, _)| tool.is_offered(&self.policy));
         let mut tools: Vec<_> = offered.map(|(_, definition)| definition.clone()).collect();
         if let Some(relay) = &self.relay {

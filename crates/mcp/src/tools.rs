@@ -119,6 +119,8 @@ pub(crate) struct Capabilities {
 }
 
 impl Capabilities {
+    pub(crate) const ALL: Self = Self { can_connect: true, can_show: true };
+
     pub(crate) fn of(session: &workspace::Session) -> Self {
         Self {
             can_connect: session.workspace().can_connect(),

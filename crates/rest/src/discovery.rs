@@ -13,6 +13,15 @@ use crate::Address;
 /// The largest file that is read; a server's file has a few hundred bytes.
 const MAX_FILE_BYTES: u64 = 64 << 10;
 
+/// Where running servers are looked for, and which of them comes first.
+#[derive(Debug, Clone)]
+pub struct Discovery {
+    /// Jupyter's runtime folder.
+    pub runtime: PathBuf,
+    /// The server whose root is the closest ancestor of this folder comes first.
+    pub working_directory: PathBuf,
+}
+
 /// A running server of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningServer {
@@ -46,8 +55,30 @@ struct ServerFile {
     version: Option<String>,
 }
 
-/// The running servers with a file in the folder `runtime`, newest first. Servers on a Unix socket are omitted.
-pub fn running(runtime: &Path) -> Vec<RunningServer> {
+/// The running servers: first those whose root contains the working directory, the closest one first; then the others,
+/// newest first. Servers on a Unix socket are omitted.
+pub fn running(discovery: &Discovery) -> Vec<RunningServer> {
+    let mut servers = newest_first(&discovery.runtime);
+    let folder = canonical(&discovery.working_directory);
+    // A stable sort: of servers with the same root, the newest stays first.
+    servers.sort_by_key(|server| distance(&server.root, &folder).unwrap_or(usize::MAX));
+    servers
+}
+
+/// How many levels `folder`, which is canonical, is below `root`; `None` if it is elsewhere.
+fn distance(root: &Path, folder: &Path) -> Option<usize> {
+    if root.as_os_str().is_empty() {
+        return None;
+    }
+    Some(folder.strip_prefix(canonical(root)).ok()?.components().count())
+}
+
+/// Without symbolic links, if it exists.
+fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+fn newest_first(runtime: &Path) -> Vec<RunningServer> {
     let Ok(files) = fs::read_dir(runtime) else { return Vec::new() };
     let mut found: Vec<RunningServer> = files.flatten().filter_map(|file| read(&file.path())).collect();
     found.sort_by(|a, b| b.started.cmp(&a.started).then(b.pid.cmp(&a.pid)));

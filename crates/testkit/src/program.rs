@@ -22,6 +22,7 @@ impl Program {
         let mut child = Command::new(program)
             .args(arguments)
             .env_remove("CELLBRIDGE_TOKEN")
+            .env_remove("JUPYTER_URL")
             .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -21,6 +21,7 @@ pub mod progress;
 mod relay;
 mod runs;
 mod session;
+mod shown_paths;
 mod stored_notebook;
 mod telemetry;
 mod workspace;
@@ -36,11 +37,11 @@ pub use limits::Limits;
 pub use next_step::NextStep;
 pub use open_notebook::{EndsKernel, OpenNotebook};
 pub use place::{
-    Applied, Connector, Document, Expected, FileEntry, FileKind, FoundNotebooks, Frontend, Future, Kernel,
-    KernelChoice, KernelDescription, KernelState, KernelspecInfo, Mode, Place, Presence, SaveStatus,
-    SearchExtent, ServerSpec,
+    Applied, Connected, Connector, Discovered, Document, Expected, FileEntry, FileKind, FoundNotebooks,
+    Frontend, Future, Kernel, KernelChoice, KernelDescription, KernelState, KernelspecInfo, Mode, Place,
+    Presence, SaveStatus, SearchExtent, ServerSpec,
 };
-pub use places::ConnectScope;
+pub use places::{ConnectScope, Located};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use rest::{NextStep as ServerStep, Secret};
 pub use runs::{Journal, Run, RunCell, RunState, RunView, Runner};

@@ -30,6 +30,10 @@ pub enum NextStep {
         open: Vec<String>,
     },
     CloseNotebook,
+    /// Say which place is meant: these are the paths in each.
+    NamePlace {
+        paths: Vec<String>,
+    },
 
     /// See the cells as they are now, then try again.
     ReadNotebook,
@@ -97,6 +101,7 @@ impl fmt::Display for NextStep {
                 return write!(f, "Name one of the open notebooks ({}), or give a path.", open.join(", "));
             }
             Self::CloseNotebook => "Close a notebook first.",
+            Self::NamePlace { paths } => return write!(f, "Pass one of these: {}.", paths.join(", ")),
             Self::ReadNotebook => "Read the notebook to see the cells as they are now, then try again.",
             Self::NameCell => "Name the cell by its id; read the notebook to see all cells.",
             Self::EditRevision { revision } => {

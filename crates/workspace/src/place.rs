@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::ready;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -21,16 +22,29 @@ pub trait Place: Send + Sync + 'static {
     /// The place as part of a sentence, for example `the folder /home/ada/work`.
     fn description(&self) -> String;
 
-    /// The prefix of its paths as they are shown, which distinguishes places: `http://h:8888/`. Accepted paths may omit
-    /// it.
+    /// The prefix of its paths as they are shown, which distinguishes places: `http://h:8888/`. Empty for the place
+    /// that a program begins with. Accepted paths may omit it.
     #[expect(clippy::unnecessary_literal_bound, reason = "other places give what they own")]
     fn prefix(&self) -> &str {
         ""
     }
 
-    /// Whether a path names this place, so that it is meant wherever an agent works: it begins with the prefix.
-    fn is_named_by(&self, path: &NotebookPath) -> bool {
-        !self.prefix().is_empty() && path.starts_with(self.prefix())
+    /// What kind of place it is, as paths name it: `local` in `local:x.ipynb`. Empty if they cannot.
+    fn scheme(&self) -> &'static str {
+        ""
+    }
+
+    /// A prefix with which paths name this place, wherever an agent works: `local:`, `http://h:8888/`.
+    fn name(&self) -> String {
+        match self.prefix() {
+            "" => format!("{}:", self.scheme()),
+            prefix => prefix.to_owned(),
+        }
+    }
+
+    /// The rest of a path that begins with a name of this place and of no other; `None` for other paths.
+    fn strip_name<'p>(&self, path: &'p str) -> Option<&'p str> {
+        path.strip_prefix(self.prefix()).filter(|_| !self.prefix().is_empty())
     }
 
     /// The notebook to use if the agent names none and has opened none.
@@ -375,15 +389,37 @@ pub enum KernelState {
 
 /// Connects to servers that agents name.
 pub trait Connector: Send + Sync + 'static {
+    /// The [scheme](Place::scheme) of its servers.
+    fn scheme(&self) -> &'static str {
+        ""
+    }
+
     /// Connects to a server. Connecting to the same server again returns the same place.
-    fn connect(&self, spec: ServerSpec) -> Future<'_, Arc<dyn Place>>;
+    fn connect(&self, spec: ServerSpec) -> Future<'_, Connected>;
+}
+
+/// A place that was connected to.
+#[derive(Clone)]
+pub struct Connected {
+    pub place: Arc<dyn Place>,
+    /// How its server was chosen, if no address was given.
+    pub discovered: Option<Discovered>,
+}
+
+/// A running server that was found on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Discovered {
+    /// The folder that it serves.
+    pub root: PathBuf,
+    /// How many other servers of this user are running.
+    pub others: usize,
 }
 
 /// A server to connect to.
 #[derive(Debug, Clone)]
 pub struct ServerSpec {
-    /// The address, as people paste it.
-    pub url: String,
+    /// The address, as people paste it; `None` for one that is running on this machine.
+    pub url: Option<String>,
     /// `None` if the address contains it, or none is needed.
     pub token: Option<Secret>,
     /// The kind of server; connectors define the names.

@@ -6,8 +6,14 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::place::{Connector, Place, ServerSpec};
+use crate::place::{Connected, Connector, Place, ServerSpec};
 use crate::{Error, ErrorKind, NotebookPath};
+
+mod names;
+
+pub use names::Located;
+use names::Names;
+pub(crate) use names::moved;
 
 /// Which sessions work in a server after connecting to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,15 +28,15 @@ pub enum ConnectScope {
 
 /// All places of a process. None is ever removed.
 pub(crate) struct Places {
-    /// The places beside the default one that every session can name from the start.
-    others: Vec<Arc<dyn Place>>,
+    /// The places that there are from the start: the default one, then others that every session can name.
+    first: Vec<Arc<dyn Place>>,
     connector: Option<Arc<dyn Connector>>,
-    connected: Mutex<Connected>,
+    known: Mutex<KnownPlaces>,
     /// Changes when a frontend connects or disconnects, or a session gets another place.
     capabilities: watch::Sender<u64>,
 }
 
-struct Connected {
+struct KnownPlaces {
     /// The place that was connected last is the last.
     places: Vec<Arc<dyn Place>>,
     /// The place of sessions that have not chosen another.
@@ -48,64 +54,61 @@ impl Places {
         others: Vec<Arc<dyn Place>>,
         connector: Option<Arc<dyn Connector>>,
     ) -> Self {
-        let connected = Connected {
+        let known = KnownPlaces {
             places: others.iter().cloned().chain([place.clone()]).collect(),
-            default_place: place,
+            default_place: place.clone(),
             common: None,
             watchers: Vec::new(),
         };
-        let connected = Mutex::new(connected);
-        let places = Self { others, connector, connected, capabilities: watch::Sender::new(0) };
+        let first = [place].into_iter().chain(others).collect();
+        let places = Self { first, connector, known: Mutex::new(known), capabilities: watch::Sender::new(0) };
         places.watch(&*places.default_place());
         places
     }
 
     /// The place of sessions that have not chosen another.
     pub(crate) fn default_place(&self) -> Arc<dyn Place> {
-        self.connected().default_place.clone()
+        self.known().default_place.clone()
     }
 
     /// The place of agents that have no sessions.
     pub(crate) fn common(&self) -> Arc<dyn Place> {
-        let connected = self.connected();
-        connected.common.as_ref().unwrap_or(&connected.default_place).clone()
+        let known = self.known();
+        known.common.as_ref().unwrap_or(&known.default_place).clone()
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<dyn Place>> {
-        self.connected().places.clone()
+        self.known().places.clone()
     }
 
-    /// The places beside the default one that every session can name from the start.
-    pub(crate) fn others(&self) -> &[Arc<dyn Place>] {
-        &self.others
+    /// The places that there are from the start: the default one, then others that every session can name.
+    pub(crate) fn first(&self) -> &[Arc<dyn Place>] {
+        &self.first
     }
 
-    /// The place that the path names; otherwise `place`.
-    pub(crate) fn of(&self, path: &NotebookPath, place: &Arc<dyn Place>) -> Arc<dyn Place> {
-        if place.is_named_by(path) {
-            return place.clone();
-        }
-        self.named_by(path).unwrap_or_else(|| place.clone())
+    /// The place that a path names, for an agent that works in `current`; `None` if it names none.
+    pub(crate) fn named_by(
+        &self,
+        path: &NotebookPath,
+        current: &Arc<dyn Place>,
+    ) -> Result<Option<Located>, Error> {
+        Names { places: &self.all(), connectable: self.connectable() }.find(path, current)
     }
 
-    /// The place that the path names; `None` if it names none.
-    pub(crate) fn named_by(&self, path: &NotebookPath) -> Option<Arc<dyn Place>> {
-        // The longest prefix wins, since one server may be below another: of `srv/` and `srv/lab/`, `srv/lab/x.ipynb` is in
-        // the second. Among equal prefixes the newest wins: it may have a renewed token.
-        let connected = self.connected();
-        let named = connected.places.iter().filter(|place| place.is_named_by(path));
-        named.max_by_key(|place| place.prefix().len()).cloned()
+    /// Whether a path begins with the name of a place, or of a kind of place.
+    pub(crate) fn are_named_by(&self, path: &NotebookPath) -> bool {
+        Names { places: &self.all(), connectable: self.connectable() }.are_in(path)
+    }
+
+    fn connectable(&self) -> &'static str {
+        self.connector.as_ref().map_or("", |connector| connector.scheme())
     }
 
     pub(crate) fn can_connect(&self) -> bool {
         self.connector.is_some()
     }
 
-    pub(crate) async fn connect(
-        &self,
-        spec: ServerSpec,
-        scope: ConnectScope,
-    ) -> Result<Arc<dyn Place>, Error> {
+    pub(crate) async fn connect(&self, spec: ServerSpec, scope: ConnectScope) -> Result<Connected, Error> {
         let Some(connector) = &self.connector else {
             return Err(Error::new(
                 ErrorKind::Unsupported,
@@ -113,29 +116,30 @@ impl Places {
                 "Its places are fixed when it starts.",
             ));
         };
-        let place = connector.connect(spec).await?;
+        let connected = connector.connect(spec).await?;
+        let place = &connected.place;
         let is_new = {
-            let mut connected = self.connected();
-            let is_new = !connected.places.iter().any(|known| Arc::ptr_eq(known, &place));
-            connected.places.retain(|known| !Arc::ptr_eq(known, &place));
-            connected.places.push(place.clone());
+            let mut known = self.known();
+            let is_new = !known.places.iter().any(|known| Arc::ptr_eq(known, place));
+            known.places.retain(|known| !Arc::ptr_eq(known, place));
+            known.places.push(place.clone());
             match scope {
                 ConnectScope::Session => {}
-                ConnectScope::Stateless => connected.common = Some(place.clone()),
+                ConnectScope::Stateless => known.common = Some(place.clone()),
                 ConnectScope::All => {
-                    connected.default_place = place.clone();
-                    connected.common = None;
+                    known.default_place = place.clone();
+                    known.common = None;
                 }
             }
             is_new
         };
         if is_new {
-            self.watch(&*place);
+            self.watch(&**place);
         }
         if scope != ConnectScope::Session {
             self.capabilities_changed();
         }
-        Ok(place)
+        Ok(connected)
     }
 
     pub(crate) fn capabilities(&self) -> watch::Receiver<u64> {
@@ -155,11 +159,11 @@ impl Places {
                 capabilities.send_modify(|count| *count += 1);
             }
         });
-        self.connected().watchers.push(AbortOnDropHandle::new(watcher));
+        self.known().watchers.push(AbortOnDropHandle::new(watcher));
     }
 
-    fn connected(&self) -> MutexGuard<'_, Connected> {
-        self.connected.lock()
+    fn known(&self) -> MutexGuard<'_, KnownPlaces> {
+        self.known.lock()
     }
 }
 

@@ -10,9 +10,10 @@ use crate::changes::Changes;
 use crate::kernel_request::KernelSelector;
 use crate::limits::{Slot, Slots};
 use crate::open_notebook::{EndsKernel, OpenNotebook, find_kernel};
-use crate::place::{Applied, Expected, Kernel, KernelChoice, Mode, Place, ServerSpec};
-use crate::places::ConnectScope;
+use crate::place::{Applied, Connected, Expected, Kernel, KernelChoice, Mode, Place, ServerSpec};
+use crate::places::{ConnectScope, Located, moved};
 use crate::runs::Run;
+use crate::shown_paths::ShownPaths;
 use crate::workspace::Workspace;
 use crate::{Error, ErrorKind, NextStep, NotebookPath, SessionId};
 
@@ -26,6 +27,7 @@ pub struct Session {
     workspace: Arc<Workspace>,
     id: SessionId,
     slots: Slots,
+    shown_paths: ShownPaths,
     state: Mutex<SessionState>,
 }
 
@@ -49,7 +51,7 @@ impl Session {
     /// A new agent's session.
     pub fn new(workspace: Arc<Workspace>) -> Self {
         let (id, slots) = (workspace.new_session(), Slots::new(workspace.settings().limits));
-        Self { workspace, id, slots, state: Mutex::default() }
+        Self { workspace, id, slots, shown_paths: ShownPaths::default(), state: Mutex::default() }
     }
 
     pub fn id(&self) -> SessionId {
@@ -85,10 +87,11 @@ impl Session {
     }
 
     /// Connects to a server and works there from now on. An agent without a session does so for all of them.
-    pub async fn connect(&self, server: ServerSpec) -> Result<Arc<dyn Place>, Error> {
+    pub async fn connect(&self, server: ServerSpec) -> Result<Connected, Error> {
         let before = self.place();
         let scope = if self.state().is_stateless { ConnectScope::Stateless } else { ConnectScope::Session };
-        let place = self.workspace.connect(server, scope).await?;
+        let connected = self.workspace.connect(server, scope).await?;
+        let place = &connected.place;
         {
             let mut state = self.state();
             state.place = Some(place.clone());
@@ -100,7 +103,50 @@ impl Session {
         if before.frontend().is_some() != place.frontend().is_some() {
             self.workspace.capabilities_changed();
         }
-        Ok(place)
+        Ok(connected)
+    }
+
+    /// The places whose notebooks the agent finds without an address: its own, then those that there are from the start.
+    pub fn places(&self) -> Vec<Arc<dyn Place>> {
+        let own = self.place();
+        let others = self.workspace.first_places().iter().filter(|place| !Arc::ptr_eq(place, &own)).cloned();
+        [own.clone()].into_iter().chain(others).collect()
+    }
+
+    /// What a path means to this agent. Without a prefix it means a notebook that this session has opened, else one of
+    /// the place that the agent works in. A path that was shown to it for another place is refused.
+    pub fn locate(&self, path: &NotebookPath) -> Result<Located, Error> {
+        let home = self.state().homes.get(path).cloned();
+        if let Some(place) = home {
+            return Ok(Located { place, path: path.clone() });
+        }
+        let place = self.place();
+        if let Some(named) = self.workspace.places().named_by(path, &place)? {
+            return Ok(named);
+        }
+        match self.shown_paths().elsewhere(path, &*place) {
+            Some(shown) => Err(moved(path, &*shown, &*place)),
+            None => Ok(Located { place, path: path.clone() }),
+        }
+    }
+
+    /// How a path of `place` is shown to this agent, so that it means the same when it comes back.
+    pub fn shown(&self, place: &Arc<dyn Place>, path: &NotebookPath) -> NotebookPath {
+        if place.prefix().is_empty() && place.name() != self.place().name() {
+            return format!("{}{path}", place.name()).into();
+        }
+        self.note_shown(place, path);
+        path.clone()
+    }
+
+    /// How the path of a notebook that any session has open is shown to this agent.
+    pub fn shown_open(&self, path: &NotebookPath) -> NotebookPath {
+        let is_own = self.state().homes.contains_key(path);
+        let first = self.workspace.first_places().first();
+        match first.filter(|_| !is_own && !self.workspace.places().are_named_by(path)) {
+            Some(first) => self.shown(first, path),
+            None => path.clone(),
+        }
     }
 
     /// Shows the other users of a notebook on which cell this agent works.
@@ -118,8 +164,9 @@ impl Session {
         path: &NotebookPath,
         mode: Mode,
     ) -> Result<Arc<OpenNotebook>, Error> {
-        self.check_room_for(path)?;
-        let opened = self.workspace.open(&self.place(), path, mode).await?;
+        let located = self.locate(path)?;
+        self.check_room_for(&located.path)?;
+        let opened = self.workspace.open(located, mode).await?;
         self.enter(&opened);
         self.works_on(opened.path(), None);
         self.workspace.notebooks().remember_name(name, &opened);
@@ -176,16 +223,17 @@ impl Session {
         if let Some(path) = self.path_of(name) {
             return self.reopen(&path).await;
         }
-        let (place, path) = (self.place(), NotebookPath::from(name));
+        let path = NotebookPath::from(name);
         let is_ipynb =
             Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"));
-        if is_ipynb || self.workspace.names_place(&path) {
-            self.check_room_for(&path)?;
-            let opened = self.workspace.open(&place, &path, Mode::Connect).await?;
+        if is_ipynb || self.workspace.places().are_named_by(&path) {
+            let located = self.locate(&path)?;
+            self.check_room_for(&located.path)?;
+            let opened = self.workspace.open(located, Mode::Connect).await?;
             self.enter(&opened);
             return Ok(opened);
         }
-        if let Some(opened) = self.workspace.notebooks().named(&place, name) {
+        if let Some(opened) = self.workspace.notebooks().named(&self.place(), name) {
             self.enter(&opened);
             return Ok(opened);
         }
@@ -269,14 +317,26 @@ impl Session {
         Ok(self.workspace.runner().run_in_order(notebook, cells, stops_on_error, self.id, self.slot()?))
     }
 
-    /// The kernel with this id, or the only one whose id begins so.
+    /// The kernel with this id, or the only one whose id begins so, in the first place that has one.
     pub async fn kernel(&self, id: &str) -> Result<Arc<dyn Kernel>, Error> {
-        find_kernel(&*self.place(), id).await
+        let mut failure = None;
+        for place in self.places() {
+            match find_kernel(&*place, id).await {
+                Ok(kernel) => return Ok(kernel),
+                Err(error) if error.kind == ErrorKind::InvalidArgument => return Err(error),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        Err(failure.unwrap_or_else(|| Error::no_kernel(id)))
     }
 
     /// Runs code in the kernel with this id, or else in the session's own kernel. Never waits for the run.
     pub async fn run_code(&self, kernel: Option<&str>, source: String) -> Result<Arc<Run>, Error> {
-        self.workspace.runner().run_code(self.place(), kernel, source, self.slot()?).await
+        let kernel = match kernel {
+            Some(id) => Some(self.kernel(id).await?),
+            None => None,
+        };
+        Ok(self.workspace.runner().run_code(self.place(), kernel, source, self.slot()?))
     }
 
     async fn current_notebook(&self) -> Result<Arc<OpenNotebook>, Error> {
@@ -294,7 +354,8 @@ impl Session {
 
     /// A notebook that was opened before, by its document's path.
     async fn reopen(&self, path: &NotebookPath) -> Result<Arc<OpenNotebook>, Error> {
-        self.workspace.open(&self.home(path), path, Mode::Reopen).await
+        let located = Located { place: self.home(path), path: path.clone() };
+        self.workspace.open(located, Mode::Reopen).await
     }
 
     /// The place of a notebook that this session has opened.
@@ -305,7 +366,19 @@ impl Session {
 
     fn enter(&self, opened: &OpenNotebook) {
         opened.enter(self.id);
+        self.note_shown(opened.place(), opened.path());
         self.state().homes.insert(opened.path().clone(), opened.place().clone());
+    }
+
+    /// Notes that the agent was shown a path without a prefix, unless its place never changes.
+    fn note_shown(&self, place: &Arc<dyn Place>, path: &NotebookPath) {
+        if self.workspace.can_connect() {
+            self.shown_paths().note(place, path);
+        }
+    }
+
+    fn shown_paths(&self) -> &ShownPaths {
+        if self.state().is_stateless { self.workspace.shown_paths() } else { &self.shown_paths }
     }
 
     /// Fails if the session has as many notebooks open as it may, and this is another.

@@ -13,10 +13,11 @@ use crate::idle::IdleSweep;
 use crate::limits::{Limits, Slots};
 use crate::open_notebook::OpenNotebook;
 use crate::open_notebooks::OpenNotebooks;
-use crate::place::{Connector, Mode, Place, ServerSpec};
-use crate::places::{ConnectScope, Places};
+use crate::place::{Connected, Connector, Mode, Place, ServerSpec};
+use crate::places::{ConnectScope, Located, Places};
 use crate::runs::{Journal, Runner};
-use crate::{Error, NotebookPath, SessionId};
+use crate::shown_paths::ShownPaths;
+use crate::{Error, SessionId};
 
 /// Time limit for shutting down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -60,6 +61,8 @@ pub struct Workspace {
     sessions: AtomicU64,
     /// The runs of all agents without sessions count together.
     slots: Slots,
+    /// The paths that agents without sessions were shown.
+    shown_paths: ShownPaths,
 }
 
 impl Workspace {
@@ -84,6 +87,7 @@ impl Workspace {
             idle_sweep: IdleSweep::default(),
             runtime: Handle::current(),
             sessions: AtomicU64::new(0),
+            shown_paths: ShownPaths::default(),
         })
     }
 
@@ -92,14 +96,13 @@ impl Workspace {
         self.places.default_place()
     }
 
-    /// The places beside the default one that every session can name from the start.
-    pub fn other_places(&self) -> &[Arc<dyn Place>] {
-        self.places.others()
+    /// The places that there are from the start: the default one, then others that every session can name.
+    pub fn first_places(&self) -> &[Arc<dyn Place>] {
+        self.places.first()
     }
 
-    /// Whether a path names one of the places.
-    pub(crate) fn names_place(&self, path: &NotebookPath) -> bool {
-        self.places.named_by(path).is_some()
+    pub(crate) fn places(&self) -> &Places {
+        &self.places
     }
 
     /// The place of agents that have no sessions.
@@ -112,7 +115,7 @@ impl Workspace {
         self.places.can_connect()
     }
 
-    pub async fn connect(&self, spec: ServerSpec, scope: ConnectScope) -> Result<Arc<dyn Place>, Error> {
+    pub async fn connect(&self, spec: ServerSpec, scope: ConnectScope) -> Result<Connected, Error> {
         self.places.connect(spec, scope).await
     }
 
@@ -142,15 +145,10 @@ impl Workspace {
         self.notebooks.all()
     }
 
-    /// Opens a notebook of `place`, or of the place whose prefix the path has. Returns the open one if there is one.
-    pub(crate) async fn open(
-        &self,
-        place: &Arc<dyn Place>,
-        path: &NotebookPath,
-        mode: Mode,
-    ) -> Result<Arc<OpenNotebook>, Error> {
-        let place = self.places.of(path, place);
-        let document = place.open(path, mode).await?;
+    /// Opens a notebook. Returns the open one if there is one.
+    pub(crate) async fn open(&self, located: Located, mode: Mode) -> Result<Arc<OpenNotebook>, Error> {
+        let Located { place, path } = located;
+        let document = place.open(&path, mode).await?;
         Ok(self.notebooks.open(place, document))
     }
 
@@ -189,6 +187,11 @@ impl Workspace {
     /// The slots of agents without sessions.
     pub(crate) fn common_slots(&self) -> Slots {
         self.slots.clone()
+    }
+
+    /// The paths that agents without sessions were shown.
+    pub(crate) fn shown_paths(&self) -> &ShownPaths {
+        &self.shown_paths
     }
 
     /// Called when a session leaves notebooks: suspends unused ones after a while.

@@ -29,6 +29,27 @@ pub(crate) enum Verb {
     Stop(Running),
 }
 
+/// A Jupyter server beside other places.
+#[derive(Debug, Args)]
+pub(crate) struct JupyterServer {
+    /// A Jupyter server, as pasted from a browser: paths without a prefix are then its own, and `local:x.ipynb` is in the
+    /// folder [default: none; agents can connect to one]
+    #[arg(long, value_name = "URL", env = "JUPYTER_URL")]
+    pub(crate) jupyter_url: Option<String>,
+
+    /// Its token; other users of this machine may see it here, the environment variable is better
+    #[arg(long, value_name = "TOKEN", env = "JUPYTER_TOKEN")]
+    pub(crate) jupyter_token: Option<String>,
+
+    /// Its password, if it has no token
+    #[arg(long, value_name = "PASSWORD", env = "JUPYTER_PASSWORD")]
+    pub(crate) jupyter_password: Option<String>,
+
+    /// Certificates to trust in addition to the system's (PEM)
+    #[arg(long, value_name = "FILE", env = "REQUESTS_CA_BUNDLE")]
+    pub(crate) ca_file: Option<PathBuf>,
+}
+
 /// The Jupyter server, or the two servers of notebooks and of kernels.
 #[derive(Debug, Args)]
 pub(crate) struct Servers {

@@ -238,7 +238,7 @@ async fn tools_are_offered_by_group() -> Result<()> {
         ),
         ("edit", &edit),
         ("run", &["execute_cell", "run_cells", "execute_code", "interrupt_kernel", "answer_input"]),
-        ("files", &["list_files"]),
+        ("files", &["list_files", "open_in_browser"]),
         ("kernels", &["list_kernels", "restart_notebook", "connect_to_jupyter"]),
         ("colab", &OF_COLAB),
         ("files,list_kernels", &["list_files", "list_kernels"]),
@@ -252,9 +252,7 @@ async fn tools_are_offered_by_group() -> Result<()> {
             "offers agents only {}",
             groups.replace(',', ", ").replace("execute_ipython", "execute_code")
         );
-        let mut calls = hidden(&names);
-        // It is offered, but no JupyterLab is there.
-        calls.retain(|(tool, _)| *tool != "open_in_browser" || !groups.contains("files"));
+        let calls = hidden(&names);
         assert_refused(&mut client.agent, &calls, &reason).await?;
         if groups != "colab" {
             let connecting = ("open_colab_browser_connection", r#"{"timeout_seconds":0}"#);

@@ -15,6 +15,7 @@ mod losing;
 mod notebooks;
 mod opening;
 mod pages;
+mod places;
 mod progress;
 mod secrets;
 mod session;

@@ -64,16 +64,29 @@ async fn an_invalid_address_is_an_error_of_each_call() {
 #[tokio::test]
 async fn each_call_searches_for_a_server_until_one_is_found() {
     let runtime = tempfile::tempdir().unwrap();
-    let handle = ServerHandle::new(Source::Discover(runtime.path().to_owned()), Options::default());
+    let root = tempfile::tempdir().unwrap();
+    let discovery = rest::discovery::Discovery {
+        runtime: runtime.path().to_owned(),
+        working_directory: root.path().to_owned(),
+    };
+    let handle = ServerHandle::new(Source::Discover(discovery), Options::default());
     let look = || handle.call(|server| async move { Ok(server.base().to_string()) });
     assert!(look().await.unwrap_err().cause.starts_with("No Jupyter server"));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let router = axum::Router::new().fallback(|| async { "{\"version\": \"2\", \"kernels\": 0}" });
     let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    let file = serde_json::json!({"url": url, "pid": std::process::id(), "token": "secret"});
-    std::fs::write(runtime.path().join("jpserver-1.json"), file.to_string()).unwrap();
+    assert_eq!((handle.base(), handle.discovered()), (None, None));
+    let write = |name: &str, url: &str, root: &std::path::Path| {
+        let file =
+            serde_json::json!({"url": url, "pid": std::process::id(), "token": "secret", "root_dir": root});
+        std::fs::write(runtime.path().join(name), file.to_string()).unwrap();
+    };
+    write("jpserver-1.json", &url, root.path());
+    write("jpserver-2.json", "http://127.0.0.1:1/", std::path::Path::new("/elsewhere"));
     assert_eq!(look().await.unwrap(), url);
+    assert_eq!(handle.base(), Some(url));
+    assert_eq!(handle.discovered(), Some(Discovered { root: root.path().to_owned(), others: 1 }));
     assert!(!handle.title().contains("secret"));
     task.abort();
 }

@@ -1,12 +1,13 @@
 //! `connect_to_jupyter`: another server to work on.
 
-use workspace::{Secret, ServerSpec};
+use workspace::{Connected, Discovered, Secret, ServerSpec};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
+use crate::places;
 
 pub(super) const TOOL: Tool = Tool {
     name: "connect_to_jupyter",
@@ -23,8 +24,8 @@ pub(super) const TOOL: Tool = Tool {
 
 arguments! {
     struct Arguments {
-        /// As pasted from a browser
-        jupyter_url: String,
+        /// As pasted from a browser; default: one running here
+        jupyter_url: Option<String>,
         jupyter_token: Option<String>,
         document_provider: Option<String>,
     }
@@ -37,11 +38,22 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         provider: arguments.document_provider,
         kernels: None,
     };
-    let place = context.session.connect(server).await?;
+    let Connected { place, discovered } = context.session.connect(server).await?;
+    let chosen = discovered.map(|chosen| how(&chosen)).unwrap_or_default();
     Ok(format!(
-        "Successfully connected to {}. list_notebooks shows its notebooks; notebooks of other servers stay open under \
-         their names.",
-        place.description()
+        "Successfully connected to {}.{chosen} list_notebooks shows its notebooks; notebooks of other servers stay open \
+         under their names. Paths without a prefix are its own from now on.{}",
+        place.description(),
+        places::others(context.session)
     )
     .into())
+}
+
+/// How a server was chosen, as a sentence after a space.
+fn how(Discovered { root, others }: &Discovered) -> String {
+    let others = match others {
+        0 => "no other is running here".to_owned(),
+        others => format!("{others} more running here can be named with jupyter_url"),
+    };
+    format!(" Its root is {}; {others}.", root.display())
 }

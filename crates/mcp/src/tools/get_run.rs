@@ -1,10 +1,9 @@
 //! `get_run`: the state and the outputs of a run, and a closer look at one output.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use render::full_text;
-use workspace::{Run, RunId};
+use workspace::{Run, RunId, Session};
 
 use super::read_cell::paged;
 use super::shared::answer::Outcome;
@@ -53,7 +52,7 @@ arguments! {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let workspace = context.session.workspace();
-    let Some(id) = arguments.run_id else { return Ok(latest(&workspace.journal().runs()).into()) };
+    let Some(id) = arguments.run_id else { return Ok(latest(context.session).into()) };
     let run = workspace.journal().run(&RunId::from(id.trim()))?;
     let budget = context.budget(&arguments.budget);
     if let Some(timeout) = arguments.wait_seconds {
@@ -74,12 +73,13 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     Ok(answer)
 }
 
-fn latest(runs: &[Arc<Run>]) -> String {
+fn latest(session: &Session) -> String {
+    let runs = session.workspace().journal().runs();
     if runs.is_empty() {
         return "Nothing has run yet.".to_owned();
     }
     let rows = runs.iter().take(MAX_RUNS).map(|run| {
-        let cell = run.cell().map(|cell| format!("{} in {}", cell.id, cell.path)).unwrap_or_default();
+        let cell = run.cell().map(|cell| format!("{} in {}", cell.id, session.shown_open(&cell.path))).unwrap_or_default();
         let state = run.state().name().to_owned();
         let code = shortened(run.source().lines().next().unwrap_or_default(), MAX_CODE);
         [run.id().to_string(), state, format!("{:.1}s", run.elapsed().as_secs_f64()), cell, code]

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use globset::GlobBuilder;
-use workspace::{Error, FileEntry, FileKind, ErrorKind};
+use workspace::{Error, ErrorKind, FileEntry, FileKind, Located};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
@@ -43,7 +43,8 @@ arguments! {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Arguments { path, max_depth, start_index, limit, pattern } = arguments;
-    let mut entries = context.session.place().list_files(&path, max_depth.min(MAX_DEPTH)).await?;
+    let Located { place, path } = context.session.locate(&path.into())?;
+    let mut entries = place.list_files(&path, max_depth.min(MAX_DEPTH)).await?;
     if !pattern.is_empty() {
         retain_matches(&mut entries, &pattern)?;
     }
@@ -57,6 +58,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         ("[WARNING] start_index is beyond the end and was set to 0.\n", 0)
     };
     let end = if limit == 0 { count } else { start.saturating_add(limit).min(count) };
+    for entry in &mut entries[start..end] {
+        entry.path = context.session.shown(&place, &entry.path.as_str().into()).to_string();
+    }
     let table = table(["Path", "Type", "Size", "Last_Modified"], entries[start..end].iter().map(row));
     let more =
         if end < count { format!("\n\nlist_files(start_index={end}) shows more.") } else { String::new() };

@@ -9,6 +9,7 @@ use super::shared::cell_text::table;
 use super::shared::context::Context;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
+use crate::places;
 
 pub(super) const TOOL: Tool = Tool {
     name: "list_kernels",
@@ -24,10 +25,17 @@ pub(super) const TOOL: Tool = Tool {
 };
 
 async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
-    let place = context.session.place();
     let opened = context.session.workspace().open_notebooks();
-    let (kernels, specs) = tokio::join!(place.kernels(), place.kernelspecs());
-    let rows = kernels?.into_iter().map(|kernel| {
+    let found = places::ask(context.session, |place| {
+        let (place, asked) = (place.clone(), place.description());
+        Box::pin(async move {
+            let (kernels, specs) = tokio::join!(place.kernels(), place.kernelspecs());
+            Ok((asked, kernels?, specs?))
+        })
+    });
+    let found = found.await.or_failure(|(_, kernels, specs)| kernels.is_empty() && specs.is_empty())?;
+    let kernels = found.given.iter().flat_map(|(_, (_, kernels, _))| kernels);
+    let rows = kernels.map(|kernel| {
         let known = kernel.description();
         let users = opened.iter().filter(|it| it.kernel().is_some_and(|used| used.id() == kernel.id()));
         let connections = known.connections.unwrap_or(users.count() as u64);
@@ -60,10 +68,18 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
         ];
         table(header, rows)
     };
-    let specs =
-        specs?.into_iter().map(|spec| [spec.name, spec.display_name, spec.language, spec.environment]);
-    let specs = table(["Name", "Display_Name", "Language", "Environment"], specs);
-    Ok(format!("{kernels}\n\nKernelspecs (kernel_name of use_notebook):\n{specs}").into())
+    let mut reply = kernels;
+    for (index, (_, (place, _, specs))) in found.given.into_iter().enumerate() {
+        if index > 0 && specs.is_empty() {
+            continue;
+        }
+        let of = if index > 0 { format!(" of {place}") } else { String::new() };
+        let specs = specs.into_iter().map(|it| [it.name, it.display_name, it.language, it.environment]);
+        let specs = table(["Name", "Display_Name", "Language", "Environment"], specs);
+        reply.push_str(&format!("\n\nKernelspecs{of} (kernel_name of use_notebook):\n{specs}"));
+    }
+    reply.push_str(&found.warnings);
+    Ok(reply.into())
 }
 
 pub(super) fn state(state: &KernelState) -> String {

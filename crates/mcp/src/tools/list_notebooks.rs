@@ -1,4 +1,4 @@
-//! `list_notebooks`: the open notebooks, then others of the place.
+//! `list_notebooks`: the open notebooks, then others of the places.
 
 use workspace::{FoundNotebooks, NotebookPath, SearchExtent};
 
@@ -9,6 +9,7 @@ use super::shared::cell_text::table;
 use super::shared::context::Context;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
+use crate::places;
 
 /// How many notebooks that are not open are shown.
 const MAX_FOUND: usize = 200;
@@ -27,20 +28,24 @@ pub(super) const TOOL: Tool = Tool {
 };
 
 async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
+    let session = context.session;
     let mut rows = open_notebooks(context);
-    let FoundNotebooks { mut paths, extent } = context.session.place().notebooks(MAX_FOUND).await?;
-    for other in context.session.workspace().other_places() {
-        paths.extend(other.notebooks(MAX_FOUND).await?.paths);
-    }
-    let names = context.session.names();
+    let found = places::ask(session, |place| place.notebooks(MAX_FOUND)).await;
+    let found = found.or_failure(|found| found.paths.is_empty())?;
+    let names = session.names();
     let is_open = |path: &NotebookPath| names.iter().any(|(_, known)| known == path);
-    for path in paths.into_iter().filter(|path| !is_open(path)) {
-        rows.push(["-".to_owned(), path.to_string(), "-".to_owned(), "not opened".to_owned(), String::new()]);
+    let mut extent = SearchExtent::Complete;
+    for (place, FoundNotebooks { paths, extent: covered }) in found.given {
+        extent = worse(extent, covered);
+        for path in paths.iter().filter(|path| !is_open(path)) {
+            let path = session.shown(&place, path).to_string();
+            rows.push(["-".to_owned(), path, "-".to_owned(), "not opened".to_owned(), String::new()]);
+        }
     }
     if rows.is_empty() && extent != SearchExtent::InProgress {
         let hint =
             "No notebooks found. use_notebook(notebook_name=…, notebook_path=…, mode=\"create\") makes one.";
-        return Ok(hint.to_owned().into());
+        return Ok(format!("{hint}{}", found.warnings).into());
     }
     let mut list = table(["Name", "Path", "Kernel_ID", "Kernel_Status", "Activate"], rows);
     list.push_str(match extent {
@@ -52,7 +57,17 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
             "\n\nThe search for notebooks is still running; call list_notebooks again for more."
         }
     });
+    list.push_str(&found.warnings);
     Ok(list.into())
+}
+
+/// The extent of two searches together.
+fn worse(one: SearchExtent, other: SearchExtent) -> SearchExtent {
+    match (one, other) {
+        (SearchExtent::InProgress, _) | (_, SearchExtent::InProgress) => SearchExtent::InProgress,
+        (SearchExtent::Complete, SearchExtent::Complete) => SearchExtent::Complete,
+        _ => SearchExtent::Truncated,
+    }
 }
 
 fn open_notebooks(context: &Context<'_>) -> Vec<[String; 5]> {

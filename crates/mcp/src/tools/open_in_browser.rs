@@ -29,7 +29,8 @@ async fn call(notebook: NotebookArgument, context: &Context<'_>) -> Outcome {
         return Err(Error::new(
             ErrorKind::Unsupported,
             format!("{place} cannot be asked to open notebooks in a browser."),
-            "Ask the person to open the notebook; everything else works without it.",
+            "Ask the person to open the notebook. Servers whose front end accepts commands can be asked: \
+             connect_to_jupyter works on one.",
         ));
     };
     frontend.open(opened.path()).await?;

@@ -6,7 +6,7 @@ use crate::permissions::{Access, Permissions};
 use shared::given::tests::given;
 use shared::waiting::RunArguments;
 
-const ALL: Capabilities = Capabilities { can_connect: true, can_show: true };
+const ALL: Capabilities = Capabilities::ALL;
 
 fn definitions() -> impl Iterator<Item = Value> {
     list(ALL).map(|(_, listed)| serde_json::from_str(listed.definition.get()).unwrap())

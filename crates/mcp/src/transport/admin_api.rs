@@ -97,15 +97,16 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
     // No token goes to another server than its own.
     let server = match (documents, kernels) {
         (Some(url), Some(other)) if bare(&url) == bare(&other) => {
-            ServerSpec { url, token: document_token.or(kernel_token), provider, kernels: None }
+            ServerSpec { url: Some(url), token: document_token.or(kernel_token), provider, kernels: None }
         }
         (Some(url), Some(other)) => {
-            ServerSpec { url, token: document_token, provider, kernels: Some((other, kernel_token)) }
+            let kernels = Some((other, kernel_token));
+            ServerSpec { url: Some(url), token: document_token, provider, kernels }
         }
-        (Some(url), None) => ServerSpec { url, token: document_token, provider, kernels: None },
+        (Some(url), None) => ServerSpec { url: Some(url), token: document_token, provider, kernels: None },
         // The documents are on the same server.
         (None, Some(url)) => {
-            ServerSpec { url, token: kernel_token.or(document_token), provider, kernels: None }
+            ServerSpec { url: Some(url), token: kernel_token.or(document_token), provider, kernels: None }
         }
         (None, None) => {
             return Err(Error::new(

@@ -53,7 +53,7 @@ fn running_servers_are_listed_newest_first() {
         30,
         r#""url": "http://localhost:8890/", "notebook_dir": "/old""#,
     );
-    let found = running(&folder.0);
+    let found = newest_first(&folder.0);
     let bases: Vec<&str> = found.iter().map(|server| server.address.base.as_str()).collect();
     assert_eq!(bases, ["http://127.0.0.1:8889/base/", "http://localhost:8890/", "http://localhost:8888/"]);
     assert_eq!(found[0].address.token.as_ref().map(crate::Secret::expose), Some("hush"));
@@ -78,8 +78,8 @@ fn files_without_a_running_server_are_ignored() {
     fs::write(folder.0.join("jpserver-7.json"), "{").unwrap();
     fs::create_dir(folder.0.join("jpserver-8.json")).unwrap();
     fs::write(folder.0.join("jpserver-9.json"), vec![b' '; 100_000]).unwrap();
-    assert_eq!(running(&folder.0), []);
-    assert_eq!(running(&folder.0.join("nowhere")), []);
+    assert_eq!(newest_first(&folder.0), []);
+    assert_eq!(newest_first(&folder.0.join("nowhere")), []);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn two_files_of_one_server_are_listed_once() {
     let folder = Folder::new();
     folder.server("jpserver-1.json", own_pid(), 1, r#""url": "http://localhost:8888/""#);
     folder.server("nbserver-1.json", own_pid(), 1, r#""url": "http://localhost:8888/""#);
-    assert_eq!(running(&folder.0).len(), 1);
+    assert_eq!(newest_first(&folder.0).len(), 1);
 }
 
 #[test]
@@ -98,8 +98,68 @@ fn a_server_with_a_password_and_no_token_has_password() {
         own_pid()
     );
     fs::write(folder.0.join("jpserver-1.json"), text).unwrap();
-    let found = running(&folder.0);
+    let found = newest_first(&folder.0);
     assert_eq!((found[0].has_password, found[0].address.token.is_some()), (true, false));
+}
+
+/// The ports of the running servers in their order, seen from `working_directory`. Each is given by its port, which is its
+/// age too, and its root.
+fn order(servers: &[(u16, &Path)], working_directory: &Path) -> Vec<u16> {
+    let folder = Folder::new();
+    for (port, root) in servers {
+        let text = serde_json::json!({
+            "pid": own_pid(), "url": format!("http://localhost:{port}/"), "token": "t", "root_dir": root,
+        });
+        let path = folder.0.join(format!("jpserver-{port}.json"));
+        fs::write(&path, text.to_string()).unwrap();
+        let then = SystemTime::now() - std::time::Duration::from_secs(u64::from(*port));
+        fs::File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
+    }
+    let discovery =
+        Discovery { runtime: folder.0.clone(), working_directory: working_directory.to_path_buf() };
+    running(&discovery).iter().filter_map(|server| server.address.base.port()).collect()
+}
+
+#[test]
+fn the_server_whose_root_is_the_closest_ancestor_comes_first() {
+    let folder = Folder::new();
+    let deep = folder.0.join("work/project/src");
+    fs::create_dir_all(&deep).unwrap();
+    fs::create_dir_all(folder.0.join("work/pro")).unwrap();
+    let (work, project) = (folder.0.join("work"), folder.0.join("work/project"));
+    let servers: [(u16, &Path); 5] = [
+        (1, Path::new("")),
+        (2, &folder.0),
+        // Its name begins like that of an ancestor.
+        (3, &folder.0.join("work/pro")),
+        (4, &project),
+        (5, &work),
+    ];
+    for (seen_from, expected) in [
+        (&deep, [4, 5, 2, 1, 3]),
+        // The same folder counts as the closest ancestor.
+        (&project, [4, 5, 2, 1, 3]),
+        (&work, [5, 2, 1, 3, 4]),
+        // If no root contains it, the newest comes first.
+        (&std::env::temp_dir(), [1, 2, 3, 4, 5]),
+    ] {
+        assert_eq!(order(&servers, seen_from), expected, "{}", seen_from.display());
+    }
+    // Of equally close ones, the newest.
+    assert_eq!(order(&[(9, &work), (8, &work), (7, &folder.0)], &deep), [8, 9, 7]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_on_the_way_to_a_root_make_no_difference() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.0.join("real/project")).unwrap();
+    std::os::unix::fs::symlink(folder.0.join("real"), folder.0.join("link")).unwrap();
+    let (real, link) = (folder.0.join("real"), folder.0.join("link"));
+    let elsewhere = folder.0.join("elsewhere");
+    for (root, seen_from) in [(&real, link.join("project")), (&link, real.join("project"))] {
+        assert_eq!(order(&[(1, &elsewhere), (2, root)], &seen_from), [2, 1]);
+    }
 }
 
 #[cfg(all(unix, not(target_os = "macos")))]

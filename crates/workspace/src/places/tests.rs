@@ -3,20 +3,34 @@ use futures_util::future::BoxFuture;
 
 use super::*;
 use crate::KernelRequest;
+use crate::NextStep;
 use crate::place::{Document, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice, KernelspecInfo, Mode};
 
-const OPENS_NOTHING: &str = "only the prefixes of places are compared";
+const OPENS_NOTHING: &str = "only the names of places are compared";
 
-/// A place of which only the prefix matters.
-struct Server(&'static str);
+/// A place of which only the names matter.
+struct Server {
+    prefix: &'static str,
+    scheme: &'static str,
+}
 
 impl Place for Server {
     fn description(&self) -> String {
-        self.0.to_owned()
+        self.name()
     }
 
     fn prefix(&self) -> &str {
-        self.0
+        self.prefix
+    }
+
+    fn scheme(&self) -> &'static str {
+        self.scheme
+    }
+
+    fn strip_name<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let name = self.name();
+        // As a server whose address is not known yet: it has no name of its own.
+        (name != "srv:").then(|| path.strip_prefix(&name))?
     }
 
     fn list_files(&self, _: &str, _: usize) -> Future<'_, Vec<FileEntry>> {
@@ -52,34 +66,159 @@ impl Place for Server {
 struct NewServer;
 
 impl Connector for NewServer {
-    fn connect(&self, spec: ServerSpec) -> Future<'_, Arc<dyn Place>> {
-        async move { Ok(Arc::new(Server(spec.url.leak())) as Arc<dyn Place>) }.boxed()
+    fn scheme(&self) -> &'static str {
+        "srv"
+    }
+
+    fn connect(&self, spec: ServerSpec) -> Future<'_, Connected> {
+        async move {
+            let place = Arc::new(Server { prefix: spec.url.unwrap().leak(), scheme: "srv" });
+            Ok(Connected { place, discovered: None })
+        }
+        .boxed()
     }
 }
 
 async fn connect(places: &Places, url: &str, scope: ConnectScope) -> Arc<dyn Place> {
-    let spec = ServerSpec { url: url.to_owned(), token: None, provider: None, kernels: None };
-    places.connect(spec, scope).await.unwrap()
+    let spec = ServerSpec { url: Some(url.to_owned()), token: None, provider: None, kernels: None };
+    places.connect(spec, scope).await.unwrap().place
+}
+
+/// The folder, whose paths are shown without a prefix.
+fn folder() -> Arc<dyn Place> {
+    Arc::new(Server { prefix: "", scheme: "local" })
+}
+
+/// The only place of its kind.
+fn tab() -> Arc<dyn Place> {
+    Arc::new(Server { prefix: "tab:", scheme: "tab" })
+}
+
+/// What a path means in `current`: the index of the place among `places`, and the path there.
+fn meant(
+    places: &Places,
+    path: &str,
+    current: &Arc<dyn Place>,
+    all: &[&Arc<dyn Place>],
+) -> Option<(usize, String)> {
+    let located = places.named_by(&path.into(), current).unwrap()?;
+    let index = all.iter().position(|place| Arc::ptr_eq(place, &located.place)).unwrap();
+    Some((index, located.path.to_string()))
 }
 
 #[tokio::test]
-async fn the_longest_prefix_wins_and_among_equal_ones_the_newest() {
+async fn the_longest_name_wins_and_among_equal_ones_the_newest() {
     for scope in [ConnectScope::Session, ConnectScope::Stateless, ConnectScope::All] {
-        let first: Arc<dyn Place> = Arc::new(Server(""));
+        let first = folder();
         let places = Places::new(first.clone(), Vec::new(), Some(Arc::new(NewServer)));
-        let below = connect(&places, "srv/lab/", ConnectScope::Session).await;
-        connect(&places, "srv/", ConnectScope::Session).await;
-        let newest = connect(&places, "srv/", scope).await;
-        let is_of = |path: &str, place| Arc::ptr_eq(&places.of(&path.into(), &first), place);
-        assert!(is_of("srv/x.ipynb", &newest), "{scope:?}");
-        assert!(is_of("srv/lab/x.ipynb", &below), "{scope:?}");
-        assert!(is_of("x.ipynb", &first), "{scope:?}");
+        let below = connect(&places, "h/lab/", ConnectScope::Session).await;
+        let older = connect(&places, "h/", ConnectScope::Session).await;
+        let newest = connect(&places, "h/", scope).await;
+        let all = [&first, &below, &older, &newest];
+        let is = |path: &str, current, place: usize, within: &str| {
+            assert_eq!(
+                meant(&places, path, current, &all),
+                Some((place, within.to_owned())),
+                "{path} {scope:?}"
+            );
+        };
+        is("h/x.ipynb", &first, 3, "h/x.ipynb");
+        is("h/lab/x.ipynb", &first, 1, "h/lab/x.ipynb");
+        assert_eq!(meant(&places, "x.ipynb", &first, &all), None);
+        // An agent's own login at a server stays its own; a server below it is another all the same.
+        is("h/x.ipynb", &older, 2, "h/x.ipynb");
+        is("h/lab/x.ipynb", &older, 1, "h/lab/x.ipynb");
+    }
+}
+
+#[tokio::test]
+async fn a_place_is_named_from_everywhere() {
+    let (first, other) = (folder(), tab());
+    let places = Places::new(first.clone(), vec![other.clone()], Some(Arc::new(NewServer)));
+    let server = connect(&places, "h/", ConnectScope::All).await;
+    let all = [&first, &other, &server];
+    for current in all {
+        for (path, place, within) in [
+            ("local:a/x.ipynb", 0, "a/x.ipynb"),
+            // A file of that name, or a path that was prefixed twice: the name is taken off once.
+            ("local:local:x.ipynb", 0, "local:x.ipynb"),
+            ("local:", 0, ""),
+            ("tab:", 1, "tab:"),
+            ("tab:x", 1, "tab:x"),
+            ("h/a/x.ipynb", 2, "h/a/x.ipynb"),
+            // The only server.
+            ("srv:a/x.ipynb", 2, "h/a/x.ipynb"),
+        ] {
+            assert_eq!(meant(&places, path, current, &all), Some((place, within.to_owned())), "{path}");
+            assert!(places.are_named_by(&path.into()), "{path}");
+        }
+        for path in
+            ["x.ipynb", "a/local:x.ipynb", "./local:x.ipynb", "RTC:x.ipynb", ":x.ipynb", "h", "", "Local:x"]
+        {
+            assert_eq!(meant(&places, path, current, &all), None, "{path}");
+            assert!(!places.are_named_by(&path.into()), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_kind_of_server_names_none_one_or_several() {
+    let first = folder();
+    let places = Places::new(first.clone(), Vec::new(), Some(Arc::new(NewServer)));
+    let find = |path: &str, current| places.named_by(&path.into(), current);
+    let error = find("srv:a/x.ipynb", &first).err().unwrap();
+    assert_eq!(error.next, crate::ServerStep::GiveAddress.into());
+
+    let one = connect(&places, "h/", ConnectScope::Session).await;
+    let again = connect(&places, "h/", ConnectScope::Session).await;
+    // Two logins at one server: the agent's own, else the newest.
+    for (current, expected) in [(&first, &again), (&again, &again), (&one, &one)] {
+        assert!(Arc::ptr_eq(&find("srv:x.ipynb", current).unwrap().unwrap().place, expected));
+    }
+
+    let other = connect(&places, "g/", ConnectScope::Session).await;
+    for current in [&first, &one, &other] {
+        let error = find("srv:a/x.ipynb", current).err().unwrap();
+        let paths = vec!["g/a/x.ipynb".to_owned(), "h/a/x.ipynb".to_owned()];
+        assert_eq!(error.next, NextStep::NamePlace { paths: paths.clone() });
+        // Each of the names leads to its server.
+        for (path, place) in paths.iter().zip([&other, &again]) {
+            assert_eq!(find(path, &first).unwrap().unwrap().place.name(), place.name());
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_first_server_is_named_too() {
+    // Its paths are shown without a prefix, and it has no name of its own before it is reached.
+    let first: Arc<dyn Place> = Arc::new(Server { prefix: "", scheme: "srv" });
+    let folder: Arc<dyn Place> = Arc::new(Server { prefix: "local:", scheme: "local" });
+    let places = Places::new(first.clone(), vec![folder.clone()], Some(Arc::new(NewServer)));
+    let all = [&first, &folder];
+    for current in all {
+        let is = |path: &str, place: usize, within: &str| {
+            assert_eq!(meant(&places, path, current, &all), Some((place, within.to_owned())), "{path}");
+        };
+        is("srv:a/x.ipynb", 0, "a/x.ipynb");
+        is("local:a/x.ipynb", 1, "local:a/x.ipynb");
+        is("local:local:x.ipynb", 1, "local:local:x.ipynb");
+        assert_eq!(meant(&places, "x.ipynb", current, &all), None);
+    }
+}
+
+#[tokio::test]
+async fn where_there_is_one_place_its_kind_is_known_and_no_other() {
+    let first = folder();
+    let places = Places::new(first.clone(), Vec::new(), None);
+    assert_eq!(meant(&places, "local:x.ipynb", &first, &[&first]), Some((0, "x.ipynb".to_owned())));
+    for path in ["srv:x.ipynb", "tab:x.ipynb"] {
+        assert_eq!(meant(&places, path, &first, &[&first]), None, "{path}");
     }
 }
 
 #[tokio::test]
 async fn a_place_for_all_sessions_stays_theirs_until_the_next_one() {
-    let places = Places::new(Arc::new(Server("")), Vec::new(), Some(Arc::new(NewServer)));
+    let places = Places::new(folder(), Vec::new(), Some(Arc::new(NewServer)));
     let stateless = connect(&places, "a/", ConnectScope::Stateless).await;
     assert!(Arc::ptr_eq(&places.common(), &stateless));
     let theirs = connect(&places, "b/", ConnectScope::All).await;

@@ -15,7 +15,7 @@ use super::run::Run;
 use super::state::{RunCell, RunState};
 use crate::kernel_request::KernelRequest;
 use crate::limits::Slot;
-use crate::open_notebook::{OpenNotebook, find_kernel};
+use crate::open_notebook::OpenNotebook;
 use crate::place::{Kernel, KernelChoice, Place};
 use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, telemetry};
 
@@ -105,18 +105,14 @@ impl Runner {
         runs
     }
 
-    /// Runs code in a kernel of `place`, by its id; without an id in the place's default kernel. Never waits for the run.
-    pub(crate) async fn run_code(
+    /// Runs code in a kernel; without one, in the default kernel of `place`. Never waits for the run.
+    pub(crate) fn run_code(
         self: &Arc<Self>,
         place: Arc<dyn Place>,
-        kernel: Option<&str>,
+        kernel: Option<Arc<dyn Kernel>>,
         source: String,
         slot: Slot,
-    ) -> Result<Arc<Run>, Error> {
-        let kernel = match kernel {
-            Some(id) => Some(find_kernel(&*place, id).await?),
-            None => None,
-        };
+    ) -> Arc<Run> {
         let run = self.journal.begin(None, source);
         let (runner, begun) = (self.clone(), run.clone());
         let running = async move {
@@ -133,7 +129,7 @@ impl Runner {
             }
         };
         self.tasks.spawn(slot.hold_during(running).instrument(run.span()));
-        Ok(run)
+        run
     }
 
     /// Interrupts the kernel. Returns the interrupted run, if this program started it.

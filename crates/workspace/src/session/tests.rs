@@ -18,6 +18,7 @@ use crate::place::{
 use crate::workspace::Settings;
 
 mod limits;
+mod places;
 
 /// A document in memory.
 struct Page {
@@ -120,6 +121,8 @@ struct Memory {
     kernels: Mutex<Vec<Arc<Idle>>>,
     /// Whether there is a screen: not 0.
     screens: watch::Sender<u64>,
+    prefix: &'static str,
+    scheme: &'static str,
 }
 
 /// It shows nothing.
@@ -136,6 +139,18 @@ impl Place for Memory {
         "memory".into()
     }
 
+    fn prefix(&self) -> &str {
+        self.prefix
+    }
+
+    fn scheme(&self) -> &'static str {
+        self.scheme
+    }
+
+    fn strip_name<'p>(&self, path: &'p str) -> Option<&'p str> {
+        path.strip_prefix(&self.name())
+    }
+
     fn list_files(&self, _: &str, _: usize) -> Future<'_, Vec<FileEntry>> {
         async { Ok(Vec::new()) }.boxed()
     }
@@ -145,6 +160,8 @@ impl Place for Memory {
     }
 
     fn open(&self, path: &NotebookPath, _: Mode) -> Future<'_, Arc<dyn Document>> {
+        let path: NotebookPath =
+            format!("{}{}", self.prefix, path.strip_prefix(self.prefix).unwrap_or(path)).into();
         let page = || Page {
             path: path.clone(),
             notebook: Mutex::new(Notebook::new()),

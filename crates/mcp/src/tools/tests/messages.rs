@@ -29,8 +29,8 @@ fn messages_name_existing_tools_and_parameters() {
 
 /// The parameters of each tool, those of the Colab tab included.
 fn parameters_by_tool() -> BTreeMap<String, BTreeSet<String>> {
-    let all = Capabilities { can_connect: true, can_show: true };
-    let own = list(all).map(|(_, listed)| serde_json::from_str(listed.definition.get()).unwrap());
+    let own =
+        list(Capabilities::ALL).map(|(_, listed)| serde_json::from_str(listed.definition.get()).unwrap());
     let colab: Vec<Value> = serde_json::from_str(include_str!("../../../../colab/src/tools.json")).unwrap();
     let mut parameters: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for tool in own.chain(colab) {
