@@ -123,6 +123,24 @@ def test_each_user_may_do_what_the_authorizer_says(users: JupyterServer) -> None
     assert not created and not (users.root / "made.ipynb").exists(), message
 
 
+def test_resources_need_the_right_to_read(users: JupyterServer) -> None:
+    write_notebook(users.root / "read.ipynb", "unread = 1")
+    read = {"jsonrpc": "2.0", "id": 3, "method": "resources/read", "params": {"uri": "notebook://read.ipynb"}}
+    for user, may_read in [("scribe", False), ("reader", True)]:
+        session = {"Mcp-Session-Id": _session(users, f"{user}-token")}
+        answer = ask(users, "POST", token=f"{user}-token", headers=session, json=read).text
+        assert ("unread = 1" in answer) == may_read, answer
+        assert may_read or 'does not allow the action \\"read\\"' in answer, answer
+
+
+def test_the_person_is_asked_if_configured(users: JupyterServer) -> None:
+    write_notebook(users.root / "kept.ipynb", "kept = 1")
+    assert call(users, "use_notebook", "worker-token", notebook_path="kept.ipynb")[0]
+    done, message = call(users, "delete_cell", "worker-token", notebook_name="kept.ipynb", cell_indices=[0])
+    assert not done and "this client cannot ask" in message, message
+    assert sources(read_valid(users.root / "kept.ipynb")) == ["kept = 1"]
+
+
 def test_a_session_is_unknown_to_other_users(users: JupyterServer) -> None:
     session = {"Mcp-Session-Id": _session(users, "worker-token")}
     for method, given in [("POST", {"json": TOOLS}), ("GET", {})]:

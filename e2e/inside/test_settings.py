@@ -180,3 +180,16 @@ def test_read_only_agents_cannot_create_notebooks(two_servers: tuple[JupyterServ
     server, _ = two_servers
     done, message = call(server, "use_notebook", notebook_path="made.ipynb", mode="create")
     assert not done and not (server.root / "made.ipynb").exists(), message
+
+
+def test_variables_are_spelled_as_at_the_command_line() -> None:
+    code = """
+import os
+from cellbridge.extension import CellbridgeApp
+for text, expected in {"1": 1, "on": 1, "YES": 1, " true ": 1, "0": 0, "off": 0, "No": 0, "false": 0, "": 0}.items():
+    os.environ["CELLBRIDGE_READ_ONLY"] = text
+    assert CellbridgeApp().read_only == bool(expected), text
+os.environ["CELLBRIDGE_ASK"] = "run,delete"
+assert CellbridgeApp().ask == ["run", "delete"]
+"""
+    subprocess.run([interpreter("plain"), "-c", code], check=True)

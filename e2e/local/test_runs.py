@@ -10,7 +10,7 @@ from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home
 from e2e.support.notebook_client import NotebookClient, gate, id_in, notebook_client, run_in
 from e2e.support.notebook_files import Json, printed, sources
-from e2e.support.notebook_server import NotebookServer, launch
+from e2e.support.notebook_server import NotebookServer, launch, notebook_server
 from e2e.support.waiting import until
 
 MODERN = "2026-07-28"
@@ -141,17 +141,19 @@ async def test_progress_contains_the_time_and_the_last_line(server: NotebookServ
         assert moments == sorted(moments) and len(set(moments)) == len(moments)
 
 
-async def test_the_person_behind_the_agent_answers_input(server: NotebookServer, path: str) -> None:
+@pytest.mark.parametrize("mode", ["legacy", MODERN])
+async def test_the_person_behind_the_agent_answers_input(server: NotebookServer, path: str, mode: str) -> None:
     asked: list[str] = []
 
     def answer(question: str) -> str:
         asked.append(question)
         return f"answer {len(asked)}"
 
-    async with notebook_client(server, path, answer) as client:
+    async with notebook_client(server, path, answer, mode) as client:
         ran = await client.run("first = input('Name? ')\nprint(first, '&', input('And? '))")
         assert asked == ["Name? ", "And? "]
         assert "answer 1 & answer 2" in ran.text and "[COMPLETED in" in ran.text
+        assert len(client.notebook()["cells"]) == 1, "a repeated call does nothing twice"
 
 
 async def test_a_person_is_not_asked_for_a_secret(server: NotebookServer, path: str) -> None:
@@ -164,6 +166,42 @@ async def test_a_person_is_not_asked_for_a_secret(server: NotebookServer, path: 
         ended = await client.do("answer_input", run_id=run_in(waiting), value="hunter2")
         assert "7" in ended.text and "hunter2" not in ended.text
         assert "hunter2" not in client.file.read_text()
+
+
+@pytest.mark.parametrize("mode", ["legacy", MODERN])
+async def test_looking_at_a_run_asks_nobody(server: NotebookServer, path: str, mode: str) -> None:
+    """Only a real kernel waits for a line, which would run code; whoever may only read may look."""
+    async with notebook_client(server, path) as client:
+        run = run_in(await client.run("input('Name? ')"))
+
+        def never(question: str) -> str:
+            raise AssertionError(question)
+
+        async with python_agent(server.url, mode, never) as looking:
+            answer = await looking.call("get_run", {"run_id": run, "wait_seconds": 1})
+            assert "WAITING FOR INPUT" in answer.text
+        await client.do("answer_input", run_id=run, value="ada")
+
+
+@pytest.mark.parametrize("mode", ["legacy", MODERN])
+async def test_the_person_is_asked_before_code_runs(home: Home, tmp_path: Path, mode: str) -> None:
+    """With a client as it is in use, and a kernel that shows how often the code ran."""
+    asked: list[str] = []
+
+    def accept_two(question: str) -> str | None:
+        asked.append(question)
+        return "yes" if len(asked) <= 2 else None
+
+    with notebook_server(tmp_path, home, "--ask", "run") as server:
+        async with notebook_client(server, "asked.ipynb", accept_two, mode) as client:
+            cell = await client.insert("count = globals().get('count', 0) + 1\nprint('run', count)")
+            assert asked == [], "only what runs is asked about"
+            for number in (1, 2):
+                assert f"run {number}\n" in (await client.do("execute_cell", cell_id=cell)).text
+            assert "print('run', count)" in asked[0] and "asked.ipynb" in asked[0]
+            assert "The person declined" in await client.fails("execute_cell", cell_id=cell)
+            assert printed(client.cell(cell)) == "run 2\n"
+            assert len(asked) == 3
 
 
 async def test_an_agent_answers_input_if_no_person_can(server: NotebookServer, path: str) -> None:

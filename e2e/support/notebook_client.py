@@ -152,10 +152,10 @@ def run_in(answer: Answer) -> str:
 
 @asynccontextmanager
 async def notebook_client(
-    server: NotebookServer, path: str, answer: Answerer | None = None
+    server: NotebookServer, path: str, answer: Answerer | None = None, mode: str = "legacy"
 ) -> AsyncIterator[NotebookClient]:
     """A Python agent with a session of its own at a server, and a notebook that it makes."""
-    async with python_agent(server.url, answer=answer) as agent:
+    async with python_agent(server.url, mode, answer) as agent:
         client = NotebookClient(agent, server.root, path)
         await client.create()
         yield client

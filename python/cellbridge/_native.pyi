@@ -1,7 +1,7 @@
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
 
-def check_tools(names: list[str]) -> None: ...
+def check_tools(tools: list[str], ask: list[str]) -> None: ...
 
 class Core:
     def __new__(

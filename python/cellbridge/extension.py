@@ -70,6 +70,12 @@ class CellbridgeApp(ExtensionApp):
         help="The only tools that agents may use, as groups (read, edit, run, files, kernels) or by name; all, if the "
         "list is empty [default: $CELLBRIDGE_TOOLS].",
     )
+    ask = List(
+        Unicode(),
+        config=True,
+        help="The tools about which the person is asked before each call, as groups (edit, run, files, kernels, delete) or "
+        "by name; none, if the list is empty [default: $CELLBRIDGE_ASK].",
+    )
     otel_file = Unicode(
         None,
         allow_none=True,
@@ -93,6 +99,7 @@ class CellbridgeApp(ExtensionApp):
         "max_runs",
         "read_only",
         "tools",
+        "ask",
         "otel_file",
     )
     _socket: PrivateSocket | None = None
@@ -104,12 +111,15 @@ class CellbridgeApp(ExtensionApp):
 
     @default("read_only")
     def _read_only(self) -> bool:
-        return Bool().from_string(os.environ.get("CELLBRIDGE_READ_ONLY", "").strip() or "false")
+        return _truth(os.environ.get("CELLBRIDGE_READ_ONLY", ""))
 
     @default("tools")
     def _tools(self) -> list[str]:
-        names = os.environ.get("CELLBRIDGE_TOOLS", "").strip()
-        return names.split(",") if names else []
+        return _names("CELLBRIDGE_TOOLS")
+
+    @default("ask")
+    def _ask(self) -> list[str]:
+        return _names("CELLBRIDGE_ASK")
 
     @default("otel_file")
     def _otel_file(self) -> str | None:
@@ -128,7 +138,7 @@ class CellbridgeApp(ExtensionApp):
             self.update_config(Config({type(self).__name__: adopted}))
         # A misspelled setting must fail now, not when the first agent comes.
         _ = self.read_only
-        check_tools(self.tools)
+        check_tools(self.tools, self.ask)
         if self.otel_file:
             # Fail now if the file cannot be written, not when the first agent comes.
             os.close(os.open(self.otel_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600))
@@ -155,3 +165,20 @@ class CellbridgeApp(ExtensionApp):
             await core.close(asyncio.get_running_loop())
         if socket is not None:
             await socket.close()
+
+
+def _truth(text: str) -> bool:
+    """A boolean in any of the spellings that the command line accepts."""
+    match text.strip().lower():
+        case "1" | "true" | "t" | "yes" | "y" | "on" | "enable" | "enabled":
+            return True
+        case "" | "0" | "false" | "f" | "no" | "n" | "off" | "disable" | "disabled" | "none" | "null":
+            return False
+        case _:
+            raise ValueError(f"CELLBRIDGE_READ_ONLY is {text!r}, neither true nor false")
+
+
+def _names(variable: str) -> list[str]:
+    """The names that a variable holds, separated by commas."""
+    names = os.environ.get(variable, "").strip()
+    return names.split(",") if names else []

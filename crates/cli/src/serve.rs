@@ -7,7 +7,7 @@ use ::jupyter::{Capabilities, Jupyter, JupyterConnector, Source};
 use anyhow::{Context as _, bail};
 use colab::{Browser, Listener, Settings};
 use local::ProcessEnv;
-use mcp::{Group, Server};
+use mcp::{Group, Policy, Server};
 use rest::{Options, Secret};
 use tokio_util::sync::CancellationToken;
 use workspace::{Place, Workspace};
@@ -62,12 +62,12 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let (tab, tabs) = colab::Colab::new(listener, token, tab_settings, shutdown.clone())?;
     let tabs = tokio::spawn(tabs);
     let policy = serving.allowed.policy();
-    let is_tab_offered = policy.offers_group(Group::Relayed(colab::GROUP));
+    let has_tab = is_tab_a_place(&policy);
     let (first, others): (Arc<dyn Place>, Vec<Arc<dyn Place>>) = match server {
         Some(server) => (server, vec![local::Folder::beside_another(root, process_env())]),
         None => (local::Folder::new(root, process_env()), Vec::new()),
     };
-    let others = others.into_iter().chain(is_tab_offered.then(|| tab.place())).collect();
+    let others = others.into_iter().chain(has_tab.then(|| tab.place())).collect();
     let workspace = Workspace::with_places(first, others, settings, Some(connector));
     let server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))
         .offering(policy)
@@ -126,16 +126,23 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
     served
 }
 
+/// Whether the notebook tools work on the tab. Without asking they do not if its own tools ask.
+fn is_tab_a_place(policy: &Policy) -> bool {
+    let tab = Group::Relayed(colab::GROUP);
+    let asks_anyway = policy.asks_about(Group::Edit) && policy.asks_about(Group::Run);
+    policy.offers_group(tab) && (!policy.asks_about(tab) || asks_anyway)
+}
+
 fn secrets(token: &Secret, endpoint: Option<&HttpEndpoint>) -> Vec<Secret> {
     [Some(token), endpoint.and_then(|endpoint| endpoint.token.as_ref())]
+fn process_env() -> ProcessEnv {
+    ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() }
+}
+
         .into_iter()
         .flatten()
         .cloned()
         .collect()
-}
-
-fn process_env() -> ProcessEnv {
-    ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() }
 }
 
 fn browser(is_forbidden: bool) -> Browser {

@@ -1,35 +1,193 @@
-//! Asks the person behind an agent for a line, where the agent can.
+//! Asks the person behind an agent, in the way of the agent's era.
 
-use futures_util::future::BoxFuture;
-use rmcp::model::{ElicitRequestParams, ElicitationAction, ElicitationSchema};
-use rmcp::service::{ElicitationMode, Peer, RoleServer};
+use std::time::Duration;
 
-use crate::tools::Person;
+use rmcp::model::{
+    CancelledNotificationParam, ClientCapabilities, ClientResult, ElicitRequest, ElicitRequestParams,
+    ElicitResult, ElicitationAction, ElicitationSchema, RequestId, ServerRequest,
+};
+use rmcp::service::{Peer, PeerRequestOptions, RoleServer, ServiceError};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
+/// The field of a form for a line.
 const LINE: &str = "value";
+/// How long the person may take to answer.
+pub(crate) const PERSON_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The person behind an agent that can show a form.
-pub(crate) struct Form<'a>(&'a Peer<RoleServer>);
+/// The person behind an agent that can show forms.
+#[derive(Clone)]
+pub(crate) enum Person {
+    /// In the older eras a question is a request to the agent.
+    Peer(Peer<RoleServer>),
+    /// In the 2026-07-28 era a question is the result of a call, which the agent repeats with the reply.
+    NextRound(mpsc::Sender<PendingQuestion>),
+}
 
-impl<'a> Form<'a> {
-    /// `None` if the agent cannot show forms.
-    pub(crate) fn of(peer: &'a Peer<RoleServer>) -> Option<Self> {
-        peer.supported_elicitation_modes().contains(&ElicitationMode::Form).then_some(Self(peer))
+/// What a person is asked.
+#[derive(Debug, Clone)]
+pub(crate) enum Question {
+    /// For a line of text.
+    Line(String),
+    /// To accept or decline something.
+    Consent(String),
+}
+
+/// What became of a question.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum PersonReply {
+    Accepted {
+        /// The line that was asked for.
+        line: Option<String>,
+    },
+    Declined,
+    /// The person closed the form, or the agent did for them.
+    Dismissed,
+    TimedOut,
+    /// The agent could not ask.
+    Failed,
+}
+
+/// A question that waits for its reply.
+pub(crate) struct PendingQuestion {
+    pub(crate) question: Question,
+    pub(crate) reply: oneshot::Sender<PersonReply>,
+}
+
+/// Whether an agent can show forms. One that names no kind of elicitation means forms.
+pub(crate) fn shows_forms(capabilities: &ClientCapabilities) -> bool {
+    let elicitation = capabilities.elicitation.as_ref();
+    elicitation.is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
+}
+
+impl Person {
+    /// Asks, and waits for the reply.
+    pub(crate) async fn ask(&self, question: Question) -> PersonReply {
+        timeout(PERSON_TIMEOUT, self.reply(question)).await.unwrap_or(PersonReply::TimedOut)
+    }
+
+    async fn reply(&self, question: Question) -> PersonReply {
+        match self {
+            Self::Peer(peer) => match request_form(peer, &question).await {
+                Ok(result) => PersonReply::from(result),
+                Err(error) => {
+                    tracing::debug!(%error, "the agent could not ask the person");
+                    PersonReply::Failed
+                }
+            },
+            Self::NextRound(questions) => {
+                let (reply, replied) = oneshot::channel();
+                let _ = questions.send(PendingQuestion { question, reply }).await;
+                replied.await.unwrap_or(PersonReply::Failed)
+            }
+        }
     }
 }
 
-impl Person for Form<'_> {
-    fn ask(&self, question: String) -> BoxFuture<'_, Option<String>> {
-        Box::pin(async move {
-            let requested_schema = ElicitationSchema::builder().required_string(LINE).build().ok()?;
-            let request = ElicitRequestParams::FormElicitationParams {
-                meta: None,
-                message: question,
-                requested_schema,
-            };
-            let result = self.0.create_elicitation(request).await.ok()?;
-            let line = result.content?.get(LINE)?.as_str().map(str::to_owned);
-            line.filter(|_| result.action == ElicitationAction::Accept)
+/// Has the agent show a form, which it closes if the question is dropped.
+async fn request_form(peer: &Peer<RoleServer>, question: &Question) -> Result<ElicitResult, ServiceError> {
+    let form = question.form().ok_or(ServiceError::UnexpectedResponse)?;
+    let request = ServerRequest::ElicitRequest(ElicitRequest::new(form));
+    let sent = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
+    let mut open = OpenForm { peer: peer.clone(), request: Some(sent.id.clone()) };
+    let response = sent.await_response().await;
+    open.request = None;
+    match response? {
+        ClientResult::ElicitResult(result) => Ok(result),
+        _ => Err(ServiceError::UnexpectedResponse),
+    }
+}
+
+/// A form that waits for the person. Dropping it cancels the request, unless it has been answered.
+struct OpenForm {
+    peer: Peer<RoleServer>,
+    request: Option<RequestId>,
+}
+
+impl Drop for OpenForm {
+    fn drop(&mut self) {
+        let Some(request) = self.request.take() else { return };
+        let peer = self.peer.clone();
+        // Outside a runtime there are no agents.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let reason = Some("the question is no longer open".to_owned());
+            // Ends when the line is written or the session is over.
+            runtime.spawn(async move {
+                let _ = peer.notify_cancelled(CancelledNotificationParam::new(Some(request), reason)).await;
+            });
+        }
+    }
+}
+
+impl Question {
+    /// The form that the agent shows. To accept or decline needs no field.
+    pub(crate) fn form(&self) -> Option<ElicitRequestParams> {
+        let schema = ElicitationSchema::builder();
+        let (message, schema) = match self {
+            Self::Line(prompt) => (prompt, schema.required_string(LINE)),
+            Self::Consent(what) => (what, schema),
+        };
+        Some(ElicitRequestParams::FormElicitationParams {
+            meta: None,
+            message: message.clone(),
+            requested_schema: schema.build().ok()?,
         })
+    }
+}
+
+impl From<ElicitResult> for PersonReply {
+    fn from(result: ElicitResult) -> Self {
+        match result.action {
+            ElicitationAction::Accept => {
+                let line = result.content.as_ref().and_then(|content| content.get(LINE)?.as_str());
+                Self::Accepted { line: line.map(str::to_owned) }
+            }
+            ElicitationAction::Decline => Self::Declined,
+            _ => Self::Dismissed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn an_agent_shows_forms_if_it_says_so_or_names_no_kind() {
+        for (capabilities, expected) in [
+            (json!({}), false),
+            (json!({ "elicitation": {} }), true),
+            (json!({ "elicitation": { "form": {} } }), true),
+            (json!({ "elicitation": { "form": {}, "url": {} } }), true),
+            (json!({ "elicitation": { "url": {} } }), false),
+        ] {
+            let parsed = serde_json::from_value(capabilities.clone()).unwrap();
+            assert_eq!(shows_forms(&parsed), expected, "{capabilities}");
+        }
+    }
+
+    #[test]
+    fn forms_ask_for_a_line_or_for_nothing() {
+        let form = |question: Question| serde_json::to_value(question.form()).unwrap();
+        let line = form(Question::Line("Name?".into()));
+        assert_eq!((&line["mode"], &line["message"]), (&json!("form"), &json!("Name?")));
+        assert_eq!(line["requestedSchema"]["required"], json!(["value"]));
+        assert_eq!(form(Question::Consent("Run it?".into()))["requestedSchema"]["properties"], json!({}));
+    }
+
+    #[test]
+    fn only_an_accepted_form_holds_a_line() {
+        let reply =
+            |result: Value| PersonReply::from(serde_json::from_value::<ElicitResult>(result).unwrap());
+        let content = json!({ "value": "ada" });
+        assert_eq!(
+            reply(json!({ "action": "accept", "content": content })),
+            PersonReply::Accepted { line: Some("ada".into()) }
+        );
+        assert_eq!(reply(json!({ "action": "accept" })), PersonReply::Accepted { line: None });
+        assert_eq!(reply(json!({ "action": "decline", "content": content })), PersonReply::Declined);
+        assert_eq!(reply(json!({ "action": "cancel" })), PersonReply::Dismissed);
     }
 }

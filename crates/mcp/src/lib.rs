@@ -6,10 +6,12 @@
 
 #![expect(deprecated, reason = "logging is deprecated in the 2026-07-28 era and served to older agents")]
 
+mod consent;
 mod elicitation;
 mod instructions;
 mod metrics;
 mod next_step;
+mod paused_calls;
 mod permissions;
 mod places;
 mod progress;

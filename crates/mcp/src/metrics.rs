@@ -110,7 +110,7 @@ impl Counted {
         Self { metrics, sessions }
     }
 
-    pub(crate) fn metrics(&self) -> &Metrics {
+    pub(crate) fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
     }
 }

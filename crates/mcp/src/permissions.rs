@@ -11,9 +11,11 @@ pub struct Policy {
     pub is_read_only: bool,
     /// Only these tools, if there are any.
     pub tools: Vec<Offer>,
+    /// The person is asked before calls of these.
+    pub asked: Vec<Offer>,
 }
 
-/// Tools that the operator offers.
+/// Tools that the operator offers, or wants the person to be asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
     Group(Group),
@@ -34,6 +36,9 @@ pub enum Group {
     Files,
     /// List, choose and restart kernels; connect to the servers that have them.
     Kernels,
+    /// Remove cells or outputs, or clear a kernel's memory. The person can be asked about it; it is offered with the
+    /// other groups of a tool.
+    Delete,
     /// Tools of a page, which are passed on; the name is the relay's.
     Relayed(&'static str),
 }
@@ -50,6 +55,9 @@ impl Group {
     /// The groups of our own tools.
     pub(crate) const OWN: [Self; 5] = [Self::Read, Self::Edit, Self::Run, Self::Files, Self::Kernels];
 
+    /// The groups of our own tools about which the person can be asked.
+    pub(crate) const ASKED: [Self; 5] = [Self::Edit, Self::Run, Self::Files, Self::Kernels, Self::Delete];
+
     /// The name in the operator's settings.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -58,6 +66,7 @@ impl Group {
             Self::Run => "run",
             Self::Files => "files",
             Self::Kernels => "kernels",
+            Self::Delete => "delete",
             Self::Relayed(name) => name,
         }
     }
@@ -105,30 +114,51 @@ impl Policy {
         if self.tools.is_empty() || self.tools.iter().any(is_named) {
             return Ok(());
         }
-        let missing = groups.iter().find(|group| !self.tools.contains(&Offer::Group(**group)));
+        let is_missing =
+            |group: &&Group| **group != Group::Delete && !self.tools.contains(&Offer::Group(**group));
+        let missing = groups.iter().find(is_missing);
         match missing {
             None => Ok(()),
             Some(group) => Err(not_offered(
                 what,
-                &format!("offers agents only {}", self.names()),
+                &format!("offers agents only {}", names(&self.tools)),
                 &format!("add {:?} to the tools that the server offers", group.name()),
             )),
         }
     }
 
-    /// What a model should know about it, if it offers less than everything.
+    /// Whether the person is asked before `tool` does something that belongs to these groups.
+    pub(crate) fn asks(&self, tool: &str, groups: &[Group], permission: Permission) -> bool {
+        let only_reads = permission == Permission::Read;
+        // A page's tool that does not only read may do anything.
+        let may_do_anything = !only_reads && groups.iter().any(|group| matches!(group, Group::Relayed(_)));
+        self.asked.iter().any(|asked| match asked {
+            Offer::Tool(name) => may_do_anything || *name == tool,
+            Offer::Group(group) => may_do_anything || (!only_reads && groups.contains(group)),
+        })
+    }
+
+    /// Whether the person is asked about this group.
+    pub fn asks_about(&self, group: Group) -> bool {
+        self.asked.contains(&Offer::Group(group))
+    }
+
+    /// What a model should know about it, if agents may not simply do everything.
     pub(crate) fn notice(&self) -> Option<String> {
         let limits = [
             self.is_read_only.then(|| "Agents may only read here: nothing can be changed or run.".to_owned()),
-            (!self.tools.is_empty()).then(|| format!("Only these tools are offered here: {}.", self.names())),
+            (!self.tools.is_empty())
+                .then(|| format!("Only these tools are offered here: {}.", names(&self.tools))),
+            (!self.asked.is_empty())
+                .then(|| format!("The person is asked before calls of: {}.", names(&self.asked))),
         ];
         let limits: Vec<_> = limits.into_iter().flatten().collect();
         (!limits.is_empty()).then(|| limits.join(" "))
     }
+}
 
-    fn names(&self) -> String {
-        self.tools.iter().map(Offer::to_string).collect::<Vec<_>>().join(", ")
-    }
+fn names(offers: &[Offer]) -> String {
+    offers.iter().map(Offer::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn not_offered(what: &str, reason: &str, remedy: &str) -> Error {
@@ -141,7 +171,7 @@ fn not_offered(what: &str, reason: &str, remedy: &str) -> Error {
 }
 
 /// What a request's user may do.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Permissions {
     /// Read notebooks, and see kernels and runs.
     pub read: bool,
@@ -190,14 +220,14 @@ pub(crate) struct Access<'a> {
 
 impl Access<'_> {
     /// Fails if the call may not do `what`, which belongs to all of these groups: the tool, or something that it can do.
-    pub(crate) fn permit(self, groups: &[Group], permission: Permission, what: &str) -> Result<(), Error> {
+    pub(crate) fn check(self, groups: &[Group], permission: Permission, what: &str) -> Result<(), Error> {
         self.policy.check(what, self.tool, groups, permission)?;
         self.permissions.permit(permission, what)
     }
 
-    /// Whether the call may do something that belongs to this group.
-    pub(crate) fn may(self, group: Group, permission: Permission) -> bool {
-        self.permit(&[group], permission, self.tool).is_ok()
+    /// Whether the person is asked before the call does something that belongs to these groups.
+    pub(crate) fn asks(self, groups: &[Group], permission: Permission) -> bool {
+        self.policy.asks(self.tool, groups, permission)
     }
 }
 
@@ -254,11 +284,42 @@ mod tests {
             only(&[Offer::Group(Group::Read), Offer::Group(Group::Edit)]),
             Permissions { write: false, execute: false, ..Permissions::default() },
         );
-        let access = |permissions| Access { policy: &policy, permissions, tool: "use_notebook" };
-        assert!(access(Permissions::default()).may(Group::Edit, Write));
-        assert!(!access(Permissions::default()).may(Group::Files, Write));
-        assert!(!access(reader).may(Group::Edit, Write));
-        assert!(access(reader).may(Group::Read, Read));
+        let may = |permissions, group, permission| {
+            let access = Access { policy: &policy, permissions, tool: "use_notebook" };
+            access.check(&[group], permission, "x").is_ok()
+        };
+        assert!(may(Permissions::default(), Group::Edit, Write));
+        assert!(!may(Permissions::default(), Group::Files, Write));
+        assert!(!may(reader, Group::Edit, Write));
+        assert!(may(reader, Group::Read, Read));
+    }
+
+    #[test]
+    fn the_person_is_asked_by_group_or_by_name() {
+        let asks = |asked: &[Offer], tool, groups: &[Group], permission| {
+            Policy { asked: asked.to_vec(), ..Policy::default() }.asks(tool, groups, permission)
+        };
+        let run = [Offer::Group(Group::Run)];
+        assert!(asks(&run, "execute_cell", &[Group::Run], Execute));
+        assert!(asks(&run, "insert_execute_code_cell", &[Group::Edit, Group::Run], Execute));
+        assert!(!asks(&run, "insert_cell", &[Group::Edit], Write));
+        assert!(asks(&[Offer::Group(Group::Delete)], "delete_cell", &[Group::Edit, Group::Delete], Write));
+        // Reading is asked about by name only.
+        assert!(!asks(&[Offer::Group(Group::Files)], "list_files", &[Group::Files], Read));
+        assert!(asks(&[Offer::Tool("list_files")], "list_files", &[Group::Files], Read));
+        // A page's tool may do what was meant by another group or name.
+        let page = [Group::Relayed("page")];
+        for asked in [Offer::Group(Group::Delete), Offer::Tool("delete_cell"), Offer::Group(page[0])] {
+            assert!(asks(&[asked], "update_cell", &page, Execute), "{asked:?}");
+            assert!(!asks(&[asked], "get_cells", &page, Read), "{asked:?}");
+        }
+        assert!(!asks(&[], "update_cell", &page, Execute));
+    }
+
+    #[test]
+    fn what_is_asked_about_is_offered() {
+        let policy = only(&[Offer::Group(Group::Edit)]);
+        assert!(policy.offers("delete_cell", &[Group::Edit, Group::Delete], Write));
     }
 
     #[test]

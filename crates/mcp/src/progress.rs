@@ -10,9 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
-use workspace::{Error, Progress, Report};
-
-use crate::tool_call::Reply;
+use workspace::{Progress, Report};
 
 /// How many reports are queued for a slow agent before further ones are dropped.
 pub(crate) const MAX_QUEUED_REPORTS: usize = 4096;
@@ -32,12 +30,12 @@ pub(crate) struct Audience<'a> {
 }
 
 impl Audience<'_> {
-    /// Waits for `call`; sends all `reports` before the answer.
-    pub(crate) async fn follow(
+    /// Waits for `call`; sends all `reports` before what it returns.
+    pub(crate) async fn follow<T>(
         &self,
-        call: impl Future<Output = Result<Reply, Error>>,
-        reports: mpsc::Receiver<Report>,
-    ) -> Result<Reply, Error> {
+        call: impl Future<Output = T>,
+        reports: &mut mpsc::Receiver<Report>,
+    ) -> T {
         tokio::pin!(call);
         let mut reported = Reported::new(reports);
         let answer = loop {
@@ -85,15 +83,15 @@ impl Audience<'_> {
 }
 
 /// What a call reports, with something in each long pause.
-struct Reported {
-    reports: mpsc::Receiver<Report>,
+struct Reported<'a> {
+    reports: &'a mut mpsc::Receiver<Report>,
     progress: f64,
     /// When the pause is too long.
     due: Instant,
 }
 
-impl Reported {
-    fn new(reports: mpsc::Receiver<Report>) -> Self {
+impl<'a> Reported<'a> {
+    fn new(reports: &'a mut mpsc::Receiver<Report>) -> Self {
         Self { reports, progress: 0.0, due: Instant::now() + MAX_PAUSE }
     }
 
@@ -139,8 +137,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_long_pause_is_filled_and_progress_grows() {
-        let (sender, reports) = mpsc::channel(8);
-        let mut reported = Reported::new(reports);
+        let (sender, mut reports) = mpsc::channel(8);
+        let mut reported = Reported::new(&mut reports);
         let start = Instant::now();
         sender.send(progress(3.0)).await.unwrap();
         let mut seen = Vec::new();
@@ -158,8 +156,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn log_lines_do_not_count_as_progress() {
-        let (sender, reports) = mpsc::channel(8);
-        let mut reported = Reported::new(reports);
+        let (sender, mut reports) = mpsc::channel(8);
+        let mut reported = Reported::new(&mut reports);
         let start = Instant::now();
         let line = RawValue::from_string("{}".to_owned()).unwrap();
         tokio::time::sleep(MAX_PAUSE / 2).await;

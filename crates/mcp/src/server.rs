@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{Relay, Workspace};
 
 use crate::metrics::{Counted, Metrics};
+use crate::paused_calls::PausedCalls;
 use crate::permissions::Policy;
 use crate::session::Session;
 use crate::transport::session_pool::SessionLimits;
@@ -16,6 +17,7 @@ pub struct Server {
     pub(crate) workspace: Option<Arc<Workspace>>,
     pub(crate) relay: Option<Arc<dyn Relay>>,
     pub(crate) policy: Arc<Policy>,
+    pub(crate) paused_calls: Arc<PausedCalls>,
     metrics: Arc<Metrics>,
     session_limits: SessionLimits,
     /// Whether all notebook tools are listed, also those that no place can serve now.
@@ -35,8 +37,15 @@ impl Server {
 
     fn serving(workspace: Option<Arc<Workspace>>, relay: Option<Arc<dyn Relay>>) -> Self {
         let session_limits = SessionLimits::default();
-        let (policy, metrics) = (Arc::default(), Arc::default());
-        Self { workspace, relay, policy, metrics, session_limits, lists_all_tools: false }
+        Self {
+            workspace,
+            relay,
+            policy: Arc::default(),
+            paused_calls: Arc::default(),
+            metrics: Arc::default(),
+            session_limits,
+            lists_all_tools: false,
+        }
     }
 
     /// Offers only what `policy` offers.

@@ -23,6 +23,7 @@ use workspace::{Error, Relay};
 
 use crate::metrics::Counted;
 use crate::next_step::message;
+use crate::paused_calls::PausedCalls;
 use crate::permissions::{Access, Group, Permission, Policy};
 use crate::relayed::raw;
 use crate::server::Server;
@@ -33,10 +34,11 @@ use crate::{instructions, places, prompts, resources, tools};
 /// One agent's session (in the 2026-07-28 era over HTTP: one request).
 pub(crate) struct Session {
     /// The agent's notebooks, where there is a workspace.
-    pub(crate) notebooks: Option<workspace::Session>,
+    pub(crate) notebooks: Option<Arc<workspace::Session>>,
     pub(crate) relay: Option<Arc<dyn Relay>>,
     pub(crate) policy: Arc<Policy>,
     lists_all_tools: bool,
+    pub(crate) paused_calls: Arc<PausedCalls>,
     pub(crate) counted: Counted,
     /// Cancelled when the session ends; all tasks of the session end with it.
     pub(crate) over: CancellationToken,
@@ -55,10 +57,11 @@ impl Session {
     pub(crate) fn new(server: &Server, ended: &CancellationToken, counted: Counted) -> Self {
         let over = ended.child_token();
         Self {
-            notebooks: server.workspace.clone().map(workspace::Session::new),
+            notebooks: server.workspace.clone().map(workspace::Session::new).map(Arc::new),
             relay: server.relay.clone(),
             policy: server.policy.clone(),
             lists_all_tools: server.lists_all_tools,
+            paused_calls: server.paused_calls.clone(),
             counted,
             over: over.clone(),
             _guard: over.drop_guard(),
@@ -81,7 +84,7 @@ impl Session {
 
     /// The id of the workspace session.
     pub(crate) fn id(&self) -> Option<workspace::SessionId> {
-        self.notebooks.as_ref().map(workspace::Session::id)
+        self.notebooks.as_deref().map(workspace::Session::id)
     }
 
     /// The tools that the session has now.
@@ -104,7 +107,7 @@ impl Session {
 
     /// The notebooks, if the operator lets agents read them.
     fn offered_notebooks(&self) -> Option<&workspace::Session> {
-        self.notebooks.as_ref().filter(|_| self.policy.offers_group(Group::Read))
+        self.notebooks.as_deref().filter(|_| self.policy.offers_group(Group::Read))
     }
 
     /// The notebooks for a request of `what`, which reads them. Fails if the agent may not.
@@ -116,7 +119,7 @@ impl Session {
         let Some(notebooks) = &self.notebooks else { return Ok(None) };
         let access = Access { policy: &self.policy, permissions: permissions(context), tool: "" };
         access
-            .permit(&[Group::Read], Permission::Read, what)
+            .check(&[Group::Read], Permission::Read, what)
             .map_err(|error| ErrorData::invalid_request(message(&error), None))?;
         Ok(Some(notebooks))
     }

@@ -1,27 +1,32 @@
 //! One `tools/call`: from what `rmcp` received to the answer that the agent reads.
 
+use std::future::ready;
 use std::sync::Arc;
 
 use axum::http::request::Parts;
+use futures_util::future::BoxFuture;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, RequestId,
     ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::service::{RequestContext, RoleServer};
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use workspace::{Call, Error, ErrorKind};
+use workspace::{Call, Error, ErrorKind, Relay};
 
-use crate::elicitation::Form;
+use crate::consent::Consent;
+use crate::elicitation::{Person, shows_forms};
+use crate::metrics::Metrics;
 use crate::next_step::message;
-use crate::permissions::{Access, Group, Permission, Permissions};
+use crate::paused_calls::{OngoingCall, Round};
+use crate::permissions::{Access, Group, Permission, Permissions, Policy};
 use crate::progress::{Audience, MAX_QUEUED_REPORTS};
 use crate::relayed::call::RawParams;
 use crate::relayed::raw;
 use crate::session::{Session, is_new_era};
 use crate::telemetry;
-use crate::tools::{self, Person, Tool};
+use crate::tools::{self, Called, Tool};
 use crate::transport::CallStream;
 
 /// What a call came back with.
@@ -32,16 +37,16 @@ pub(crate) enum Reply {
     Relayed(workspace::Answer),
 }
 
-/// Who calls, as far as a notebook tool is concerned.
+/// Who calls, as far as the answer is concerned.
 #[derive(Default)]
-pub(crate) struct Caller<'a> {
+pub(crate) struct Caller {
     cancelled: CancellationToken,
-    person: Option<&'a dyn Person>,
+    person: Option<Person>,
     is_stateless: bool,
     permissions: Permissions,
 }
 
-impl Caller<'_> {
+impl Caller {
     /// A caller without the protocol, of whom only the permissions are known.
     pub(crate) fn with(permissions: Permissions) -> Self {
         Self { permissions, ..Self::default() }
@@ -63,82 +68,139 @@ impl Session {
         if name.is_empty() {
             return Err(ErrorData::invalid_params("tools/call needs params with a name", None));
         }
-        let token = context.meta.get_progress_token();
-        let (reports, reported) = mpsc::channel(MAX_QUEUED_REPORTS);
-        let is_new_era = is_new_era(&context);
-        // In the 2026-07-28 era a server cannot send requests.
-        let person = if is_new_era { None } else { Form::of(&context.peer) };
-        let span = telemetry::call_span(self, &name, &context);
-        let call = Call { name, params, reports, wants_progress: token.is_some() };
-        let caller = Caller {
-            cancelled: context.ct.clone(),
-            person: person.as_ref().map(|person| person as &dyn Person),
-            is_stateless: is_new_era && parts.is_some(),
-            permissions: permissions(&context),
-        };
-        let call = telemetry::traced(span, self.answer(call, caller));
-        let level = (!is_new_era).then(|| self.log_level());
-        let audience = Audience { peer: &context.peer, token, level };
-        // Dropping the call cancels it. An answer that is ready takes precedence over its cancellation.
-        let answer = tokio::select! {
-            biased;
-            answer = audience.follow(call, reported) => response(answer),
-            () = self.over.cancelled() => Err(cancelled("the session is over")),
-            () = context.ct.cancelled() => Err(cancelled("the agent cancelled the call")),
-            () = stream.closed() => Err(cancelled("the agent closed the response stream")),
+        let answer = match self.resumed_or_new(name, params, &context) {
+            Ok(call) => self.round(call, &context, &stream).await,
+            Err(error) => response(Err(error)),
         };
         stream.answered(|| legacy_message(id, &answer));
         answer
     }
 
-    /// The answer of one of our tools, or of the relay.
-    pub(crate) async fn answer(&self, call: Call, caller: Caller<'_>) -> Result<Reply, Error> {
+    /// Waits for the answer of a call, or for a question that the agent has to repeat the call for.
+    async fn round(
+        &self,
+        mut call: OngoingCall,
+        context: &RequestContext<RoleServer>,
+        stream: &CallStream,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let token = context.meta.get_progress_token();
+        let level = (!is_new_era(context)).then(|| self.log_level());
+        let audience = Audience { peer: &context.peer, token, level };
+        // Dropping the call cancels it. An answer that is ready takes precedence over its cancellation.
+        let round = tokio::select! {
+            biased;
+            round = call.round(&audience) => round,
+            () = self.over.cancelled() => return Err(cancelled("the session is over")),
+            () = context.ct.cancelled() => {
+                call.cancelled.cancel();
+                return Err(cancelled("the agent cancelled the call"));
+            }
+            () = stream.closed() => return Err(cancelled("the agent closed the response stream")),
+        };
+        match round {
+            Round::Over(answer) => response(answer),
+            Round::Asked(question) => match self.paused_calls.pause(call, question) {
+                Ok(result) => Ok(result.into()),
+                Err(error) => response(Err(error)),
+            },
+        }
+    }
+
+    /// A new call, or the one that the agent repeats with the reply of its person.
+    fn resumed_or_new(
+        &self,
+        name: String,
+        params: Arc<RawValue>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<OngoingCall, Error> {
+        let (is_new_era, permissions) = (is_new_era(context), permissions(context));
+        if is_new_era && let Some(call) = self.paused_calls.resume(&name, &params, permissions)? {
+            return Ok(call);
+        }
+        let (asking, questions) = mpsc::channel(1);
+        let can_ask = context.client_capabilities().is_some_and(|capabilities| shows_forms(&capabilities));
+        let person = can_ask
+            .then(|| if is_new_era { Person::NextRound(asking) } else { Person::Peer(context.peer.clone()) });
+        let (reports, reported) = mpsc::channel(MAX_QUEUED_REPORTS);
+        let wants_progress = context.meta.get_progress_token().is_some();
+        let cancelled = CancellationToken::new();
+        let caller = Caller {
+            cancelled: cancelled.clone(),
+            person,
+            is_stateless: is_new_era && context.extensions.get::<Parts>().is_some(),
+            permissions,
+        };
+        let span = telemetry::call_span(self, &name, context);
+        let call = Call { name: name.clone(), params: params.clone(), reports, wants_progress };
+        let work = Box::pin(telemetry::traced(span, self.answer(call, caller)));
+        Ok(OngoingCall { name, params, permissions, work, reports: reported, questions, cancelled })
+    }
+
+    /// The answer of one of our tools, or of the relay. It may outlive this session, which is one request over HTTP in
+    /// the 2026-07-28 era.
+    pub(crate) fn answer(&self, call: Call, caller: Caller) -> BoxFuture<'static, Result<Reply, Error>> {
+        let policy = self.policy.clone();
         if let Some(notebooks) = &self.notebooks
             && let Some(tool) = tools::find(&call.name)
         {
-            return self.call_tool(notebooks, tool, call, caller).await.map(Reply::Own);
+            let (session, metrics) = (notebooks.clone(), self.counted.metrics().clone());
+            return Box::pin(async move {
+                let answer = call_tool(&session, &policy, &metrics, tool, call, caller).await;
+                answer.map(Reply::Own)
+            });
         }
-        match &self.relay {
-            Some(relay) => {
-                let permission = Permission::of_relayed(relay.reads(&call.name, Some(&call.params)));
-                let what = format!("This call of {}", call.name);
-                let group = Group::Relayed(relay.group());
-                self.access(&call.name, caller.permissions).permit(&[group], permission, &what)?;
-                relay.call(call).await.map(Reply::Relayed)
-            }
-            None => Err(Error::new(
+        match self.relay.clone() {
+            Some(relay) => Box::pin(async move { call_relay(&*relay, &policy, call, caller).await }),
+            None => Box::pin(ready(Err(Error::new(
                 ErrorKind::NotFound,
                 format!("There is no tool {:?}.", call.name),
                 "tools/list names the tools that exist.",
-            )),
+            )))),
         }
     }
+}
 
-    fn access<'a>(&'a self, tool: &'a str, permissions: Permissions) -> Access<'a> {
-        Access { policy: &self.policy, permissions, tool }
+async fn call_tool(
+    session: &workspace::Session,
+    policy: &Policy,
+    metrics: &Metrics,
+    tool: &'static Tool,
+    call: Call,
+    caller: Caller,
+) -> Result<CallToolResult, Error> {
+    let Call { name, params, reports, wants_progress } = call;
+    let Caller { cancelled, person, is_stateless, permissions } = caller;
+    let access = Access { policy, permissions, tool: tool.name };
+    access.check(tool.groups, tool.permission, &name)?;
+    if is_stateless {
+        session.be_stateless();
     }
+    let consent = Consent::new(access, person.as_ref());
+    let context = tools::Context {
+        session,
+        reports,
+        wants_progress,
+        cancelled,
+        is_stateless,
+        person: person.as_ref(),
+        called: Called { tool, name: &name, params: &params },
+        consent,
+    };
+    let timing = metrics.begin(tool.name);
+    let answer = tool.call(&context).await;
+    timing.end(answer.as_ref().map_or(true, |answer| answer.is_failure));
+    answer.map(tools::Answer::into_result)
+}
 
-    async fn call_tool(
-        &self,
-        session: &workspace::Session,
-        tool: &Tool,
-        call: Call,
-        caller: Caller<'_>,
-    ) -> Result<CallToolResult, Error> {
-        let Call { name, params, reports, wants_progress } = call;
-        let Caller { cancelled, person, is_stateless, permissions } = caller;
-        let access = self.access(tool.name, permissions);
-        access.permit(tool.groups, tool.permission, &name)?;
-        if is_stateless {
-            session.be_stateless();
-        }
-        let context =
-            tools::Context { session, reports, wants_progress, cancelled, is_stateless, person, access };
-        let timing = self.counted.metrics().begin(tool.name);
-        let answer = tool.call(&name, &params, &context).await;
-        timing.end(answer.as_ref().map_or(true, |answer| answer.is_failure));
-        answer.map(tools::Answer::into_result)
-    }
+async fn call_relay(relay: &dyn Relay, policy: &Policy, call: Call, caller: Caller) -> Result<Reply, Error> {
+    let permission = Permission::of_relayed(relay.reads(&call.name, Some(&call.params)));
+    let access = Access { policy, permissions: caller.permissions, tool: &call.name };
+    let groups = [Group::Relayed(relay.group())];
+    access.check(&groups, permission, &format!("This call of {}", call.name))?;
+    let consent = Consent::new(access, caller.person.as_ref());
+    let preview = async { Ok(tools::preview_of_relayed(&call.name, &call.params)) };
+    consent.permit(&groups, permission, &call.name, preview).await?;
+    relay.call(call).await.map(Reply::Relayed)
 }
 
 /// What the user of a request may do.
@@ -151,7 +213,7 @@ pub(crate) fn permissions(context: &RequestContext<RoleServer>) -> Permissions {
 fn raw_params(
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-) -> Result<Arc<serde_json::value::RawValue>, ErrorData> {
+) -> Result<Arc<RawValue>, ErrorData> {
     let from_http = || context.extensions.get::<Parts>()?.extensions.get::<RawParams>();
     match context.extensions.get::<RawParams>().or_else(from_http) {
         Some(RawParams(params)) => Ok(params.clone()),

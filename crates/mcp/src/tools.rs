@@ -8,17 +8,18 @@ use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use workspace::{Error, progress};
 
 use crate::permissions::{Group, Offer, Permission, Policy};
 pub(crate) use shared::answer::{Answer, Outcome};
 pub(crate) use shared::cell_text::{banner, index_or_id};
-pub(crate) use shared::context::{Context, Person};
+pub(crate) use shared::context::{Called, Context};
 use shared::given::Given;
 pub(crate) use shared::kernel_selector::kernel_selector;
 use shared::older_names;
+pub(crate) use shared::preview::preview_of_relayed;
 
 macro_rules! tools {
     ($($name:ident),* $(,)?) => {
@@ -138,6 +139,11 @@ impl Tool {
         }
     }
 
+    /// Whether it has this parameter.
+    fn takes(&self, parameter: &str) -> bool {
+        (self.schema)()["properties"].get(parameter).is_some()
+    }
+
     /// Whether the operator offers it.
     pub(crate) fn is_offered(&self, policy: &Policy) -> bool {
         policy.offers(self.name, self.groups, self.permission)
@@ -172,17 +178,20 @@ impl Tool {
         })
     }
 
-    /// Runs the tool. `name` is the one that the agent used; `params` are those of the `tools/call`.
-    pub(crate) async fn call(&self, name: &str, params: &RawValue, context: &Context<'_>) -> Outcome {
-        let mut given = Given::from_params(self.name, params)?;
-        older_names::adapt(name, &mut given)?;
+    /// Runs the tool, if it may be run.
+    pub(crate) async fn call(&self, context: &Context<'_>) -> Outcome {
+        let given = context.called.arguments()?;
         // The progress of a run counts in seconds, and comes later.
         let mut step = 0.0;
         let reported = |line| {
             step += 0.001;
             context.report_progress(step, line);
         };
-        progress::follow((self.call)(given, context), reported).await.map_err(as_sentence)
+        let call = async {
+            context.permit(self.groups, self.permission, context.called.name).await?;
+            (self.call)(given, context).await
+        };
+        progress::follow(call, reported).await.map_err(as_sentence)
     }
 }
 
@@ -194,19 +203,31 @@ pub(crate) fn find(name: &str) -> Option<&'static Tool> {
 
 /// A name in the operator's settings that is neither that of a group nor that of a tool.
 #[derive(Debug, thiserror::Error)]
-#[error("{name:?} is neither a group of tools ({}) nor a tool", Group::OWN.map(Group::name).join(", "))]
+#[error("{name:?} is neither a group of tools ({}) nor a tool", groups.map(Group::name).join(", "))]
 pub struct UnknownOffer {
     name: String,
+    groups: &'static [Group; 5],
 }
 
 impl FromStr for Offer {
     type Err = UnknownOffer;
 
     fn from_str(name: &str) -> Result<Self, UnknownOffer> {
+        Self::among(&Group::OWN, name)
+    }
+}
+
+impl Offer {
+    /// Reads the name of what the person is asked about. Nobody is asked about all that only reads.
+    pub fn asked(name: &str) -> Result<Self, UnknownOffer> {
+        Self::among(&Group::ASKED, name)
+    }
+
+    fn among(groups: &'static [Group; 5], name: &str) -> Result<Self, UnknownOffer> {
         let name = name.trim();
-        let group = Group::OWN.into_iter().find(|group| group.name() == name).map(Self::Group);
+        let group = groups.iter().copied().find(|group| group.name() == name).map(Self::Group);
         let offer = group.or_else(|| find(name).map(|tool| Self::Tool(tool.name)));
-        offer.ok_or_else(|| UnknownOffer { name: name.to_owned() })
+        offer.ok_or_else(|| UnknownOffer { name: name.to_owned(), groups })
     }
 }
 

@@ -48,6 +48,8 @@ pub(crate) struct Config {
     read_only: bool,
     #[serde(deserialize_with = "offers")]
     tools: Vec<Offer>,
+    #[serde(deserialize_with = "asked")]
+    ask: Vec<Offer>,
     /// The file for spans.
     #[serde(default, deserialize_with = "given")]
     pub(crate) otel_file: Option<String>,
@@ -91,20 +93,27 @@ fn offers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Offer>, D::E
     names.iter().map(|name| name.parse().map_err(serde::de::Error::custom)).collect()
 }
 
-/// Raises a `ValueError` for a name that is neither that of a group of tools nor that of a tool.
+fn asked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Offer>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    names.iter().map(|name| Offer::asked(name).map_err(serde::de::Error::custom)).collect()
+}
+
+/// Raises a `ValueError` for a name in the settings `tools` or `ask` that is neither that of a group of tools nor that of
+/// a tool.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "Python's arguments arrive by value")]
-pub(crate) fn check_tools(names: Vec<String>) -> PyResult<()> {
-    let check = |name: &String| name.parse::<Offer>().map(drop);
-    names
-        .iter()
-        .try_for_each(check)
-        .map_err(|error| PyValueError::new_err(format!("CellbridgeApp.tools: {error}")))
+pub(crate) fn check_tools(tools: Vec<String>, ask: Vec<String>) -> PyResult<()> {
+    let misspelled =
+        |setting: &str, error| PyValueError::new_err(format!("CellbridgeApp.{setting}: {error}"));
+    let offered = tools.iter().try_for_each(|name| name.parse::<Offer>().map(drop));
+    offered.map_err(|error| misspelled("tools", error))?;
+    let asked = ask.iter().try_for_each(|name| Offer::asked(name).map(drop));
+    asked.map_err(|error| misspelled("ask", error))
 }
 
 impl Config {
     pub(crate) fn policy(&self) -> Policy {
-        Policy { is_read_only: self.read_only, tools: self.tools.clone() }
+        Policy { is_read_only: self.read_only, tools: self.tools.clone(), asked: self.ask.clone() }
     }
 
     pub(crate) fn documents(&self) -> (&ServerUrl, Credentials) {

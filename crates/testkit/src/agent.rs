@@ -22,6 +22,8 @@ pub struct Agent {
     next_id: u64,
     responses: Vec<Message>,
     notifications: VecDeque<Message>,
+    /// Requests of the program; `None` for an agent that accepts none.
+    requests: Option<VecDeque<Message>>,
 }
 
 impl Agent {
@@ -45,13 +47,32 @@ impl Agent {
                 }
             }
         });
-        Ok(Self { program, stdin, lines, next_id: 1, responses: Vec::new(), notifications: VecDeque::new() })
+        Ok(Self {
+            program,
+            stdin,
+            lines,
+            next_id: 1,
+            responses: Vec::new(),
+            notifications: VecDeque::new(),
+            requests: None,
+        })
     }
 
     /// Opens the session in a protocol version of the `initialize` era, and returns the server's answer.
     pub async fn initialize(&mut self, version: &str) -> Result<Value> {
+        self.initialize_with(version, json!({})).await
+    }
+
+    /// Opens the session as an agent that shows its person forms.
+    pub async fn initialize_with_forms(&mut self, version: &str) -> Result<Value> {
+        self.requests = Some(VecDeque::new());
+        self.initialize_with(version, json!({ "elicitation": {} })).await
+    }
+
+    async fn initialize_with(&mut self, version: &str, capabilities: Value) -> Result<Value> {
         let client = json!({ "name": "testkit", "version": "1" });
-        let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client });
+        let params =
+            json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": client });
         let result = self.request("initialize", params).await?;
         self.notify("notifications/initialized", "{}").await?;
         Ok(result)
@@ -165,6 +186,23 @@ impl Agent {
         }
     }
 
+    /// Waits for a request of the program.
+    pub async fn wait_request(&mut self, method: &str) -> Result<Message> {
+        loop {
+            if let Some(request) = self.requests.as_mut().and_then(VecDeque::pop_front) {
+                ensure!(request.method.as_deref() == Some(method), "expected {method}, got {}", request.text);
+                return Ok(request);
+            }
+            self.read(method).await?;
+        }
+    }
+
+    /// Answers a request of the program.
+    pub async fn respond(&mut self, request: &Message, result: impl Display) -> Result<()> {
+        let id = request.need_id()?;
+        self.send_raw(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)).await
+    }
+
     /// The notifications that came before the last awaited message, oldest first.
     pub fn take_notifications(&mut self) -> Vec<Message> {
         self.notifications.drain(..).collect()
@@ -174,7 +212,8 @@ impl Agent {
     /// stands unexamined.
     pub async fn assert_quiet(&mut self) -> Result<()> {
         self.request("ping", "{}").await?;
-        match self.notifications.front().or(self.responses.first()) {
+        let asked = self.requests.as_ref().and_then(VecDeque::front);
+        match self.notifications.front().or(self.responses.first()).or(asked) {
             None => Ok(()),
             Some(message) => bail!("unexpected: {}", excerpt(&message.text)),
         }
@@ -223,10 +262,11 @@ impl Agent {
     fn keep(&mut self, mut line: Vec<u8>) -> Result<()> {
         ensure!(line.pop() == Some(b'\n'), "the last line on standard output does not end");
         let message = Message::parse(String::from_utf8(line).context("standard output is not UTF-8")?)?;
-        match (&message.method, &message.id) {
-            (None, _) => self.responses.push(message),
-            (Some(_), None) => self.notifications.push_back(message),
-            (Some(_), Some(_)) => bail!("the program asks the agent: {}", excerpt(&message.text)),
+        match (&message.method, &message.id, &mut self.requests) {
+            (None, ..) => self.responses.push(message),
+            (Some(_), None, _) => self.notifications.push_back(message),
+            (Some(_), Some(_), Some(requests)) => requests.push_back(message),
+            (Some(_), Some(_), None) => bail!("the program asks the agent: {}", excerpt(&message.text)),
         }
         Ok(())
     }

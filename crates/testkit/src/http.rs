@@ -63,11 +63,21 @@ impl Endpoint {
     /// Posts a request of the era without sessions, with the headers and the `_meta` that it asks for. `params`
     /// is the inside of an object, without braces; `meta` goes beside the version, with a leading comma.
     pub async fn post_modern(&self, id: u64, method: &str, params: &str, meta: &str) -> Result<Reply> {
+        let capabilities = r#","io.modelcontextprotocol/clientCapabilities":{}"#;
+        self.post_bare_modern(id, method, params, &format!("{capabilities}{meta}")).await
+    }
+
+    /// As [`Endpoint::post_modern`], for a client that shows its person forms.
+    pub async fn post_modern_with_forms(&self, id: u64, method: &str, params: &str) -> Result<Reply> {
+        let capabilities = r#","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}"#;
+        self.post_bare_modern(id, method, params, capabilities).await
+    }
+
+    async fn post_bare_modern(&self, id: u64, method: &str, params: &str, meta: &str) -> Result<Reply> {
         let version = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
         let client = r#""io.modelcontextprotocol/clientInfo":{"name":"testkit","version":"1"}"#;
-        let capabilities = r#""io.modelcontextprotocol/clientCapabilities":{}"#;
         let separator = if params.is_empty() { "" } else { "," };
-        let params = format!(r#"{{{params}{separator}"_meta":{{{version},{client},{capabilities}{meta}}}}}"#);
+        let params = format!(r#"{{{params}{separator}"_meta":{{{version},{client}{meta}}}}}"#);
         let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
         let name = Message::parse(body.clone())?.tool().unwrap_or_default();
         let mut headers = vec![("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method)];

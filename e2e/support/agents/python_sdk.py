@@ -17,7 +17,7 @@ from e2e.support.waiting import LONG
 
 MODERN = "2026-07-28"
 
-# The question, and what the person says to it; `None` declines.
+# The question, and what the person says to it; `None` declines. To be asked for consent, any line accepts.
 Answerer = Callable[[str], str | None]
 
 
@@ -95,8 +95,10 @@ async def python_agent(
     async def asked(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
         assert answer
         line = answer(params.message)
-        action = "decline" if line is None else "accept"
-        return ElicitResult(action=action, content=None if line is None else {"value": line})
+        if line is None:
+            return ElicitResult(action="decline")
+        wants_line = "value" in _plain(params)["requestedSchema"]["properties"]
+        return ElicitResult(action="accept", content={"value": line} if wants_line else {})
 
     client = Client(target, mode=mode, message_handler=received, elicitation_callback=asked if answer else None)
     agent = PythonAgent(client)

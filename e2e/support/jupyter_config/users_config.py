@@ -7,6 +7,7 @@ USERS = {
     "writer": {"read", "write"},
     "worker": {"read", "write", "execute"},
     "colleague": {"read", "write", "execute"},
+    "scribe": {"write"},
     "nobody": set(),
 }
 
@@ -28,3 +29,4 @@ class Rights(Authorizer):
 c = get_config()  # noqa: F821
 c.ServerApp.identity_provider_class = Users
 c.ServerApp.authorizer_class = Rights
+c.CellbridgeApp.ask = ["delete"]

@@ -36,8 +36,10 @@ pub(crate) fn skip_empty_variables(command: Command) -> Command {
 fn skip_empty_variable(argument: Arg) -> Arg {
     let value = argument.get_env().and_then(|name| std::env::var(name).ok());
     match value {
-        // "none" must not mean that all tools are offered.
-        Some(value) if argument.get_id() == "tools" && !value.trim().is_empty() => argument,
+        // "none" must not mean that all tools are offered, or that nobody is asked.
+        Some(value) if ["tools", "ask"].contains(&argument.get_id().as_str()) && !value.trim().is_empty() => {
+            argument
+        }
         Some(value) if given(Some(&value)).is_none() => argument.env(Resettable::Reset),
         // The help names the variable; its value may be a secret.
         _ => argument.hide_env_values(true),

@@ -57,11 +57,15 @@ pub(crate) struct Allowed {
     /// Offer agents only these tools: read, edit, run, files, kernels, colab, or single tools by name
     #[arg(long, value_name = "GROUP", env = "CELLBRIDGE_TOOLS", value_delimiter = ',', value_parser = offer)]
     tools: Vec<Offer>,
+
+    /// Ask the person before calls of these tools: edit, run, files, kernels, colab, delete, or single tools by name
+    #[arg(long, value_name = "GROUP", env = "CELLBRIDGE_ASK", value_delimiter = ',', value_parser = asked)]
+    ask: Vec<Offer>,
 }
 
 impl Allowed {
     pub(crate) fn policy(&self) -> Policy {
-        Policy { is_read_only: self.read_only, tools: self.tools.clone() }
+        Policy { is_read_only: self.read_only, tools: self.tools.clone(), asked: self.ask.clone() }
     }
 }
 
@@ -109,7 +113,15 @@ pub(crate) enum Level {
 }
 
 fn offer(name: &str) -> Result<Offer, UnknownOffer> {
-    if name.trim() == colab::GROUP { Ok(Offer::Group(Group::Relayed(colab::GROUP))) } else { name.parse() }
+    of_colab(name).map_or_else(|| name.parse(), Ok)
+}
+
+fn asked(name: &str) -> Result<Offer, UnknownOffer> {
+    of_colab(name).map_or_else(|| Offer::asked(name), Ok)
+}
+
+fn of_colab(name: &str) -> Option<Offer> {
+    (name.trim() == colab::GROUP).then_some(Offer::Group(Group::Relayed(colab::GROUP)))
 }
 
 fn network_timeout(text: &str) -> Result<NetworkTimeout, String> {

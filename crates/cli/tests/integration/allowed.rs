@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use crate::bridge::{Bridge, PROGRAM, Served, WITHOUT_PYTHON};
 
 /// A call of each tool that changes or runs something if the tool is able to.
-const CALLS: [(&str, &str); 25] = [
+pub(crate) const CALLS: [(&str, &str); 25] = [
     ("list_files", "{}"),
     ("list_notebooks", "{}"),
     ("list_kernels", "{}"),
@@ -47,7 +47,7 @@ const CALLS: [(&str, &str); 25] = [
 ];
 
 /// Calls by older names, and what of `use_notebook` does more than opening.
-const OTHER_CALLS: [(&str, &str); 11] = [
+pub(crate) const OTHER_CALLS: [(&str, &str); 11] = [
     ("execute_ipython", r#"{"command":"1"}"#),
     ("execute_cell_simple_timeout", r#"{"notebook_name":"a.ipynb","cell_index":0}"#),
     ("execute_cell_streaming", r#"{"notebook_name":"a.ipynb","cell_index":0}"#),
@@ -64,7 +64,7 @@ const OTHER_CALLS: [(&str, &str); 11] = [
     ("connect_notebook", r#"{"notebook_path":"new.ipynb","mode":"create"}"#),
 ];
 
-const READING: [&str; 9] = [
+pub(crate) const READING: [&str; 9] = [
     "list_files",
     "list_notebooks",
     "list_kernels",
@@ -76,7 +76,7 @@ const READING: [&str; 9] = [
     "get_run",
 ];
 
-const OF_COLAB: [&str; 2] = ["open_colab_browser_connection", "call_colab_tool"];
+pub(crate) const OF_COLAB: [&str; 2] = ["open_colab_browser_connection", "call_colab_tool"];
 
 /// Not written as Jupyter writes it, so that even writing the same content shows.
 const NOTEBOOK: &str = r#"{"metadata": {}, "nbformat": 4, "nbformat_minor": 5, "cells": [
@@ -85,39 +85,46 @@ const NOTEBOOK: &str = r#"{"metadata": {}, "nbformat": 4, "nbformat_minor": 5, "
   {"id": "b", "cell_type": "markdown", "source": "two", "metadata": {}}]}"#;
 
 /// An agent on a folder with the notebook `a.ipynb`.
-struct Client {
-    agent: Agent,
-    folder: TempDir,
+pub(crate) struct Client {
+    pub(crate) agent: Agent,
+    pub(crate) folder: TempDir,
 }
 
 impl Client {
-    async fn start(options: &[&str]) -> Result<Self> {
+    pub(crate) async fn start(options: &[&str]) -> Result<Self> {
         Self::start_with(options, &[]).await
     }
 
-    async fn start_with(options: &[&str], variables: &[(&str, &str)]) -> Result<Self> {
+    pub(crate) async fn start_with(options: &[&str], variables: &[(&str, &str)]) -> Result<Self> {
+        let mut client = Self::silent(options, variables)?;
+        client.agent.initialize("2025-11-25").await?;
+        Ok(client)
+    }
+
+    /// A client that has said nothing yet.
+    pub(crate) fn silent(options: &[&str], variables: &[(&str, &str)]) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         fs::write(folder.path().join("a.ipynb"), NOTEBOOK)?;
         let root = folder.path().display().to_string();
         let arguments = [&["--no-browser", "--root", &root], options].concat();
-        let agent = start(&arguments, variables).await?;
+        let agent = Agent::start_with(PROGRAM, &arguments, &[&WITHOUT_PYTHON, variables].concat())?;
         Ok(Self { agent, folder })
     }
 
-    fn files(&self) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
+    pub(crate) fn files(&self) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
         let mut files = BTreeMap::new();
         collect_files(self.folder.path(), &mut files)?;
         Ok(files)
     }
 
-    async fn assert_no_kernel(&mut self) -> Result<()> {
+    pub(crate) async fn assert_no_kernel(&mut self) -> Result<()> {
         let kernels = text(&self.agent.call_tool("list_kernels", "{}").await?)?;
         assert!(kernels.contains("No kernels are running"), "{kernels}");
         Ok(())
     }
 }
 
-async fn start(arguments: &[&str], variables: &[(&str, &str)]) -> Result<Agent> {
+pub(crate) async fn start(arguments: &[&str], variables: &[(&str, &str)]) -> Result<Agent> {
     let mut agent = Agent::start_with(PROGRAM, arguments, &[&WITHOUT_PYTHON, variables].concat())?;
     agent.initialize("2025-11-25").await?;
     Ok(agent)
@@ -135,7 +142,7 @@ fn collect_files(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) -> Resul
     Ok(())
 }
 
-fn text(result: &Value) -> Result<String> {
+pub(crate) fn text(result: &Value) -> Result<String> {
     result["content"][0]["text"].as_str().map(str::to_owned).context("no text")
 }
 
@@ -144,7 +151,7 @@ async fn listed(agent: &mut Agent) -> Result<Vec<Value>> {
     list["tools"].as_array().cloned().context("no tools")
 }
 
-async fn names(agent: &mut Agent) -> Result<Vec<String>> {
+pub(crate) async fn names(agent: &mut Agent) -> Result<Vec<String>> {
     let name = |tool: &Value| tool["name"].as_str().unwrap_or_default().to_owned();
     Ok(listed(agent).await?.iter().map(name).collect())
 }

@@ -2,6 +2,7 @@
 
 mod allowed;
 mod arguments;
+mod asking;
 mod bridge;
 mod colab_place;
 mod demo;

@@ -58,6 +58,14 @@ enum Action {
 }
 
 impl Action {
+    /// Whether it may remove outputs: a cell of another type has none, and a merged cell loses them.
+    fn removes_outputs(&self) -> bool {
+        match self {
+            Self::Set(properties) => properties.cell_type.is_some(),
+            Self::Arrange(arrangement) => matches!(arrangement, Arrangement::Merge),
+        }
+    }
+
     fn of(arguments: &mut Arguments) -> Result<Self, Error> {
         let properties = Properties {
             cell_type: arguments.cell_type.take(),
@@ -86,12 +94,16 @@ impl Action {
 
 async fn call(mut arguments: Arguments, context: &Context<'_>) -> Outcome {
     let action = Action::of(&mut arguments)?;
+    if action.removes_outputs() {
+        context.permit(&[Group::Edit, Group::Delete], Permission::Write, "change_cell").await?;
+    }
     let Arguments { cell, if_revision, notebook, .. } = arguments;
     let (session, opened) = (context.session, context.notebook(&notebook).await?);
     let path = opened.path();
     let _turn = opened.arrange().await;
     let before = opened.document().snapshot().await?;
     let index = session.target(path, &before, &cell.reference()?)?;
+    context.consent.check_shown([&before.cells()[index]])?;
     let merges = matches!(action, Action::Arrange(Arrangement::Merge));
     let mut expected = Vec::new();
     for (at, cell) in before.cells().iter().enumerate().skip(index).take(if merges { 2 } else { 1 }) {

@@ -20,7 +20,7 @@ pub(super) const TOOL: Tool = Tool {
     description: "Clear the outputs and the execution count of a notebook cell, or of all.",
     discovery: Discovery::FoundBy("remove outputs, clean a notebook before commit"),
     effect: Effect::Changes,
-    groups: &[Group::Edit],
+    groups: &[Group::Edit, Group::Delete],
     permission: Permission::Write,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,
@@ -48,6 +48,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let index = session.target(opened.path(), &before, &cell.reference()?)?;
     let cell = &before.cells()[index];
+    context.consent.check_shown([cell])?;
     if !cell.is_code() {
         return Err(Error::new(
             ErrorKind::InvalidArgument,

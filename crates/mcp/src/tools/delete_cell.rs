@@ -2,12 +2,12 @@
 
 use notebook::{CellRef, Edit, Notebook};
 use render::Reply;
-use workspace::{Error, OpenNotebook};
+use workspace::{Error, OpenNotebook, Session};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
-use super::shared::given::refused;
+use super::shared::given::{Given, refused};
 use super::shared::parameters::NotebookArgument;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
@@ -18,18 +18,11 @@ pub(super) const TOOL: Tool = Tool {
     description: "Delete notebook cells, all or none. Refused if one changed since you saw it.",
     discovery: Discovery::FoundBy("remove notebook cells"),
     effect: Effect::Changes,
-    groups: &[Group::Edit],
+    groups: &[Group::Edit, Group::Delete],
     permission: Permission::Write,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,
-    call: |mut given, context| {
-        Box::pin(async move {
-            given.rename("cell_index", "cell_indices");
-            given.rename("cell_ids", "cell_ids_to_delete");
-            given.rename("cell_id", "cell_ids_to_delete");
-            call(given.read()?, context).await
-        })
-    },
+    call: |given, context| Box::pin(async move { call(Arguments::of(given)?, context).await }),
 };
 
 arguments! {
@@ -42,10 +35,30 @@ arguments! {
     }
 }
 
+impl Arguments {
+    fn of(mut given: Given) -> Result<Self, Error> {
+        given.rename("cell_index", "cell_indices");
+        given.rename("cell_ids", "cell_ids_to_delete");
+        given.rename("cell_id", "cell_ids_to_delete");
+        given.read()
+    }
+}
+
+/// The indices of the cells that a call with these arguments deletes.
+pub(super) fn deleted(
+    given: Given,
+    session: &Session,
+    opened: &OpenNotebook,
+    notebook: &Notebook,
+) -> Result<Vec<usize>, Error> {
+    targets(&Arguments::of(given)?, session, opened, notebook)
+}
+
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let (session, opened) = (context.session, context.notebook(&arguments.notebook).await?);
     let before = opened.document().snapshot().await?;
-    let indices = targets(&arguments, context, &opened, &before)?;
+    let indices = targets(&arguments, session, &opened, &before)?;
+    context.consent.check_shown(indices.iter().map(|index| &before.cells()[*index]))?;
     let ids: Vec<_> = indices.iter().map(|index| before.cells()[*index].id().clone()).collect();
     let expected = ids.iter().map(|id| session.expected(opened.path(), id, None)).collect();
     let applied = session.edit(&opened, &before, vec![Edit::Delete { ids }], expected).await?;
@@ -68,7 +81,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 /// The indices of the cells that are meant.
 fn targets(
     arguments: &Arguments,
-    context: &Context<'_>,
+    session: &Session,
     opened: &OpenNotebook,
     notebook: &Notebook,
 ) -> Result<Vec<usize>, Error> {
@@ -76,7 +89,7 @@ fn targets(
     let by_id = arguments.cell_ids_to_delete.iter().map(|id| CellRef::parse(id));
     let mut indices = Vec::new();
     for reference in by_index.chain(by_id) {
-        let index = context.session.target(opened.path(), notebook, &reference)?;
+        let index = session.target(opened.path(), notebook, &reference)?;
         if indices.contains(&index) {
             return Err(refused(format!("Cell {index} is named twice.")));
         }

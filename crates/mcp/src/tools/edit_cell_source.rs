@@ -51,7 +51,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     if old == new {
         return Err(refused("old_string and new_string are the same."));
     }
-    run.permit(context.access, "edit_cell_source")?;
+    run.permit(context).await?;
     let opened = context.notebook(&notebook).await?;
     let change = |source: &str| match source.matches(&old).count() {
         0 => Err(Error::new(

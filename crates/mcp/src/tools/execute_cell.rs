@@ -41,6 +41,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
     let index = context.session.target(opened.path(), &notebook, &reference)?;
+    context.consent.check_shown([&notebook.cells()[index]])?;
     run(context, &opened, &notebook, index, "", &arguments.waiting).await
 }
 

@@ -89,7 +89,7 @@ impl Argument for NewCells {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Arguments { position, cells, run, notebook } = arguments;
-    run.permit(context.access, "insert_cell")?;
+    run.permit(context).await?;
     let (contents, is_list) = match cells {
         NewCells::One(cell_type, source) => (vec![(cell_type, source)], false),
         NewCells::List(cells) => (cells, true),

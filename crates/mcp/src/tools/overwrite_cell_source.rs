@@ -42,7 +42,7 @@ arguments! {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Arguments { cell, cell_source, if_revision, run, notebook } = arguments;
-    run.permit(context.access, "overwrite_cell_source")?;
+    run.permit(context).await?;
     let opened = context.notebook(&notebook).await?;
     replace(&cell, context, &opened, if_revision, &run, "overwritten", |_| Ok(cell_source)).await
 }
@@ -61,6 +61,7 @@ pub(super) async fn replace(
     let before = opened.document().snapshot().await?;
     let index = session.target(path, &before, &cell.reference()?)?;
     let cell = &before.cells()[index];
+    context.consent.check_shown([cell])?;
     if run.run {
         execute_cell::check_is_code(index, cell)?;
     }

@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use notebook::{Cell, Notebook};
 use render::{Budget, Part};
-use workspace::{Error, OpenNotebook, Run};
+use workspace::{Error, OpenNotebook, Run, Session};
 
 use super::execute_cell::place;
 use super::shared::answer::{Answer, Outcome};
 use super::shared::arguments::{Choice, Schema, arguments};
 use super::shared::cell_text::{index_or_id, label};
 use super::shared::context::Context;
-use super::shared::given::refused;
+use super::shared::given::{Given, refused};
 use super::shared::parameters::NotebookArgument;
 use super::shared::run_report::{append, report};
 use super::shared::waiting::WaitingArguments;
@@ -60,16 +60,27 @@ impl Choice for OnError {
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
-    let cells = selected(&arguments, context, &opened, &notebook)?;
+    let cells = selected(&arguments, context.session, &opened, &notebook)?;
+    context.consent.check_shown(cells.iter().map(|index| &notebook.cells()[*index]))?;
     let stops_on_error = arguments.on_error == OnError::Stop;
     let series = Series::start(context, &opened, &notebook, cells, stops_on_error)?;
     series.wait("", &arguments.waiting, context).await
 }
 
+/// The indices of the cells whose runs a call with these arguments starts.
+pub(super) fn started(
+    given: &Given,
+    session: &Session,
+    opened: &OpenNotebook,
+    notebook: &Notebook,
+) -> Result<Vec<usize>, Error> {
+    selected(&given.read()?, session, opened, notebook)
+}
+
 /// The code cells from `from` through `through`.
 fn selected(
     arguments: &Arguments,
-    context: &Context<'_>,
+    session: &Session,
     opened: &OpenNotebook,
     notebook: &Notebook,
 ) -> Result<Vec<usize>, Error> {
@@ -78,7 +89,7 @@ fn selected(
     }
     let end = |text: &Option<String>, default: usize| match text {
         None => Ok(default),
-        Some(text) => context.session.target(opened.path(), notebook, &index_or_id(notebook, text)),
+        Some(text) => session.target(opened.path(), notebook, &index_or_id(notebook, text)),
     };
     let from = end(&arguments.from, 0)?;
     let through = end(&arguments.through, notebook.cells().len().saturating_sub(1))?;

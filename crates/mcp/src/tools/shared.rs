@@ -8,5 +8,6 @@ pub(super) mod given;
 pub(super) mod kernel_selector;
 pub(super) mod older_names;
 pub(super) mod parameters;
+pub(super) mod preview;
 pub(super) mod run_report;
 pub(super) mod waiting;

@@ -2,9 +2,7 @@ mod messages;
 mod search;
 
 use super::*;
-use crate::permissions::{Access, Permissions};
-use shared::given::tests::given;
-use shared::waiting::RunArguments;
+use crate::permissions::Permissions;
 
 const ALL: Capabilities = Capabilities::ALL;
 
@@ -70,25 +68,23 @@ fn each_tool_needs_its_permission() {
 }
 
 #[test]
-fn an_edit_that_runs_needs_more() {
-    let (all, editing) =
-        (Policy::default(), Policy { tools: vec![Offer::Group(Group::Edit)], ..Policy::default() });
-    let writer = Permissions { read: true, write: true, execute: false };
-    let permit = |policy, permissions, values| {
-        let access = Access { policy, permissions, tool: "insert_cell" };
-        given(&values).read::<RunArguments>().unwrap().permit(access, "insert_cell")
-    };
-    for (policy, permissions, reason) in
-        [(&all, writer, "execute"), (&editing, Permissions::default(), "offers agents only edit")]
-    {
-        assert!(permit(policy, permissions, json!({})).is_ok());
-        let refusal = permit(policy, permissions, json!({ "run": true })).unwrap_err();
-        assert!(
-            refusal.cause.contains("insert_cell with run") && refusal.cause.contains(reason),
-            "{refusal}"
-        );
+fn the_person_can_be_asked_about_each_tool_that_does_more_than_read() {
+    for tool in TOOLS.iter().filter(|tool| tool.permission != Permission::Read) {
+        for group in tool.groups {
+            let policy = Policy { asked: vec![Offer::asked(group.name()).unwrap()], ..Policy::default() };
+            assert!(policy.asks(tool.name, tool.groups, tool.permission), "{} {}", tool.name, group.name());
+        }
     }
-    assert!(permit(&all, Permissions::default(), json!({ "run": true })).is_ok());
+    for (name, offer) in [
+        ("delete", Some(Offer::Group(Group::Delete))),
+        ("run ", Some(Offer::Group(Group::Run))),
+        ("execute_ipython", Some(Offer::Tool("execute_code"))),
+        ("read", None),
+        ("none", None),
+    ] {
+        assert_eq!(Offer::asked(name).ok(), offer, "{name}");
+    }
+    assert!("delete".parse::<Offer>().is_err(), "nothing is offered by it");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) const TOOL: Tool = Tool {
 
 async fn call(NotebookArgument { notebook_name }: NotebookArgument, context: &Context<'_>) -> Outcome {
     let session = context.session;
-    let ends = match (context.access.may(Group::Run, Permission::Execute), context.is_stateless) {
+    let ends = match (context.consent.may(&[Group::Run, Group::Delete], Permission::Execute), context.is_stateless) {
         (false, _) => EndsKernel::Never,
         (true, false) => EndsKernel::IfOurs,
         (true, true) => EndsKernel::IfOrphaned,

@@ -67,7 +67,7 @@ impl Argument for PathArgument {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let names_kernel = arguments.kernel_id.is_some() || arguments.kernel_name.is_some();
-    permit(context, arguments.mode, names_kernel)?;
+    permit(context, arguments.mode, names_kernel).await?;
     let session = context.session;
     let path = match (arguments.notebook_path.0, &arguments.notebook_name) {
         (Some(path), _) => path,
@@ -77,7 +77,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let wanted = kernel_selector(session, arguments.kernel_id.as_deref(), arguments.kernel_name).await?;
     let name = arguments.notebook_name.unwrap_or_else(|| path.to_string());
     let opened = session.use_notebook(&name, &path, arguments.mode).await?;
-    let kernel = if names_kernel || context.access.may(Group::Run, Permission::Execute) {
+    let kernel = if names_kernel || context.consent.may(&[Group::Run], Permission::Execute) {
         kernel(context, &opened, &name, wanted).await?
     } else {
         // Choosing one may install Python, or change a session on the server.
@@ -87,12 +87,12 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 }
 
 /// Fails if the call may not do what is more than opening a notebook.
-fn permit(context: &Context<'_>, mode: Mode, names_kernel: bool) -> Result<(), Error> {
+async fn permit(context: &Context<'_>, mode: Mode, names_kernel: bool) -> Result<(), Error> {
     if mode == Mode::Create {
-        context.access.permit(&[Group::Files], Permission::Write, "use_notebook with mode \"create\"")?;
+        context.permit(&[Group::Files], Permission::Write, "use_notebook with mode \"create\"").await?;
     }
     if names_kernel {
-        context.access.permit(&[Group::Kernels], Permission::Execute, "use_notebook with a kernel of choice")?;
+        context.permit(&[Group::Kernels], Permission::Execute, "use_notebook with a kernel of choice").await?;
     }
     Ok(())
 }
@@ -124,7 +124,7 @@ async fn kernel(
 fn present_kernel(opened: &OpenNotebook) -> String {
     match opened.kernel() {
         Some(kernel) => describe_kernel(&*kernel),
-        None => "[INFO] No kernel was chosen, because this agent may not run code.\n".to_owned(),
+        None => "[INFO] No kernel was chosen, because this agent may not run code, or not unasked.\n".to_owned(),
     }
 }
 

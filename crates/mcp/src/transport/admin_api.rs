@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use workspace::{ConnectScope, Error, ErrorKind, Fault, KernelState, Secret, ServerSpec, Workspace};
 
+use crate::consent::cannot_ask;
 use crate::next_step::message;
 use crate::permissions::{Group, Permission, Policy};
 use crate::tools::kernel_selector;
@@ -72,11 +73,25 @@ struct Connect {
     code_sandbox_token: Option<String>,
 }
 
+/// Fails if the operator does not offer a route, or wants the person to be asked before a tool that does as much: here
+/// nobody can be asked.
+fn check(
+    policy: &Policy,
+    route: &str,
+    tool: &str,
+    groups: &[Group],
+    permission: Permission,
+) -> Result<(), Error> {
+    policy.check(route, "", groups, permission)?;
+    if policy.asks(tool, groups, permission) { Err(cannot_ask(route)) } else { Ok(()) }
+}
+
 async fn connect(
     State(Operated { workspace, policy }): State<Operated>,
     body: axum::body::Bytes,
 ) -> (StatusCode, Json<Value>) {
-    if let Err(error) = policy.check("/api/connect", "", &[Group::Kernels], Permission::Write) {
+    let groups = [Group::Kernels];
+    if let Err(error) = check(&policy, "/api/connect", "connect_to_jupyter", &groups, Permission::Write) {
         return failed(StatusCode::FORBIDDEN, &message(&error));
     }
     let body: Connect = match serde_json::from_slice(&body) {
@@ -129,7 +144,8 @@ async fn reconnect(workspace: &Arc<Workspace>, body: Connect) -> Result<(), Erro
 }
 
 async fn stop(State(Operated { workspace, policy }): State<Operated>) -> (StatusCode, Json<Value>) {
-    if let Err(error) = policy.check("/api/stop", "", &[Group::Kernels], Permission::Execute) {
+    let groups = [Group::Kernels, Group::Delete];
+    if let Err(error) = check(&policy, "/api/stop", "restart_notebook", &groups, Permission::Execute) {
         return failed(StatusCode::FORBIDDEN, &message(&error));
     }
     match workspace.stop().await {

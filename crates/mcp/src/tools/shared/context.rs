@@ -2,14 +2,20 @@
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use render::Budget;
+use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use workspace::{Error, OpenNotebook, Progress, Report, Session};
 
+use super::given::Given;
+use super::older_names;
 use super::parameters::{BudgetArguments, NotebookArgument};
-use crate::permissions::Access;
+use super::preview::preview;
+use crate::consent::Consent;
+use crate::elicitation::Person;
+use crate::permissions::{Group, Permission};
+use crate::tools::Tool;
 
 /// A smaller budget has no room for what was left out.
 const MIN_CHARACTERS: usize = 500;
@@ -25,18 +31,43 @@ pub(crate) struct Context<'a> {
     /// Whether the session is this call alone: the next call has another.
     pub(crate) is_stateless: bool,
     /// The person behind the agent, where the agent can ask.
-    pub(crate) person: Option<&'a dyn Person>,
-    /// What the call may do, beyond the tool itself.
-    pub(crate) access: Access<'a>,
+    pub(crate) person: Option<&'a Person>,
+    pub(crate) called: Called<'a>,
+    /// What the call may do.
+    pub(crate) consent: Consent<'a>,
 }
 
-/// Somebody who can be asked for a line.
-pub(crate) trait Person: Send + Sync {
-    /// Asks, and waits for the answer. `None` if the person declines or cannot be reached.
-    fn ask(&self, question: String) -> BoxFuture<'_, Option<String>>;
+/// What the agent called.
+#[derive(Clone, Copy)]
+pub(crate) struct Called<'a> {
+    pub(crate) tool: &'static Tool,
+    /// The name that the agent used.
+    pub(crate) name: &'a str,
+    /// Those of the `tools/call`.
+    pub(crate) params: &'a RawValue,
+}
+
+impl Called<'_> {
+    /// The arguments, by their names of today.
+    pub(crate) fn arguments(&self) -> Result<Given, Error> {
+        let mut given = Given::from_params(self.tool.name, self.params)?;
+        older_names::adapt(self.name, &mut given)?;
+        Ok(given)
+    }
 }
 
 impl Context<'_> {
+    /// Fails if the call may not do `what`, which belongs to all of these groups: the tool, or something that it can do.
+    /// Asks the person first if they must be asked. Nothing may have been done before.
+    pub(crate) async fn permit(
+        &self,
+        groups: &[Group],
+        permission: Permission,
+        what: &str,
+    ) -> Result<(), Error> {
+        self.consent.permit(groups, permission, what, preview(&self.called, self.session)).await
+    }
+
     /// The notebook that the arguments name.
     pub(crate) async fn notebook(&self, argument: &NotebookArgument) -> Result<Arc<OpenNotebook>, Error> {
         self.session.notebook(argument.notebook_name.as_deref()).await

@@ -44,6 +44,11 @@ impl Given {
         A::read(self, "")
     }
 
+    /// All of them, by name.
+    pub(crate) fn values(&self) -> &Map<String, Value> {
+        &self.values
+    }
+
     /// Sets an argument, for an older name of a tool.
     pub(crate) fn set(&mut self, name: &str, value: impl Into<Value>) {
         self.values.insert(name.to_owned(), value.into());

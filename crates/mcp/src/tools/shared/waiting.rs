@@ -9,10 +9,9 @@ use workspace::{Error, Run, RunState, Settings};
 use super::arguments::arguments;
 use super::context::Context;
 use super::parameters::BudgetArguments;
-use crate::permissions::{Access, Group, Permission};
+use crate::elicitation::{PersonReply, Question};
+use crate::permissions::{Group, Permission};
 
-/// How long the person behind an agent may take to answer.
-const PERSON_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long an interrupted run may take to end before we answer that it continues.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How much later than the kernel's question the output before it may arrive.
@@ -45,12 +44,13 @@ arguments! {
 }
 
 impl RunArguments {
-    /// Fails if the call may not run what `tool` edits.
-    pub(crate) fn permit(&self, access: Access<'_>, tool: &str) -> Result<(), Error> {
+    /// Fails if the call may not run what its tool edits.
+    pub(crate) async fn permit(&self, context: &Context<'_>) -> Result<(), Error> {
         if !self.run {
             return Ok(());
         }
-        access.permit(&[Group::Run], Permission::Execute, &format!("{tool} with run"))
+        let what = format!("{} with run", context.called.tool.name);
+        context.permit(&[Group::Run], Permission::Execute, &what).await
     }
 }
 
@@ -129,7 +129,10 @@ impl Waiting {
         let person = context.person.filter(|_| self.asks_person)?;
         let question =
             if prompt.trim().is_empty() { "The code asks for a line of input.".to_owned() } else { prompt };
-        timeout(PERSON_TIMEOUT, person.ask(question)).await.ok().flatten()
+        match person.ask(Question::Line(question)).await {
+            PersonReply::Accepted { line } => line,
+            _ => None,
+        }
     }
 
     async fn watch(&self, run: &Run, context: &Context<'_>) {

@@ -1,0 +1,402 @@
+//! `--ask`: the person is asked before calls, in both eras, and nothing escapes.
+
+use anyhow::{Context as _, Result};
+use reqwest::Method;
+use serde_json::{Value, json};
+use testkit::{Agent, Endpoint, Message, Program};
+
+use crate::allowed::{CALLS, Client, OF_COLAB, OTHER_CALLS, READING, names, start, text};
+use crate::bridge::{Bridge, LIST_CHANGED, PROGRAM, Served};
+
+const ALL: [&str; 2] = ["--ask", "edit,run,files,kernels,delete,colab"];
+const CANNOT_ASK: &str = "needs the person's consent, and this client cannot ask";
+const OVERWRITE: (&str, &str) =
+    ("overwrite_cell_source", r#"{"notebook_name":"a.ipynb","cell_index":0,"cell_source":"new"}"#);
+
+/// A client of the older era that shows its person forms.
+async fn with_forms(options: &[&str]) -> Result<Client> {
+    let mut client = Client::silent(options, &[])?;
+    client.agent.initialize_with_forms("2025-11-25").await?;
+    Ok(client)
+}
+
+fn message_of(question: &Message) -> Result<String> {
+    let params = question.params_value()?;
+    assert_eq!((&params["mode"], &params["requestedSchema"]["properties"]), (&json!("form"), &json!({})));
+    params["message"].as_str().map(str::to_owned).context("no message")
+}
+
+/// Makes a call about which the person is asked, and replies so; returns the question and the result.
+async fn reply(agent: &mut Agent, call: (&str, &str), action: &str) -> Result<(String, Value)> {
+    let id = agent.start_call(call.0, call.1).await?;
+    let question = agent.wait_request("elicitation/create").await?;
+    agent.respond(&question, json!({ "action": action })).await?;
+    let result = agent.wait_response(id).await?.result_value()?;
+    agent.assert_quiet().await?;
+    Ok((message_of(&question)?, result))
+}
+
+async fn assert_cannot_ask(agent: &mut Agent, call: (&str, &str)) -> Result<()> {
+    let refusal = agent.call_tool_expecting_failure(call.0, call.1).await?;
+    assert!(refusal.contains(CANNOT_ASK), "{call:?}: {refusal}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_ask_is_refused_what_the_person_must_be_asked_about() -> Result<()> {
+    for variables in [&[][..], &[("CELLBRIDGE_ASK", "edit, run,files,kernels,delete")]] {
+        let options = if variables.is_empty() { &ALL[..] } else { &[] };
+        let mut client = Client::start_with(options, variables).await?;
+        let before = client.files()?;
+        let all = names(&mut client.agent).await?;
+        assert_eq!(all.len(), CALLS.len() + OF_COLAB.len() - 1, "all are listed, but for open_in_browser");
+        for call in CALLS.into_iter().filter(|(tool, _)| !READING.contains(tool)).chain(OTHER_CALLS) {
+            assert_cannot_ask(&mut client.agent, call).await?;
+        }
+        for (tool, arguments) in CALLS.iter().filter(|(tool, _)| READING.contains(tool)) {
+            let result = client.agent.call_tool(tool, arguments).await?;
+            assert_eq!(result["isError"], false, "{tool}: {result}");
+        }
+        assert_eq!(client.files()?, before);
+        client.assert_no_kernel().await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn each_group_is_asked_about() -> Result<()> {
+    let edit = [
+        "insert_cell",
+        "overwrite_cell_source",
+        "edit_cell_source",
+        "move_cell",
+        "change_cell",
+        "delete_cell",
+        "clear_cell_output",
+        "insert_execute_code_cell",
+    ];
+    let run = [
+        "execute_cell",
+        "insert_execute_code_cell",
+        "run_cells",
+        "execute_code",
+        "interrupt_kernel",
+        "answer_input",
+    ];
+    for (group, asked) in [
+        ("edit", &edit[..]),
+        ("run", &run),
+        ("delete", &["restart_notebook", "delete_cell", "clear_cell_output"]),
+        ("kernels", &["restart_notebook", "connect_to_jupyter"]),
+        ("files", &["open_in_browser"]),
+        ("move_cell,list_files", &["list_files", "move_cell"]),
+        ("execute_ipython", &["execute_code"]),
+        ("colab", &[]),
+    ] {
+        let mut client = Client::start(&["--ask", group]).await?;
+        for (tool, arguments) in CALLS {
+            let result = client.agent.call_tool(tool, arguments).await?;
+            let is_asked = text(&result)?.contains(CANNOT_ASK);
+            assert_eq!(is_asked, asked.contains(&tool), "{group} {tool}: {result}");
+        }
+        // A tool of the page may do what was meant by any of these.
+        assert_cannot_ask(&mut client.agent, ("call_colab_tool", r#"{"name":"run_code_cell"}"#)).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_arguments_ask_for_is_asked_about_too() -> Result<()> {
+    let mut client = Client::start(&["--ask", "run,delete,files,kernels"]).await?;
+    let before = client.files()?;
+    for tool in ["insert_cell", "overwrite_cell_source", "edit_cell_source"] {
+        let (_, values) = CALLS.iter().find(|(name, _)| *name == tool).context(tool)?;
+        assert_cannot_ask(&mut client.agent, (tool, &values.replacen('{', r#"{"run":true,"#, 1))).await?;
+    }
+    let cell = r#""notebook_name":"a.ipynb","cell_index":0"#;
+    for change in [r#""merge_with_next":true"#, r#""cell_type":"raw""#] {
+        assert_cannot_ask(&mut client.agent, ("change_cell", &format!("{{{cell},{change}}}"))).await?;
+    }
+    for call in OTHER_CALLS.into_iter().filter(|(tool, _)| *tool == "use_notebook") {
+        assert_cannot_ask(&mut client.agent, call).await?;
+    }
+    let opened = client.agent.call_tool("use_notebook", r#"{"notebook_path":"a.ipynb"}"#).await?;
+    assert!(text(&opened)?.contains("No kernel was chosen"), "choosing one may install Python: {opened}");
+    assert_eq!(client.files()?, before);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_person_sees_a_call_and_decides() -> Result<()> {
+    let mut client = with_forms(&ALL).await?;
+    let before = client.files()?;
+    for (action, expected) in
+        [("decline", "The person declined overwrite_cell_source."), ("cancel", "did not accept")]
+    {
+        let (question, result) = reply(&mut client.agent, OVERWRITE, action).await?;
+        assert_eq!(
+            question,
+            "Allow the agent to call overwrite_cell_source?\nnotebook: a.ipynb\nnotebook_name:\n    a.ipynb\n\
+             cell_index:\n    0\ncell_source:\n    new\ncell 0 (code, id a):\n    one\n"
+        );
+        assert_eq!(result["isError"], true);
+        assert!(text(&result)?.contains(expected) && text(&result)?.contains("Nothing was done"), "{result}");
+        assert_eq!(client.files()?, before);
+    }
+    let (_, result) = reply(&mut client.agent, OVERWRITE, "accept").await?;
+    assert!(text(&result)?.contains("overwritten successfully"), "{result}");
+    // Consent is given for one call.
+    let deleting = ("delete_cell", r#"{"notebook_name":"a.ipynb","cell_indices":[0,1]}"#);
+    let (question, result) = reply(&mut client.agent, deleting, "accept").await?;
+    assert!(question.contains("id a):\n    new\n") && question.contains("id b):\n    two\n"), "{question}");
+    assert_eq!(result["isError"], false, "{result}");
+    // Once, although it edits and runs; there is no kernel.
+    let running = r#"{"notebook_name":"a.ipynb","cell_type":"code","cell_source":"x","run":true}"#;
+    let (question, result) = reply(&mut client.agent, ("insert_cell", running), "accept").await?;
+    assert!(question.contains("run:\n    true"), "{question}");
+    assert!(text(&result)?.contains("[NOT RUN]"), "{result}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_succeed_is_not_asked_about() -> Result<()> {
+    let mut client = with_forms(&ALL).await?;
+    for call in [
+        ("execute_cell", r#"{"notebook_name":"none.ipynb","cell_index":0}"#),
+        ("execute_cell", r#"{"notebook_name":"a.ipynb","cell_index":7}"#),
+    ] {
+        client.agent.call_tool_expecting_failure(call.0, call.1).await?;
+        client.agent.assert_quiet().await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_changed_after_the_question_is_not_done() -> Result<()> {
+    for (ask, call) in [
+        ("delete", ("delete_cell", r#"{"notebook_name":"a.ipynb","cell_indices":[0]}"#)),
+        ("run", ("execute_cell", r#"{"notebook_name":"a.ipynb","cell_index":0}"#)),
+        ("run", ("run_cells", r#"{"notebook_name":"a.ipynb","all":true}"#)),
+        (
+            "run",
+            (
+                "edit_cell_source",
+                r#"{"notebook_name":"a.ipynb","cell_index":0,"old_string":"n","new_string":"m","run":true}"#,
+            ),
+        ),
+    ] {
+        let mut client = with_forms(&["--ask", ask]).await?;
+        let id = client.agent.start_call(call.0, call.1).await?;
+        let question = client.agent.wait_request("elicitation/create").await?;
+        let changed = client.agent.call_tool(OVERWRITE.0, OVERWRITE.1).await?;
+        assert_eq!(changed["isError"], false, "{changed}");
+        client.agent.respond(&question, r#"{"action":"accept"}"#).await?;
+        let refusal = client.agent.wait_failure(id).await?;
+        assert!(refusal.contains("changed after the person had been asked"), "{call:?}: {refusal}");
+        let read = client.agent.call_tool("read_notebook", r#"{"notebook_name":"a.ipynb"}"#).await?;
+        assert!(text(&read)?.contains("\tnew"), "{read}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_question_ends_with_its_call() -> Result<()> {
+    let mut client = with_forms(&ALL).await?;
+    let before = client.files()?;
+    let id = client.agent.start_call(OVERWRITE.0, OVERWRITE.1).await?;
+    let question = client.agent.wait_request("elicitation/create").await?;
+    client.agent.notify("notifications/cancelled", json!({ "requestId": id })).await?;
+    let withdrawn = client.agent.wait_notification("notifications/cancelled").await?;
+    assert_eq!(withdrawn.params_value()?["requestId"].to_string(), question.need_id()?);
+    // A reply that comes too late changes nothing.
+    client.agent.respond(&question, r#"{"action":"accept"}"#).await?;
+    client.agent.request("ping", "{}").await?;
+    assert_eq!(client.files()?, before);
+    Ok(())
+}
+
+/// `_meta` of the 2026-07-28 era.
+fn meta(capabilities: &Value) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "testkit", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    })
+}
+
+/// The params of a call in the 2026-07-28 era; those of a repetition with the state and the person's reply.
+fn modern(call: (&str, &str), again: Option<(&Value, &str)>) -> Result<Value> {
+    let arguments: Value = serde_json::from_str(call.1)?;
+    let mut params = json!({ "name": call.0, "arguments": arguments });
+    params["_meta"] = meta(&json!({ "elicitation": { "form": {} } }));
+    if let Some((state, action)) = again {
+        params["requestState"] = state.clone();
+        params["inputResponses"] = json!({ "person": { "action": action } });
+    }
+    Ok(params)
+}
+
+#[tokio::test]
+async fn without_sessions_the_person_is_asked_between_two_calls() -> Result<()> {
+    let mut client = Client::silent(&ALL, &[])?;
+    let before = client.files()?;
+    let agent = &mut client.agent;
+    let asked = agent.request("tools/call", modern(OVERWRITE, None)?).await?;
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let question = &asked["inputRequests"]["person"];
+    assert_eq!(question["method"], "elicitation/create");
+    assert!(question["params"]["message"].as_str().is_some_and(|text| text.contains("    new\n")), "{asked}");
+    let state = &asked["requestState"];
+    let other =
+        ("overwrite_cell_source", r#"{"notebook_name":"a.ipynb","cell_index":1,"cell_source":"new"}"#);
+    let deleting = ("delete_cell", r#"{"notebook_name":"a.ipynb","cell_indices":[0]}"#);
+    for (call, state) in [(other, state), (deleting, state), (OVERWRITE, &json!("forged"))] {
+        let refused = agent.request("tools/call", modern(call, Some((state, "accept")))?).await?;
+        assert_eq!(refused["isError"], true, "{call:?}: {refused}");
+    }
+    let declined = agent.request("tools/call", modern(OVERWRITE, Some((state, "decline")))?).await?;
+    assert!(text(&declined)?.contains("The person declined"), "{declined}");
+    let replayed = agent.request("tools/call", modern(OVERWRITE, Some((state, "accept")))?).await?;
+    assert!(text(&replayed)?.contains("no longer open"), "{replayed}");
+    assert_eq!(client.files()?, before);
+
+    let agent = &mut client.agent;
+    let asked = agent.request("tools/call", modern(OVERWRITE, None)?).await?;
+    let again = modern(OVERWRITE, Some((&asked["requestState"], "accept")))?;
+    let done = agent.request("tools/call", &again).await?;
+    assert!(text(&done)?.contains("overwritten successfully"), "{done}");
+    assert_eq!(done["resultType"], "complete");
+    let replayed = agent.request("tools/call", &again).await?;
+    assert!(text(&replayed)?.contains("no longer open"), "{replayed}");
+
+    let mut unable = modern(OVERWRITE, None)?;
+    unable["_meta"] = meta(&json!({}));
+    let refused = agent.request("tools/call", unable).await?;
+    assert!(text(&refused)?.contains(CANNOT_ASK), "{refused}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_second_call_may_come_over_another_connection() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let root = folder.path().display().to_string();
+    let options = ["--no-browser", "--root", &root, "--ask", "files", "--token=secret"];
+    let served = Served::start_with(&options).await?;
+    let endpoint = || Endpoint::new(served.bare_url()).with_bearer("secret");
+    let call = r#""name":"use_notebook","arguments":{"notebook_path":"new.ipynb","mode":"create"}"#;
+    let asked = endpoint().post_modern_with_forms(1, "tools/call", call).await?.message().await?;
+    let asked = asked.result_value()?;
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    assert!(!folder.path().join("new.ipynb").exists());
+    let again = format!(
+        r#"{call},"requestState":{},"inputResponses":{{"person":{{"action":"accept"}}}}"#,
+        asked["requestState"]
+    );
+    let done = endpoint().post_modern_with_forms(2, "tools/call", &again).await?.message().await?;
+    assert!(done.result()?.contains("Created new.ipynb"), "{}", done.text);
+    assert!(folder.path().join("new.ipynb").exists());
+    Ok(())
+}
+
+#[tokio::test]
+async fn under_read_only_a_reply_completes_nothing() -> Result<()> {
+    let mut client = Client::silent(&[&ALL[..], &["--read-only"]].concat(), &[])?;
+    let before = client.files()?;
+    for call in CALLS.into_iter().filter(|(tool, _)| !READING.contains(tool)) {
+        let first = client.agent.request("tools/call", modern(call, None)?).await?;
+        assert!(text(&first)?.contains("lets agents only read"), "{call:?}: {first}");
+        let again = modern(call, Some((&json!("forged"), "accept")))?;
+        let again = client.agent.request("tools/call", again).await?;
+        assert_eq!((&again["isError"], &again["resultType"]), (&json!(true), &json!("complete")), "{again}");
+    }
+    assert_eq!(client.files()?, before);
+    Ok(())
+}
+
+#[tokio::test]
+async fn calls_of_a_page_are_asked_about() -> Result<()> {
+    let mut agent = Agent::start(PROGRAM, &["colab", "--no-browser", "--ask", "run"])?;
+    agent.initialize_with_forms("2025-11-25").await?;
+    let connection = testkit::Connection::ask(&mut agent).await?;
+    let mut bridge = Bridge { agent, connection };
+    let mut tab = testkit::Tab::connect(&bridge.connection).await?;
+    tab.open().await?;
+    bridge.agent.wait_notification(LIST_CHANGED).await?;
+    let running = ("run_code_cell", r#"{"cellId":"a"}"#);
+    let by_name = ("call_colab_tool", r#"{"name":"run_code_cell","arguments":{"cellId":"a"}}"#);
+    for call in [running, by_name, ("of_tomorrow", "{}")] {
+        let (_, result) = reply(&mut bridge.agent, call, "decline").await?;
+        assert!(text(&result)?.contains("The person declined"), "{call:?}: {result}");
+    }
+    for call in [running, by_name] {
+        let id = bridge.agent.start_call(call.0, call.1).await?;
+        let question = bridge.agent.wait_request("elicitation/create").await?;
+        assert!(message_of(&question)?.contains("cellId:\n    a"), "{}", question.text);
+        bridge.agent.respond(&question, r#"{"action":"accept"}"#).await?;
+        // Nothing else has reached the page.
+        let asked = tab.expect_call("run_code_cell").await?;
+        tab.reply(&asked, r#"{"content":[]}"#).await?;
+        bridge.agent.wait_response(id).await?.result()?;
+    }
+    bridge.assert_works(&mut tab).await
+}
+
+#[tokio::test]
+async fn the_notebook_tools_do_not_use_a_tab_whose_own_tools_ask() -> Result<()> {
+    let joining = ("use_notebook", r#"{"notebook_path":"colab:"}"#);
+    for asked in ["colab", "colab,run"] {
+        let mut client = Client::start(&["--ask", asked]).await?;
+        let refusal = client.agent.call_tool_expecting_failure(joining.0, joining.1).await?;
+        assert!(!refusal.contains("Colab"), "{asked}: {refusal}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn where_nobody_can_be_asked_it_is_refused() -> Result<()> {
+    let options = ["jupyter", "--jupyter-url", "http://127.0.0.1:1", "--token=secret", "--ask"];
+    for (asked, route) in
+        [("kernels", "/api/connect"), ("connect_to_jupyter", "/api/connect"), ("delete", "/api/stop")]
+    {
+        let served = Served::start_with(&[&options[..], &[asked]].concat()).await?;
+        let endpoint = Endpoint::new(served.sibling(route)).with_bearer("secret");
+        let method = if route == "/api/stop" { Method::DELETE } else { Method::PUT };
+        let body = r#"{"document_url":"http://127.0.0.1:1"}"#.to_owned();
+        let reply = endpoint.send(method, Some(body), &[]).await?;
+        assert_eq!(reply.status(), 403, "{route}");
+        let refusal = reply.text().await?;
+        assert!(refusal.contains(CANNOT_ASK), "{refusal}");
+    }
+    let mut agent = start(&["jupyter", "--jupyter-url", "http://127.0.0.1:1", "--ask", "run"], &[]).await?;
+    assert_cannot_ask(&mut agent, ("execute_code", r#"{"code":"1"}"#)).await
+}
+
+#[tokio::test]
+async fn instructions_say_what_is_asked_about() -> Result<()> {
+    let mut agent = Agent::start(PROGRAM, &["--no-browser", "--ask", "run,delete_cell"])?;
+    let info = agent.initialize("2025-11-25").await?;
+    let expected = "The person is asked before calls of: run, delete_cell.";
+    assert!(info["instructions"].as_str().is_some_and(|text| text.contains(expected)), "{info}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn misspelled_names_are_refused() -> Result<()> {
+    let groups = "is neither a group of tools (edit, run, files, kernels, delete) nor a tool";
+    for (arguments, variables, named) in [
+        (&["--ask", "raed"][..], &[][..], "\"raed\""),
+        // Nobody has to be asked about reading.
+        (&["--ask", "read"], &[], "\"read\""),
+        (&["jupyter", "--ask", "run,,edit"], &[], "\"\""),
+        (&["colab", "--ask", "get_cells"], &[], "\"get_cells\""),
+        // Elsewhere this means that a setting is left out; here nobody would be asked.
+        (&[], &[("CELLBRIDGE_ASK", "none")], "\"none\""),
+    ] {
+        let mut program = Program::start(PROGRAM, arguments, variables)?;
+        let code = program.wait_exit().await?.code();
+        let stderr = program.whole_stderr().await?;
+        assert_eq!(code, Some(2), "{arguments:?} {variables:?}: {stderr}");
+        assert!(stderr.contains(named) && stderr.contains(groups), "{arguments:?} {variables:?}: {stderr}");
+    }
+    Ok(())
+}
