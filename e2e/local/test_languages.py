@@ -1,5 +1,6 @@
 """The choice of a notebook's kernel: by language, by name, by the notebook's metadata, by the project."""
 
+import json
 import platform
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home
 from e2e.support.notebook_client import NotebookClient, id_in, notebook_client
 from e2e.support.notebook_files import printed, write
-from e2e.support.notebook_server import NotebookServer, notebook_server
+from e2e.support.notebook_server import NotebookServer, notebook_server, running
 
 
 async def test_notebooks_of_two_languages_run_side_by_side(server: NotebookServer) -> None:
@@ -114,11 +115,16 @@ async def test_two_notebooks_can_share_a_kernel(server: NotebookServer, path: st
         assert "NameError" in await other.fails("execute_cell", cell_index=0)
 
 
-async def test_the_environment_of_the_project_is_used(home: Home, tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / ".venv"], check=True)
-    [packages] = (tmp_path / ".venv/lib").glob("python*/site-packages")
+def _make_environment(folder: Path) -> None:
+    """An environment with ipykernel."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    [packages] = (folder / "lib").glob("python*/site-packages")
     for package in next(Path(sys.prefix, "lib").glob("python*/site-packages")).iterdir():
         (packages / package.name).symlink_to(package)
+
+
+async def test_the_environment_of_the_project_is_used(home: Home, tmp_path: Path) -> None:
+    _make_environment(tmp_path / ".venv")
     with notebook_server(tmp_path, home) as server:
         async with notebook_client(server, "notebook.ipynb") as client:
             assert f"{tmp_path}/.venv/bin/python" in (await client.open()).text, "it says which interpreter it is"
@@ -126,3 +132,19 @@ async def test_the_environment_of_the_project_is_used(home: Home, tmp_path: Path
         async with python_agent(server.url) as agent:
             notebooks = (await agent.call("list_notebooks")).text
             assert "notebook.ipynb" in notebooks and ".venv" not in notebooks
+
+
+async def test_a_kernel_inherits_nothing_of_the_client(home: Home, tmp_path: Path) -> None:
+    """Only a real process shows what it inherited. As some clients do, this one hides the activated environment."""
+    _make_environment(tmp_path / ".venv")
+    kept = {"OPENAI_API_KEY": "kept", "OWN": "kept"}
+    removed = {"ANTHROPIC_API_KEY": "x", "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "x", "JUPYTER_TOKEN": "x"}
+    hidden = {"VIRTUAL_ENV": "", "PATH": "/usr/bin:/bin"}
+    environment = {**kept, **removed, **hidden, "CELLBRIDGE_KERNEL_ENV": "OPENAI_API_KEY,NOT_SET"}
+    with running(NotebookServer(tmp_path, home, environment=environment)) as server:
+        async with notebook_client(server, "notebook.ipynb") as client:
+            await client.run("import json, os, sys\nprint(json.dumps([sys.prefix, dict(os.environ)]))")
+            prefix, inherited = json.loads(printed(client.cell(0)))
+    assert prefix == inherited["VIRTUAL_ENV"] == str(tmp_path / ".venv")
+    assert kept.items() <= inherited.items()
+    assert not removed.keys() & inherited.keys()

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use environment::variable_name;
 pub(crate) use environment::{either, given, variable};
 pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Running, Servers, Start, Verb};
 pub(crate) use serving::{Level, Logging, Network, Serving, Transport, seconds};
@@ -85,6 +86,10 @@ pub(crate) struct Every {
     /// How long `execute_cell` waits if the call names no timeout; the run itself goes on
     #[arg(long, value_name = "SECONDS", default_value = "50", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) execution_timeout: Duration,
+
+    /// Let kernels have these variables, although they belong to the client or to its model
+    #[arg(long, value_name = "NAME", env = "CELLBRIDGE_KERNEL_ENV", value_delimiter = ',', value_parser = variable_name)]
+    pub(crate) kernel_env: Vec<String>,
 
     #[command(flatten)]
     pub(crate) network: Network,

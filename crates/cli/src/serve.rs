@@ -38,6 +38,8 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     if !root.is_dir() {
         bail!("--root {} is not a folder", root.display());
     }
+    let variables = std::env::vars_os();
+    let process_env = ProcessEnv::inherited(variables, std::env::home_dir(), &options.kernel_env);
     let budget =
         render::Budget { characters: options.max_characters as usize, images: options.max_images as usize };
     let settings = workspace::Settings {
@@ -64,8 +66,8 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let policy = serving.allowed.policy();
     let has_tab = is_tab_a_place(&policy);
     let (first, others): (Arc<dyn Place>, Vec<Arc<dyn Place>>) = match server {
-        Some(server) => (server, vec![local::Folder::beside_another(root, process_env())]),
-        None => (local::Folder::new(root, process_env()), Vec::new()),
+        Some(server) => (server, vec![local::Folder::beside_another(root, process_env)]),
+        None => (local::Folder::new(root, process_env), Vec::new()),
     };
     let others = others.into_iter().chain(has_tab.then(|| tab.place())).collect();
     let workspace = Workspace::with_places(first, others, settings, Some(connector));
@@ -135,10 +137,6 @@ fn is_tab_a_place(policy: &Policy) -> bool {
 
 fn secrets(token: &Secret, endpoint: Option<&HttpEndpoint>) -> Vec<Secret> {
     [Some(token), endpoint.and_then(|endpoint| endpoint.token.as_ref())]
-fn process_env() -> ProcessEnv {
-    ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() }
-}
-
         .into_iter()
         .flatten()
         .cloned()

@@ -6,6 +6,7 @@
 mod environment;
 mod files;
 mod folder;
+mod kernel_env;
 mod kernelspec;
 mod launch;
 mod listing;

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use crate::kernel_env;
+
 /// The environment variables and the home folder that kernels get and searches use.
 #[derive(Debug, Clone, Default)]
 pub struct ProcessEnv {
@@ -14,6 +16,16 @@ pub struct ProcessEnv {
 }
 
 impl ProcessEnv {
+    /// Of these variables, all that kernels may have: not those of the client that started this program, nor the keys of
+    /// its model, except those that `kept` names.
+    pub fn inherited(
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+        home: Option<PathBuf>,
+        kept: &[String],
+    ) -> Self {
+        Self { variables: kernel_env::inherited(variables.into_iter().collect(), kept), home }
+    }
+
     /// The value of a variable. `None` if it is unset or empty: the programs that define these variables do not
     /// distinguish the two.
     pub(crate) fn get(&self, name: &str) -> Option<&OsStr> {

@@ -28,6 +28,15 @@ pub(crate) fn truth(text: &str) -> Result<bool, String> {
     }
 }
 
+/// The name of an environment variable.
+pub(crate) fn variable_name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    if name.is_empty() || name.contains(['=', ' ']) {
+        return Err("expected the name of a variable".to_owned());
+    }
+    Ok(name.to_owned())
+}
+
 /// Makes clap ignore variables that are set to nothing, in a command and all of its subcommands.
 pub(crate) fn skip_empty_variables(command: Command) -> Command {
     command.mut_args(skip_empty_variable).mut_subcommands(skip_empty_variables)
