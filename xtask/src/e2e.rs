@@ -1,7 +1,7 @@
 //! The end-to-end tests: the built binary against real browsers and real clients, driven by pytest.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread::available_parallelism;
 
 use anyhow::Result;
@@ -19,11 +19,7 @@ const MOST_WORKERS: usize = 12;
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let project = Project::find()?;
     test::announce("building the programs (cargo build)");
-    // As the unit and integration tests are built, so that nothing is compiled twice.
-    let programs = ["--bin", "cellbridge", "--example", "touch"];
-    command::run(
-        project.cargo().args(["build", "--locked", "--workspace", "--exclude", "bench"]).args(programs),
-    )?;
+    project.build(&["--bin", "cellbridge", "--example", "touch"])?;
     test::announce("provisioning (Python, Node and the browser for the end-to-end tests)");
     let environments = provision::environments(&project)?;
     run_built(&project, environments, arguments)
@@ -31,16 +27,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 /// Runs pytest with `arguments` against the program that is built already.
 pub(crate) fn run_built(project: &Project, environments: Environments, arguments: &[String]) -> Result<()> {
-    let program = built(project, "cellbridge");
+    let program = project.built("cellbridge");
     test::announce("building the Python package (maturin)");
     let wheel = provision::wheel(project, &environments, &program)?;
 
     test::announce("end-to-end tests (pytest)");
     let folder = project.target.join("e2e");
     let Environments { tests, node_modules, chromium, plain, collaboration, documents } = environments;
-    let mut pytest = project.command(&tests.python);
-    pytest.args(["-m", "pytest", "-o"]);
-    // Neither pytest nor Python leaves anything in the source tree.
+    let mut pytest = tests.module(project, "pytest")?;
+    pytest.arg("-o");
+    // pytest leaves nothing in the source tree.
     pytest.arg(format!("cache_dir={}", folder.join("pytest_cache").display()));
     if !names_a_test(&project.root, arguments) {
         pytest.arg("e2e");
@@ -51,12 +47,8 @@ pub(crate) fn run_built(project: &Project, environments: Environments, arguments
     command::run(
         pytest
             .args(arguments)
-            .env("PYTHONDONTWRITEBYTECODE", "1")
-            // Whatever the locale, the tests read and write UTF-8.
-            .env("PYTHONUTF8", "1")
-            .env("PATH", command::path_with(&tests.programs)?)
             .env("CELLBRIDGE_BIN", program)
-            .env("CELLBRIDGE_E2E_TOUCH", built(project, "examples/touch"))
+            .env("CELLBRIDGE_E2E_TOUCH", project.built("examples/touch"))
             .env("CELLBRIDGE_CHROMIUM", chromium)
             .env("CELLBRIDGE_E2E_NODE_MODULES", node_modules)
             .env("CELLBRIDGE_E2E_JUPYTER_PLAIN", plain.python)
@@ -68,10 +60,6 @@ pub(crate) fn run_built(project: &Project, environments: Environments, arguments
             .env("PIP_CACHE_DIR", folder.join("cache/pip"))
             .env("UV_CACHE_DIR", folder.join("cache/uv")),
     )
-}
-
-fn built(project: &Project, name: &str) -> PathBuf {
-    project.target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// The options of pytest-xdist for the whole suite on a machine with `cores`.

@@ -8,6 +8,7 @@
 
 mod bench;
 mod command;
+mod docs;
 mod e2e;
 mod fuzz;
 mod nextest;
@@ -43,6 +44,8 @@ enum Task {
         #[arg(last = true)]
         pytest: Vec<String>,
     },
+    /// Writes the generated part of docs/tools.md
+    Docs,
     /// The rules of the workspace: which crate may import which, licences, manifests
     Tidy,
     /// Runs the fuzz targets
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Test { fast } => test::run(fast),
         Task::E2e { pytest } => e2e::run(&pytest),
+        Task::Docs => docs::write(),
         Task::Tidy => tidy::run(),
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
         Task::Bench { subject } => bench::run(subject),

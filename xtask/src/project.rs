@@ -6,6 +6,8 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 
+use crate::command;
+
 /// The checkout this task runs in.
 pub(crate) struct Project {
     /// The folder that holds the root manifest.
@@ -31,6 +33,17 @@ impl Project {
     /// The Cargo that started us, at the root.
     pub(crate) fn cargo(&self) -> Command {
         self.command(cargo_program())
+    }
+
+    /// Builds some targets as the integration tests are built, so that nothing is compiled twice.
+    pub(crate) fn build(&self, targets: &[&str]) -> Result<()> {
+        let whole = ["build", "--locked", "--workspace", "--exclude", "bench"];
+        command::run(self.cargo().args(whole).args(targets))
+    }
+
+    /// A program that was built so.
+    pub(crate) fn built(&self, name: &str) -> PathBuf {
+        self.target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
     }
 
     /// Any program, at the root.

@@ -6,7 +6,7 @@ use std::thread;
 use anyhow::{Context as _, Result, anyhow, bail};
 
 use crate::project::Project;
-use crate::{command, e2e, nextest, provision, tidy};
+use crate::{command, docs, e2e, nextest, provision, tidy};
 
 /// Announces a step in one line.
 pub(crate) fn announce(step: &str) {
@@ -56,7 +56,11 @@ fn check(project: &Project) -> Result<()> {
     tidy::run()?;
 
     announce("unit and integration tests (cargo nextest run)");
-    nextest::run(project)
+    nextest::run(project)?;
+
+    announce("the tool reference (docs/tools.md)");
+    // The integration tests have built the program.
+    docs::check(project)
 }
 
 /// Toolchains installed with the minimal profile come without these two.

@@ -24,6 +24,20 @@ pub(crate) struct Environment {
     pub(crate) programs: PathBuf,
 }
 
+impl Environment {
+    /// A module that is started at the project's root, with the environment's programs on `PATH`.
+    pub(crate) fn module(&self, project: &Project, name: &str) -> Result<Command> {
+        let mut command = project.command(&self.python);
+        command.args(["-m", name]);
+        // Python leaves nothing in the source tree.
+        command.env("PYTHONDONTWRITEBYTECODE", "1");
+        // Whatever the locale, it reads and writes UTF-8.
+        command.env("PYTHONUTF8", "1");
+        command.env("PATH", command::path_with(&self.programs)?);
+        Ok(command)
+    }
+}
+
 /// What an environment is for. Servers get environments of their own: what is installed beside a Jupyter server
 /// becomes a part of it.
 #[derive(Clone, Copy)]

@@ -1,0 +1,169 @@
+//! The tools, as the program lists them to an agent.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use crate::project::Project;
+
+/// The names for `--tools`.
+const GROUPS: [&str; 6] = ["read", "edit", "run", "files", "kernels", "colab"];
+/// Listed only where the server can show its person a notebook, which takes a Jupyter server with a browser. Its
+/// definition is that of the schema tests.
+const UNLISTED: &str = "open_in_browser";
+const SNAPSHOTS: &str = "crates/mcp/src/tools/snapshots/mcp__tools__tests__";
+
+/// Tools that are listed together.
+pub(super) struct Section {
+    pub(super) title: &'static str,
+    pub(super) introduction: &'static str,
+    pub(super) tools: Vec<Tool>,
+}
+
+/// A tool of the reference.
+pub(super) struct Tool {
+    pub(super) definition: Value,
+    /// All that must be offered.
+    pub(super) groups: Vec<&'static str>,
+    /// Whether `--read-only` offers it.
+    pub(super) is_for_readers: bool,
+}
+
+/// The sections of the reference. `cellbridge jupyter` lists nothing that `cellbridge` does not.
+pub(super) fn sections(project: &Project) -> Result<Vec<Section>> {
+    let program = Program::of(project)?;
+    let place: &[&str] = &["--no-browser"];
+    let mut own = program.tools(place)?;
+    own.push(program.unlisted(project, place)?);
+    let is_own = |tool: &Tool| own.iter().any(|other| other.definition == tool.definition);
+    let jupyter: Vec<Tool> = program.tools(&["jupyter"])?.into_iter().filter(|tool| !is_own(tool)).collect();
+    let colab: Vec<Tool> =
+        program.tools(&["colab", "--no-browser"])?.into_iter().filter(|tool| !is_own(tool)).collect();
+    let sections = [
+        Section {
+            title: "Tools of `cellbridge`",
+            introduction: "`cellbridge jupyter` lists the same without those of the group `colab`.",
+            tools: own,
+        },
+        Section {
+            title: "Only in `cellbridge jupyter`",
+            introduction: "These differ from the tools of the same name above.",
+            tools: jupyter,
+        },
+        Section {
+            title: "Only in `cellbridge colab`",
+            introduction: "Besides the tools of the group `colab` above, the tab's own tools, passed on unchanged. A connected page brings its own definitions, which may differ.",
+            tools: colab,
+        },
+    ];
+    Ok(sections.into_iter().filter(|section| !section.tools.is_empty()).collect())
+}
+
+/// The built program, with an empty folder to work in.
+struct Program<'a> {
+    project: &'a Project,
+    folder: std::path::PathBuf,
+}
+
+impl<'a> Program<'a> {
+    fn of(project: &'a Project) -> Result<Self> {
+        let folder = project.target.join("docs");
+        std::fs::create_dir_all(&folder).with_context(|| format!("{} can't be made", folder.display()))?;
+        Ok(Self { project, folder })
+    }
+
+    fn tools(&self, arguments: &[&str]) -> Result<Vec<Tool>> {
+        let for_readers = self.list(&[arguments, &["--read-only"]].concat())?;
+        let mut without = Vec::new();
+        for group in GROUPS {
+            let others = others(group);
+            without.push((group, self.list(&[arguments, &["--tools", &others]].concat())?));
+        }
+        let has = |list: &[Value], tool: &Value| list.iter().any(|other| other["name"] == tool["name"]);
+        let described = |definition: Value| Tool {
+            groups: without
+                .iter()
+                .filter(|(_, list)| !has(list, &definition))
+                .map(|(group, _)| *group)
+                .collect(),
+            is_for_readers: has(&for_readers, &definition),
+            definition,
+        };
+        Ok(self.list(arguments)?.into_iter().map(described).collect())
+    }
+
+    /// The tool that is not listed here: whether it is offered, only a call shows.
+    fn unlisted(&self, project: &Project, arguments: &[&str]) -> Result<Tool> {
+        let is_offered = |limits: &[&str]| -> Result<bool> {
+            let call = json!({ "name": UNLISTED, "arguments": {} });
+            let result = self.ask(&[arguments, limits].concat(), "tools/call", &call)?;
+            let text = result["content"][0]["text"].as_str().context("an answer without text")?;
+            Ok(!text.contains("is not offered"))
+        };
+        let mut groups = Vec::new();
+        for group in GROUPS {
+            if !is_offered(&["--tools", &others(group)])? {
+                groups.push(group);
+            }
+        }
+        let definition = snapshot(&project.root.join(format!("{SNAPSHOTS}{UNLISTED}.snap")))?;
+        Ok(Tool { definition, groups, is_for_readers: is_offered(&["--read-only"])? })
+    }
+
+    fn list(&self, arguments: &[&str]) -> Result<Vec<Value>> {
+        let list = self.ask(arguments, "tools/list", &json!({}))?;
+        Ok(list["tools"].as_array().context("an answer without tools")?.clone())
+    }
+
+    /// The result of one request to a program of its own.
+    fn ask(&self, arguments: &[&str], method: &str, params: &Value) -> Result<Value> {
+        let mut command = self.project.command(self.project.built("cellbridge"));
+        // Neither the person's settings nor an installed Python change what is listed.
+        command.current_dir(&self.folder).env_clear().env("HOME", &self.folder).args(arguments);
+        let mut program = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("the program can't be started")?;
+        let information = json!({ "name": "xtask", "version": "1" });
+        let initialize =
+            json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": information });
+        let mut stdin = program.stdin.take().context("no standard input")?;
+        for message in [
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize }),
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+            json!({ "jsonrpc": "2.0", "id": 2, "method": method, "params": params }),
+        ] {
+            writeln!(stdin, "{message}")?;
+        }
+        let mut lines = BufReader::new(program.stdout.take().context("no standard output")?).lines();
+        let answer = loop {
+            let line =
+                lines.next().with_context(|| format!("cellbridge {arguments:?} ended without an answer"))?;
+            let message: Value = serde_json::from_str(&line?)?;
+            if message["id"] == 2 {
+                break message;
+            }
+        };
+        // Without its agent the program ends.
+        drop(stdin);
+        program.wait()?;
+        answer.get("result").cloned().with_context(|| format!("cellbridge refused {method}: {answer}"))
+    }
+}
+
+/// All groups but one, for `--tools`.
+fn others(group: &str) -> String {
+    GROUPS.into_iter().filter(|other| *other != group).collect::<Vec<_>>().join(",")
+}
+
+/// The JSON of a snapshot, which follows a header between two lines of dashes.
+fn snapshot(file: &Path) -> Result<Value> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("{} can't be read", file.display()))?;
+    let body = text.splitn(3, "---\n").nth(2).with_context(|| format!("{} has no header", file.display()))?;
+    Ok(serde_json::from_str(body)?)
+}
