@@ -15,6 +15,8 @@ const PROFILE: &str = "dist";
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Subject {
+    /// Calls, and bytes that a model writes and reads, of ten tasks, beside jupyter-mcp-server
+    Calls,
     /// Start, memory, calls and a large result of `cellbridge colab`
     Colab,
     /// The tools at a Jupyter server's /mcp, beside jupyter-mcp-server's and both programs on stdio
@@ -28,6 +30,7 @@ pub(crate) enum Subject {
 pub(crate) fn run(subject: Subject) -> Result<()> {
     let project = Project::find()?;
     match subject {
+        Subject::Calls => count_calls(&project),
         Subject::Colab => measure(&project, "colab", &[]),
         Subject::Local => {
             let environment = provision::environment(&project)?;
@@ -54,6 +57,17 @@ fn measure(project: &Project, subject: &str, arguments: &[&OsStr]) -> Result<()>
     let built = project.target.join(PROFILE);
     let mut bench = project.command(built.join("bench"));
     command::run(bench.arg(subject).arg(built.join("cellbridge")).args(arguments))
+}
+
+/// Counts instead of measuring times, so the program is built as the tests build it.
+fn count_calls(project: &Project) -> Result<()> {
+    let environment = provision::environment(project)?;
+    let server = provision::collaboration_server(project)?;
+    let original = provision::original(project)?.programs.join("jupyter-mcp-server");
+    project.build(&["--bin", "cellbridge"])?;
+    let mut bench = environment.module(project, "bench.calls")?;
+    bench.args([project.built("cellbridge"), original]).env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
+    command::run(&mut bench)
 }
 
 /// Builds the Python package and installs it into a folder of its own: the servers' environments hold the tests' debug

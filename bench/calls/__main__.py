@@ -1,0 +1,102 @@
+"""Ten tasks with three sets of tools on one kind of Jupyter server: calls, and bytes that a model writes and reads.
+
+`cargo xtask bench calls` runs it with the program, the original, and the variables of the end-to-end tests.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench.calls.agent import Agent, Cost, Json, compact
+from bench.calls.notebooks import read, write
+from bench.calls.tasks import KITS, TASKS, Kit, Task
+from e2e.support.jupyter_server import JupyterServer, jupyter_server
+
+# jupyter-collaboration writes the file about a second after an edit.
+SAVED = 20.0
+TITLES = {"now": "now", "before": "before", "original": "jupyter-mcp-server"}
+
+
+def command(kit: Kit, server: JupyterServer, program: str, original: str) -> list[str]:
+    # With a slash at the end the original asks for `//api`.
+    url = server.url.rstrip("/")
+    address = ["--transport", "stdio", "--jupyter-url", url, "--jupyter-token", server.token]
+    if kit == "original":
+        return [original, *address, "--start-new-code-sandbox", "true"]
+    return [program, "jupyter", *address]
+
+
+def perform(task: Task, kit: Kit, server: JupyterServer, launch: list[str]) -> tuple[Cost, int]:
+    """Does a task in a notebook of its own; what it cost, and the size of the tool list."""
+    # Of the same length for all.
+    name = f"task{TASKS.index(task)}{kit[0]}.ipynb"
+    path = server.root / name
+    if task.begin is not None:
+        write(path, task.begin)
+    environment = {**os.environ, **server.home.environment(server.mark)}
+    replies = []
+    with Agent(launch, server.root, environment) as agent:
+        listed = size_of(agent.tools())
+        for tool, given in task.steps[kit]:
+            named = {"notebook_path": name} if tool == "use_notebook" else {}
+            replies.append(agent.call(tool, {**given, **named}))
+        seen = "\n".join(reply.text for reply in replies)
+        missing = [text for text in task.learns if text not in seen]
+        assert not missing, f"{task.name}, {kit}: the model has not read {missing} in {seen}"
+        assert not task.shows_image or any(reply.images for reply in replies), f"{task.name}, {kit}: no image"
+        wait_until_done(task, kit, path, seen)
+    server.end_kernels()
+    return agent.cost, listed
+
+
+def wait_until_done(task: Task, kit: Kit, path: Path, seen: str) -> None:
+    end = time.monotonic() + SAVED
+    while True:
+        try:
+            cells = read(path)
+            if task.done(cells):
+                return
+        except (OSError, ValueError, IndexError) as problem:
+            cells = problem
+        assert time.monotonic() < end, f"{task.name}, {kit}: the notebook holds {cells}; the replies were {seen}"
+        time.sleep(0.1)
+
+
+def size_of(tools: list[Json]) -> int:
+    """What a client shows its model of the tools."""
+    shown = [{name: tool.get(name) for name in ("name", "description", "inputSchema")} for tool in tools]
+    return len(compact(shown).encode())
+
+
+def figures(cost: Cost) -> str:
+    return f"{cost.calls} | {cost.arguments:,} | {cost.results:,}".replace(",", " ")
+
+
+def main() -> None:
+    program, original = sys.argv[1:]
+    totals: dict[Kit, Cost] = {kit: Cost() for kit in KITS}
+    lists: dict[Kit, int] = {}
+    print(f"| task | {' | '.join(f'{TITLES[kit]}: calls | written | read' for kit in KITS)} |")
+    print("|---" * 10 + "|")
+    with tempfile.TemporaryDirectory() as folder, jupyter_server("rtc", Path(folder) / "server") as server:
+        for task in TASKS:
+            row = []
+            for kit in KITS:
+                cost, lists[kit] = perform(task, kit, server, command(kit, server, program, original))
+                totals[kit] += cost
+                row.append(figures(cost))
+            print(f"| {task.name} | {' | '.join(row)} |", flush=True)
+    print(f"| **all ten** | {' | '.join(figures(totals[kit]) for kit in KITS)} |")
+    # `before` is the program of now, whose list holds what it must not use.
+    listed = {**{kit: f"{lists[kit]:,}".replace(",", " ") for kit in KITS}, "before": "–"}
+    print(f"| the tool list, once | {' | '.join(f' | | {listed[kit]}' for kit in KITS)} |")
+    images = ", ".join(f"{TITLES[kit]} {totals[kit].images}" for kit in KITS)
+    texts = ", ".join(f"{TITLES[kit]} {totals[kit].as_text}" for kit in KITS)
+    print(f"\nBytes of images, not counted above: {images}")
+    print(f"Bytes read if clients showed the text of results that have structured content: {texts}")
+
+
+if __name__ == "__main__":
+    main()
