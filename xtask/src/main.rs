@@ -7,6 +7,7 @@
 )]
 
 mod bench;
+mod clients;
 mod command;
 mod docs;
 mod e2e;
@@ -44,6 +45,8 @@ enum Task {
         #[arg(last = true)]
         pytest: Vec<String>,
     },
+    /// Shows what the models of Codex and Claude Code are shown of our replies
+    Clients,
     /// Writes the generated part of docs/tools.md
     Docs,
     /// The rules of the workspace: which crate may import which, licences, manifests
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Test { fast } => test::run(fast),
         Task::E2e { pytest } => e2e::run(&pytest),
+        Task::Clients => clients::run(),
         Task::Docs => docs::write(),
         Task::Tidy => tidy::run(),
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),

@@ -37,7 +37,7 @@ pub(crate) fn environments(project: &Project) -> Result<Environments> {
     let chromium = browser::provide()?;
     let tests = environment(project)?;
     Ok(Environments {
-        node_modules: node::provide(project, &tests)?,
+        node_modules: node::provide(project, &tests, "e2e", "e2e/node")?,
         chromium,
         plain: python::provide(project, Purpose::PlainServer)?,
         collaboration: collaboration_server(project)?,
@@ -55,6 +55,11 @@ pub(crate) fn wheel(project: &Project, environments: &Environments, program: &Pa
 /// Provides the virtual environment of the tests alone.
 pub(crate) fn environment(project: &Project) -> Result<Environment> {
     python::provide(project, Purpose::Tests)
+}
+
+/// Provides the clients whose models are shown our replies; `environment` brings Node. Returns the `node_modules` folder.
+pub(crate) fn model_clients(project: &Project, environment: &Environment) -> Result<PathBuf> {
+    node::provide(project, environment, "e2e/models", "clients")
 }
 
 /// Provides the environment of a Jupyter server with jupyter-collaboration alone.

@@ -1,4 +1,4 @@
-//! The Node packages of the end-to-end tests, installed by the Node that came with the virtual environment.
+//! Node packages, installed by the Node that came with the virtual environment.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -13,12 +13,19 @@ use crate::project::Project;
 /// The conformance suite's minimum.
 const OLDEST: (u32, u32) = (22, 19);
 
-/// Installs what `e2e/package-lock.json` pins, if that changed; returns the `node_modules` folder.
-pub(crate) fn provide(project: &Project, environment: &Environment) -> Result<PathBuf> {
-    let home = project.target.join("e2e/node");
+/// Installs what the `package-lock.json` in `source` pins into `folder` below the target folder, if that changed; returns
+/// the `node_modules` folder.
+pub(crate) fn provide(
+    project: &Project,
+    environment: &Environment,
+    source: &str,
+    folder: &str,
+) -> Result<PathBuf> {
+    let home = project.target.join(folder);
     let node_modules = home.join("node_modules");
-    let manifest = stamp::source(&project.root.join("e2e/package.json"))?;
-    let lock = stamp::source(&project.root.join("e2e/package-lock.json"))?;
+    let source = project.root.join(source);
+    let manifest = stamp::source(&source.join("package.json"))?;
+    let lock = stamp::source(&source.join("package-lock.json"))?;
     let stamp = Stamp::new(home.join("packages.stamp"), format!("{manifest}{lock}"));
     if !(stamp.is_fresh() && node_modules.is_dir()) {
         check_version(environment)?;
@@ -27,7 +34,7 @@ pub(crate) fn provide(project: &Project, environment: &Environment) -> Result<Pa
         // Copies, so that npm leaves nothing in the source tree.
         std::fs::write(home.join("package.json"), manifest)?;
         std::fs::write(home.join("package-lock.json"), lock)?;
-        println!("xtask: installing e2e/package-lock.json");
+        println!("xtask: installing {}", source.join("package-lock.json").display());
         let npm = environment.programs.join(if cfg!(windows) { "npm.exe" } else { "npm" });
         command::run(
             Command::new(npm)

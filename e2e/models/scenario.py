@@ -1,0 +1,64 @@
+"""The calls that the scripted model makes, one in each turn, and what the program has to send for each."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+NOTEBOOK = "notes.ipynb"
+_PLOT = "import matplotlib.pyplot as plt\nplt.plot([3, 1, 4, 1, 5])\nplt.show()\n"
+
+
+@dataclass
+class Step:
+    name: str
+    tool: str
+    arguments: dict[str, Any]
+    # What the reply must hold, or the step shows nothing.
+    texts: list[str] = field(default_factory=list)
+    images: int = 0
+
+
+STEPS = [
+    Step("plot", "execute_code", {"code": _PLOT, "timeout": 100}, images=1),
+    Step(
+        "failed run with plot",
+        "execute_code",
+        {"code": _PLOT + "raise ValueError('after the plot')", "timeout": 100},
+        ["FAILED", "after the plot"],
+        images=1,
+    ),
+    Step(
+        "30 000 characters",
+        "execute_code",
+        {"code": "for line in range(600):\n    print(f'{line:4} ' + chr(97 + line % 26) * 44)", "timeout": 100},
+        ["get_run"],
+    ),
+    Step("still running", "execute_code", {"code": "import time\ntime.sleep(600)", "timeout": 1}, ["get_run"]),
+    Step(
+        "refused edit",
+        "overwrite_cell_source",
+        {"notebook_name": NOTEBOOK, "cell_index": 0, "cell_source": "x = 2", "if_revision": "00000000"},
+        ["x = 1  # as it is now"],
+    ),
+    Step(
+        "Colab not connected",
+        "open_colab_browser_connection",
+        {"timeout_seconds": 0},
+        ["https://colab.research.google.com/"],
+    ),
+]
+
+
+def write_notebook(folder: Path) -> None:
+    """The notebook whose edit is refused."""
+    cell = {
+        "id": "first",
+        "cell_type": "code",
+        "metadata": {},
+        "source": "x = 1  # as it is now",
+        "execution_count": None,
+        "outputs": [],
+    }
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
+    (folder / NOTEBOOK).write_text(json.dumps(notebook))
