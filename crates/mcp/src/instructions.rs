@@ -30,9 +30,7 @@ pub(crate) fn of_notebooks(policy: &Policy, places: &str) -> String {
         (false, true) => "Read and run Jupyter notebooks (.ipynb) in a live kernel",
         (false, false) => "Read and search Jupyter notebooks (.ipynb) with their outputs",
     };
-    format!(
-        "{what}. First call use_notebook with a path; list_notebooks finds notebooks.\n{places}\n{USAGE}"
-    )
+    format!("{what}. First call use_notebook with a path; list_notebooks finds notebooks.\n{places}\n{USAGE}")
 }
 
 /// The name, version and icon of the server.

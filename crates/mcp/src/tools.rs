@@ -36,6 +36,8 @@ tools![
     list_kernels,
     use_notebook,
     unuse_notebook,
+    copy_notebook,
+    copy_file,
     restart_notebook,
     read_notebook,
     search_notebook,

@@ -96,9 +96,12 @@ impl Reply {
     /// The parts of the reply; adjacent texts are joined. The last line is `closing`, which does not count, and says what
     /// was left out above: clients that shorten a reply themselves keep its end.
     pub fn close(mut self, closing: &str) -> Vec<Part> {
-        let hint = self.left_out.take().map(|LeftOut { way, .. }| match way.is_empty() {
-            true => "part of the text above was left out".to_owned(),
-            false => format!("left out above: {way} shows it"),
+        let hint = self.left_out.take().map(|LeftOut { way, .. }| {
+            if way.is_empty() {
+                "part of the text above was left out".to_owned()
+            } else {
+                format!("left out above: {way} shows it")
+            }
         });
         let hint = hint.filter(|hint| hint.chars().count() + 4 <= self.available());
         let last = match (closing.is_empty(), hint) {

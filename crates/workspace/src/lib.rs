@@ -45,7 +45,7 @@ pub use places::{ConnectScope, Located};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use rest::{NextStep as ServerStep, Secret};
 pub use runs::{Journal, Run, RunCell, RunState, RunView, Runner};
-pub use session::Session;
+pub use session::{CopiedNotebook, Session};
 pub use stored_notebook::{Content, Known, NotebookStore, Replaced, StoredNotebook};
 pub use telemetry::TRACED;
 pub use workspace::{Settings, Workspace};

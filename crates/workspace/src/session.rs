@@ -18,8 +18,10 @@ use crate::workspace::Workspace;
 use crate::{Error, ErrorKind, NextStep, NotebookPath, SessionId};
 
 mod cell_lookup;
+mod copy;
 mod seen_cells;
 
+pub use copy::CopiedNotebook;
 use seen_cells::{CellChange, SeenCells};
 
 /// One agent's session. Sessions share nothing but the workspace.

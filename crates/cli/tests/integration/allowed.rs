@@ -15,12 +15,14 @@ use tokio::net::TcpListener;
 use crate::bridge::{Bridge, PROGRAM, Served, WITHOUT_PYTHON};
 
 /// A call of each tool that changes or runs something if the tool is able to.
-pub(crate) const CALLS: [(&str, &str); 25] = [
+pub(crate) const CALLS: [(&str, &str); 27] = [
     ("list_files", "{}"),
     ("list_notebooks", "{}"),
     ("list_kernels", "{}"),
     ("use_notebook", r#"{"notebook_path":"a.ipynb"}"#),
     ("unuse_notebook", r#"{"notebook_name":"a.ipynb"}"#),
+    ("copy_notebook", r#"{"from":"a.ipynb","to":"copied.ipynb"}"#),
+    ("copy_file", r#"{"from":"a.ipynb","to":"copied.bin"}"#),
     ("restart_notebook", r#"{"notebook_name":"a.ipynb"}"#),
     ("read_notebook", r#"{"notebook_name":"a.ipynb","include_outputs":true}"#),
     ("search_notebook", r#"{"notebook_name":"a.ipynb","query":"one"}"#),
@@ -245,10 +247,13 @@ async fn tools_are_offered_by_group() -> Result<()> {
         ),
         ("edit", &edit),
         ("run", &["execute_cell", "run_cells", "execute_code", "interrupt_kernel", "answer_input"]),
-        ("files", &["list_files", "open_in_browser"]),
+        ("files", &["list_files", "copy_notebook", "copy_file", "open_in_browser"]),
         ("kernels", &["list_kernels", "restart_notebook", "connect_to_jupyter"]),
         ("colab", &OF_COLAB),
-        ("files,list_kernels", &["list_files", "list_kernels"]),
+        (
+            "files,list_kernels",
+            &["list_files", "list_kernels", "copy_notebook", "copy_file", "open_in_browser"],
+        ),
         ("execute_ipython", &["execute_code"]),
     ] {
         let mut client = Client::start(&["--tools", groups]).await?;
@@ -470,7 +475,9 @@ async fn tools_do_what_their_annotations_say() -> Result<()> {
     let server = jupyter_server().await?;
     let mut client = Client::start(&[]).await?;
     let tools = listed(&mut client.agent).await?;
-    for tool in tools.iter().filter(|tool| !OF_COLAB.iter().any(|name| tool["name"] == *name)) {
+    // No front end is here that could open a notebook.
+    let elsewhere = [&OF_COLAB[..], &["open_in_browser"]].concat();
+    for tool in tools.iter().filter(|tool| !elsewhere.iter().any(|name| tool["name"] == *name)) {
         let name = tool["name"].as_str().context("no name")?;
         let (_, arguments) = CALLS.iter().find(|(known, _)| *known == name).context(name.to_owned())?;
         let arguments = arguments.replace("http://127.0.0.1:1", &server);

@@ -49,7 +49,7 @@ async fn a_client_that_cannot_ask_is_refused_what_the_person_must_be_asked_about
         let mut client = Client::start_with(options, variables).await?;
         let before = client.files()?;
         let all = names(&mut client.agent).await?;
-        assert_eq!(all.len(), CALLS.len() + OF_COLAB.len() - 1, "all are listed, but for open_in_browser");
+        assert_eq!(all.len(), CALLS.len() + OF_COLAB.len(), "all are listed");
         for call in CALLS.into_iter().filter(|(tool, _)| !READING.contains(tool)).chain(OTHER_CALLS) {
             assert_cannot_ask(&mut client.agent, call).await?;
         }
@@ -88,7 +88,7 @@ async fn each_group_is_asked_about() -> Result<()> {
         ("run", &run),
         ("delete", &["restart_notebook", "delete_cell", "clear_cell_output"]),
         ("kernels", &["restart_notebook", "connect_to_jupyter"]),
-        ("files", &["open_in_browser"]),
+        ("files", &["copy_notebook", "copy_file", "open_in_browser"]),
         ("move_cell,list_files", &["list_files", "move_cell"]),
         ("execute_ipython", &["execute_code"]),
         ("colab", &[]),

@@ -68,16 +68,16 @@ struct Client {
 }
 
 impl Client {
-    async fn start(options: &[&str]) -> Result<Self> {
-        Self::start_with(options, &[]).await
+    async fn start() -> Result<Self> {
+        Self::start_with(&[]).await
     }
 
-    async fn start_with(options: &[&str], variables: &[(&str, &str)]) -> Result<Self> {
+    async fn start_with(variables: &[(&str, &str)]) -> Result<Self> {
         let (folder, runtime) = (tempfile::tempdir()?, tempfile::tempdir()?);
         fs::write(folder.path().join("a.ipynb"), NOTEBOOK)?;
         let (root, runtime_dir) = (folder.path().display().to_string(), runtime.path().display().to_string());
         let own = [("PATH", "/no/such/folder"), ("JUPYTER_RUNTIME_DIR", &*runtime_dir)];
-        let arguments = [&["--no-browser", "--root", &root], options].concat();
+        let arguments = ["--no-browser", "--root", &root];
         let mut agent = Agent::start_with(PROGRAM, &arguments, &[&own, variables].concat())?;
         agent.initialize("2025-11-25").await?;
         Ok(Self { agent, folder, runtime })
@@ -105,7 +105,7 @@ impl Client {
 
 #[tokio::test]
 async fn with_a_folder_alone_paths_need_no_prefix_and_may_have_one() -> Result<()> {
-    let mut client = Client::start(&[]).await?;
+    let mut client = Client::start().await?;
     for name in ["a.ipynb", "local:a.ipynb", "local:/a.ipynb"] {
         assert!(client.read(name).await?.starts_with("Notebook a.ipynb has 1 cells"), "{name}");
     }
@@ -118,7 +118,7 @@ async fn with_a_folder_alone_paths_need_no_prefix_and_may_have_one() -> Result<(
 
 #[tokio::test]
 async fn without_a_server_the_answer_says_how_to_connect() -> Result<()> {
-    let mut client = Client::start(&[]).await?;
+    let mut client = Client::start().await?;
     for (tool, arguments) in [
         ("read_notebook", json!({ "notebook_name": "jupyter:a.ipynb" })),
         ("use_notebook", json!({ "notebook_path": "jupyter:a.ipynb", "mode": "create" })),
@@ -137,8 +137,7 @@ async fn without_a_server_the_answer_says_how_to_connect() -> Result<()> {
 
 #[tokio::test]
 async fn a_server_that_is_down_hinders_neither_the_start_nor_the_folder() -> Result<()> {
-    let given = ["--jupyter-url", "http://127.0.0.1:1/", "--log-level", "trace"];
-    let mut client = Client::start_with(&given, &[("JUPYTER_TOKEN", "sesame-of-the-test")]).await?;
+    let mut client = Client::start_with(&[("JUPYTER_URL", "http://127.0.0.1:1/")]).await?;
     let listed = client.call("list_notebooks", json!({})).await?;
     assert!(listed.contains("local:a.ipynb"), "{listed}");
     assert!(listed.contains("[WARNING]") && listed.contains("http://127.0.0.1:1"), "{listed}");
@@ -155,17 +154,12 @@ async fn a_server_that_is_down_hinders_neither_the_start_nor_the_folder() -> Res
         let refused = client.refused("read_notebook", json!({ "notebook_name": name })).await?;
         assert!(refused.contains("http://127.0.0.1:1"), "{name}: {refused}");
     }
-    client.agent.close_stdin();
-    client.agent.wait_exit().await?;
-    let log = client.agent.program().whole_stderr().await?;
-    assert!(log.lines().count() > 3, "there is nothing to look at: {log:?}");
-    assert!(!log.contains("sesame-of-the-test"), "{log}");
     Ok(())
 }
 
 #[tokio::test]
 async fn a_path_means_the_same_notebook_after_connecting_or_is_refused() -> Result<()> {
-    let (mut client, server) = (Client::start(&[]).await?, Server::start().await?);
+    let (mut client, server) = (Client::start().await?, Server::start().await?);
     fs::write(client.folder.path().join("opened.ipynb"), NOTEBOOK)?;
     fs::create_dir(client.folder.path().join("sub"))?;
     fs::write(client.folder.path().join("sub/deep.ipynb"), NOTEBOOK)?;
@@ -200,7 +194,7 @@ async fn a_path_means_the_same_notebook_after_connecting_or_is_refused() -> Resu
 
 #[tokio::test]
 async fn several_servers_are_named_by_their_addresses() -> Result<()> {
-    let (mut client, one, two) = (Client::start(&[]).await?, Server::start().await?, Server::start().await?);
+    let (mut client, one, two) = (Client::start().await?, Server::start().await?, Server::start().await?);
     client.connect(&one.url).await?;
     let missing = client.refused("read_notebook", json!({ "notebook_name": "jupyter:x.ipynb" })).await?;
     assert!(missing.contains(&format!("{}x.ipynb", one.url)), "{missing}");
@@ -220,7 +214,7 @@ async fn several_servers_are_named_by_their_addresses() -> Result<()> {
 
 #[tokio::test]
 async fn the_running_server_closest_to_the_folder_is_found_when_asked_for() -> Result<()> {
-    let (mut client, near, far) = (Client::start(&[]).await?, Server::start().await?, Server::start().await?);
+    let (mut client, near, far) = (Client::start().await?, Server::start().await?, Server::start().await?);
     let elsewhere = tempfile::tempdir()?;
     near.register(client.runtime.path(), "jpserver-1.json", client.folder.path())?;
     far.register(client.runtime.path(), "jpserver-2.json", elsewhere.path())?;
@@ -238,7 +232,7 @@ async fn the_running_server_closest_to_the_folder_is_found_when_asked_for() -> R
 /// Clients that ignore `list_changed` have all tools too.
 #[tokio::test]
 async fn connecting_changes_nothing_in_the_list_of_tools() -> Result<()> {
-    let (mut client, server) = (Client::start(&[]).await?, Server::start().await?);
+    let (mut client, server) = (Client::start().await?, Server::start().await?);
     let before = client.agent.request("tools/list", "{}").await?;
     let refused = client.refused("open_in_browser", json!({ "notebook_name": "a.ipynb" })).await?;
     assert!(refused.contains("connect_to_jupyter"), "{refused}");

@@ -1,0 +1,43 @@
+//! `copy_file`: any file, from one place to another.
+
+use workspace::{CopiedFile, Existing};
+
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::context::Context;
+use super::shared::given::refused;
+use super::{Availability, Discovery, Effect, Tool};
+use crate::permissions::{Group, Permission};
+
+pub(super) const TOOL: Tool = Tool {
+    name: "copy_file",
+    title: "Copy a file",
+    description: "Copy a file of any kind, such as data: upload it to a Jupyter server, download it, or copy it in one place.",
+    discovery: Discovery::FoundBy("upload or download data, csv, model files"),
+    effect: Effect::Changes,
+    groups: &[Group::Files],
+    permission: Permission::Write,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        /// Path, as list_files shows it
+        from: String,
+        /// Path; local: is the folder, jupyter: the server
+        to: String,
+        overwrite: bool = false,
+    }
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let Arguments { from, to, overwrite } = arguments;
+    if overwrite && to.to_lowercase().ends_with(".ipynb") {
+        return Err(refused("A notebook is not overwritten by copy_file; copy_notebook replaces its cells."));
+    }
+    let existing = if overwrite { Existing::Replace } else { Existing::Keep };
+    let CopiedFile { path, size, sha256 } = context.session.copy_file(&from, &to, existing).await?;
+    Ok(format!("Copied {from} to {path}: {size} bytes, SHA-256 {sha256}.").into())
+}

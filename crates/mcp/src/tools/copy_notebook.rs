@@ -1,0 +1,44 @@
+//! `copy_notebook`: a notebook with its outputs, from one place to another.
+
+use workspace::{CopiedNotebook, Existing, NotebookPath};
+
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::context::Context;
+use super::{Availability, Discovery, Effect, Tool};
+use crate::permissions::{Group, Permission};
+
+pub(super) const TOOL: Tool = Tool {
+    name: "copy_notebook",
+    title: "Copy a notebook",
+    description: "Copy a notebook with its outputs to another path or place: folder, Jupyter server, Google Colab.",
+    discovery: Discovery::FoundBy("duplicate, upload, download, move a notebook to Colab or to a server"),
+    effect: Effect::Changes,
+    groups: &[Group::Files],
+    permission: Permission::Write,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        /// Name or path; default: the current one
+        from: Option<String>,
+        /// Path; local:, jupyter: or colab: names the place
+        to: String,
+        /// Replace the cells of a notebook there
+        overwrite: bool = false,
+    }
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let opened = context.session.notebook(arguments.from.as_deref()).await?;
+    let existing = if arguments.overwrite { Existing::Replace } else { Existing::Keep };
+    let to = NotebookPath::from(arguments.to);
+    let copied = context.session.copy_notebook(&opened, &to, existing).await?;
+    let CopiedNotebook { path, cells, saved, is_reduced } = copied;
+    let reduced =
+        if is_reduced { " Outputs and metadata of cells were left out: Colab's tools cannot set them." } else { "" };
+    Ok(format!("Copied {} to {path}: {cells} cells, {saved}.{reduced}", opened.path()).into())
+}

@@ -1,0 +1,213 @@
+//! Copies notebooks and files from one place to another.
+
+use bytes::Bytes;
+use notebook::{Edit, NewCell, Notebook};
+
+use super::Session;
+use crate::file::{CopiedFile, Existing, FileContent};
+use crate::open_notebook::OpenNotebook;
+use crate::place::{Mode, SaveStatus};
+use crate::places::Located;
+use crate::{Error, ErrorKind, NextStep, NotebookPath};
+
+/// A notebook after it was copied.
+#[derive(Debug, Clone)]
+pub struct CopiedNotebook {
+    /// The path of the copy, as it is shown to the agent.
+    pub path: NotebookPath,
+    pub cells: usize,
+    pub saved: SaveStatus,
+    /// Whether the copy lacks outputs and metadata that the application at the other end cannot be given.
+    pub is_reduced: bool,
+}
+
+impl Session {
+    /// Copies a file of any kind. A path that ends with `/` or `:` is the folder for a copy of the same name.
+    pub async fn copy_file(&self, from: &str, to: &str, existing: Existing) -> Result<CopiedFile, Error> {
+        let to = if to.ends_with(['/', ':']) { format!("{to}{}", file_name(from)) } else { to.to_owned() };
+        let (source, target) = (self.locate(&from.into())?, self.locate(&to.as_str().into())?);
+        let content = source.place.read_file(&source.path).await?;
+        let (content, passed) = content.counted();
+        let path = target.place.write_file(&target.path, content, existing).await?;
+        let path = self.shown(&target.place, &path.into());
+        let copied = passed.lock().copied(path.to_string());
+        Ok(copied)
+    }
+
+    /// Copies a notebook as it is now, with what others have changed and not saved yet. Where there is no notebook at `to`,
+    /// the copy is the same byte for byte. One that is there is replaced cell by cell, so that people who have it open see
+    /// the copy.
+    pub async fn copy_notebook(
+        &self,
+        from: &OpenNotebook,
+        to: &NotebookPath,
+        existing: Existing,
+    ) -> Result<CopiedNotebook, Error> {
+        let notebook = from.document().snapshot().await?;
+        let target = self.locate(to)?;
+        let content = FileContent::whole(Bytes::from(notebook.to_bytes()));
+        match target.place.write_file(&target.path, content, Existing::Keep).await {
+            Ok(path) => Ok(CopiedNotebook {
+                path: self.shown(&target.place, &path.into()),
+                cells: notebook.cells().len(),
+                saved: SaveStatus::OnDisk,
+                is_reduced: false,
+            }),
+            Err(error) if error.kind == ErrorKind::Conflict && existing == Existing::Keep => Err(error),
+            // A place without files of its own has notebooks all the same.
+            Err(error) if matches!(error.kind, ErrorKind::Conflict | ErrorKind::Unsupported) => {
+                self.replace_cells(from, &notebook, target, existing).await
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn replace_cells(
+        &self,
+        from: &OpenNotebook,
+        notebook: &Notebook,
+        target: Located,
+        existing: Existing,
+    ) -> Result<CopiedNotebook, Error> {
+        let place = target.place.clone();
+        let opened = self.workspace.open(target, Mode::Connect).await?;
+        if opened.path() == from.path() {
+            let cause = format!("{} cannot be copied onto itself.", from.path());
+            return Err(Error::new(ErrorKind::InvalidArgument, cause, NextStep::Overwrite));
+        }
+        let before = opened.document().snapshot().await?;
+        if existing == Existing::Keep && !is_blank(&before) {
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                format!("The notebook {} has cells already; it was not changed.", opened.path()),
+                NextStep::Overwrite,
+            ));
+        }
+        let is_reduced = opened.document().stores_outputs();
+        let applied =
+            self.edit(&opened, &before, replacing(&before, notebook, is_reduced), Vec::new()).await?;
+        Ok(CopiedNotebook {
+            path: self.shown(&place, opened.path()),
+            cells: applied.notebook.cells().len(),
+            saved: applied.saved,
+            is_reduced,
+        })
+    }
+}
+
+/// The edits that make `before` like `notebook`: sources alone if it `is_reduced`.
+fn replacing(before: &Notebook, notebook: &Notebook, is_reduced: bool) -> Vec<Edit> {
+    let ids: Vec<_> = before.cells().iter().map(|cell| cell.id().clone()).collect();
+    let mut edits = if ids.is_empty() { Vec::new() } else { vec![Edit::Delete { ids }] };
+    for (index, cell) in notebook.cells().iter().enumerate() {
+        let mut copy = NewCell::new(cell.cell_type().clone(), cell.source());
+        copy.id = cell.id().clone();
+        let has_outputs = cell.is_code() && (cell.output_count() > 0 || cell.execution_count().is_some());
+        let outputs = has_outputs.then(|| Edit::SetOutputs {
+            id: copy.id.clone(),
+            outputs: cell.outputs().into(),
+            execution_count: cell.execution_count(),
+        });
+        if !is_reduced {
+            copy.metadata = Some(cell.metadata());
+            copy.attachments = cell.attachments();
+        }
+        edits.push(Edit::Insert { index, cell: copy });
+        edits.extend(outputs.filter(|_| !is_reduced));
+    }
+    edits.extend(notebook.kernelspec().map(Edit::SetKernelspec));
+    edits.extend(notebook.metadata().member("language_info").map(Edit::SetLanguageInfo));
+    edits
+}
+
+/// Whether nobody has written anything yet.
+fn is_blank(notebook: &Notebook) -> bool {
+    notebook.cells().iter().all(|cell| cell.source().trim().is_empty() && cell.output_count() == 0)
+}
+
+/// The last part of a path.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', ':']).next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: &str = r##"{"cells": [
+        {"cell_type": "code", "id": "a", "metadata": {"tags": ["x"], "own": {"deep": 1.50}}, "execution_count": 3, "source": "1 + 1",
+         "outputs": [{"output_type": "execute_result", "execution_count": 3, "metadata": {}, "data": {"text/plain": "2"}}]},
+        {"cell_type": "markdown", "id": "b", "metadata": {}, "source": "# Title", "attachments": {"i.png": {"image/png": "AA=="}}},
+        {"cell_type": "raw", "id": "c", "metadata": {}, "source": "raw"}],
+        "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}, "language_info": {"name": "python"}},
+        "nbformat": 4, "nbformat_minor": 5}"##;
+
+    fn notebook(text: &'static str) -> Notebook {
+        Notebook::parse(Bytes::from_static(text.as_bytes())).unwrap()
+    }
+
+    fn replaced(before: &Notebook, is_reduced: bool) -> Notebook {
+        let mut after = before.clone();
+        for edit in replacing(before, &notebook(FULL), is_reduced) {
+            after.apply(&edit).unwrap();
+        }
+        after
+    }
+
+    /// All that a cell has.
+    fn parts(notebook: &Notebook) -> Vec<impl PartialEq + std::fmt::Debug + use<>> {
+        let of = |cell: &notebook::Cell| {
+            let (id, source) = (cell.id().clone(), cell.source().into_owned());
+            let attachments = cell.attachments().map(|attachments| attachments.to_value());
+            (
+                id,
+                cell.cell_type().clone(),
+                source,
+                cell.metadata().to_value(),
+                attachments,
+                cell.outputs(),
+                cell.execution_count(),
+            )
+        };
+        notebook.cells().iter().map(of).collect()
+    }
+
+    #[test]
+    fn cells_are_replaced_with_outputs_metadata_and_attachments() {
+        // Also by a notebook with the same ids.
+        for before in [Notebook::new(), notebook(FULL)] {
+            let after = replaced(&before, false);
+            assert_eq!(parts(&after), parts(&notebook(FULL)));
+            assert_eq!(after.kernelspec(), notebook(FULL).kernelspec());
+        }
+    }
+
+    #[test]
+    fn an_application_that_stores_its_outputs_gets_the_sources() {
+        let after = replaced(&Notebook::new(), true);
+        let cells: Vec<_> =
+            after.cells().iter().map(|cell| (cell.source().into_owned(), cell.output_count())).collect();
+        assert_eq!(cells, [("1 + 1".to_owned(), 0), ("# Title".to_owned(), 0), ("raw".to_owned(), 0)]);
+        assert_eq!(after.cells()[0].metadata().as_str(), "{}");
+    }
+
+    #[test]
+    fn only_a_notebook_without_text_and_outputs_is_blank() {
+        assert!(is_blank(&Notebook::new()) && !is_blank(&notebook(FULL)));
+        let empty = r#"{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "execution_count": null, "outputs": [], "source": " \n"}],
+            "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#;
+        assert!(is_blank(&notebook(empty)));
+    }
+
+    #[test]
+    fn a_copy_in_a_folder_has_the_name_of_the_file() {
+        for (path, name) in [
+            ("a.csv", "a.csv"),
+            ("x/y/a.csv", "a.csv"),
+            ("local:a.csv", "a.csv"),
+            ("http://h:8888/a.csv", "a.csv"),
+        ] {
+            assert_eq!(file_name(path), name);
+        }
+    }
+}
