@@ -31,6 +31,13 @@ const RULES: [Rule; 3] = [
             "--jupyter-token",
             "--jupyter-url",
             "`jupyter lab`",
+            // The words by which people and models search for a tool.
+            "jupyter notebook",
+            "jupyter server",
+            "jupyterhub",
+            "jupyterlab",
+            "google colab",
+            "to colab",
         ],
         advice: "this crate never names a place, so that a new place needs no change here; let cli or python \
                  pass it in",

@@ -39,6 +39,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let copied = context.session.copy_notebook(&opened, &to, existing).await?;
     let CopiedNotebook { path, cells, saved, is_reduced } = copied;
     let reduced =
-        if is_reduced { " Outputs and metadata of cells were left out: Colab's tools cannot set them." } else { "" };
+        if is_reduced { " Outputs and metadata of cells were left out: they cannot be set there." } else { "" };
     Ok(format!("Copied {} to {path}: {cells} cells, {saved}.{reduced}", opened.path()).into())
 }
