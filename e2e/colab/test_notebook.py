@@ -11,7 +11,7 @@ from e2e.support.browser import COLAB_ORIGIN, chromium
 from e2e.support.colab_client import ColabClient, printed
 from e2e.support.notebook_client import NotebookClient
 from e2e.support.opener import recording_opener
-from e2e.support.program import NOTEBOOK_TOOLS, OPEN, TOOLS_WITHOUT_A_PAGE, Launch
+from e2e.support.program import NOTEBOOK_TOOLS, OPEN, TOOLS_WITHOUT_A_PAGE, Launch, TabAddress
 
 BIG_TEXT = 3 * 1024 * 1024
 BIG_IMAGE_KILOBYTES = 2048
@@ -98,6 +98,34 @@ async def test_the_notebook_tools_work_on_the_tab(page_port: int, tmp_path: Path
         scratch = await notebook.do("execute_code", code="print('scratch')")
         assert "scratch\n" in scratch.text and "removed afterwards" in scratch.text
         assert await tab.page.locator("#notebook pre").count() == 2
+
+
+async def test_two_tabs_of_a_browser_show_two_notebooks(page_port: int, tmp_path: Path) -> None:
+    """What the integration tests cannot show: two pages of one origin in one browser, each with its own token, runs and
+    storage, also after a reload."""
+    launch = Launch(("--no-browser", "--root", str(tmp_path)), command=())
+    async with python_agent(launch) as agent, chromium(page_port) as browser, browser.person() as person:
+        first_tab = await person.connect((await agent.tab_address()).url)
+        first, second = NotebookClient(agent, tmp_path, "colab:"), NotebookClient(agent, tmp_path, "colab:2")
+        url = f"{COLAB_ORIGIN}/drive/second"
+        address = TabAddress.parse(await second.fails("use_notebook", notebook_path=url))
+        assert address.url.startswith(f"{url}#mcpProxyToken=")
+        second_tab = await person.connect(address.url)
+        await first.open()
+        assert "Opened colab:2 in" in (await second.do("use_notebook", notebook_path=url)).text
+
+        run = await first.begin("await slow(); print('first')")
+        await first_tab.until_cell_is_running()
+        assert "second\n" in (await second.run("print('second')")).text
+        await second_tab.page.reload()
+        await second_tab.consent()
+        await second_tab.says("Connected")
+        await second.do("use_notebook", notebook_path="colab:2")
+        assert "third\n" in (await second.run("print('third')")).text
+        await first_tab.page.evaluate("window.releaseSlowCells()")
+        assert "first\n" in (await first.wait(run)).text
+        for tab, source in [(first_tab, "await slow(); print('first')"), (second_tab, "print('third')")]:
+            assert await tab.page.locator("#notebook pre").first.inner_text() == source
 
 
 async def test_large_and_image_outputs_arrive_whole(page_port: int) -> None:

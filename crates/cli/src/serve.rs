@@ -22,14 +22,17 @@ const TAB_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long `open_colab_browser_connection` waits for the person: less than Codex waits for a call.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(50);
 
-/// Serves the notebooks of a folder, of Jupyter servers, and of a Colab tab.
+/// Serves the notebooks of a folder, of Jupyter servers, and of Colab tabs.
 pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let serving = &options.serving;
     let token = Secret::generate()?;
+    let further_tokens: Vec<Secret> =
+        (0..colab::FURTHER_TABS).map(|_| Secret::generate()).collect::<Result<_, _>>()?;
     let endpoint = HttpEndpoint::for_transport(serving).await?;
     let source = jupyter::source_beside(&options.server)?;
     let given = source.iter().flat_map(jupyter::secrets_of);
-    logging::start(&serving.logging, secrets(&token, endpoint.as_ref()).into_iter().chain(given).collect())?;
+    let known = secrets(further_tokens.iter().chain([&token]), endpoint.as_ref());
+    logging::start(&serving.logging, known.into_iter().chain(given).collect())?;
     let root = match &options.root {
         Some(root) => root.clone(),
         None => std::env::current_dir().context("the current folder is gone; name one with --root")?,
@@ -61,7 +64,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         call_timeout: None,
         network_timeout: options.network.network_timeout,
     };
-    let (tab, tabs) = colab::Colab::new(listener, token, tab_settings, shutdown.clone())?;
+    let (tab, tabs) = colab::Colab::new(listener, token, further_tokens, tab_settings, shutdown.clone())?;
     let tabs = tokio::spawn(tabs);
     let policy = serving.allowed.policy();
     let has_tab = is_tab_a_place(&policy);
@@ -109,7 +112,7 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
     };
     let token = Secret::generate()?;
     let endpoint = HttpEndpoint::for_transport(serving).await?;
-    logging::start(&serving.logging, secrets(&token, endpoint.as_ref()))?;
+    logging::start(&serving.logging, secrets([&token], endpoint.as_ref()))?;
     let listener = Listener::bind(tab_port).context("the port for the Colab tab could not be opened")?;
     tracing::info!(port = listener.port(), "waiting for a Colab tab");
 
@@ -120,7 +123,7 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
         call_timeout: Some(options.call_timeout).filter(|timeout| !timeout.is_zero()),
         network_timeout: options.network.network_timeout,
     };
-    let (place, tabs) = colab::Colab::new(listener, token, settings, shutdown.clone())?;
+    let (place, tabs) = colab::Colab::new(listener, token, Vec::new(), settings, shutdown.clone())?;
     let tabs = tokio::spawn(tabs);
     let server = Server::new(place).offering(serving.allowed.policy());
     let served = serve_until_shutdown(server, endpoint, "colab -- cellbridge colab", &shutdown).await;
@@ -135,12 +138,12 @@ fn is_tab_a_place(policy: &Policy) -> bool {
     policy.offers_group(tab) && (!policy.asks_about(tab) || asks_anyway)
 }
 
-fn secrets(token: &Secret, endpoint: Option<&HttpEndpoint>) -> Vec<Secret> {
-    [Some(token), endpoint.and_then(|endpoint| endpoint.token.as_ref())]
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect()
+fn secrets<'a>(
+    tab_tokens: impl IntoIterator<Item = &'a Secret>,
+    endpoint: Option<&'a HttpEndpoint>,
+) -> Vec<Secret> {
+    let endpoint = endpoint.and_then(|endpoint| endpoint.token.as_ref());
+    tab_tokens.into_iter().chain(endpoint).cloned().collect()
 }
 
 fn browser(is_forbidden: bool) -> Browser {

@@ -1,25 +1,25 @@
-//! Accepts connections from tabs, performs their handshakes and keeps the one connected page.
+//! Accepts connections from tabs and performs their handshakes. The token of a page says which tab it is.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use connection::NetworkTimeout;
 use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use workspace::Secret;
 
-use crate::browser_activity::{BrowserActivity, BrowserEvent, Diagnosis, Mark};
-use crate::driver::{ConnectionEnd, Driver};
+use crate::browser_activity::BrowserEvent;
 use crate::handshake::{Handshake, Step};
 use crate::listener::Listener;
-use crate::page::Page;
-use crate::socket::{self, Socket};
+use crate::socket;
+use crate::tab_connection::TabConnection;
 
 /// A browser keeps the connection open and silent while it shows its permission prompt, and the person may be away.
 const PERMISSION_TIMEOUT: Duration = Duration::from_secs(30 * 60);
@@ -33,13 +33,11 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_HANDSHAKES: usize = 64;
 const EVICTABLE_AGE: Duration = Duration::from_secs(5 * 60);
 
+/// The connections in their handshake, the oldest first.
 #[derive(Default)]
-struct State {
-    activity: BrowserActivity,
-    page: Option<Arc<Page>>,
-    /// The connections in their handshake, the oldest first.
-    handshakes: BTreeMap<u64, HandshakeSlot>,
-    next_handshake: u64,
+struct Handshakes {
+    slots: BTreeMap<u64, HandshakeSlot>,
+    next: u64,
 }
 
 struct HandshakeSlot {
@@ -48,36 +46,38 @@ struct HandshakeSlot {
     _evict: oneshot::Sender<()>,
 }
 
-/// The state of all tabs, shared by the listener and the callers of a page.
+/// The port that tabs connect to, and the tabs that may.
 pub(crate) struct Bridge {
-    pub(crate) token: Secret,
-    pub(crate) port: u16,
+    port: u16,
     network_timeout: NetworkTimeout,
-    state: Mutex<State>,
-    changes: watch::Sender<u64>,
+    tabs: Mutex<Vec<Arc<TabConnection>>>,
+    handshakes: Mutex<Handshakes>,
+    /// How many connections have sent nothing yet.
+    silent_connections: Arc<AtomicUsize>,
 }
 
 impl Bridge {
-    pub(crate) fn new(token: Secret, port: u16, network_timeout: NetworkTimeout) -> Self {
-        Self { token, port, network_timeout, state: Mutex::default(), changes: watch::Sender::new(0) }
+    pub(crate) fn new(port: u16, network_timeout: NetworkTimeout) -> Self {
+        Self {
+            port,
+            network_timeout,
+            tabs: Mutex::default(),
+            handshakes: Mutex::default(),
+            silent_connections: Arc::default(),
+        }
     }
 
-    /// The connected page, whether it accepts calls yet or not.
-    pub(crate) fn page(&self) -> Option<Arc<Page>> {
-        self.state.lock().page.clone()
+    /// Accepts a further tab, by its token.
+    pub(crate) fn add(&self, token: Secret) -> Arc<TabConnection> {
+        let silent = self.silent_connections.clone();
+        let tab = Arc::new(TabConnection::new(token, self.port, self.network_timeout, silent));
+        self.tabs.lock().push(tab.clone());
+        tab
     }
 
-    /// A counter that changes when a page connects, disconnects or changes its tools.
-    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
-    }
-
-    pub(crate) fn mark(&self) -> Mark {
-        self.state.lock().activity.mark()
-    }
-
-    pub(crate) fn diagnose(&self, since: Mark) -> Diagnosis {
-        self.state.lock().activity.diagnose(since)
+    /// Refuses a tab's token from now on.
+    pub(crate) fn remove(&self, tab: &Arc<TabConnection>) {
+        self.tabs.lock().retain(|known| !Arc::ptr_eq(known, tab));
     }
 
     /// Accepts tabs until `shutdown`, then closes the page's socket and returns when every task has ended.
@@ -118,54 +118,22 @@ impl Bridge {
     /// Serves one connection from its first byte to its end.
     async fn serve_connection(self: Arc<Self>, mut stream: TcpStream, shutdown: CancellationToken) {
         let _ = stream.set_nodelay(true);
-        let rest = tokio::select! {
+        let (tab, rest) = tokio::select! {
             () = shutdown.cancelled() => return,
-            rest = self.perform_handshake(&mut stream) => match rest {
-                Some(rest) => rest,
+            accepted = self.perform_handshake(&mut stream) => match accepted {
+                Some(accepted) => accepted,
                 None => return,
             },
         };
         let socket = socket::open(stream, rest).await;
-        let driver = match self.admit(socket) {
-            Ok(driver) => driver,
-            Err(socket) => {
-                tracing::info!("rejected a second page");
-                return socket::reject_busy(*socket).await;
-            }
-        };
-        tracing::info!("a page connected");
-        let end = driver.run(&shutdown, || self.notify()).await;
-        {
-            let mut state = self.state.lock();
-            state.page = None;
-            state.activity.record(BrowserEvent::Disconnected);
-        }
-        self.notify();
-        match end {
-            ConnectionEnd::Closed => tracing::info!("the page disconnected"),
-            ConnectionEnd::Unreadable { reason, .. } => tracing::warn!(reason, "disconnected the page"),
-            ConnectionEnd::Dead => tracing::info!("disconnected the page: it does not answer pings"),
-            ConnectionEnd::Shutdown => tracing::info!("disconnected the page: shutting down"),
-        }
+        tab.serve(socket, &shutdown).await;
     }
 
-    /// Makes this socket the connected page, unless there is one.
-    fn admit(&self, socket: Socket) -> Result<Driver, Box<Socket>> {
-        let mut state = self.state.lock();
-        if state.page.is_some() {
-            state.activity.record(BrowserEvent::RejectedBusy);
-            return Err(Box::new(socket));
-        }
-        let (page, driver) = Driver::new(socket, self.network_timeout);
-        state.page = Some(page);
-        state.activity.record(BrowserEvent::Connected);
-        Ok(driver)
-    }
-
-    /// Reads the request and answers it. The bytes that followed an accepted request; `None` if the connection ended.
-    async fn perform_handshake(&self, stream: &mut TcpStream) -> Option<Vec<u8>> {
+    /// Reads the request and answers it. The tab of an accepted request and the bytes that followed it; `None` if the
+    /// connection ended.
+    async fn perform_handshake(&self, stream: &mut TcpStream) -> Option<(Arc<TabConnection>, Vec<u8>)> {
         let mut pending = self.register_handshake();
-        let mut handshake = Handshake::new(self.token.clone());
+        let mut handshake = Handshake::default();
         let mut buffer = [0; 4096];
         loop {
             let limit = if handshake.is_silent() { PERMISSION_TIMEOUT } else { REQUEST_TIMEOUT };
@@ -177,24 +145,27 @@ impl Bridge {
                 Ok(Ok(received)) if received > 0 => received,
                 ended => {
                     if handshake.is_silent() && ended.is_ok() {
-                        self.state.lock().activity.record(BrowserEvent::ClosedSilently);
+                        self.record(&BrowserEvent::ClosedSilently);
                     }
                     return None;
                 }
             };
             pending.end_silence();
-            match handshake.feed(&buffer[..received]) {
+            let tabs = self.tabs.lock().clone();
+            let tokens: Vec<&Secret> = tabs.iter().map(|tab| &tab.token).collect();
+            match handshake.feed(&buffer[..received], &tokens) {
                 Step::More => {}
                 Step::Drop => return None,
                 Step::Refuse(refusal) => {
                     tracing::warn!(check = %refusal, "refused a connection");
-                    self.state.lock().activity.record(BrowserEvent::Refused(refusal.to_string()));
+                    self.record(&BrowserEvent::Refused(refusal.to_string()));
                     let _ = timeout(REQUEST_TIMEOUT, stream.write_all(refusal.response().as_bytes())).await;
                     let _ = stream.shutdown().await;
                     return None;
                 }
-                Step::Accept { response, rest } => {
-                    return stream.write_all(response.as_bytes()).await.is_ok().then_some(rest);
+                Step::Accept { tab, response, rest } => {
+                    let tab = tabs.get(tab)?.clone();
+                    return stream.write_all(response.as_bytes()).await.is_ok().then_some((tab, rest));
                 }
             }
         }
@@ -203,24 +174,27 @@ impl Bridge {
     /// Registers a connection in its handshake, and evicts another if there are [`MAX_HANDSHAKES`].
     fn register_handshake(&self) -> PendingHandshake<'_> {
         let (evict, evicted) = oneshot::channel();
-        let mut state = self.state.lock();
-        if state.handshakes.len() >= MAX_HANDSHAKES {
-            let oldest = state.handshakes.first_key_value();
+        let mut handshakes = self.handshakes.lock();
+        if handshakes.slots.len() >= MAX_HANDSHAKES {
+            let oldest = handshakes.slots.first_key_value();
             if oldest.is_some_and(|(_, slot)| slot.since.elapsed() >= EVICTABLE_AGE) {
-                state.handshakes.pop_first();
+                handshakes.slots.pop_first();
             } else {
-                state.handshakes.pop_last();
+                handshakes.slots.pop_last();
             }
         }
-        let id = state.next_handshake;
-        state.next_handshake += 1;
-        state.handshakes.insert(id, HandshakeSlot { since: Instant::now(), _evict: evict });
-        state.activity.silence_began();
+        let id = handshakes.next;
+        handshakes.next += 1;
+        handshakes.slots.insert(id, HandshakeSlot { since: Instant::now(), _evict: evict });
+        self.silent_connections.fetch_add(1, Ordering::Relaxed);
         PendingHandshake { bridge: self, id, is_silent: true, evicted }
     }
 
-    fn notify(&self) {
-        self.changes.send_modify(|count| *count += 1);
+    /// Records what a connection did that sent no tab's token: any tab may have been meant.
+    fn record(&self, event: &BrowserEvent) {
+        for tab in self.tabs.lock().iter() {
+            tab.record(event.clone());
+        }
     }
 }
 
@@ -235,7 +209,7 @@ struct PendingHandshake<'a> {
 impl PendingHandshake<'_> {
     fn end_silence(&mut self) {
         if std::mem::take(&mut self.is_silent) {
-            self.bridge.state.lock().activity.silence_ended();
+            self.bridge.silent_connections.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
@@ -243,6 +217,6 @@ impl PendingHandshake<'_> {
 impl Drop for PendingHandshake<'_> {
     fn drop(&mut self) {
         self.end_silence();
-        self.bridge.state.lock().handshakes.remove(&self.id);
+        self.bridge.handshakes.lock().slots.remove(&self.id);
     }
 }

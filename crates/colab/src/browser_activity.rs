@@ -1,6 +1,4 @@
-//! Records what browsers do at the listener, and explains from that why no tab is connected.
-
-use std::fmt;
+//! Records what browsers do at the listener, and explains from that why a tab is not connected.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BrowserEvent {
@@ -14,7 +12,7 @@ pub(crate) enum BrowserEvent {
     Disconnected,
 }
 
-/// Why no tab can be used yet, or that one is connected. Its `Display` form says what the person should do.
+/// Why a tab cannot be used yet, or that it is connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Diagnosis {
     NoBrowser,
@@ -30,25 +28,15 @@ pub(crate) enum Diagnosis {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mark(u64);
 
+/// What happened at one tab's address. Connections that sent no token may have been meant for any tab.
 #[derive(Debug, Default)]
 pub(crate) struct BrowserActivity {
-    silent_connections: usize,
     count: u64,
     latest: Option<BrowserEvent>,
     is_connected: bool,
 }
 
 impl BrowserActivity {
-    /// A connection was accepted and has sent nothing yet.
-    pub(crate) fn silence_began(&mut self) {
-        self.silent_connections += 1;
-    }
-
-    /// Such a connection sent something or was closed.
-    pub(crate) fn silence_ended(&mut self) {
-        self.silent_connections = self.silent_connections.saturating_sub(1);
-    }
-
     pub(crate) fn record(&mut self, event: BrowserEvent) {
         match event {
             BrowserEvent::Connected => self.is_connected = true,
@@ -63,7 +51,8 @@ impl BrowserActivity {
         Mark(self.count)
     }
 
-    /// The most likely explanation, from the newest event.
+    /// The most likely explanation, from the newest event. `is_silent` says whether a connection is open that has sent
+    /// nothing yet.
     ///
     /// `since` is the start of the current attempt to connect. A rejected second tab explains a failure only if it was
     /// rejected in this attempt; the other events are shown even if they are older.
@@ -71,11 +60,11 @@ impl BrowserActivity {
     /// Example: a tab is blocked at event 1, another tab connects (2), a third is rejected (3), and the connected one
     /// is closed (4). An attempt that began after 2 is diagnosed as `Left`, from event 4. Had the third tab been
     /// rejected after the close, it would be `Busy`, and in the next attempt `Left` again.
-    pub(crate) fn diagnose(&self, since: Mark) -> Diagnosis {
+    pub(crate) fn diagnose(&self, since: Mark, is_silent: bool) -> Diagnosis {
         if self.is_connected {
             return Diagnosis::Connected;
         }
-        if self.silent_connections > 0 {
+        if is_silent {
             return Diagnosis::PromptShowing;
         }
         let is_new = self.count > since.0;
@@ -91,42 +80,38 @@ impl BrowserActivity {
     }
 }
 
-impl fmt::Display for Diagnosis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Diagnosis {
+    /// What was seen and what the person should do. `retry` is what the agent does afterwards: `call x again`.
+    pub(crate) fn describe(&self, retry: &str) -> String {
         match self {
-            Self::NoBrowser => f.write_str(
-                "No browser has connected yet. The person should open the URL below (Chrome or another \
+            Self::NoBrowser => "No browser has connected yet. The person should open the URL below (Chrome or another \
                  Chromium browser works best; Safari blocks connections to this machine), accept Colab's \
-                 dialog, and answer \"Allow\" if the browser asks about apps and services on this device.",
-            ),
-            Self::PromptShowing => f.write_str(
+                 dialog, and answer \"Allow\" if the browser asks about apps and services on this device."
+                .to_owned(),
+            Self::PromptShowing => format!(
                 "A browser is connected but silent: it is showing a permission prompt. The person should \
                  answer \"Allow\" to the question about other apps and services on this device. The connection \
-                 is kept open meanwhile. Then call open_colab_browser_connection again.",
+                 is kept open meanwhile. Then {retry}."
             ),
-            Self::Blocked => f.write_str(
-                "A browser connected and closed the connection without sending anything: its permission prompt \
+            Self::Blocked => "A browser connected and closed the connection without sending anything: its permission prompt \
                  was blocked or dismissed. The person should click the icon left of the address bar, allow \
                  access to apps on this device (local network access) for colab.research.google.com, and \
-                 reload the tab.",
-            ),
-            Self::Refused(check) => write!(
-                f,
+                 reload the tab."
+                .to_owned(),
+            Self::Refused(check) => format!(
                 "A browser connected and was refused: {check}. This is usually a tab that was opened for an \
                  earlier start of this server. The person should close that tab and open the URL below."
             ),
-            Self::Busy => f.write_str(
-                "Another tab was rejected because one was already connected, and that one has since disconnected. \
-                 The person should reload the tab to use.",
+            Self::Busy => "Another tab was rejected because one was already connected, and that one has since disconnected. \
+                 The person should reload the tab to use."
+                .to_owned(),
+            Self::Connected => format!(
+                "A Colab tab is connected but has not finished opening. In a moment, {retry}; if that does not help, \
+                 the person should reload the tab."
             ),
-            Self::Connected => f.write_str(
-                "A Colab tab is connected but has not finished opening. Call open_colab_browser_connection again \
-                 in a moment; if that does not help, the person should reload the tab.",
-            ),
-            Self::Left => f.write_str(
-                "The Colab tab has disconnected (closed, reloaded or asleep). The person should open the URL \
-                 below, or reconnect the open notebook with the line for Colab's own dialog.",
-            ),
+            Self::Left => "The Colab tab has disconnected (closed, reloaded or asleep). The person should open the URL \
+                 below, or reconnect the open notebook with the line for Colab's own dialog."
+                .to_owned(),
         }
     }
 }
@@ -139,34 +124,21 @@ mod tests {
     fn every_state_is_diagnosed() {
         let mut activity = BrowserActivity::default();
         let start = activity.mark();
-        assert_eq!(activity.diagnose(start), Diagnosis::NoBrowser);
-        activity.silence_began();
-        assert_eq!(activity.diagnose(start), Diagnosis::PromptShowing);
-        activity.silence_ended();
+        assert_eq!(activity.diagnose(start, false), Diagnosis::NoBrowser);
+        assert_eq!(activity.diagnose(start, true), Diagnosis::PromptShowing);
         activity.record(BrowserEvent::ClosedSilently);
-        assert_eq!(activity.diagnose(start), Diagnosis::Blocked);
+        assert_eq!(activity.diagnose(start, false), Diagnosis::Blocked);
+        // Another connection is still showing its prompt.
+        assert_eq!(activity.diagnose(start, true), Diagnosis::PromptShowing);
         activity.record(BrowserEvent::Refused("missing Origin header".into()));
-        assert_eq!(activity.diagnose(start), Diagnosis::Refused("missing Origin header".into()));
+        assert_eq!(activity.diagnose(start, false), Diagnosis::Refused("missing Origin header".into()));
         activity.record(BrowserEvent::Connected);
         activity.record(BrowserEvent::RejectedBusy);
-        assert_eq!(activity.diagnose(start), Diagnosis::Connected);
+        assert_eq!(activity.diagnose(start, true), Diagnosis::Connected);
         activity.record(BrowserEvent::Disconnected);
-        assert_eq!(activity.diagnose(start), Diagnosis::Left);
+        assert_eq!(activity.diagnose(start, false), Diagnosis::Left);
         activity.record(BrowserEvent::RejectedBusy);
-        assert_eq!(activity.diagnose(start), Diagnosis::Busy);
-    }
-
-    #[test]
-    fn one_open_prompt_among_several_connections_is_diagnosed() {
-        let mut activity = BrowserActivity::default();
-        activity.silence_began();
-        activity.silence_began();
-        activity.silence_ended();
-        activity.record(BrowserEvent::ClosedSilently);
-        assert_eq!(activity.diagnose(activity.mark()), Diagnosis::PromptShowing);
-        activity.silence_ended();
-        activity.silence_ended();
-        assert_eq!(activity.diagnose(activity.mark()), Diagnosis::Blocked);
+        assert_eq!(activity.diagnose(start, false), Diagnosis::Busy);
     }
 
     #[test]
@@ -180,7 +152,8 @@ mod tests {
             Diagnosis::Connected,
             Diagnosis::Left,
         ];
-        let texts: std::collections::HashSet<String> = states.iter().map(ToString::to_string).collect();
+        let texts: std::collections::HashSet<String> =
+            states.iter().map(|state| state.describe("call it again")).collect();
         assert_eq!(texts.len(), states.len());
     }
 }

@@ -1,4 +1,4 @@
-//! `open_colab_browser_connection`: opens Colab in a browser, waits for the tab, and says why none is connected.
+//! Opens a tab in a browser, waits for it, and says why it is not connected: `open_colab_browser_connection` for the first.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,30 +9,39 @@ use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 use workspace::{Answer, Call, Error, ErrorKind, Progress, Report};
 
-use crate::bridge::Bridge;
 use crate::browser::{Browser, BrowserCommand};
 use crate::browser_activity::{Diagnosis, Mark};
 use crate::notebook_url::NotebookUrl;
+use crate::tab_connection::TabConnection;
 use crate::tools::CONNECT;
 
 const MAX_TIMEOUT_SECONDS: f64 = 3600.0;
 
-/// The tool, shared by all agents of one server.
+/// Opens one tab, for all agents of one server.
 pub(crate) struct ConnectTool {
-    pub(crate) bridge: Arc<Bridge>,
-    pub(crate) browser: Browser,
+    connection: Arc<TabConnection>,
+    browser: Browser,
     /// How long to wait for the person if the call does not say.
-    pub(crate) default_timeout: Duration,
+    default_timeout: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What the tab shows, as far as we know: the URL that it was opened with last. A page does not say what it shows.
+    url: Option<NotebookUrl>,
+    /// Whether the person could have opened the tab, in a browser of ours or by hand.
+    is_shown: bool,
     /// The URL that a call has opened and waits for: a second agent does not open a second tab.
-    pub(crate) opening: Mutex<Option<NotebookUrl>>,
+    opening: Option<NotebookUrl>,
 }
 
 /// No page accepted calls in time.
 pub(crate) struct NotJoined {
-    /// What was seen instead, in whole sentences.
-    pub(crate) seen: Vec<String>,
-    /// A page is connected, but does not accept calls yet.
-    is_connected: bool,
+    /// What was seen instead.
+    diagnosis: Diagnosis,
+    /// Why the browser was not opened.
+    browser_problem: Option<String>,
 }
 
 struct Arguments {
@@ -41,6 +50,43 @@ struct Arguments {
 }
 
 impl ConnectTool {
+    /// For a tab that is to show `url`. Without one it is the first tab, which a person may have opened already for an
+    /// earlier start of this server.
+    pub(crate) fn new(
+        connection: Arc<TabConnection>,
+        browser: Browser,
+        default_timeout: Duration,
+        url: Option<NotebookUrl>,
+    ) -> Self {
+        let state = State { is_shown: url.is_none(), url, opening: None };
+        Self { connection, browser, default_timeout, state: Mutex::new(state) }
+    }
+
+    /// The URL that the tab was opened with.
+    pub(crate) fn url(&self) -> Option<NotebookUrl> {
+        self.state.lock().url.clone()
+    }
+
+    /// Gives a tab that was never opened a URL. Returns whether it had none.
+    pub(crate) fn claim(&self, url: &NotebookUrl) -> bool {
+        let mut state = self.state.lock();
+        let is_free = state.url.is_none();
+        if is_free {
+            state.url = Some(url.clone());
+        }
+        is_free
+    }
+
+    /// How long to wait for the person. Without a browser of ours, nobody can open a new tab before its address was shown.
+    pub(crate) fn timeout(&self, is_new: bool) -> Duration {
+        if is_new && self.browser == Browser::Never { Duration::ZERO } else { self.default_timeout }
+    }
+
+    /// Whether a call has opened the tab and waits for it.
+    pub(crate) fn is_opening(&self) -> bool {
+        self.state.lock().opening.is_some()
+    }
+
     /// Waits for a page, and opens a browser first if that is allowed and useful.
     pub(crate) async fn connect(&self, arguments: Option<&RawValue>, call: &Call) -> Result<Answer, Error> {
         let Arguments { url, timeout } = parse(arguments)?;
@@ -52,13 +98,19 @@ impl ConnectTool {
         };
         match self.join(&url, timeout.unwrap_or(self.default_timeout), report).await {
             Ok(()) => answer(&[], true),
-            Err(NotJoined { mut seen, is_connected }) => {
-                if !is_connected {
-                    seen.push(self.directions(&url));
-                }
-                answer(&seen, false)
-            }
+            Err(failure) => answer(&self.explain(failure, &url, &format!("call {CONNECT} again")), false),
         }
+    }
+
+    /// What prevents the connection, and what the person can do, in whole sentences. `retry` is what the agent does then.
+    pub(crate) fn explain(&self, failure: NotJoined, url: &NotebookUrl, retry: &str) -> Vec<String> {
+        let NotJoined { diagnosis, browser_problem } = failure;
+        let mut sentences = vec![diagnosis.describe(retry)];
+        if diagnosis != Diagnosis::Connected {
+            sentences.extend(browser_problem);
+            sentences.push(self.directions(url, retry));
+        }
+        sentences
     }
 
     /// Waits up to `timeout` for a page that accepts calls, and opens a browser first if that is allowed and useful.
@@ -70,8 +122,8 @@ impl ConnectTool {
         report: impl Fn(f64, String),
     ) -> Result<(), NotJoined> {
         let deadline = Instant::now() + timeout;
-        let since = self.bridge.mark();
-        if self.bridge.page().is_some() && self.wait_for_page(deadline).await {
+        let since = self.connection.mark();
+        if self.connection.page().is_some() && self.wait_for_page(deadline).await {
             return Ok(());
         }
         report(1.0, "The user is not connected to the Colab UI".into());
@@ -84,21 +136,16 @@ impl ConnectTool {
             return Ok(());
         }
         report(3.0, "Timeout while waiting for the user to connect.".into());
-        let diagnosis = self.bridge.diagnose(since);
-        let (mut seen, is_connected) = (vec![diagnosis.to_string()], diagnosis == Diagnosis::Connected);
-        if !is_connected {
-            seen.extend(opened.problem());
-        }
-        Err(NotJoined { seen, is_connected })
+        Err(NotJoined { diagnosis: self.connection.diagnose(since), browser_problem: opened.problem() })
     }
 
     /// Waits until a page accepts calls.
     async fn wait_for_page(&self, deadline: Instant) -> bool {
-        let mut changes = self.bridge.changes();
+        let mut changes = self.connection.changes();
         let ready = async {
             loop {
                 changes.mark_unchanged();
-                if let Some(page) = self.bridge.page()
+                if let Some(page) = self.connection.page()
                     && page.ready().await
                 {
                     return;
@@ -113,29 +160,39 @@ impl ConnectTool {
     }
 
     fn open(&self, url: &NotebookUrl, timeout: Duration, since: Mark) -> OpenedBrowser<'_> {
-        // A call with timeout 0 only asks for the state. A tab that shows its prompt is open already.
-        let is_open = matches!(self.bridge.diagnose(since), Diagnosis::PromptShowing | Diagnosis::Connected);
+        let mut state = self.state.lock();
+        // A call with timeout 0 only asks for the state. A tab that shows its prompt is open already; that of a tab which
+        // nobody could open is another's.
+        let is_open = match self.connection.diagnose(since) {
+            Diagnosis::Connected => true,
+            Diagnosis::PromptShowing => state.is_shown,
+            _ => false,
+        };
         let nothing_opened = OpenedBrowser { tool: self, is_first: false, command: None };
         if timeout.is_zero() || is_open {
             return nothing_opened;
         }
-        let mut opening = self.opening.lock();
-        if opening.as_ref() == Some(url) {
+        if state.opening.as_ref() == Some(url) {
             return nothing_opened;
         }
-        *opening = Some(url.clone());
-        let url = url.with_token(self.bridge.token.expose(), self.bridge.port);
+        *state = State { url: Some(url.clone()), is_shown: true, opening: Some(url.clone()) };
+        drop(state);
+        let url = url.with_token(self.connection.token.expose(), self.connection.port);
         OpenedBrowser { tool: self, is_first: true, command: Some(self.browser.open(&url)) }
     }
 
-    fn directions(&self, url: &NotebookUrl) -> String {
-        let (token, port) = (self.bridge.token.expose(), self.bridge.port);
+    /// How the person opens the tab, which shows `url` from then on.
+    fn directions(&self, url: &NotebookUrl, retry: &str) -> String {
+        {
+            let mut state = self.state.lock();
+            (state.url, state.is_shown) = (Some(url.clone()), true);
+        }
+        let (token, port) = (self.connection.token.expose(), self.connection.port);
         format!(
             "To connect, open this URL in a browser on this machine:\n{}\nor, in a Colab notebook that is already \
              open, choose Tools > Command palette > \"Connect to a local Colab MCP server\" and paste \
              this line:\n{token}&{port}\nIf the browser runs on another machine, first run there: \
-             ssh -L {port}:localhost:{port} <this machine>\nThe tab may also connect later; then call {CONNECT} \
-             again.",
+             ssh -L {port}:localhost:{port} <this machine>\nThe tab may also connect later; then {retry}.",
             url.with_token(token, port),
         )
     }
@@ -161,7 +218,7 @@ impl OpenedBrowser<'_> {
 impl Drop for OpenedBrowser<'_> {
     fn drop(&mut self) {
         if self.is_first {
-            *self.tool.opening.lock() = None;
+            self.tool.state.lock().opening = None;
         }
     }
 }

@@ -18,7 +18,6 @@ const COLAB: &str = "the Colab tab";
 
 pub(crate) struct TabDocument {
     tab: Arc<Tab>,
-    path: NotebookPath,
     ids: Mutex<Ids>,
     /// Held while cells are edited: an edit of several cells is several calls.
     editing: tokio::sync::Mutex<()>,
@@ -65,10 +64,9 @@ struct PageCall {
 }
 
 impl TabDocument {
-    pub(crate) fn new(tab: Arc<Tab>, path: NotebookPath) -> Self {
+    pub(crate) fn new(tab: Arc<Tab>) -> Self {
         Self {
             tab,
-            path,
             ids: Mutex::default(),
             editing: tokio::sync::Mutex::default(),
             changes: watch::Sender::new(0),
@@ -142,7 +140,7 @@ impl TabDocument {
             if !edit.is_applied(&edited) {
                 calls.extend(self.calls(edit)?);
             }
-            edited.apply(edit).map_err(|error| Error::edit_refused(&self.path, error))?;
+            edited.apply(edit).map_err(|error| Error::edit_refused(self.path(), error))?;
         }
         for (made, call) in calls.iter().enumerate() {
             if let Err(error) = self.make(call).await {
@@ -200,7 +198,7 @@ impl TabDocument {
     fn half_made(&self, error: Error, made: usize, count: usize) -> Error {
         let cause = format!(
             "{} Of the {count} changes of this edit in {}, the first {made} are made; the others are not.",
-            error.cause, self.path
+            error.cause, self.tab.path
         );
         Error { cause, ..error }
     }
@@ -208,7 +206,7 @@ impl TabDocument {
 
 impl Document for TabDocument {
     fn path(&self) -> &NotebookPath {
-        &self.path
+        &self.tab.path
     }
 
     fn snapshot(&self) -> Future<'_, Notebook> {

@@ -10,12 +10,12 @@ use crate::page_session::PageSession;
 /// Feeds bytes to a handshake, in pieces whose lengths are given by the first four bytes.
 pub fn handshake(data: &[u8]) {
     let Some(token) = Secret::new("AAAAAAAAAAAAAAAAAAAAAA") else { return };
-    let mut handshake = Handshake::new(token);
+    let mut handshake = Handshake::default();
     let (lengths, mut rest) = data.split_at(data.len().min(4));
     for length in lengths {
         let (piece, later) = rest.split_at(rest.len().min(usize::from(*length)));
         rest = later;
-        match handshake.feed(piece) {
+        match handshake.feed(piece, &[&token]) {
             Step::More => {}
             Step::Refuse(refusal) => {
                 let response = refusal.response();
@@ -25,7 +25,7 @@ pub fn handshake(data: &[u8]) {
             Step::Accept { .. } | Step::Drop => return,
         }
     }
-    let _ = handshake.feed(rest);
+    let _ = handshake.feed(rest, &[&token]);
 }
 
 /// Parses bytes as one frame from a page, alone and in a new session.

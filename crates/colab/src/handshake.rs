@@ -25,8 +25,8 @@ const MAX_HEADERS: usize = 128;
 pub(crate) enum Step {
     /// Wait for more: the head is not complete.
     More,
-    /// Write `response` and go on with WebSocket frames. `rest` is what followed the head.
-    Accept { response: String, rest: Vec<u8> },
+    /// Write `response` and go on with WebSocket frames of the tab with this index. `rest` is what followed the head.
+    Accept { tab: usize, response: String, rest: Vec<u8> },
     /// Write the response of the refusal and close the connection.
     Refuse(Refusal),
     /// Close the connection without an answer: this is not an HTTP/1.1 GET request.
@@ -100,23 +100,20 @@ impl fmt::Display for Refusal {
 }
 
 /// The handshake of one connection.
+#[derive(Default)]
 pub(crate) struct Handshake {
-    token: Secret,
     head: Vec<u8>,
 }
 
 impl Handshake {
-    pub(crate) fn new(token: Secret) -> Self {
-        Self { token, head: Vec::new() }
-    }
-
     /// Whether nothing has been received yet: a browser that shows its permission prompt.
     pub(crate) fn is_silent(&self) -> bool {
         self.head.is_empty()
     }
 
-    /// Handles received bytes. After any step but [`Step::More`], the handshake is over.
-    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Step {
+    /// Handles received bytes. `tokens` are those of the tabs as they are now. After any step but [`Step::More`], the
+    /// handshake is over.
+    pub(crate) fn feed(&mut self, bytes: &[u8], tokens: &[&Secret]) -> Step {
         self.head.extend_from_slice(bytes);
         // The first bytes already show a TLS hello or another method.
         if !self.head.iter().zip(b"GET ").all(|(byte, expected)| byte == expected) {
@@ -136,46 +133,51 @@ impl Handshake {
             Err(_) => Step::Drop,
             Ok(httparse::Status::Partial) if self.head.len() > MAX_HEAD_BYTES => Step::Drop,
             Ok(httparse::Status::Partial) => Step::More,
-            Ok(httparse::Status::Complete(length)) => match self.check(&request) {
-                Ok(response) => Step::Accept { response, rest: self.head[length..].to_vec() },
+            Ok(httparse::Status::Complete(length)) => match check(&request, tokens) {
+                Ok((tab, response)) => Step::Accept { tab, response, rest: self.head[length..].to_vec() },
                 Err(refusal) => Step::Refuse(refusal),
             },
         }
     }
+}
 
-    fn check(&self, request: &httparse::Request<'_, '_>) -> Result<String, Refusal> {
-        let headers = Headers(request.headers);
-        self.authorize(request.path.unwrap_or_default(), headers)?;
-        check_upgrade(headers)?;
-        let key = websocket_key(headers)?;
-        check_host(headers)?;
-        check_origin(headers)?;
-        check_subprotocol(headers)?;
-        Ok(format!(
-            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-             Sec-WebSocket-Accept: {}\r\nSec-WebSocket-Protocol: {SUBPROTOCOL}\r\n\r\n",
-            derive_accept_key(key.as_bytes()),
-        ))
-    }
+/// The index of the tab, and the response.
+fn check(request: &httparse::Request<'_, '_>, tokens: &[&Secret]) -> Result<(usize, String), Refusal> {
+    let headers = Headers(request.headers);
+    let tab = authorize(request.path.unwrap_or_default(), headers, tokens)?;
+    check_upgrade(headers)?;
+    let key = websocket_key(headers)?;
+    check_host(headers)?;
+    check_origin(headers)?;
+    check_subprotocol(headers)?;
+    let response = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Accept: {}\r\nSec-WebSocket-Protocol: {SUBPROTOCOL}\r\n\r\n",
+        derive_accept_key(key.as_bytes()),
+    );
+    Ok((tab, response))
+}
 
-    fn authorize(&self, path: &str, headers: Headers<'_>) -> Result<(), Refusal> {
-        let query = path.split_once('?').map_or("", |(_, query)| query);
-        let mut tokens = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "access_token");
-        if tokens.any(|(_, candidate)| self.token.matches(&candidate)) {
-            return Ok(());
-        }
-        let header = match headers.single("Authorization") {
-            Err(_) => return Err(Refusal::RepeatedAuthorization),
-            Ok(None | Some("")) => return Err(Refusal::MissingAuthorization),
-            Ok(Some(header)) => header,
-        };
-        let (scheme, candidate) =
-            header.split_once(char::is_whitespace).ok_or(Refusal::MalformedAuthorization)?;
-        if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(Refusal::NotBearer);
-        }
-        if self.token.matches(candidate.trim_start()) { Ok(()) } else { Err(Refusal::WrongToken) }
+/// The index of the token that the request carries.
+fn authorize(path: &str, headers: Headers<'_>, tokens: &[&Secret]) -> Result<usize, Refusal> {
+    // Each comparison takes constant time. How many are made shows only which of the tabs the caller already knows.
+    let tab_of = |candidate: &str| tokens.iter().position(|token| token.matches(candidate));
+    let query = path.split_once('?').map_or("", |(_, query)| query);
+    let mut candidates = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "access_token");
+    if let Some(tab) = candidates.find_map(|(_, candidate)| tab_of(&candidate)) {
+        return Ok(tab);
     }
+    let header = match headers.single("Authorization") {
+        Err(_) => return Err(Refusal::RepeatedAuthorization),
+        Ok(None | Some("")) => return Err(Refusal::MissingAuthorization),
+        Ok(Some(header)) => header,
+    };
+    let (scheme, candidate) =
+        header.split_once(char::is_whitespace).ok_or(Refusal::MalformedAuthorization)?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(Refusal::NotBearer);
+    }
+    tab_of(candidate.trim_start()).ok_or(Refusal::WrongToken)
 }
 
 #[derive(Clone, Copy)]

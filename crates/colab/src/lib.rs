@@ -1,11 +1,12 @@
-//! Connects a Google Colab tab: the page in the person's browser opens a WebSocket to a port on loopback and is an
-//! MCP server there. [`Colab`] offers its tools as a [`workspace::Relay`], and its notebook as a [`workspace::Place`].
+//! Connects Google Colab tabs: the page in the person's browser opens a WebSocket to a port on loopback and is an MCP
+//! server there. [`Colab`] offers the first tab's tools as a [`workspace::Relay`], and the notebooks of all tabs as a
+//! [`workspace::Place`].
 //!
 //! State machines without sockets: `handshake` authorizes a connection, `page_session` speaks MCP with one page,
-//! and `browser_activity` explains why no tab is connected. Around them,
-//! `bridge` accepts connections, `driver` and `socket` move frames, and `page` holds the calls in flight.
-//! `connect_tool` opens a tab, `tab` calls its tools, `place`, `document` and `tab_kernel` make a place of them, and `relay`
-//! puts all of it together.
+//! and `browser_activity` explains why a tab is not connected. Around them, `bridge` accepts connections, `tab_connection`
+//! keeps the page of one tab, `driver` and `socket` move frames, and `page` holds the calls in flight.
+//! `connect_tool` opens a tab, `tab` calls its tools, `tabs` knows them all, `place`, `document` and `tab_kernel` make a place
+//! of them, and `relay` puts all of it together.
 
 mod bridge;
 mod browser;
@@ -25,9 +26,11 @@ mod place;
 mod relay;
 mod socket;
 mod tab;
+mod tab_connection;
 mod tab_kernel;
+mod tabs;
 mod tools;
 
 pub use browser::Browser;
 pub use listener::{BindError, Listener};
-pub use relay::{BadDefinitions, Colab, GROUP, Settings};
+pub use relay::{BadDefinitions, Colab, FURTHER_TABS, GROUP, Settings};

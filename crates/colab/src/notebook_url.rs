@@ -40,12 +40,33 @@ impl NotebookUrl {
     /// The URL with the fragment that tells the page where to connect. Fragments are not sent to Colab's server.
     pub(crate) fn with_token(&self, token: &str, port: u16) -> String {
         let mut url = self.0.clone();
-        let kept = url.fragment().unwrap_or_default().split('&');
-        let kept = kept.filter(|part| !part.is_empty() && !part.starts_with("mcpProxy"));
         let connection = [format!("mcpProxyToken={token}"), format!("mcpProxyPort={port}")];
-        let fragment: Vec<String> = kept.map(str::to_owned).chain(connection).collect();
+        let fragment: Vec<String> = self.fragment().map(str::to_owned).chain(connection).collect();
         url.set_fragment(Some(&fragment.join("&")));
         url.into()
+    }
+
+    /// Whether both lead to the same notebook, perhaps as another user or at another cell.
+    ///
+    /// Example: `…/drive/abc?usp=sharing` and `…/drive/abc?authuser=1#scrollTo=x` do; `…/#fileId=a` and `…/#fileId=b` do
+    /// not.
+    pub(crate) fn is_same_notebook(&self, other: &Self) -> bool {
+        let query = |url: &Self| -> Vec<(String, String)> {
+            let pairs = url.0.query_pairs().into_owned();
+            pairs.filter(|(name, _)| name != "authuser" && name != "usp").collect()
+        };
+        let fragment = |url: &Self| -> Vec<String> {
+            url.fragment().filter(|part| !part.starts_with("scrollTo=")).map(str::to_owned).collect()
+        };
+        (self.0.host_str(), self.0.path()) == (other.0.host_str(), other.0.path())
+            && query(self) == query(other)
+            && fragment(self) == fragment(other)
+    }
+
+    /// The parts of the fragment, without those that tell a page where to connect.
+    fn fragment(&self) -> impl Iterator<Item = &str> {
+        let parts = self.0.fragment().unwrap_or_default().split('&');
+        parts.filter(|part| !part.is_empty() && !part.starts_with("mcpProxy"))
     }
 }
 
@@ -76,6 +97,26 @@ mod tests {
         ] {
             assert_eq!(with_token(notebook, authuser), expected);
         }
+    }
+
+    #[test]
+    fn the_same_notebook_has_many_urls() {
+        let url = |rest: &str| {
+            NotebookUrl::new(Some(&format!("https://colab.research.google.com/{rest}")), None).unwrap()
+        };
+        let abc = url("drive/abc");
+        for same in [
+            "drive/abc?usp=sharing",
+            "drive/abc?authuser=1",
+            "drive/abc#scrollTo=y",
+            "drive/abc#mcpProxyToken=old&mcpProxyPort=1",
+        ] {
+            assert!(abc.is_same_notebook(&url(same)), "{same}");
+        }
+        for other in ["drive/abd", "github/abc", "drive/abc?x=1", "drive/abc#fileId=1", ""] {
+            assert!(!abc.is_same_notebook(&url(other)), "{other}");
+        }
+        assert!(!url("#fileId=a").is_same_notebook(&url("#fileId=b")));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The Colab tab as a place with one notebook: the one that the tab shows.
+//! Colab as a place: each tab shows one notebook.
 
 use std::sync::Arc;
 
@@ -6,58 +6,63 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use workspace::{
     Document, Error, ErrorKind, Fault, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice,
-    KernelRequest, KernelSelector, KernelspecInfo, Mode, NotebookPath, Place, progress,
+    KernelRequest, KernelSelector, KernelspecInfo, Mode, NextStep, NotebookPath, Place, progress,
 };
 
-use crate::connect_tool::NotJoined;
-use crate::document::TabDocument;
 use crate::notebook_url::NotebookUrl;
-use crate::tab::Tab;
-use crate::tab_kernel::TabKernel;
-use crate::tools::CONNECT;
+use crate::tabs::{ChosenTab, PREFIX, TabNotebook, Tabs};
 
-/// The path of the tab's notebook, and the beginning of all paths that mean the tab.
-const PREFIX: &str = "colab:";
-
-pub(crate) struct ColabPlace {
-    tab: Arc<Tab>,
-    document: Arc<TabDocument>,
-    kernel: Arc<TabKernel>,
-}
+pub(crate) struct ColabPlace(Arc<Tabs>);
 
 impl ColabPlace {
-    pub(crate) fn new(tab: Arc<Tab>) -> Arc<Self> {
-        let document = Arc::new(TabDocument::new(tab.clone(), NotebookPath::from(PREFIX)));
-        let kernel = Arc::new(TabKernel::new(tab.clone(), document.clone()));
-        Arc::new(Self { tab, document, kernel })
+    pub(crate) fn new(tabs: Arc<Tabs>) -> Arc<Self> {
+        Arc::new(Self(tabs))
     }
 
-    /// Joins the connected tab, or opens one with the notebook that `path` names.
+    /// Joins the tab that `path` names, or opens one.
     async fn join(&self, path: &str, mode: Mode) -> Result<Arc<dyn Document>, Error> {
         if mode == Mode::Reopen {
-            // Whether a tab is connected shows with the first use.
-            return Ok(self.document.clone());
+            // Whether the tab is connected shows with the first use.
+            return Ok(self.0.at(path).ok_or_else(|| no_tab(path))?.document);
         }
-        let named = path.strip_prefix(PREFIX).unwrap_or(path).trim();
-        let url = NotebookUrl::new(Some(named).filter(|named| !named.is_empty()), None)?;
-        if mode == Mode::Create && self.tab.bridge.page().is_some() {
-            return Err(Error::new(
-                ErrorKind::Conflict,
-                "A Colab tab is connected, and the server has no other: its notebook is open as \"colab:\".",
-                "Open that one, or let the person close the tab first.",
-            ));
-        }
-        let timeout = self.tab.connect_tool.default_timeout;
+        let ChosenTab { notebook: TabNotebook { tab, document, .. }, is_new } = self.choose(path, mode)?;
+        let tool = &tab.connect_tool;
+        let url = tool.url().map_or_else(|| NotebookUrl::new(None, None), Ok)?;
         let report = |_, message| progress::report(message);
-        match self.tab.connect_tool.join(&url, timeout, report).await {
-            Ok(()) => Ok(self.document.clone()),
-            Err(NotJoined { seen, .. }) => Err(Error::new(
+        match tool.join(&url, tool.timeout(is_new), report).await {
+            Ok(()) => Ok(document),
+            Err(failure) => Err(Error::new(
                 ErrorKind::Unavailable,
-                seen.join(" "),
-                format!("Call {CONNECT}: it returns the address that the person can open."),
+                tool.explain(failure, &url, "open the notebook again").join("\n"),
+                tab.reopen(),
             )),
         }
     }
+
+    /// The tab for a path: `colab:`, `colab:2`, or the URL of a notebook on Colab.
+    fn choose(&self, path: &str, mode: Mode) -> Result<ChosenTab, Error> {
+        let named = path.strip_prefix(PREFIX).unwrap_or(path).trim();
+        let url = || NotebookUrl::new(Some(named).filter(|named| !named.is_empty()), None);
+        match self.0.at(path) {
+            Some(known) if mode == Mode::Create && !known.tab.is_first => Err(Error::new(
+                ErrorKind::Conflict,
+                format!("{path} is the notebook of a tab that was opened before."),
+                NextStep::OpenExisting,
+            )),
+            None if named.parse::<usize>().is_ok() => Err(no_tab(path)),
+            _ if mode == Mode::Create => self.0.new_with_url(&url()?),
+            None => self.0.with_url(&url()?),
+            Some(notebook) => {
+                let is_new = notebook.tab.connect_tool.claim(&NotebookUrl::new(None, None)?);
+                Ok(ChosenTab { notebook, is_new })
+            }
+        }
+    }
+}
+
+fn no_tab(path: &str) -> Error {
+    let cause = format!("There is no Colab tab {path} (any longer).");
+    Error::new(ErrorKind::NotFound, cause, NextStep::ListNotebooks)
 }
 
 impl Place for ColabPlace {
@@ -84,7 +89,7 @@ impl Place for ColabPlace {
     }
 
     fn notebooks(&self, _: usize) -> Future<'_, FoundNotebooks> {
-        let paths = self.tab.bridge.page().map(|_| NotebookPath::from(PREFIX)).into_iter().collect();
+        let paths = self.0.connected().into_iter().map(|notebook| notebook.tab.path.clone()).collect();
         ready(Ok(FoundNotebooks { paths, ..FoundNotebooks::default() })).boxed()
     }
 
@@ -98,18 +103,22 @@ impl Place for ColabPlace {
     }
 
     fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>> {
-        let kernel = self.tab.bridge.page().map(|_| self.kernel.clone() as Arc<dyn Kernel>);
-        ready(Ok(kernel.into_iter().collect())).boxed()
+        let kernel = |notebook: TabNotebook| notebook.kernel as Arc<dyn Kernel>;
+        ready(Ok(self.0.connected().into_iter().map(kernel).collect())).boxed()
     }
 
     fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
+        let path = request.notebook.as_deref().unwrap_or(PREFIX);
+        let Some(TabNotebook { kernel, .. }) = self.0.at(path) else {
+            return ready(Err(no_tab(path))).boxed();
+        };
         let is_this = match &request.kernel {
             KernelSelector::Any => true,
-            KernelSelector::Existing(id) => id == self.kernel.id(),
+            KernelSelector::Existing(id) => id == kernel.id(),
             KernelSelector::Kernelspec(_) | KernelSelector::New(_) => false,
         };
         let kernel = if is_this {
-            Ok(KernelChoice::Kernel { kernel: self.kernel.clone(), is_new: false })
+            Ok(KernelChoice::Kernel { kernel, is_new: false })
         } else {
             Err(Error::new(
                 ErrorKind::Unsupported,

@@ -9,19 +9,21 @@ use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use workspace::{Answer, Call, Error, ErrorKind, Place, Relay, Secret, Tool};
+use workspace::{Answer, Call, Error, ErrorKind, NextStep, Place, Relay, Secret, Tool};
 
 use crate::bridge::Bridge;
 use crate::browser::Browser;
-use crate::connect_tool::ConnectTool;
 use crate::json_rpc::{Members, Object, quoted};
 use crate::listener::Listener;
 use crate::place::ColabPlace;
 use crate::tab::Tab;
+use crate::tabs::{TabSettings, Tabs};
 use crate::tools::{self, CALL_ANY, CONNECT, READING};
 
 /// The name of the tab's tools as a group.
 pub const GROUP: &str = "colab";
+/// How many further tabs a server can open while it runs. Their tokens are made beforehand, so that the log can hide them.
+pub const FURTHER_TABS: usize = 100;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -34,9 +36,11 @@ pub struct Settings {
     pub network_timeout: NetworkTimeout,
 }
 
-/// The Colab tab, and the port it connects to.
+/// The Colab tabs, and the port they connect to.
 pub struct Colab {
-    tab: Arc<Tab>,
+    tabs: Arc<Tabs>,
+    /// Whether agents can open further tabs.
+    has_further: bool,
     built_in: Vec<Tool>,
 }
 
@@ -46,30 +50,62 @@ pub struct Colab {
 pub struct BadDefinitions(serde_json::Error);
 
 impl Colab {
-    /// Accepts tabs that connect to `listener` with `token`. The caller runs the returned future, which serves the tabs;
+    /// Accepts tabs that connect to `listener`: the first with `token`, further ones with one of `further_tokens` each. The
+    /// caller runs the returned future, which serves the tabs;
     /// it completes after `shutdown` is cancelled, when every socket is closed.
     pub fn new(
         listener: Listener,
         token: Secret,
+        further_tokens: Vec<Secret>,
         settings: Settings,
         shutdown: CancellationToken,
     ) -> Result<(Arc<Self>, impl Future<Output = ()> + Send + 'static), BadDefinitions> {
-        let bridge = Arc::new(Bridge::new(token, listener.port(), settings.network_timeout));
-        let connect_tool = ConnectTool {
-            bridge: bridge.clone(),
-            browser: settings.browser,
-            default_timeout: settings.connect_timeout,
-            opening: parking_lot::Mutex::default(),
-        };
-        let built_in = tools::built_in().map_err(BadDefinitions)?;
+        let Settings { browser, connect_timeout, call_timeout, network_timeout } = settings;
+        let bridge = Arc::new(Bridge::new(listener.port(), network_timeout));
+        let has_further = !further_tokens.is_empty();
+        let mut built_in = tools::built_in().map_err(BadDefinitions)?;
+        if has_further {
+            tools::let_calls_name_a_tab(&mut built_in).map_err(BadDefinitions)?;
+        }
         let serving = bridge.clone().serve(listener, shutdown);
-        let tab = Arc::new(Tab { bridge, connect_tool, call_timeout: settings.call_timeout });
-        Ok((Arc::new(Self { tab, built_in }), serving))
+        let tab_settings = TabSettings { browser, connect_timeout, call_timeout };
+        let tabs = Arc::new(Tabs::new(bridge, token, further_tokens, tab_settings));
+        Ok((Arc::new(Self { tabs, has_further, built_in }), serving))
     }
 
-    /// The tab as a place, whose notebook is the one that the tab shows.
+    /// The tabs as a place, whose notebooks are those that they show.
     pub fn place(&self) -> Arc<dyn Place> {
-        ColabPlace::new(self.tab.clone())
+        ColabPlace::new(self.tabs.clone())
+    }
+
+    fn first(&self) -> &Tab {
+        &self.tabs.first().tab
+    }
+
+    /// The tab that the arguments of [`CALL_ANY`] name.
+    fn named_tab(&self, arguments: &Members<'_>) -> Result<Arc<Tab>, Error> {
+        let path = arguments.get("notebook").filter(|path| self.has_further && path.get() != "null");
+        let Some(path) = path else { return self.unnamed_tab() };
+        let path: String = serde_json::from_str(path.get()).unwrap_or_default();
+        self.tabs.at(&path).map(|notebook| notebook.tab).ok_or_else(|| {
+            let cause = format!("{path:?} is not the path of a notebook in a Colab tab.");
+            Error::new(ErrorKind::NotFound, cause, NextStep::ListNotebooks)
+        })
+    }
+
+    /// The first tab. Fails if only others are connected.
+    fn unnamed_tab(&self) -> Result<Arc<Tab>, Error> {
+        let first = &self.tabs.first().tab;
+        let connected = self.tabs.connected();
+        if first.connection.page().is_some() || connected.is_empty() {
+            return Ok(first.clone());
+        }
+        let paths: Vec<&str> = connected.iter().map(|notebook| notebook.tab.path.as_str()).collect();
+        Err(Error::new(
+            ErrorKind::InvalidArgument,
+            "The first Colab tab is not connected.",
+            format!("Name one that is in the argument \"notebook\": {}.", paths.join(", ")),
+        ))
     }
 
     /// Calls the tool that the arguments of [`CALL_ANY`] name.
@@ -109,7 +145,7 @@ impl Colab {
         }
         let params = RawValue::from_string(params.close())
             .map_err(|error| wrong(&format!("The arguments are not JSON: {error}.")))?;
-        self.tab.forward(&name, &params, call).await
+        self.named_tab(&members)?.forward(&name, &params, call).await
     }
 }
 
@@ -132,7 +168,7 @@ impl Relay for Colab {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        let page = self.tab.bridge.page().and_then(|page| page.tools());
+        let page = self.first().connection.page().and_then(|page| page.tools());
         tools::merge(&self.built_in, page.as_deref())
     }
 
@@ -150,16 +186,16 @@ impl Relay for Colab {
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
-        self.tab.bridge.changes()
+        self.first().connection.changes()
     }
 
     fn call(&self, call: Call) -> BoxFuture<'_, Result<Answer, Error>> {
         async move {
             let arguments = Members::parse(&call.params).and_then(|members| members.get("arguments"));
             match call.name.as_str() {
-                CONNECT => self.tab.connect_tool.connect(arguments, &call).await,
+                CONNECT => self.first().connect_tool.connect(arguments, &call).await,
                 CALL_ANY => self.call_any(arguments, &call).await,
-                tool => self.tab.forward(tool, &call.params, &call).await,
+                tool => self.first().forward(tool, &call.params, &call).await,
             }
         }
         .boxed()

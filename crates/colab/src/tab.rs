@@ -1,4 +1,4 @@
-//! The connected tab, as the relay and the place use it.
+//! One tab, as the relay and the place use it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use workspace::{Answer, Call, Error, ErrorKind, NextStep};
+use workspace::{Answer, Call, Error, ErrorKind, NextStep, NotebookPath};
 
-use crate::bridge::Bridge;
 use crate::connect_tool::ConnectTool;
 use crate::json_rpc::{Object, quoted};
 use crate::page::CallFailure;
+use crate::tab_connection::TabConnection;
 use crate::tools::CONNECT;
 
 /// How many names of tools an error lists.
@@ -22,7 +22,11 @@ const MAX_NAMES: usize = 50;
 const EDIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Tab {
-    pub(crate) bridge: Arc<Bridge>,
+    /// The path of its notebook.
+    pub(crate) path: NotebookPath,
+    /// Whether [`CONNECT`] opens it.
+    pub(crate) is_first: bool,
+    pub(crate) connection: Arc<TabConnection>,
     pub(crate) connect_tool: ConnectTool,
     /// How long an agent's call may go without an answer or progress; `None` is forever.
     pub(crate) call_timeout: Option<Duration>,
@@ -41,8 +45,8 @@ pub(crate) enum AskFailure {
 impl Tab {
     /// Passes an agent's call on to the page, with `params` instead of its own.
     pub(crate) async fn forward(&self, tool: &str, params: &RawValue, call: &Call) -> Result<Answer, Error> {
-        let Some(page) = self.bridge.page() else {
-            return Err(not_connected(tool));
+        let Some(page) = self.connection.page() else {
+            return Err(self.not_connected(tool));
         };
         if let Some(offered) = page.tools()
             && offered.iter().all(|known| known.name != tool)
@@ -56,7 +60,7 @@ impl Tab {
             ));
         }
         let answer = page.call(params, call, self.call_timeout).await.map_err(|failure| match failure {
-            CallFailure::NotSent => not_connected(tool),
+            CallFailure::NotSent => self.not_connected(tool),
             CallFailure::Disconnected { reason } => Error::new(
                 ErrorKind::Disconnected,
                 format!(
@@ -64,7 +68,11 @@ impl Tab {
                      running in Colab.",
                     reason.map_or(String::new(), |reason| format!(" ({reason})")),
                 ),
-                format!("Call {CONNECT} to connect again, then get_cells to see what has changed."),
+                if self.is_first {
+                    format!("Call {CONNECT} to connect again, then get_cells to see what has changed.").into()
+                } else {
+                    self.reopen()
+                },
             ),
             CallFailure::TimedOut => Error::new(
                 ErrorKind::Timeout,
@@ -94,8 +102,8 @@ impl Tab {
             Ok(Err(AskFailure::Refused(error))) => Err(error),
             Ok(Err(AskFailure::NotSent)) => Err(Error::new(
                 ErrorKind::Unavailable,
-                "The notebook is in a Colab tab, and no tab is connected.",
-                format!("Call {CONNECT} to connect one."),
+                format!("The notebook {} is in a Colab tab, and that tab is not connected.", self.path),
+                self.reopen(),
             )),
             Ok(Err(AskFailure::Disconnected)) => Err(Error::new(
                 ErrorKind::Disconnected,
@@ -112,7 +120,7 @@ impl Tab {
 
     /// Calls a tool of the page and waits for as long as the page is connected. Returns the object in its result.
     pub(crate) async fn call(&self, tool: &str, arguments: &Value) -> Result<Json, AskFailure> {
-        let page = self.bridge.page().ok_or(AskFailure::NotSent)?;
+        let page = self.connection.page().ok_or(AskFailure::NotSent)?;
         let mut params = Object::default();
         params.member("name", &quoted(tool)).member("arguments", &arguments.to_string());
         let params: Arc<RawValue> = RawValue::from_string(params.close())
@@ -126,6 +134,22 @@ impl Tab {
             CallFailure::Disconnected { .. } | CallFailure::TimedOut => AskFailure::Disconnected,
         })?;
         payload(tool, answer).map_err(AskFailure::Refused)
+    }
+
+    pub(crate) fn not_connected(&self, subject: &str) -> Error {
+        if self.is_first {
+            return Error::new(
+                ErrorKind::Unavailable,
+                format!("{subject} needs a Colab notebook, and no tab is connected."),
+                format!("Call {CONNECT} first: it opens Colab in the person's browser and says what to do."),
+            );
+        }
+        let cause = format!("{subject} needs the Colab tab {}, which is not connected.", self.path);
+        Error::new(ErrorKind::Unavailable, cause, self.reopen())
+    }
+
+    pub(crate) fn reopen(&self) -> NextStep {
+        NextStep::Reopen { path: self.path.clone() }
     }
 }
 
@@ -156,14 +180,6 @@ fn payload(tool: &str, answer: Answer) -> Result<Json, Error> {
         Some(Err(error)) => Err(unusable(tool, &error.to_string())),
         _ => Err(unusable(tool, "its result holds no object")),
     }
-}
-
-pub(crate) fn not_connected(subject: &str) -> Error {
-    Error::new(
-        ErrorKind::Unavailable,
-        format!("{subject} needs a Colab notebook, and no tab is connected."),
-        format!("Call {CONNECT} first: it opens Colab in the person's browser and says what to do."),
-    )
 }
 
 fn refused(tool: &str, message: &str) -> Error {

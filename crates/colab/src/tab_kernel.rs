@@ -18,7 +18,7 @@ use workspace::{
 };
 
 use crate::document::TabDocument;
-use crate::tab::{AskFailure, Tab, not_connected};
+use crate::tab::{AskFailure, Tab};
 
 const SCRATCH_CELL: &str = "Colab's tools run only cells, so the code runs in a scratch cell at the end of the notebook, which is \
                             removed afterwards.";
@@ -45,7 +45,9 @@ impl TabKernel {
             last: Mutex::default(),
             status: watch::Sender::new(Status::Idle),
         };
-        Self { id: KernelId::from("colab"), tab, document, activity: Arc::new(activity) }
+        // Runs queue by this id.
+        let id = KernelId::from(tab.path.trim_end_matches(':'));
+        Self { id, tab, document, activity: Arc::new(activity) }
     }
 }
 
@@ -86,9 +88,9 @@ impl Kernel for TabKernel {
             document: self.document.clone(),
             activity: self.activity.clone(),
         };
-        let is_connected = self.tab.bridge.page().is_some();
+        let is_connected = self.tab.connection.page().is_some();
         let executor: Result<Arc<dyn Executor>, Error> =
-            if is_connected { Ok(Arc::new(executor)) } else { Err(not_connected("Running code")) };
+            if is_connected { Ok(Arc::new(executor)) } else { Err(self.tab.not_connected("Running code")) };
         ready(executor).boxed()
     }
 
@@ -180,7 +182,9 @@ async fn run_cell(tab: &Tab, cell: &str, sink: &mut Sink) -> Outcome {
     let result = match tab.call("run_code_cell", &json!({ "cellId": cell })).await {
         Ok(result) => result,
         Err(AskFailure::Refused(error)) => return Outcome::Refused { cause: error.cause },
-        Err(AskFailure::NotSent) => return Outcome::Refused { cause: not_connected("Running a cell").cause },
+        Err(AskFailure::NotSent) => {
+            return Outcome::Refused { cause: tab.not_connected("Running a cell").cause };
+        }
         Err(AskFailure::Disconnected) => {
             return Outcome::Lost { is_started: true, cause: LossCause::ApplicationLeft };
         }

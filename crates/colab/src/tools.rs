@@ -34,6 +34,19 @@ pub(crate) fn built_in() -> Result<Vec<Tool>, serde_json::Error> {
     definitions.into_iter().map(tool).collect()
 }
 
+/// Gives [`CALL_ANY`] an argument for the tab.
+pub(crate) fn let_calls_name_a_tab(tools: &mut [Tool]) -> Result<(), serde_json::Error> {
+    for tool in tools.iter_mut().filter(|tool| tool.name == CALL_ANY) {
+        let mut definition: serde_json::Value = serde_json::from_str(tool.definition.get())?;
+        definition["inputSchema"]["properties"]["notebook"] = serde_json::json!({
+            "type": "string",
+            "description": "The path of its notebook, e.g. colab:2; default: colab:",
+        });
+        tool.definition = Arc::from(to_raw_value(&definition)?);
+    }
+    Ok(())
+}
+
 /// The list that agents see: the built-in tools, replaced by the page's definitions of the same name, then the page's
 /// other tools, then [`CALL_ANY`]. The page cannot replace [`CONNECT`] and [`CALL_ANY`].
 pub(crate) fn merge(built_in: &[Tool], page: Option<&[Tool]>) -> Vec<Tool> {
@@ -69,6 +82,17 @@ mod tests {
             .map(|tool| serde_json::from_str(tool.definition.get()).unwrap())
             .collect();
         insta::assert_json_snapshot!(definitions);
+    }
+
+    #[test]
+    fn a_server_with_several_tabs_lets_calls_name_one() {
+        let mut tools = built_in().unwrap();
+        let before = tools.clone();
+        let_calls_name_a_tab(&mut tools).unwrap();
+        let is_changed = |(old, new): (&Tool, &Tool)| old.definition.get() != new.definition.get();
+        let changed: Vec<_> = before.iter().zip(&tools).map(is_changed).collect();
+        assert_eq!(changed, [false, false, false, false, false, false, false, false, true]);
+        assert!(tools[8].definition.get().contains("colab:2"));
     }
 
     #[test]

@@ -286,8 +286,9 @@ mod tests {
         let mut work: BoxFuture<'static, Result<Reply, Error>> = Box::pin(async move {
             let person = Person::NextRound(asking);
             tokio::select! {
-                _ = person.ask(Question::Line("Name?".into())) => panic!("nobody has replied"),
+                biased;
                 _ = answered => Ok(Reply::Own(CallToolResult::success(Vec::new()))),
+                _ = person.ask(Question::Line("Name?".into())) => panic!("answered elsewhere"),
             }
         });
         let asked = tokio::select! {

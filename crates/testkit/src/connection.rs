@@ -26,7 +26,11 @@ impl Connection {
     /// Reads the answer `false` of `open_colab_browser_connection`.
     pub fn read(result: &Value) -> Result<Self> {
         ensure!(result["content"][0]["text"] == "false", "not the answer `false`: {result}");
-        let help = result["content"][1]["text"].as_str().context("no second text block")?;
+        Self::in_text(result["content"][1]["text"].as_str().context("no second text block")?)
+    }
+
+    /// Reads what a person is told to open.
+    pub fn in_text(help: &str) -> Result<Self> {
         let is_part_of_url = |c: char| !c.is_whitespace() && !"\"'`<>()".contains(c);
         let start = help.find("https://").with_context(|| format!("no URL in {help:?}"))?;
         let length = help[start..].find(|c| !is_part_of_url(c)).unwrap_or(help.len() - start);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::{RunId, ServerStep};
+use crate::{NotebookPath, RunId, ServerStep};
 
 /// The call or action that helps after a failure.
 ///
@@ -33,6 +33,10 @@ pub enum NextStep {
     /// Say which place is meant: these are the paths in each.
     NamePlace {
         paths: Vec<String>,
+    },
+    /// Open a notebook again that a person has closed.
+    Reopen {
+        path: NotebookPath,
     },
 
     /// See the cells as they are now, then try again.
@@ -102,6 +106,7 @@ impl fmt::Display for NextStep {
             }
             Self::CloseNotebook => "Close a notebook first.",
             Self::NamePlace { paths } => return write!(f, "Pass one of these: {}.", paths.join(", ")),
+            Self::Reopen { path } => return write!(f, "Open {path} again."),
             Self::ReadNotebook => "Read the notebook to see the cells as they are now, then try again.",
             Self::NameCell => "Name the cell by its id; read the notebook to see all cells.",
             Self::EditRevision { revision } => {

@@ -11,7 +11,7 @@ use crate::bridge::{PROGRAM, WITHOUT_PYTHON};
 
 /// The cells of a page, each with id, source and outputs, as a person sees them.
 #[derive(Clone, Default)]
-struct Cells(Arc<Mutex<Vec<Value>>>);
+pub(crate) struct Cells(Arc<Mutex<Vec<Value>>>);
 
 impl Cells {
     fn lock(&self) -> MutexGuard<'_, Vec<Value>> {
@@ -42,7 +42,7 @@ impl Cells {
     }
 
     /// A page that keeps these cells. Its kernel prints the source, or fails if that is `fail`.
-    fn page(&self) -> Page {
+    pub(crate) fn page(&self) -> Page {
         let on = || self.clone();
         let (code, text, delete, list, shift, run, update) = (on(), on(), on(), on(), on(), on(), on());
         Page::default()
@@ -80,49 +80,55 @@ impl Cells {
             })
     }
 
-    fn sources(&self) -> Vec<String> {
+    pub(crate) fn sources(&self) -> Vec<String> {
         let source = |cell: &Value| cell["source"][0].as_str().unwrap_or_default().to_owned();
         self.lock().iter().map(source).collect()
     }
 }
 
 /// An agent at the unified server, whose folder is empty.
-struct ColabClient {
-    agent: Agent,
-    connection: Connection,
+pub(crate) struct ColabClient {
+    pub(crate) agent: Agent,
+    /// The first tab's.
+    pub(crate) connection: Connection,
     _folder: TempDir,
 }
 
 impl ColabClient {
-    async fn start() -> Result<Self> {
+    pub(crate) async fn start() -> Result<Self> {
+        Self::start_with(&[]).await
+    }
+
+    pub(crate) async fn start_with(arguments: &[&str]) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let root = folder.path().display().to_string();
-        let mut agent = Agent::start_with(PROGRAM, &["--no-browser", "--root", &root], &WITHOUT_PYTHON)?;
+        let arguments = [&["--no-browser", "--root", &root], arguments].concat();
+        let mut agent = Agent::start_with(PROGRAM, &arguments, &WITHOUT_PYTHON)?;
         agent.initialize("2025-11-25").await?;
         let connection = Connection::ask(&mut agent).await?;
         Ok(Self { agent, connection, _folder: folder })
     }
 
     /// With a page of these cells, whose notebook is open.
-    async fn with_page(cells: &Cells) -> Result<(Self, Serving)> {
+    pub(crate) async fn with_page(cells: &Cells) -> Result<(Self, Serving)> {
         let mut client = Self::start().await?;
         let serving = Tab::connect(&client.connection).await?.serve(cells.page()).await?;
         client.call("use_notebook", json!({ "notebook_path": "colab:" })).await?;
         Ok((client, serving))
     }
 
-    async fn call(&mut self, tool: &str, arguments: Value) -> Result<String> {
+    pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Result<String> {
         let result = self.agent.call_tool(tool, &arguments).await?;
         let text = result["content"][0]["text"].as_str().context("no text")?.to_owned();
         anyhow::ensure!(result["isError"] == false, "{tool} {arguments}: {text}");
         Ok(text)
     }
 
-    async fn refused(&mut self, tool: &str, arguments: Value) -> Result<String> {
+    pub(crate) async fn refused(&mut self, tool: &str, arguments: impl std::fmt::Display) -> Result<String> {
         self.agent.call_tool_expecting_failure(tool, arguments).await
     }
 
-    async fn insert(&mut self, index: i64, source: &str) -> Result<String> {
+    pub(crate) async fn insert(&mut self, index: i64, source: &str) -> Result<String> {
         let cell = json!({ "cell_index": index, "cell_type": "code", "cell_source": source });
         self.call("insert_cell", cell).await
     }
@@ -220,6 +226,50 @@ async fn what_only_the_person_can_do_is_said() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_change_that_the_page_cannot_make_is_refused_and_changes_nothing() -> Result<()> {
+    let cells = Cells::default();
+    let (mut client, _page) = ColabClient::with_page(&cells).await?;
+    client.insert(-1, "a\nb").await?;
+    client.insert(-1, "c").await?;
+    client.call("execute_cell", json!({ "cell_index": 0 })).await?;
+    let before = cells.lock().clone();
+    for (change, what) in [
+        (json!({ "cell_type": "markdown" }), "change the type of a cell"),
+        (json!({ "cell_type": "raw" }), "change the type of a cell"),
+        (json!({ "tags": ["x"] }), "change the metadata of a cell"),
+        (json!({ "metadata": { "x": 1 } }), "change the metadata of a cell"),
+        (json!({ "collapsed": "source" }), "change the metadata of a cell"),
+        // The outputs would be lost, or copied.
+        (json!({ "merge_with_next": true }), "change or clear outputs"),
+        (json!({ "duplicate": true }), "change or clear outputs"),
+    ] {
+        let mut change = change;
+        change["cell_index"] = json!(0);
+        let refused = client.refused("change_cell", &change).await?;
+        assert!(refused.contains(what) && refused.contains("Nothing was changed"), "{change}: {refused}");
+        assert!(refused.contains("The person can do that in the Colab tab"), "{change}: {refused}");
+        assert_eq!(*cells.lock(), before, "{change}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn cells_of_a_tab_are_split_merged_and_duplicated() -> Result<()> {
+    let cells = Cells::default();
+    let (mut client, _page) = ColabClient::with_page(&cells).await?;
+    client.insert(-1, "a\nb").await?;
+    for (change, sources) in [
+        (json!({ "cell_index": 0, "split_at": 2 }), &["a", "b"][..]),
+        (json!({ "cell_index": 0, "duplicate": true }), &["a", "a", "b"]),
+        (json!({ "cell_index": 1, "merge_with_next": true }), &["a", "a\n\nb"]),
+    ] {
+        client.call("change_cell", change).await?;
+        assert_eq!(cells.sources(), sources);
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_run_whose_tab_leaves_is_lost_and_the_next_tab_works() -> Result<()> {
     let mut client = ColabClient::start().await?;
     let mut tab = Tab::connect(&client.connection).await?;
@@ -243,7 +293,9 @@ async fn a_run_whose_tab_leaves_is_lost_and_the_next_tab_works() -> Result<()> {
     tab.drop_hard()?;
     let lost = client.agent.wait_failure(running).await?;
     assert!(lost.contains("[LOST: the application that ran it disconnected"), "{lost}");
-    assert!(client.refused("read_cell", json!({ "cell_index": 0 })).await?.contains("no tab is connected"));
+    assert!(
+        client.refused("read_cell", json!({ "cell_index": 0 })).await?.contains("that tab is not connected")
+    );
 
     let cells = Cells::default();
     let _page = Tab::connect(&client.connection).await?.serve(cells.page()).await?;

@@ -4,8 +4,18 @@ use super::*;
 
 const TOKEN: &str = "AAAAAAAAAAAAAAAAAAAAAA";
 
-fn handshake() -> Handshake {
-    Handshake::new(Secret::new(TOKEN).unwrap())
+/// The token of another tab.
+const OTHER: &str = "BBBBBBBBBBBBBBBBBBBBBB";
+
+/// Feeds bytes to a handshake at a server with two tabs.
+fn feed(handshake: &mut Handshake, bytes: &[u8]) -> Step {
+    let [one, other] = [TOKEN, OTHER].map(|token| Secret::new(token).unwrap());
+    handshake.feed(bytes, &[&one, &other])
+}
+
+/// The first step of a new handshake.
+fn first_step(bytes: &[u8]) -> Step {
+    feed(&mut Handshake::default(), bytes)
 }
 
 /// A valid request, with `change` applied to its lines.
@@ -31,7 +41,7 @@ fn set(lines: &mut Vec<String>, name: &str, value: Option<&str>) {
 
 /// The status line of the response, or `dropped`, or `more`.
 fn answer(request: &str) -> String {
-    let response = match handshake().feed(request.as_bytes()) {
+    let response = match first_step(request.as_bytes()) {
         Step::More => return "more".into(),
         Step::Drop => return "dropped".into(),
         Step::Accept { response, .. } => response,
@@ -42,12 +52,34 @@ fn answer(request: &str) -> String {
 
 #[test]
 fn a_valid_request_is_accepted_with_the_key_of_the_rfc() {
-    let Step::Accept { response, rest } = handshake().feed(request(|_| {}).as_bytes()) else {
+    let Step::Accept { tab: 0, response, rest } = first_step(request(|_| {}).as_bytes()) else {
         panic!("accepted")
     };
     assert!(response.contains("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), "{response}");
     assert!(response.contains("Sec-WebSocket-Protocol: mcp\r\n"), "{response}");
     assert!(rest.is_empty());
+}
+
+#[test]
+fn the_token_chooses_the_tab() {
+    let tab = |query: &str, header: Option<&str>| {
+        let request = request(|lines| {
+            lines[0] = format!("GET /{query} HTTP/1.1");
+            set(lines, "Authorization", header);
+        });
+        match first_step(request.as_bytes()) {
+            Step::Accept { tab, .. } => Some(tab),
+            _ => None,
+        }
+    };
+    let query = |token: &str| format!("?access_token={token}");
+    let bearer = format!("Bearer {OTHER}");
+    assert_eq!(tab(&query(TOKEN), None), Some(0));
+    assert_eq!(tab(&query(OTHER), None), Some(1));
+    assert_eq!(tab("", Some(&bearer)), Some(1));
+    // The query is looked at first.
+    assert_eq!(tab(&query(TOKEN), Some(&bearer)), Some(0));
+    assert_eq!(tab(&query(&format!("{TOKEN}{OTHER}")), None), None);
 }
 
 #[test]
@@ -172,18 +204,18 @@ fn the_first_failed_check_decides() {
 #[test]
 fn anything_but_a_get_is_dropped_at_once() {
     for bytes in [&b"\x16\x03\x01"[..], b"P", b"GEX", b"get ", b"\r\nGET "] {
-        assert_eq!(handshake().feed(bytes), Step::Drop, "{bytes:?}");
+        assert_eq!(first_step(bytes), Step::Drop, "{bytes:?}");
     }
-    assert_eq!(handshake().feed(b"GE"), Step::More);
+    assert_eq!(first_step(b"GE"), Step::More);
 }
 
 #[test]
 fn endless_heads_are_dropped() {
-    let mut handshake = handshake();
-    assert_eq!(handshake.feed(b"GET / HTTP/1.1\r\n"), Step::More);
+    let mut handshake = Handshake::default();
+    assert_eq!(feed(&mut handshake, b"GET / HTTP/1.1\r\n"), Step::More);
     assert!(!handshake.is_silent());
     let line = format!("X-Long: {}\r\n", "x".repeat(8000));
-    let steps: Vec<Step> = (0..10).map(|_| handshake.feed(line.as_bytes())).collect();
+    let steps: Vec<Step> = (0..10).map(|_| feed(&mut handshake, line.as_bytes())).collect();
     assert_eq!(steps.last(), Some(&Step::Drop));
     assert_eq!(steps[0], Step::More);
 }
@@ -203,9 +235,9 @@ proptest! {
     fn any_bytes_are_handled_without_a_panic(
         chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..80), 0..8)
     ) {
-        let mut handshake = handshake();
+        let mut handshake = Handshake::default();
         for chunk in chunks {
-            if handshake.feed(&chunk) != Step::More {
+            if feed(&mut handshake, &chunk) != Step::More {
                 break;
             }
         }
@@ -217,16 +249,16 @@ proptest! {
         let cut = cut.min(bytes.len() - 1);
         let whole = bytes.len();
         bytes.extend(&tail);
-        let mut split = handshake();
-        prop_assert_eq!(split.feed(&bytes[..cut]), Step::More);
-        let step = split.feed(&bytes[cut..]);
+        let mut split = Handshake::default();
+        prop_assert_eq!(feed(&mut split, &bytes[..cut]), Step::More);
+        let step = feed(&mut split, &bytes[cut..]);
         let is_accepted = matches!(&step, Step::Accept { rest, .. } if rest == &bytes[whole..]);
         prop_assert!(is_accepted, "{:?}", step);
     }
 
     #[test]
     fn no_other_token_is_accepted(other in "[A-Za-z0-9_-]{0,30}") {
-        prop_assume!(other != TOKEN);
+        prop_assume!(other != TOKEN && other != OTHER);
         let line = format!("GET /?access_token={other} HTTP/1.1");
         let text = request(|lines| lines[0].clone_from(&line));
         prop_assert_eq!(answer(&text), "401 Missing authorization");

@@ -1,0 +1,108 @@
+//! The connection of one tab: its token, and the page that has connected with it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use connection::NetworkTimeout;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use workspace::Secret;
+
+use crate::browser_activity::{BrowserActivity, BrowserEvent, Diagnosis, Mark};
+use crate::driver::{ConnectionEnd, Driver};
+use crate::page::Page;
+use crate::socket::{self, Socket};
+
+pub(crate) struct TabConnection {
+    pub(crate) token: Secret,
+    pub(crate) port: u16,
+    network_timeout: NetworkTimeout,
+    /// How many connections to the port have sent nothing yet. Nobody knows whose tab they are.
+    silent_connections: Arc<AtomicUsize>,
+    state: Mutex<State>,
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct State {
+    activity: BrowserActivity,
+    page: Option<Arc<Page>>,
+}
+
+impl TabConnection {
+    pub(crate) fn new(
+        token: Secret,
+        port: u16,
+        network_timeout: NetworkTimeout,
+        silent_connections: Arc<AtomicUsize>,
+    ) -> Self {
+        let (state, changes) = (Mutex::default(), watch::Sender::new(0));
+        Self { token, port, network_timeout, silent_connections, state, changes }
+    }
+
+    /// The connected page, whether it accepts calls yet or not.
+    pub(crate) fn page(&self) -> Option<Arc<Page>> {
+        self.state.lock().page.clone()
+    }
+
+    /// A counter that changes when a page connects, disconnects or changes its tools.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        self.state.lock().activity.mark()
+    }
+
+    pub(crate) fn diagnose(&self, since: Mark) -> Diagnosis {
+        let is_silent = self.silent_connections.load(Ordering::Relaxed) > 0;
+        self.state.lock().activity.diagnose(since, is_silent)
+    }
+
+    pub(crate) fn record(&self, event: BrowserEvent) {
+        self.state.lock().activity.record(event);
+    }
+
+    /// Serves a page's socket until it closes or `shutdown` is cancelled. Closes it at once if there is a page already.
+    pub(crate) async fn serve(&self, socket: Socket, shutdown: &CancellationToken) {
+        let driver = match self.admit(socket) {
+            Ok(driver) => driver,
+            Err(socket) => {
+                tracing::info!("rejected a second page");
+                return socket::reject_busy(*socket).await;
+            }
+        };
+        tracing::info!("a page connected");
+        let end = driver.run(shutdown, || self.notify()).await;
+        {
+            let mut state = self.state.lock();
+            state.page = None;
+            state.activity.record(BrowserEvent::Disconnected);
+        }
+        self.notify();
+        match end {
+            ConnectionEnd::Closed => tracing::info!("the page disconnected"),
+            ConnectionEnd::Unreadable { reason, .. } => tracing::warn!(reason, "disconnected the page"),
+            ConnectionEnd::Dead => tracing::info!("disconnected the page: it does not answer pings"),
+            ConnectionEnd::Shutdown => tracing::info!("disconnected the page: shutting down"),
+        }
+    }
+
+    /// Makes this socket the connected page, unless there is one.
+    fn admit(&self, socket: Socket) -> Result<Driver, Box<Socket>> {
+        let mut state = self.state.lock();
+        if state.page.is_some() {
+            state.activity.record(BrowserEvent::RejectedBusy);
+            return Err(Box::new(socket));
+        }
+        let (page, driver) = Driver::new(socket, self.network_timeout);
+        state.page = Some(page);
+        state.activity.record(BrowserEvent::Connected);
+        Ok(driver)
+    }
+
+    fn notify(&self) {
+        self.changes.send_modify(|count| *count += 1);
+    }
+}

@@ -1,0 +1,230 @@
+//! The tabs of one server: the first, which is always there, and those that were opened for further notebooks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use workspace::{Error, ErrorKind, Fault, NotebookPath, Secret};
+
+use crate::bridge::Bridge;
+use crate::browser::Browser;
+use crate::connect_tool::ConnectTool;
+use crate::document::TabDocument;
+use crate::notebook_url::NotebookUrl;
+use crate::tab::Tab;
+use crate::tab_kernel::TabKernel;
+
+/// The path of the first tab's notebook, and the beginning of all paths of this place.
+pub(crate) const PREFIX: &str = "colab:";
+/// The most tabs at the same time, with the first.
+const MAX_TABS: usize = 8;
+
+/// A tab with its notebook and the runtime behind it.
+#[derive(Clone)]
+pub(crate) struct TabNotebook {
+    pub(crate) tab: Arc<Tab>,
+    pub(crate) document: Arc<TabDocument>,
+    pub(crate) kernel: Arc<TabKernel>,
+}
+
+/// How further tabs are opened.
+pub(crate) struct TabSettings {
+    pub(crate) browser: Browser,
+    /// How long to wait for the person.
+    pub(crate) connect_timeout: Duration,
+    /// How long an agent's call may go without an answer or progress; `None` is forever.
+    pub(crate) call_timeout: Option<Duration>,
+}
+
+pub(crate) struct Tabs {
+    bridge: Arc<Bridge>,
+    settings: TabSettings,
+    first: TabNotebook,
+    further: Mutex<Further>,
+}
+
+/// The tabs beside the first.
+struct Further {
+    /// The tab that was opened last is the last.
+    tabs: Vec<TabNotebook>,
+    /// The tokens of tabs that are still to be opened.
+    tokens: Vec<Secret>,
+    /// The number in the path of the next tab. Paths are not used again: an agent may still have an earlier tab's.
+    next_number: usize,
+}
+
+/// A tab for a notebook that an agent opens.
+pub(crate) struct ChosenTab {
+    pub(crate) notebook: TabNotebook,
+    /// Whether the person cannot have opened it yet.
+    pub(crate) is_new: bool,
+}
+
+impl Tabs {
+    /// The first tab connects with `token`, each further one with one of `further_tokens`.
+    pub(crate) fn new(
+        bridge: Arc<Bridge>,
+        token: Secret,
+        further_tokens: Vec<Secret>,
+        settings: TabSettings,
+    ) -> Self {
+        let first = new_tab(&bridge, token, &settings, NotebookPath::from(PREFIX), None);
+        let further = Further { tabs: Vec::new(), tokens: further_tokens, next_number: 2 };
+        Self { bridge, settings, first, further: Mutex::new(further) }
+    }
+
+    pub(crate) fn first(&self) -> &TabNotebook {
+        &self.first
+    }
+
+    pub(crate) fn connected(&self) -> Vec<TabNotebook> {
+        let mut tabs = self.all();
+        tabs.retain(|notebook| notebook.tab.connection.page().is_some());
+        tabs
+    }
+
+    /// The tab whose notebook has this path.
+    pub(crate) fn at(&self, path: &str) -> Option<TabNotebook> {
+        self.all().into_iter().find(|notebook| *notebook.tab.path == *path)
+    }
+
+    /// The tab that was opened with `url`, or a new one.
+    pub(crate) fn with_url(&self, url: &NotebookUrl) -> Result<ChosenTab, Error> {
+        // Held throughout: two agents that open the same notebook get one tab.
+        let mut further = self.further.lock();
+        let shows_it = |notebook: &&TabNotebook| {
+            notebook.tab.connect_tool.url().is_some_and(|shown| shown.is_same_notebook(url))
+        };
+        let known = [&self.first].into_iter().chain(&further.tabs).find(shows_it).cloned();
+        match known {
+            Some(notebook) => Ok(ChosenTab { notebook, is_new: false }),
+            None => self.open(&mut further, url),
+        }
+    }
+
+    /// A tab that no agent has used before.
+    pub(crate) fn new_with_url(&self, url: &NotebookUrl) -> Result<ChosenTab, Error> {
+        self.open(&mut self.further.lock(), url)
+    }
+
+    /// The first tab if it was never opened, otherwise a further one.
+    fn open(&self, further: &mut Further, url: &NotebookUrl) -> Result<ChosenTab, Error> {
+        if self.first.tab.connect_tool.claim(url) {
+            return Ok(ChosenTab { notebook: self.first.clone(), is_new: true });
+        }
+        self.make_room(further)?;
+        let token = further.tokens.pop().ok_or_else(no_more_tokens)?;
+        let path = NotebookPath::from(format!("{PREFIX}{}", further.next_number));
+        further.next_number += 1;
+        let notebook = new_tab(&self.bridge, token, &self.settings, path, Some(url.clone()));
+        further.tabs.push(notebook.clone());
+        Ok(ChosenTab { notebook, is_new: true })
+    }
+
+    /// Forgets the oldest tab that is not in use if there are [`MAX_TABS`]. Fails if all are in use.
+    fn make_room(&self, further: &mut Further) -> Result<(), Error> {
+        if further.tabs.len() + 1 < MAX_TABS {
+            return Ok(());
+        }
+        let is_unused = |TabNotebook { tab, .. }: &TabNotebook| {
+            tab.connection.page().is_none() && !tab.connect_tool.is_opening()
+        };
+        let unused = further.tabs.iter().position(is_unused).ok_or_else(|| {
+            let cause = format!("This server keeps at most {MAX_TABS} Colab tabs, and so many are open.");
+            Error::new(ErrorKind::LimitReached, cause, "The person can close one of them; then try again.")
+                .with_fault(Fault::Person)
+        })?;
+        self.bridge.remove(&further.tabs.remove(unused).tab.connection);
+        Ok(())
+    }
+
+    fn all(&self) -> Vec<TabNotebook> {
+        [&self.first].into_iter().chain(&self.further.lock().tabs).cloned().collect()
+    }
+}
+
+/// A tab that is to show `url`; without one, the first.
+fn new_tab(
+    bridge: &Bridge,
+    token: Secret,
+    settings: &TabSettings,
+    path: NotebookPath,
+    url: Option<NotebookUrl>,
+) -> TabNotebook {
+    let (connection, is_first) = (bridge.add(token), url.is_none());
+    let TabSettings { browser, connect_timeout, call_timeout } = settings;
+    let connect_tool = ConnectTool::new(connection.clone(), browser.clone(), *connect_timeout, url);
+    let tab = Arc::new(Tab { path, is_first, connection, connect_tool, call_timeout: *call_timeout });
+    let document = Arc::new(TabDocument::new(tab.clone()));
+    let kernel = Arc::new(TabKernel::new(tab.clone(), document.clone()));
+    TabNotebook { tab, document, kernel }
+}
+
+fn no_more_tokens() -> Error {
+    Error::new(
+        ErrorKind::LimitReached,
+        "This server has opened as many Colab tabs as it can.",
+        "The person can restart it, or open the notebook in a tab that is connected.",
+    )
+    .with_fault(Fault::Person)
+}
+
+#[cfg(test)]
+mod tests {
+    use connection::NetworkTimeout;
+
+    use super::*;
+
+    fn tabs(tokens: usize) -> Tabs {
+        let secret = |number: usize| Secret::new(format!("token {number}")).unwrap();
+        let settings =
+            TabSettings { browser: Browser::Never, connect_timeout: Duration::ZERO, call_timeout: None };
+        let bridge = Arc::new(Bridge::new(1, NetworkTimeout::default()));
+        Tabs::new(bridge, secret(0), (1..=tokens).map(secret).collect(), settings)
+    }
+
+    fn url(notebook: usize) -> NotebookUrl {
+        let url = format!("https://colab.research.google.com/drive/{notebook}");
+        NotebookUrl::new(Some(&url), None).unwrap()
+    }
+
+    fn path(chosen: &ChosenTab) -> &str {
+        &chosen.notebook.tab.path
+    }
+
+    #[test]
+    fn each_notebook_has_its_own_tab_token_and_kernel() {
+        let tabs = tabs(9);
+        let [first, second] = [1, 2].map(|notebook| tabs.with_url(&url(notebook)).unwrap());
+        assert_eq!([path(&first), path(&second)], ["colab:", "colab:2"]);
+        assert_ne!(first.notebook.tab.connection.token, second.notebook.tab.connection.token);
+        let kernels =
+            [&first, &second].map(|chosen| workspace::Kernel::id(&*chosen.notebook.kernel).to_string());
+        assert_eq!(kernels, ["colab", "colab:2"]);
+        for known in [&first, &second] {
+            let url = known.notebook.tab.connect_tool.url().unwrap();
+            let again = tabs.with_url(&url).unwrap();
+            assert_eq!((path(&again), again.is_new), (path(known), false));
+        }
+        assert_eq!(path(&tabs.new_with_url(&url(2)).unwrap()), "colab:3");
+    }
+
+    #[test]
+    fn the_oldest_unused_tab_is_forgotten_and_its_path_not_used_again() {
+        let tabs = tabs(20);
+        for notebook in 1..=MAX_TABS {
+            tabs.with_url(&url(notebook)).unwrap();
+        }
+        assert_eq!(path(&tabs.with_url(&url(9)).unwrap()), "colab:9");
+        assert!(tabs.at("colab:").is_some() && tabs.at("colab:2").is_none() && tabs.at("colab:3").is_some());
+        assert_eq!(path(&tabs.with_url(&url(2)).unwrap()), "colab:10");
+    }
+
+    #[test]
+    fn a_server_without_tokens_opens_no_further_tab() {
+        let tabs = tabs(0);
+        tabs.with_url(&url(1)).unwrap();
+        let Err(error) = tabs.with_url(&url(2)) else { panic!("a tab without a token") };
+        assert_eq!(error.kind, ErrorKind::LimitReached);
+    }
+}
