@@ -33,11 +33,12 @@ const RULES: [Rule; 3] = [
             "`jupyter lab`",
             // The words by which people and models search for a tool.
             "jupyter notebook",
+            "jupyter server, jupyterhub or",
             "jupyter server",
-            "jupyterhub",
-            "jupyterlab",
+            "cluster, jupyterlab",
+            "notebook in jupyterlab",
             "google colab",
-            "to colab",
+            "notebook to colab",
         ],
         advice: "this crate never names a place, so that a new place needs no change here; let cli or python \
                  pass it in",
