@@ -23,6 +23,8 @@ TOOLS = {
     "change_cell",
     "clear_cell_output",
     "connect_to_jupyter",
+    "copy_file",
+    "copy_notebook",
     "delete_cell",
     "edit_cell_source",
     "execute_cell",

@@ -24,7 +24,8 @@ from e2e.support.waiting import LONG
 
 FRESH_KERNELS = 20
 # There is no other server to connect to.
-TOOLS = NOTEBOOK_TOOLS - {"connect_to_jupyter"}
+# Where no JupyterLab is open, there is no `open_in_browser`.
+TOOLS = NOTEBOOK_TOOLS - {"connect_to_jupyter", "open_in_browser"}
 REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 
 

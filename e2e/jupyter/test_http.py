@@ -74,7 +74,7 @@ async def test_a_client_edits_and_runs_a_live_notebook(
     async with sdk.connect(start, sdk.mode) as agent:
         assert agent.revision == sdk.revision
         tools = await agent.tools()
-        assert {tool["name"] for tool in tools} - {"open_in_browser"} == TOOLS | {"connect_to_jupyter"}
+        assert {tool["name"] for tool in tools} | {"open_in_browser"} == TOOLS
         message = [tool["name"] + tool["description"] + json.dumps(tool["inputSchema"]) for tool in tools]
         assert sum(len(each.encode()) for each in message) / 4 <= TOKENS
         client = JupyterNotebookClient(agent, jupyter.root, path)
