@@ -193,10 +193,14 @@ mod tests {
 
     #[test]
     fn only_a_notebook_without_text_and_outputs_is_blank() {
-        assert!(is_blank(&Notebook::new()) && !is_blank(&notebook(FULL)));
-        let empty = r#"{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "execution_count": null, "outputs": [], "source": " \n"}],
-            "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#;
-        assert!(is_blank(&notebook(empty)));
+        let one_cell = |source: &str| {
+            let mut notebook = Notebook::new();
+            let cell = NewCell::new(notebook::CellType::Markdown, source);
+            notebook.apply(&Edit::Insert { index: 0, cell }).unwrap();
+            notebook
+        };
+        assert!(is_blank(&Notebook::new()) && is_blank(&one_cell(" \n")));
+        assert!(!is_blank(&one_cell("# Title")) && !is_blank(&notebook(FULL)));
     }
 
     #[test]
