@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join, ready};
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _};
-use rest::{Download, Kind, Status};
+use rest::{ContentsQuery, Download, EntryKind, Kind, Status};
 use tokio::sync::watch;
 use workspace::{
     Discovered, Document, Error, Existing, FileContent, FileEntry, FoundNotebooks, Frontend, Future, Kernel,
@@ -99,6 +99,24 @@ impl Jupyter {
         self.kernel_handle.call(|server| async move { server.status().await }).await
     }
 
+    /// Fails unless a file may be written at `path`.
+    async fn check_target(&self, path: &str, existing: Existing) -> Result<(), Error> {
+        let attributes = |server: rest::Server| async move {
+            match server.contents(path, ContentsQuery::Attributes).await {
+                Ok(entry) => Ok(Some(entry.kind)),
+                Err(error) if error.kind == Kind::NotFound => Ok(None),
+                Err(error) => Err(error),
+            }
+        };
+        let shown = self.prefix.shown(path);
+        match self.note_answer(self.handle.call(attributes).await)? {
+            Some(EntryKind::Directory) => Err(Error::is_folder(&shown)),
+            Some(_) if existing == Existing::Keep => Err(Error::file_exists(&shown)),
+            Some(EntryKind::Notebook) => Err(Error::is_notebook_file(&shown)),
+            Some(EntryKind::File) | None => Ok(()),
+        }
+    }
+
     /// Once the server of the documents has answered, its extensions can be detected.
     fn note_answer<T>(&self, answer: Result<T, Error>) -> Result<T, Error> {
         if answer.is_ok() {
@@ -169,6 +187,10 @@ impl Place for Jupyter {
         .boxed()
     }
 
+    fn has_files(&self) -> bool {
+        true
+    }
+
     fn read_file(&self, path: &str) -> Future<'_, FileContent> {
         let path = self.prefix.strip(path);
         async move {
@@ -184,6 +206,7 @@ impl Place for Jupyter {
         let path = self.prefix.strip(path);
         async move {
             let path = path?;
+            self.check_target(&path, existing).await?;
             let begun = self.handle.call(|server| ready(server.upload(&path))).await;
             let mut upload = self.note_answer(begun)?;
             while let Some(piece) = content.pieces.next().await {

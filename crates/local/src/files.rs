@@ -11,6 +11,7 @@ use tempfile::NamedTempFile;
 use workspace::{Error, ErrorKind, Existing, FileContent, NextStep};
 
 use crate::folder::on_disk;
+use crate::listing::is_notebook;
 use crate::replacement;
 use crate::root::Root;
 
@@ -81,7 +82,7 @@ fn finish(file: NamedTempFile, target: &Path, existing: Existing) -> io::Result<
     }
     let old = replacement::check_writable(target)?;
     replacement::prepare(file.as_file(), &old)?;
-    replacement::replace(file, target)
+    replacement::replace(file, target).map(drop)
 }
 
 fn begin(root: &Root, path: &str, existing: Existing) -> Result<(PathBuf, String, NamedTempFile), Error> {
@@ -90,10 +91,12 @@ fn begin(root: &Root, path: &str, existing: Existing) -> Result<(PathBuf, String
         Error::new(ErrorKind::InvalidArgument, format!("{path:?} is not the path of a file."), "Name a file.")
     })?;
     match fs::metadata(&target) {
+        Ok(found) if found.is_dir() => return Err(Error::is_folder(&shown)),
         Ok(found) if !found.is_file() => {
             return Err(unwritable(&shown, &io::Error::other("it is not a regular file")));
         }
         Ok(_) if existing == Existing::Keep => return Err(Error::file_exists(&shown)),
+        Ok(_) if is_notebook(&target) => return Err(Error::is_notebook_file(&shown)),
         _ => {}
     }
     let file = (|| {
@@ -113,7 +116,7 @@ fn unwritable(path: &str, error: &io::Error) -> Error {
         io::ErrorKind::AlreadyExists => Error::file_exists(path),
         _ => Error::new(
             ErrorKind::Unavailable,
-            format!("The file {path:?} could not be written: {error}. Nothing was changed."),
+            format!("The file {path:?} could not be written: {error}. No file was changed."),
             "Check the disk, its free space and the folder, then try again.",
         ),
     }
@@ -184,7 +187,7 @@ mod tests {
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
         fs::set_permissions(&file, fs::Permissions::from_mode(0o440)).unwrap();
         let refused = written(&root, "a.csv", content("333"), Existing::Replace).await.unwrap_err();
-        assert!(refused.cause.contains("Nothing was changed"), "{refused}");
+        assert!(refused.cause.contains("No file was changed"), "{refused}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "22");
     }
 

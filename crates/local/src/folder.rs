@@ -140,6 +140,10 @@ impl Place for Folder {
         async move { Ok(self.store.open(&path, mode).await? as Arc<dyn Document>) }.boxed()
     }
 
+    fn has_files(&self) -> bool {
+        true
+    }
+
     fn read_file(&self, path: &str) -> Future<'_, FileContent> {
         files::read(self.root.clone(), path.to_owned()).boxed()
     }

@@ -47,11 +47,11 @@ pub(crate) fn prepare(file: &File, old: &Metadata) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Names the prepared file `path`, in place of the file there.
-pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<()> {
-    file.persist(path).map_err(|error| error.error)?;
+/// Names the prepared file `path`, in place of the file there. Returns it, since the path may be another's by now.
+pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<File> {
+    let file = file.persist(path).map_err(|error| error.error)?;
     sync_folder(path);
-    Ok(())
+    Ok(file)
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -161,7 +161,9 @@ fn internal(cause: impl Into<String>) -> Error {
 }
 
 fn refused(cause: &str) -> Error {
-    Error::new(ErrorKind::InvalidArgument, cause, "Nothing was done; make the call anew.")
+    let next =
+        "Before you make the call anew, see in the notebook and among the latest runs what was done already.";
+    Error::new(ErrorKind::InvalidArgument, cause, next)
 }
 
 fn have_same_arguments(one: &RawValue, other: &RawValue) -> bool {

@@ -86,26 +86,31 @@ impl Audience<'_> {
 struct Reported<'a> {
     reports: &'a mut mpsc::Receiver<Report>,
     progress: f64,
+    /// Whether a pause was filled, so that the call's own progress may be behind.
+    has_filled: bool,
     /// When the pause is too long.
     due: Instant,
 }
 
 impl<'a> Reported<'a> {
     fn new(reports: &'a mut mpsc::Receiver<Report>) -> Self {
-        Self { reports, progress: 0.0, due: Instant::now() + MAX_PAUSE }
+        Self { reports, progress: 0.0, has_filled: false, due: Instant::now() + MAX_PAUSE }
     }
 
     async fn next(&mut self) -> Report {
-        let report = tokio::select! {
+        let mut report = tokio::select! {
             biased;
             Some(report) = self.reports.recv() => report,
-            () = sleep_until(self.due) => Report::Progress(Progress {
-                progress: self.progress + PAUSE_STEP,
-                total: None,
-                message: Some("still working".to_owned()),
-            }),
+            () = sleep_until(self.due) => {
+                self.has_filled = true;
+                let message = Some("still working".to_owned());
+                Report::Progress(Progress { progress: self.progress, total: None, message })
+            }
         };
-        if let Report::Progress(Progress { progress, .. }) = &report {
+        if let Report::Progress(Progress { progress, .. }) = &mut report {
+            if self.has_filled && *progress <= self.progress {
+                *progress = self.progress + PAUSE_STEP;
+            }
             self.progress = *progress;
             self.due = Instant::now() + MAX_PAUSE;
         }
@@ -148,7 +153,8 @@ mod tests {
             };
             seen.push((progress, start.elapsed().as_secs()));
         }
-        sender.send(progress(4.0)).await.unwrap();
+        // Less than what was sent to fill the pauses.
+        sender.send(progress(3.0001)).await.unwrap();
         let Report::Progress(Progress { progress, .. }) = reported.next().await else { panic!("a log line") };
         assert!(seen.windows(2).all(|pair| pair[0].0 < pair[1].0) && seen[2].0 < progress, "{seen:?}");
         assert_eq!(seen.iter().map(|(_, at)| *at).collect::<Vec<_>>(), [0, 9, 18]);

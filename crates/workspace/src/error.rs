@@ -141,6 +141,23 @@ impl Error {
         Self { source: Some(Arc::new(source)), ..self }
     }
 
+    /// People may have the notebook open, which a new file in its place would not reach.
+    pub fn is_notebook_file(path: &str) -> Self {
+        Self::new(
+            ErrorKind::InvalidArgument,
+            format!("{path:?} is a notebook, which is not replaced like other files. It was left alone."),
+            "Copy it as a notebook, which replaces its cells, or choose another path.",
+        )
+    }
+
+    pub fn is_folder(path: &str) -> Self {
+        Self::new(
+            ErrorKind::InvalidArgument,
+            format!("{path:?} is a folder, not a file."),
+            "Name the file; for a copy of the same name in the folder, end its path with a slash.",
+        )
+    }
+
     pub fn file_exists(path: &str) -> Self {
         Self::new(
             ErrorKind::Conflict,

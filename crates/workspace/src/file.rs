@@ -84,7 +84,7 @@ impl Passed {
         match size {
             Some(size) if size != self.size => Err(Error::new(
                 ErrorKind::RemoteFailure,
-                format!("The file ended after {} of {size} bytes; it may have changed meanwhile.", self.size),
+                format!("The file has {} bytes instead of {size}; it may have changed meanwhile.", self.size),
                 NextStep::TryAgain,
             )),
             _ => Ok(()),
@@ -125,7 +125,7 @@ mod tests {
         for size in [2, 4] {
             let content = FileContent { size: Some(size), ..FileContent::whole(Bytes::from_static(b"abc")) };
             let error = passed(content).await.0.unwrap_err();
-            assert!(error.cause.contains(&format!("3 of {size} bytes")), "{error}");
+            assert!(error.cause.contains(&format!("3 bytes instead of {size}")), "{error}");
         }
         let content = FileContent { size: None, ..FileContent::whole(Bytes::from_static(b"abc")) };
         assert!(passed(content).await.0.is_ok());

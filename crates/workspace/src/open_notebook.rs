@@ -185,6 +185,9 @@ impl OpenNotebook {
 /// The kernel with this id, or the only one whose id begins with it.
 pub(crate) async fn find_kernel(place: &dyn Place, id: &str) -> Result<Arc<dyn Kernel>, Error> {
     let kernels = place.kernels().await?;
+    if let Some(exact) = kernels.iter().find(|kernel| **kernel.id() == *id) {
+        return Ok(exact.clone());
+    }
     let mut found = kernels.iter().filter(|kernel| kernel.id().starts_with(id));
     match (found.next(), found.next()) {
         (Some(kernel), None) => Ok(kernel.clone()),

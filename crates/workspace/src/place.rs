@@ -63,6 +63,11 @@ pub trait Place: Send + Sync + 'static {
     /// Opens a notebook. Opening it again returns the same document.
     fn open(&self, path: &NotebookPath, mode: Mode) -> Future<'_, Arc<dyn Document>>;
 
+    /// Whether files of any kind can be read and written, notebooks that nobody has opened included.
+    fn has_files(&self) -> bool {
+        false
+    }
+
     /// Reads a file of any kind.
     fn read_file(&self, _path: &str) -> Future<'_, FileContent> {
         Box::pin(ready(Err(self.no_files())))

@@ -247,13 +247,10 @@ async fn tools_are_offered_by_group() -> Result<()> {
         ),
         ("edit", &edit),
         ("run", &["execute_cell", "run_cells", "execute_code", "interrupt_kernel", "answer_input"]),
-        ("files", &["list_files", "copy_notebook", "copy_file", "open_in_browser"]),
+        ("files", &["list_files", "copy_file", "open_in_browser"]),
         ("kernels", &["list_kernels", "restart_notebook", "connect_to_jupyter"]),
         ("colab", &OF_COLAB),
-        (
-            "files,list_kernels",
-            &["list_files", "list_kernels", "copy_notebook", "copy_file", "open_in_browser"],
-        ),
+        ("files,list_kernels", &["list_files", "list_kernels", "copy_file", "open_in_browser"]),
         ("execute_ipython", &["execute_code"]),
     ] {
         let mut client = Client::start(&["--tools", groups]).await?;

@@ -66,6 +66,7 @@ async fn a_client_that_cannot_ask_is_refused_what_the_person_must_be_asked_about
 #[tokio::test]
 async fn each_group_is_asked_about() -> Result<()> {
     let edit = [
+        "copy_notebook",
         "insert_cell",
         "overwrite_cell_source",
         "edit_cell_source",
@@ -123,6 +124,18 @@ async fn what_arguments_ask_for_is_asked_about_too() -> Result<()> {
     let opened = client.agent.call_tool("use_notebook", r#"{"notebook_path":"a.ipynb"}"#).await?;
     assert!(text(&opened)?.contains("No kernel was chosen"), "choosing one may install Python: {opened}");
     assert_eq!(client.files()?, before);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_copy_that_replaces_something_is_asked_about_as_deleting() -> Result<()> {
+    let mut client = Client::start(&["--ask", "delete"]).await?;
+    for (tool, to) in [("copy_file", "copied.bin"), ("copy_notebook", "copied.ipynb")] {
+        let copy = format!(r#"{{"from":"a.ipynb","to":"{to}"}}"#);
+        let result = client.agent.call_tool(tool, &copy).await?;
+        assert_eq!(result["isError"], false, "{tool}: {result}");
+        assert_cannot_ask(&mut client.agent, (tool, &copy.replacen('{', r#"{"overwrite":true,"#, 1))).await?;
+    }
     Ok(())
 }
 

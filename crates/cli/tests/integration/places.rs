@@ -249,3 +249,40 @@ async fn connecting_changes_nothing_in_the_list_of_tools() -> Result<()> {
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn a_copy_goes_to_a_place_that_exists_or_nowhere() -> Result<()> {
+    let mut client = Client::start_with(&[("CELLBRIDGE_TOOLS", "read,edit,files")]).await?;
+    let before = fs::read_dir(client.folder.path())?.count();
+    for to in [
+        "colab:",
+        "jupyter:b.ipynb",
+        "http://127.0.0.1:1/b.ipynb?token=sesame",
+        "elsewhere:b.ipynb",
+        "../b.ipynb",
+    ] {
+        for tool in ["copy_notebook", "copy_file"] {
+            let refused =
+                client.refused(tool, json!({ "from": "a.ipynb", "to": to, "overwrite": true })).await?;
+            assert!(!refused.contains("sesame"), "{to}: {refused}");
+        }
+    }
+    assert_eq!(fs::read_dir(client.folder.path())?.count(), before);
+    // A copy of the same name in a folder; a notebook is not replaced as a file, and a folder never.
+    fs::create_dir(client.folder.path().join("sub"))?;
+    let copied = client.call("copy_file", json!({ "from": "a.ipynb", "to": "sub/" })).await?;
+    assert!(copied.contains("sub/a.ipynb") && copied.contains("SHA-256"), "{copied}");
+    for to in ["sub/a.ipynb", "sub/", "sub"] {
+        let refused =
+            client.refused("copy_file", json!({ "from": "a.ipynb", "to": to, "overwrite": true })).await?;
+        assert!(refused.contains("is a notebook") || refused.contains("is a folder"), "{to}: {refused}");
+    }
+    let kept = client.refused("copy_notebook", json!({ "from": "a.ipynb", "to": "sub/" })).await?;
+    assert!(kept.contains("overwrite: true"), "{kept}");
+    let replaced = json!({ "from": "a.ipynb", "to": "sub/", "overwrite": true });
+    let replaced = client.call("copy_notebook", replaced).await?;
+    assert!(replaced.contains("sub/a.ipynb: 1 cells") && replaced.contains("saved to disk"), "{replaced}");
+    let other = client.refused("copy_notebook", json!({ "from": "a.ipynb", "to": "notes.txt" })).await?;
+    assert!(other.contains(".ipynb"), "{other}");
+    Ok(())
+}

@@ -88,8 +88,9 @@ pub(crate) fn replace(path: &Path, notebook: &Notebook, current: Stamp, digest: 
     if Stamp::of(path)? != current {
         return Ok(Replaced::Changed);
     }
-    replacement::replace(file, path)?;
-    let stamp = Stamp::of(path)?;
+    let replaced = replacement::replace(file, path)?;
+    // Not that of the path: another program may have replaced the file again already.
+    let stamp = Stamp::from(&replaced.metadata()?);
     Ok(Replaced::Written { stamp, digest: new_digest })
 }
 

@@ -5,7 +5,6 @@ use workspace::{CopiedFile, Existing};
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
-use super::shared::given::refused;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
@@ -34,8 +33,9 @@ arguments! {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Arguments { from, to, overwrite } = arguments;
-    if overwrite && to.to_lowercase().ends_with(".ipynb") {
-        return Err(refused("A notebook is not overwritten by copy_file; copy_notebook replaces its cells."));
+    if overwrite {
+        let groups = &[Group::Files, Group::Delete];
+        context.permit(groups, Permission::Write, "copy_file with overwrite").await?;
     }
     let existing = if overwrite { Existing::Replace } else { Existing::Keep };
     let CopiedFile { path, size, sha256 } = context.session.copy_file(&from, &to, existing).await?;

@@ -14,7 +14,7 @@ pub(super) const TOOL: Tool = Tool {
     description: "Copy a notebook with its outputs to another path or place: folder, Jupyter server, Google Colab.",
     discovery: Discovery::FoundBy("duplicate, upload, download, move a notebook to Colab or to a server"),
     effect: Effect::Changes,
-    groups: &[Group::Files],
+    groups: &[Group::Files, Group::Edit],
     permission: Permission::Write,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,
@@ -33,6 +33,10 @@ arguments! {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    if arguments.overwrite {
+        let groups = &[Group::Files, Group::Edit, Group::Delete];
+        context.permit(groups, Permission::Write, "copy_notebook with overwrite").await?;
+    }
     let opened = context.session.notebook(arguments.from.as_deref()).await?;
     let existing = if arguments.overwrite { Existing::Replace } else { Existing::Keep };
     let to = NotebookPath::from(arguments.to);

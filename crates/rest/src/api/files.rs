@@ -112,23 +112,15 @@ impl Upload {
                 "Copy the file to the server by other means.",
             ));
         }
-        match self.server.rename(&self.temporary, &self.path).await {
-            Err(error) if error.kind == Kind::Conflict && replaces => self.replace().await?,
-            named => drop(named?),
-        }
+        // From here on the part is not this value's to delete. The task goes on if nobody waits any longer: between two
+        // renames there would be no file. It is bounded by the timeouts of its requests.
         self.is_finished = true;
-        Ok(())
-    }
-
-    /// Gives the file its name, in place of the old one, which is kept until then.
-    async fn replace(&self) -> Result<()> {
-        let old = format!("{}.old-{:08x}", self.path, u32::from_be_bytes(random()?));
-        self.server.rename(&self.path, &old).await?;
-        if let Err(error) = self.server.rename(&self.temporary, &self.path).await {
-            self.server.rename(&old, &self.path).await?;
-            return Err(error);
-        }
-        self.server.delete(&old).await
+        let (server, path) = (self.server.clone(), self.path.clone());
+        let temporary = std::mem::take(&mut self.temporary);
+        let named = tokio::spawn(async move { name(&server, &temporary, &path, replaces).await }).await;
+        named.unwrap_or_else(|error| {
+            Err(RestError::defect(Kind::Server, format!("A task that names a file failed: {error}.")))
+        })
     }
 
     async fn put(&mut self, chunk: &[u8], number: Option<i64>) -> Result<()> {
@@ -157,11 +149,38 @@ impl Drop for Upload {
         }
         let (server, temporary) = (self.server.clone(), std::mem::take(&mut self.temporary));
         // Bounded by the timeout of the request.
-        runtime.spawn(async move {
-            if let Err(error) = server.delete(&temporary).await {
-                tracing::debug!(cause = error.cause, "cannot delete a part of a file from the server");
-            }
-        });
+        runtime.spawn(async move { discard(&server, &temporary).await });
+    }
+}
+
+/// Gives the complete file at `temporary` its name, or deletes it.
+async fn name(server: &Server, temporary: &str, path: &str, replaces: bool) -> Result<()> {
+    let named = match server.rename(temporary, path).await {
+        Err(error) if error.kind == Kind::Conflict && replaces => replace(server, temporary, path).await,
+        named => named.map(drop),
+    };
+    if named.is_err() {
+        discard(server, temporary).await;
+    }
+    named
+}
+
+/// Gives the file its name, in place of the old one, which is kept until then.
+async fn replace(server: &Server, temporary: &str, path: &str) -> Result<()> {
+    let old = format!("{path}.old-{:08x}", u32::from_be_bytes(random()?));
+    server.rename(path, &old).await?;
+    if let Err(error) = server.rename(temporary, path).await {
+        server.rename(&old, path).await?;
+        return Err(error);
+    }
+    discard(server, &old).await;
+    Ok(())
+}
+
+/// Deletes what nobody needs; what is left then is only untidy.
+async fn discard(server: &Server, path: &str) {
+    if let Err(error) = server.delete(path).await {
+        tracing::debug!(cause = error.cause, "cannot delete a temporary file from the server");
     }
 }
 

@@ -6,7 +6,7 @@ use notebook::{Edit, NewCell, Notebook};
 use super::Session;
 use crate::file::{CopiedFile, Existing, FileContent};
 use crate::open_notebook::OpenNotebook;
-use crate::place::{Mode, SaveStatus};
+use crate::place::{Expected, Mode, SaveStatus};
 use crate::places::Located;
 use crate::{Error, ErrorKind, NextStep, NotebookPath};
 
@@ -24,8 +24,7 @@ pub struct CopiedNotebook {
 impl Session {
     /// Copies a file of any kind. A path that ends with `/` or `:` is the folder for a copy of the same name.
     pub async fn copy_file(&self, from: &str, to: &str, existing: Existing) -> Result<CopiedFile, Error> {
-        let to = if to.ends_with(['/', ':']) { format!("{to}{}", file_name(from)) } else { to.to_owned() };
-        let (source, target) = (self.locate(&from.into())?, self.locate(&to.as_str().into())?);
+        let (source, target) = (self.locate(&from.into())?, self.copy_target(&in_folder(to, from))?);
         let content = source.place.read_file(&source.path).await?;
         let (content, passed) = content.counted();
         let path = target.place.write_file(&target.path, content, existing).await?;
@@ -44,7 +43,14 @@ impl Session {
         existing: Existing,
     ) -> Result<CopiedNotebook, Error> {
         let notebook = from.document().snapshot().await?;
-        let target = self.locate(to)?;
+        let mut target = self.copy_target(to)?;
+        if !target.place.has_files() {
+            return self.replace_cells(from, &notebook, target, existing).await;
+        }
+        target.path = in_folder(&target.path, from.path());
+        if !target.path.to_lowercase().ends_with(".ipynb") {
+            return Err(Error::not_a_notebook(&target.path, "its name does not end in .ipynb"));
+        }
         let content = FileContent::whole(Bytes::from(notebook.to_bytes()));
         match target.place.write_file(&target.path, content, Existing::Keep).await {
             Ok(path) => Ok(CopiedNotebook {
@@ -53,12 +59,29 @@ impl Session {
                 saved: SaveStatus::OnDisk,
                 is_reduced: false,
             }),
-            Err(error) if error.kind == ErrorKind::Conflict && existing == Existing::Keep => Err(error),
-            // A place without files of its own has notebooks all the same.
-            Err(error) if matches!(error.kind, ErrorKind::Conflict | ErrorKind::Unsupported) => {
+            Err(error) if error.kind == ErrorKind::Conflict && existing == Existing::Replace => {
                 self.replace_cells(from, &notebook, target, existing).await
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// What a path to be written means. One that begins like the name of a place is refused if there is no such place: a file
+    /// of that name is hardly meant.
+    fn copy_target(&self, path: &NotebookPath) -> Result<Located, Error> {
+        let located = self.locate(path)?;
+        if self.workspace.places().are_named_by(path) {
+            return Ok(located);
+        }
+        match scheme_of(path) {
+            None => Ok(located),
+            Some(scheme) => Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("\"{scheme}:\" names no place that is open to you."),
+                NextStep::NamePlace {
+                    paths: self.places().iter().map(|place| format!("{}…", place.name())).collect(),
+                },
+            )),
         }
     }
 
@@ -73,7 +96,7 @@ impl Session {
         let opened = self.workspace.open(target, Mode::Connect).await?;
         if opened.path() == from.path() {
             let cause = format!("{} cannot be copied onto itself.", from.path());
-            return Err(Error::new(ErrorKind::InvalidArgument, cause, NextStep::Overwrite));
+            return Err(Error::new(ErrorKind::InvalidArgument, cause, "Choose another path."));
         }
         let before = opened.document().snapshot().await?;
         if existing == Existing::Keep && !is_blank(&before) {
@@ -84,8 +107,13 @@ impl Session {
             ));
         }
         let is_reduced = opened.document().stores_outputs();
-        let applied =
-            self.edit(&opened, &before, replacing(&before, notebook, is_reduced), Vec::new()).await?;
+        // What somebody changes meanwhile is not deleted.
+        let expected = before
+            .cells()
+            .iter()
+            .map(|cell| Expected { id: cell.id().clone(), revision: Some(cell.revision().to_owned()) });
+        let edits = replacing(&before, notebook, is_reduced);
+        let applied = self.edit(&opened, &before, edits, expected.collect()).await?;
         Ok(CopiedNotebook {
             path: self.shown(&place, opened.path()),
             cells: applied.notebook.cells().len(),
@@ -95,13 +123,16 @@ impl Session {
     }
 }
 
-/// The edits that make `before` like `notebook`: sources alone if it `is_reduced`.
+/// The edits that make `before` like `notebook`: sources alone if it `is_reduced`. The old cells go last, so that nothing is
+/// lost if an application makes only some of the edits. A new cell never has the id of an old one: whether the edits are in
+/// the file shows by their ids.
 fn replacing(before: &Notebook, notebook: &Notebook, is_reduced: bool) -> Vec<Edit> {
-    let ids: Vec<_> = before.cells().iter().map(|cell| cell.id().clone()).collect();
-    let mut edits = if ids.is_empty() { Vec::new() } else { vec![Edit::Delete { ids }] };
+    let mut edits = Vec::new();
     for (index, cell) in notebook.cells().iter().enumerate() {
         let mut copy = NewCell::new(cell.cell_type().clone(), cell.source());
-        copy.id = cell.id().clone();
+        if before.cell(cell.id()).is_none() {
+            copy.id = cell.id().clone();
+        }
         let has_outputs = cell.is_code() && (cell.output_count() > 0 || cell.execution_count().is_some());
         let outputs = has_outputs.then(|| Edit::SetOutputs {
             id: copy.id.clone(),
@@ -115,6 +146,8 @@ fn replacing(before: &Notebook, notebook: &Notebook, is_reduced: bool) -> Vec<Ed
         edits.push(Edit::Insert { index, cell: copy });
         edits.extend(outputs.filter(|_| !is_reduced));
     }
+    let ids: Vec<_> = before.cells().iter().map(|cell| cell.id().clone()).collect();
+    edits.extend((!ids.is_empty()).then_some(Edit::Delete { ids }));
     edits.extend(notebook.kernelspec().map(Edit::SetKernelspec));
     edits.extend(notebook.metadata().member("language_info").map(Edit::SetLanguageInfo));
     edits
@@ -123,6 +156,17 @@ fn replacing(before: &Notebook, notebook: &Notebook, is_reduced: bool) -> Vec<Ed
 /// Whether nobody has written anything yet.
 fn is_blank(notebook: &Notebook) -> bool {
     notebook.cells().iter().all(|cell| cell.source().trim().is_empty() && cell.output_count() == 0)
+}
+
+/// The path, or if it is that of a folder, the path of a file in it with the name of `from`.
+fn in_folder(path: &str, from: &str) -> NotebookPath {
+    if path.ends_with(['/', ':']) { format!("{path}{}", file_name(from)).into() } else { path.into() }
+}
+
+/// The word before a colon with which a path begins, as that of a place does. A letter of a Windows drive is none.
+fn scheme_of(path: &str) -> Option<&str> {
+    let (scheme, _) = path.split_once(':')?;
+    (scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphabetic())).then_some(scheme)
 }
 
 /// The last part of a path.
@@ -154,13 +198,12 @@ mod tests {
         after
     }
 
-    /// All that a cell has.
+    /// All that a cell has but its id.
     fn parts(notebook: &Notebook) -> Vec<impl PartialEq + std::fmt::Debug + use<>> {
         let of = |cell: &notebook::Cell| {
-            let (id, source) = (cell.id().clone(), cell.source().into_owned());
+            let source = cell.source().into_owned();
             let attachments = cell.attachments().map(|attachments| attachments.to_value());
             (
-                id,
                 cell.cell_type().clone(),
                 source,
                 cell.metadata().to_value(),
@@ -178,6 +221,8 @@ mod tests {
         for before in [Notebook::new(), notebook(FULL)] {
             let after = replaced(&before, false);
             assert_eq!(parts(&after), parts(&notebook(FULL)));
+            let ids = |of: &Notebook| of.cells().iter().map(|cell| cell.id().clone()).collect::<Vec<_>>();
+            assert!(ids(&before).iter().all(|id| !ids(&after).contains(id)));
             assert_eq!(after.kernelspec(), notebook(FULL).kernelspec());
         }
     }
@@ -204,7 +249,24 @@ mod tests {
     }
 
     #[test]
+    fn words_before_a_colon_may_name_places() {
+        for (path, scheme) in [
+            ("colab:", Some("colab")),
+            ("http://h:8888/a.csv", Some("http")),
+            ("C:a.csv", None),
+            ("./x:a.csv", None),
+            ("a/b:c", None),
+            ("a.csv", None),
+        ] {
+            assert_eq!(scheme_of(path), scheme, "{path}");
+        }
+    }
+
+    #[test]
     fn a_copy_in_a_folder_has_the_name_of_the_file() {
+        assert_eq!(&*in_folder("x/", "y/a.csv"), "x/a.csv");
+        assert_eq!(&*in_folder("local:", "a.csv"), "local:a.csv");
+        assert_eq!(&*in_folder("b.csv", "a.csv"), "b.csv");
         for (path, name) in [
             ("a.csv", "a.csv"),
             ("x/y/a.csv", "a.csv"),

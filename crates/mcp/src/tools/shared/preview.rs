@@ -59,6 +59,9 @@ async fn notebook_of(
     given: &Given,
     session: &Session,
 ) -> Result<Option<Arc<OpenNotebook>>, Error> {
+    if tool.name == "copy_notebook" {
+        return session.notebook(given.optional_text("from")?.as_deref()).await.map(Some);
+    }
     let is_named = given.has("notebook_name");
     let is_elsewhere = given.has("kernel_id") || given.has("run_id");
     if !tool.takes("notebook_name") || tool.takes("notebook_path") || is_elsewhere {
@@ -134,6 +137,9 @@ impl Shown {
             Value::Null => {}
             // The question may be kept in a log.
             Value::String(_) if name.ends_with("token") => self.line(&format!("{name}: (not shown)")),
+            Value::String(text) if name.ends_with("url") => {
+                self.line(&format!("{name}: {}", without_secrets(text)));
+            }
             Value::Object(values) => self.arguments(&format!("{name}."), values),
             Value::Array(values) if values.iter().any(|value| value.is_object() || value.is_array()) => {
                 for (index, value) in values.iter().enumerate() {
@@ -150,6 +156,15 @@ impl Shown {
             }
         }
     }
+}
+
+/// An address without its user, query and fragment, which may be or contain a password or token.
+fn without_secrets(address: &str) -> String {
+    let address = address.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let authority_end = rest.find('/').unwrap_or(rest.len());
+    let host = rest[..authority_end].rfind('@').map_or(0, |at| at + 1);
+    format!("{scheme}://{}", &rest[host..])
 }
 
 /// The text without characters that could change how the rest of it looks.
@@ -192,6 +207,21 @@ mod tests {
             "Allow the agent to call t?\ncode:\n    a = 1\n    print(a)\nn:\n    2\njupyter_token: (not shown)\n\
              cells[0].cell_source:\n    b\nindices:\n    [1,2]\n"
         );
+    }
+
+    #[test]
+    fn an_address_is_shown_without_secrets() {
+        for (address, shown) in [
+            ("http://h:8888/lab?token=hush#x", "http://h:8888/lab"),
+            ("https://ada:hush@h/user/ada/", "https://h/user/ada/"),
+            ("h:8888/a@b", "h:8888/a@b"),
+            ("", ""),
+        ] {
+            assert_eq!(
+                question(&json!({ "jupyter_url": address })),
+                format!("Allow the agent to call t?\njupyter_url: {shown}\n")
+            );
+        }
     }
 
     #[test]
