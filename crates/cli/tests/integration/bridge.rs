@@ -8,8 +8,10 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_cellbridge");
 
 /// The notification after which an agent lists the tools again.
 pub(crate) const LIST_CHANGED: &str = "notifications/tools/list_changed";
-/// With these variables the program finds no Python, so it installs none in the home of the person who runs the tests.
-pub(crate) const WITHOUT_PYTHON: [(&str, &str); 1] = [("PATH", "/no/such/folder")];
+/// With these variables the program finds no Python, also not one that it has installed for the person who runs the tests, and
+/// installs none.
+pub(crate) const WITHOUT_PYTHON: [(&str, &str); 3] =
+    [("PATH", "/no/such/folder"), ("HOME", "/no/such/home"), ("XDG_DATA_HOME", "/no/such/home/data")];
 
 /// A program on stdio whose agent is initialised and knows the tab's port and token.
 pub(crate) struct Bridge {

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::bridge::PROGRAM;
+use crate::bridge::{PROGRAM, WITHOUT_PYTHON};
 
 const NOTEBOOK: &str = r#"{"metadata":{},"nbformat":4,"nbformat_minor":5,"cells":[
     {"id":"a","cell_type":"code","source":"here","metadata":{},"execution_count":null,"outputs":[]}]}"#;
@@ -76,7 +76,7 @@ impl Client {
         let (folder, runtime) = (tempfile::tempdir()?, tempfile::tempdir()?);
         fs::write(folder.path().join("a.ipynb"), NOTEBOOK)?;
         let (root, runtime_dir) = (folder.path().display().to_string(), runtime.path().display().to_string());
-        let own = [("PATH", "/no/such/folder"), ("JUPYTER_RUNTIME_DIR", &*runtime_dir)];
+        let own = [&WITHOUT_PYTHON[..], &[("JUPYTER_RUNTIME_DIR", &*runtime_dir)]].concat();
         let arguments = ["--no-browser", "--root", &root];
         let mut agent = Agent::start_with(PROGRAM, &arguments, &[&own, variables].concat())?;
         agent.initialize("2025-11-25").await?;
