@@ -29,7 +29,7 @@ impl Connection {
         Self::in_text(result["content"][1]["text"].as_str().context("no second text block")?)
     }
 
-    /// Reads what a person is told to open.
+    /// Reads the address that a person is to open.
     pub fn in_text(help: &str) -> Result<Self> {
         let is_part_of_url = |c: char| !c.is_whitespace() && !"\"'`<>()".contains(c);
         let start = help.find("https://").with_context(|| format!("no URL in {help:?}"))?;

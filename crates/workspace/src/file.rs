@@ -24,6 +24,7 @@ pub struct FileContent {
 pub enum Existing {
     /// It stays, and writing fails.
     Keep,
+    /// It is replaced, unless it is a folder or a notebook: people may have a notebook open.
     Replace,
 }
 

@@ -206,7 +206,7 @@ async fn two_agents_on_two_tabs_share_nothing() -> Result<()> {
     assert_cancelled(&mut first, &abandoned).await?;
     second.reply(&kept, &text_result("kept")).await?;
     assert_eq!(staying.message().await?.result()?, text_result("kept"));
-    // The second page heard of no cancellation.
+    // The second page was sent no cancellation.
     let last = other.start_call("call_colab_tool", &echo("colab:2"), "same").await?;
     let asked = second.expect_call("echo").await?;
     second.reply(&asked, &text_result("last")).await?;

@@ -143,7 +143,7 @@ async fn cells_of_a_tab_are_edited_read_and_searched_like_others() -> Result<()>
     client.insert(0, "# first").await?;
     assert_eq!(cells.sources(), ["# first", "x = 1"]);
 
-    // The id that the agent was told is valid, whatever the page calls the cell.
+    // The id in the agent's answer is valid, whatever id the page has for the cell.
     let id = inserted.split("id ").nth(1).and_then(|rest| rest.split(' ').next()).context("no id")?;
     let diff = client.call("overwrite_cell_source", json!({ "cell_id": id, "cell_source": "x = 2" })).await?;
     assert!(diff.contains("-x = 1") && diff.contains("+x = 2"), "{diff}");
