@@ -113,7 +113,16 @@ impl Session {
             .iter()
             .map(|cell| Expected { id: cell.id().clone(), revision: Some(cell.revision().to_owned()) });
         let edits = replacing(&before, notebook, is_reduced);
-        let applied = self.edit(&opened, &before, edits, expected.collect()).await?;
+        let applied = self.edit(&opened, &before, edits, expected.collect()).await;
+        let applied = applied.map_err(|error| match error.kind {
+            // The next step of an edit is not that of a copy.
+            ErrorKind::Conflict | ErrorKind::NotFound => Error {
+                next: NextStep::TryAgain,
+                cause: format!("{} was changed while it was to be replaced: {}", opened.path(), error.cause),
+                ..error
+            },
+            _ => error,
+        })?;
         Ok(CopiedNotebook {
             path: self.shown(&place, opened.path()),
             cells: applied.notebook.cells().len(),
