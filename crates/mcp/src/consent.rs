@@ -60,7 +60,9 @@ impl<'a> Consent<'a> {
                 let _ = self.accepted.set(cells);
                 Ok(())
             }
-            PersonReply::Failed => Err(cannot_ask(what)),
+            PersonReply::Failed => {
+                Err(refused(format!("{what} needs the person's consent, and the client did not ask them.")))
+            }
             PersonReply::Declined => Err(refused(format!("The person declined {what}."))),
             PersonReply::Dismissed => {
                 Err(refused(format!("The person was asked about {what} and did not accept.")))
@@ -171,7 +173,7 @@ mod tests {
             ((|| PersonReply::Declined) as fn() -> _, "The person declined insert_cell."),
             (|| PersonReply::Dismissed, "did not accept"),
             (|| PersonReply::TimedOut, "in time"),
-            (|| PersonReply::Failed, "cannot ask"),
+            (|| PersonReply::Failed, "did not ask"),
         ] {
             let (outcome, _) = edit_and_run(&[Offer::Group(Group::Edit)], reply).await;
             let error = outcome.unwrap_err();

@@ -33,6 +33,8 @@ pub enum Part {
 pub struct Reply {
     remaining: Budget,
     parts: Vec<Part>,
+    /// The characters that are kept free for the last line.
+    reserved: usize,
     /// The first thing that was left out.
     left_out: Option<LeftOut>,
 }
@@ -49,16 +51,16 @@ struct LeftOut {
 impl Reply {
     /// An empty reply.
     pub fn new(budget: Budget) -> Self {
-        Self { remaining: budget, parts: Vec::new(), left_out: None }
+        Self { remaining: budget, parts: Vec::new(), reserved: 0, left_out: None }
     }
 
     /// Adds text of the tool on lines of its own, shortened in the middle if it is longer than the budget allows.
     pub fn say(&mut self, text: &str) {
-        let mut available = self.available();
-        if text.chars().count() > available {
-            available -= reserve(available);
+        if text.chars().count() > self.available() {
+            self.reserve();
             self.left_out.get_or_insert_with(|| LeftOut { output: 0, way: String::new() });
         }
+        let available = self.available();
         self.add(&Item::from_tool(text, available).render(available, &|_| String::new()));
     }
 
@@ -80,9 +82,10 @@ impl Reply {
         let available = self.available();
         let items = self.items(outputs, available, &noted);
         let size: usize = items.iter().map(|(_, item)| item.size()).sum();
-        let is_cut = size > available || first.borrow().is_some();
-        let available = if is_cut { available - reserve(available) } else { available };
-        self.fit(items, available, &noted);
+        if size > available || first.borrow().is_some() {
+            self.reserve();
+        }
+        self.fit(items, self.available(), &noted);
         if let Some(first) = first.into_inner().filter(|_| self.left_out.is_none()) {
             self.left_out = Some(first);
         }
@@ -103,7 +106,7 @@ impl Reply {
                 format!("left out above: {way} shows it")
             }
         });
-        let hint = hint.filter(|hint| hint.chars().count() + 4 <= self.available());
+        let hint = hint.filter(|hint| hint.chars().count() + 4 <= self.available() + self.reserved);
         let last = match (closing.is_empty(), hint) {
             (_, None) => closing.to_owned(),
             (true, Some(hint)) => format!("[{hint}]"),
@@ -158,6 +161,14 @@ impl Reply {
         }
     }
 
+    /// Keeps characters free for the last line.
+    fn reserve(&mut self) {
+        if self.reserved == 0 {
+            self.reserved = HINT.min(self.available() / 4);
+            self.remaining.characters -= self.reserved;
+        }
+    }
+
     /// The characters that a text added now may have.
     fn available(&self) -> usize {
         self.remaining.characters.saturating_sub(usize::from(self.needs_break()))
@@ -184,11 +195,6 @@ impl Reply {
             self.parts.push(Part::Text(text.to_owned()));
         }
     }
-}
-
-/// How many of the `available` characters are kept free for the last line.
-fn reserve(available: usize) -> usize {
-    HINT.min(available / 4)
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use crate::changes::Changes;
 use crate::kernel_request::KernelSelector;
 use crate::limits::{Slot, Slots};
 use crate::open_notebook::{EndsKernel, OpenNotebook, find_kernel};
-use crate::place::{Applied, Connected, Expected, Kernel, KernelChoice, Mode, Place, ServerSpec};
-use crate::places::{ConnectScope, Located, moved};
+use crate::place::{Applied, Expected, Kernel, KernelChoice, Mode, Place};
+use crate::places::Located;
 use crate::runs::Run;
 use crate::shown_paths::ShownPaths;
 use crate::workspace::Workspace;
@@ -19,6 +19,7 @@ use crate::{Error, ErrorKind, NextStep, NotebookPath, SessionId};
 
 mod cell_lookup;
 mod copy;
+mod places;
 mod seen_cells;
 
 pub use copy::CopiedNotebook;
@@ -73,82 +74,6 @@ impl Session {
     /// The session is one call: the next call has another.
     pub fn be_stateless(&self) {
         self.state().is_stateless = true;
-    }
-
-    /// The place that this agent works in.
-    pub fn place(&self) -> Arc<dyn Place> {
-        let (chosen, is_stateless) = {
-            let state = self.state();
-            (state.place.clone(), state.is_stateless)
-        };
-        match chosen {
-            Some(place) => place,
-            None if is_stateless => self.workspace.common_place(),
-            None => self.workspace.place(),
-        }
-    }
-
-    /// Connects to a server and works there from now on. An agent without a session does so for all of them.
-    pub async fn connect(&self, server: ServerSpec) -> Result<Connected, Error> {
-        let before = self.place();
-        let scope = if self.state().is_stateless { ConnectScope::Stateless } else { ConnectScope::Session };
-        let connected = self.workspace.connect(server, scope).await?;
-        let place = &connected.place;
-        {
-            let mut state = self.state();
-            state.place = Some(place.clone());
-            // The same server with another token: its notebooks use that one from now on.
-            let is_here =
-                |home: &Arc<dyn Place>| !place.prefix().is_empty() && home.prefix() == place.prefix();
-            state.homes.values_mut().filter(|home| is_here(home)).for_each(|home| *home = place.clone());
-        }
-        if before.frontend().is_some() != place.frontend().is_some() {
-            self.workspace.capabilities_changed();
-        }
-        Ok(connected)
-    }
-
-    /// The places whose notebooks the agent finds without an address: its own, then those that there are from the start.
-    pub fn places(&self) -> Vec<Arc<dyn Place>> {
-        let own = self.place();
-        let others = self.workspace.first_places().iter().filter(|place| !Arc::ptr_eq(place, &own)).cloned();
-        [own.clone()].into_iter().chain(others).collect()
-    }
-
-    /// What a path means to this agent. Without a prefix it means a notebook that this session has opened, else one of
-    /// the place that the agent works in. A path that was shown to it for another place is refused.
-    pub fn locate(&self, path: &NotebookPath) -> Result<Located, Error> {
-        let home = self.state().homes.get(path).cloned();
-        if let Some(place) = home {
-            return Ok(Located { place, path: path.clone() });
-        }
-        let place = self.place();
-        if let Some(named) = self.workspace.places().named_by(path, &place)? {
-            return Ok(named);
-        }
-        match self.shown_paths().elsewhere(path, &*place) {
-            Some(shown) => Err(moved(path, &*shown, &*place)),
-            None => Ok(Located { place, path: path.clone() }),
-        }
-    }
-
-    /// How a path of `place` is shown to this agent, so that it means the same when it comes back.
-    pub fn shown(&self, place: &Arc<dyn Place>, path: &NotebookPath) -> NotebookPath {
-        if place.prefix().is_empty() && place.name() != self.place().name() {
-            return format!("{}{path}", place.name()).into();
-        }
-        self.note_shown(place, path);
-        path.clone()
-    }
-
-    /// How the path of a notebook that any session has open is shown to this agent.
-    pub fn shown_open(&self, path: &NotebookPath) -> NotebookPath {
-        let is_own = self.state().homes.contains_key(path);
-        let first = self.workspace.first_places().first();
-        match first.filter(|_| !is_own && !self.workspace.places().are_named_by(path)) {
-            Some(first) => self.shown(first, path),
-            None => path.clone(),
-        }
     }
 
     /// Shows the other users of a notebook on which cell this agent works.
@@ -360,27 +285,10 @@ impl Session {
         self.workspace.open(located, Mode::Reopen).await
     }
 
-    /// The place of a notebook that this session has opened.
-    fn home(&self, path: &NotebookPath) -> Arc<dyn Place> {
-        let home = self.state().homes.get(path).cloned();
-        home.unwrap_or_else(|| self.place())
-    }
-
     fn enter(&self, opened: &OpenNotebook) {
         opened.enter(self.id);
         self.note_shown(opened.place(), opened.path());
         self.state().homes.insert(opened.path().clone(), opened.place().clone());
-    }
-
-    /// Notes that the agent was shown a path without a prefix, unless its place never changes.
-    fn note_shown(&self, place: &Arc<dyn Place>, path: &NotebookPath) {
-        if self.workspace.can_connect() {
-            self.shown_paths().note(place, path);
-        }
-    }
-
-    fn shown_paths(&self) -> &ShownPaths {
-        if self.state().is_stateless { self.workspace.shown_paths() } else { &self.shown_paths }
     }
 
     /// Fails if the session has as many notebooks open as it may, and this is another.

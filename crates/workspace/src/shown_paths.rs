@@ -1,6 +1,6 @@
 //! The paths without a prefix that an agent was shown. They must not mean other notebooks once it works elsewhere.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -8,20 +8,38 @@ use parking_lot::Mutex;
 use crate::NotebookPath;
 use crate::place::Place;
 
+/// How many paths are remembered. Then the one that was first shown longest ago is forgotten.
+pub(crate) const MAX_PATHS: usize = 10_000;
+
 /// Paths without a prefix, with the place that each was shown for.
 #[derive(Default)]
-pub(crate) struct ShownPaths(Mutex<HashMap<NotebookPath, Arc<dyn Place>>>);
+pub(crate) struct ShownPaths(Mutex<Shown>);
+
+#[derive(Default)]
+struct Shown {
+    places: HashMap<NotebookPath, Arc<dyn Place>>,
+    /// In the order in which they were first shown.
+    order: VecDeque<NotebookPath>,
+}
 
 impl ShownPaths {
     /// Notes that `path` was shown. A path with a prefix means the same everywhere, and is not kept.
     pub(crate) fn note(&self, place: &Arc<dyn Place>, path: &NotebookPath) {
         if place.prefix().is_empty() {
-            self.0.lock().insert(path.clone(), place.clone());
+            let mut shown = self.0.lock();
+            if shown.places.insert(path.clone(), place.clone()).is_none() {
+                shown.order.push_back(path.clone());
+            }
+            if shown.order.len() > MAX_PATHS
+                && let Some(oldest) = shown.order.pop_front()
+            {
+                shown.places.remove(&oldest);
+            }
         }
     }
 
     /// The place for which `path` was shown, if that was not `current`. Two logins at one server are the same here.
     pub(crate) fn elsewhere(&self, path: &NotebookPath, current: &dyn Place) -> Option<Arc<dyn Place>> {
-        self.0.lock().get(path).filter(|place| place.name() != current.name()).cloned()
+        self.0.lock().places.get(path).filter(|place| place.name() != current.name()).cloned()
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use notebook::{Cell, Notebook};
-use workspace::{Error, OpenNotebook, NotebookPath, Run, ErrorKind};
+use workspace::{Error, ErrorKind, NotebookPath, OpenNotebook, Run};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
@@ -89,7 +89,40 @@ pub(super) fn check_is_code(index: usize, cell: &Cell) -> Result<(), Error> {
     ))
 }
 
+/// Fails unless the cell at `index` is the code that this call has just written there. Somebody else may have changed it
+/// since, and what runs is what the agent wrote.
+pub(super) fn check_written(notebook: &Notebook, index: usize, source: &str) -> Result<(), Error> {
+    if notebook.cells().get(index).is_some_and(|cell| cell.is_code() && cell.source() == source) {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Conflict,
+        "Somebody else changed the cell before it could run.",
+        "It was not run. read_cell shows it as it is now; execute_cell runs it.",
+    ))
+}
+
 /// Where a run of a cell belongs, for its last line.
 pub(super) fn place(index: usize, notebook: &Notebook, path: &NotebookPath) -> String {
     format!(" · cell {index} (id {}) in {path}", notebook.cells()[index].id())
+}
+
+#[cfg(test)]
+mod tests {
+    use notebook::{CellType, Edit, NewCell};
+
+    use super::*;
+
+    #[test]
+    fn only_what_the_call_has_written_runs() {
+        let mut notebook = Notebook::new();
+        for (index, cell) in [NewCell::new(CellType::Code, "a = 1"), NewCell::new(CellType::Markdown, "b")].into_iter().enumerate() {
+            notebook.apply(&Edit::Insert { index, cell }).unwrap();
+        }
+        let may_run = |index, source| check_written(&notebook, index, source).is_ok();
+        assert!(may_run(0, "a = 1"));
+        assert!(!may_run(0, "a = 2"), "somebody has edited it");
+        assert!(!may_run(1, "b"), "somebody has changed its type");
+        assert!(!may_run(2, "a = 1"), "somebody has deleted it");
+    }
 }

@@ -7,7 +7,7 @@ use render::Reply;
 use serde_json::json;
 use workspace::{Applied, Error, ErrorKind, Expected, OpenNotebook, SaveStatus};
 
-use super::execute_cell::{self, after};
+use super::execute_cell::{self, after, check_written};
 use super::run_cells::Series;
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Argument, Choice as _, Schema, arguments};
@@ -113,6 +113,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let id = &inserted.ids[0];
         format!("Cell inserted successfully at index {first} ({first_type})! id {id} in {path}; {saved}")
     };
+    if run.run {
+        inserted.check_unchanged().map_err(|error| after(&done, error))?;
+    }
     match run.run {
         true if is_list => run_all(context, &opened, &inserted, &done, &run.waiting).await,
         true => execute_cell::run(context, &opened, &inserted.notebook, first, &done, &run.waiting).await,
@@ -143,9 +146,18 @@ async fn run_all(
 /// Cells that have just been inserted, one at least.
 pub(super) struct Inserted {
     ids: Vec<CellId>,
+    contents: Contents,
     pub(super) indices: Vec<usize>,
     pub(super) notebook: Notebook,
     saved: SaveStatus,
+}
+
+impl Inserted {
+    /// Fails if somebody else has already changed or moved one of the code cells.
+    pub(super) fn check_unchanged(&self) -> Result<(), Error> {
+        let mut code = self.indices.iter().zip(&self.contents).filter(|(_, (kind, _))| *kind == CellType::Code);
+        code.try_for_each(|(index, (_, source))| check_written(&self.notebook, *index, source))
+    }
 }
 
 /// Inserts cells at `position`, all or none.
@@ -159,13 +171,13 @@ pub(super) async fn insert(
     let before = opened.document().snapshot().await?;
     let (first, expected) = position.resolve(context, opened, &before)?;
     let cells: Vec<NewCell> =
-        contents.into_iter().map(|(cell_type, source)| NewCell::new(cell_type, source)).collect();
+        contents.iter().cloned().map(|(cell_type, source)| NewCell::new(cell_type, source)).collect();
     let ids: Vec<CellId> = cells.iter().map(|cell| cell.id.clone()).collect();
     let edits = (first..).zip(cells).map(|(index, cell)| Edit::Insert { index, cell }).collect();
     let Applied { notebook, saved } = context.session.edit(opened, &before, edits, expected).await?;
     let index = |(planned, id)| notebook.cell(id).map_or(planned, |(index, _)| index);
     let indices = (first..).zip(&ids).map(index).collect();
-    Ok(Inserted { ids, indices, notebook, saved })
+    Ok(Inserted { ids, contents, indices, notebook, saved })
 }
 
 impl Position {

@@ -38,5 +38,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let Arguments { position, cell_source, waiting, notebook } = arguments;
     let opened = context.notebook(&notebook).await?;
     let inserted = insert(position, context, &opened, vec![(CellType::Code, cell_source)]).await?;
+    inserted.check_unchanged()?;
     run(context, &opened, &inserted.notebook, inserted.indices[0], "", &waiting).await
 }

@@ -19,7 +19,7 @@ use crate::permissions::{Group, Permission};
 pub(super) const TOOL: Tool = Tool {
     name: "overwrite_cell_source",
     title: "Rewrite a cell",
-    description: "Rewrite a notebook cell: replaces its whole source; answers a diff. Refused if the cell changed since you saw it.",
+    description: "Rewrite a notebook cell: replaces its whole source; answers a diff, or what the run answers. Refused if the cell changed since you saw it.",
     discovery: Discovery::FoundBy("replace, rewrite or fix the code of a notebook cell"),
     effect: Effect::Runs,
     groups: &[Group::Edit],
@@ -84,6 +84,7 @@ pub(super) async fn replace(
         format!("Cell {index} {verb} successfully! {what} in {path}, revision {revision}; {saved}")
     };
     if run.run {
+        execute_cell::check_written(&after, index, &new).map_err(|error| execute_cell::after(&done, error))?;
         return execute_cell::run(context, opened, &after, index, &done, &run.waiting).await;
     }
     if diff.is_empty() {

@@ -13,6 +13,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use reqwest::{Method, Response};
+use tokio::task::JoinHandle;
 
 use super::contents::{ContentsQuery, MIN_BYTES_PER_SECOND};
 use crate::auth::refusal::explain;
@@ -42,6 +43,8 @@ pub struct Upload {
     /// The number of chunks that were sent.
     chunks: i64,
     sent: u64,
+    /// The chunk under way. It goes on if nobody waits for it any longer, so that it never arrives after the file is deleted.
+    chunk: Option<JoinHandle<Result<Bytes>>>,
     is_finished: bool,
 }
 
@@ -78,7 +81,7 @@ impl Server {
         let path = path.trim_matches('/').to_owned();
         let temporary = format!("{path}.part-{:08x}", u32::from_be_bytes(random()?));
         let (server, buffer) = (self.clone(), BytesMut::new());
-        Ok(Upload { server, path, temporary, buffer, chunks: 0, sent: 0, is_finished: false })
+        Ok(Upload { server, path, temporary, buffer, chunks: 0, sent: 0, chunk: None, is_finished: false })
     }
 }
 
@@ -124,18 +127,25 @@ impl Upload {
     }
 
     async fn put(&mut self, chunk: &[u8], number: Option<i64>) -> Result<()> {
-        let subject = format!("{:?}", self.path);
+        let (server, subject) = (self.server.clone(), format!("{:?}", self.path));
         let number = number.map(|number| format!(r#","chunk":{number}"#)).unwrap_or_default();
         let before = format!(r#"{{"type":"file","format":"base64"{number},"content":""#);
         let pieces = vec![before.into(), STANDARD.encode(chunk).into(), Bytes::from_static(b"\"}")];
         let path = format!("api/contents/{}", path::file(&self.temporary)?);
-        let mut request = Request::new(Method::PUT, path, &subject);
-        request.payload = Payload { pieces, is_form: false };
-        // Sent again, a chunk would be appended twice.
-        request.is_idempotent = false;
-        let slowest = Duration::from_secs((request.payload.len() / MIN_BYTES_PER_SECOND) as u64);
-        let timeout = self.server.network_timeout().duration() + slowest;
-        self.server.ask(&request.timeout(timeout)).await?;
+        let sending = self.chunk.insert(tokio::spawn(async move {
+            let mut request = Request::new(Method::PUT, path, &subject);
+            request.payload = Payload { pieces, is_form: false };
+            // Sent again, a chunk would be appended twice.
+            request.is_idempotent = false;
+            let slowest = Duration::from_secs((request.payload.len() / MIN_BYTES_PER_SECOND) as u64);
+            let timeout = server.network_timeout().duration() + slowest;
+            server.ask(&request.timeout(timeout)).await
+        }));
+        let sent = sending.await;
+        self.chunk = None;
+        sent.unwrap_or_else(|error| {
+            Err(RestError::defect(Kind::Server, format!("Sending a chunk failed: {error}.")))
+        })?;
         self.sent += chunk.len() as u64;
         Ok(())
     }
@@ -147,9 +157,15 @@ impl Drop for Upload {
         if self.is_finished {
             return;
         }
-        let (server, temporary) = (self.server.clone(), std::mem::take(&mut self.temporary));
-        // Bounded by the timeout of the request.
-        runtime.spawn(async move { discard(&server, &temporary).await });
+        let (server, temporary, chunk) =
+            (self.server.clone(), std::mem::take(&mut self.temporary), self.chunk.take());
+        // Bounded by the timeouts of the requests.
+        runtime.spawn(async move {
+            if let Some(chunk) = chunk {
+                let _ = chunk.await;
+            }
+            discard(&server, &temporary).await;
+        });
     }
 }
 

@@ -5,6 +5,7 @@ use super::*;
 use crate::KernelRequest;
 use crate::NextStep;
 use crate::place::{Document, FileEntry, FoundNotebooks, Future, Kernel, KernelChoice, KernelspecInfo, Mode};
+use crate::shown_paths::{MAX_PATHS, ShownPaths};
 
 const OPENS_NOTHING: &str = "only the names of places are compared";
 
@@ -60,6 +61,18 @@ impl Place for Server {
     fn shutdown(&self) -> BoxFuture<'_, ()> {
         unreachable!("{OPENS_NOTHING}")
     }
+}
+
+#[test]
+fn the_paths_that_were_shown_last_are_remembered() {
+    let folder: Arc<dyn Place> = Arc::new(Server { prefix: "", scheme: "local" });
+    let elsewhere = Server { prefix: "srv/", scheme: "srv" };
+    let shown = ShownPaths::default();
+    for number in 0..=MAX_PATHS {
+        shown.note(&folder, &format!("{number}.ipynb").into());
+    }
+    let is_known = |path: &str| shown.elsewhere(&path.into(), &elsewhere).is_some();
+    assert_eq!(["0.ipynb", "1.ipynb"].map(is_known), [false, true]);
 }
 
 /// Connects to a new server each time, whose prefix is the address.

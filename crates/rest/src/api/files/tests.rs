@@ -1,7 +1,8 @@
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 
-use futures_util::TryStreamExt as _;
+use futures_util::{TryStreamExt as _, poll};
 use serde_json::{Value, json};
 
 use super::*;
@@ -123,6 +124,28 @@ async fn an_upload_that_is_given_up_is_deleted() {
     upload.append(&bytes(CHUNK + 1)).await.unwrap();
     assert_eq!(files.lock().unwrap().len(), 1);
     drop(upload);
+    deleted(&files).await;
+}
+
+#[tokio::test]
+async fn a_chunk_under_way_does_not_arrive_after_the_deletion() {
+    let files = Files::default();
+    let fake = storing(&files, usize::MAX).await;
+    let mut upload = fake.client("").upload("a").unwrap();
+    {
+        let bytes = bytes(CHUNK + 1);
+        let appended = pin!(upload.append(&bytes));
+        assert!(poll!(appended).is_pending());
+    }
+    drop(upload);
+    let seen = async {
+        while fake.seen().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), seen).await.unwrap();
+    let methods: Vec<Method> = fake.seen().into_iter().map(|seen| seen.method).collect();
+    assert_eq!(methods, [Method::PUT, Method::DELETE]);
     deleted(&files).await;
 }
 

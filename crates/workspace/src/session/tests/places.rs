@@ -1,7 +1,7 @@
 //! What paths mean to sessions that work in different places.
 
 use super::*;
-use crate::place::{Connected, Connector};
+use crate::place::{Connected, Connector, ServerSpec};
 
 /// Connects to a place of which the address is the prefix.
 struct NewServer;
