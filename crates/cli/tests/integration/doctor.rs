@@ -408,6 +408,57 @@ fn what_ended_kernels_left_behind_is_removed_by_fix_and_nothing_else() -> Result
 }
 
 #[test]
+fn clients_are_asked_for_what_they_start() -> Result<()> {
+    let machine = Machine::with_kernel()?;
+    let entry = |command: &str| format!(r#"{{"mcpServers": {{"cellbridge": {{"command": {command:?}}}}}}}"#);
+    machine.write(
+        "home/.codex/config.toml",
+        &format!("[mcp_servers.cellbridge]\ncommand = {PROGRAM:?}\nargs = [\"--no-browser\"]\n"),
+        0o600,
+    )?;
+    machine.write("home/.cursor/mcp.json", &entry("/no/such/cellbridge"), 0o600)?;
+    let failing =
+        machine.write("bin/failing", "#!/bin/sh\necho 'the disk is on fire' >&2\nexit 3\n", 0o755)?;
+    machine.write("home/.kiro/settings/mcp.json", &entry(&failing.display().to_string()), 0o600)?;
+    machine.write("home/.gemini/settings.json", "{ not JSON", 0o600)?;
+    machine.write(
+        "home/.copilot/mcp-config.json",
+        r#"{"mcpServers": {"cellbridge": {"type": "http", "url": "http://127.0.0.1:9/mcp?token=hush"}}}"#,
+        0o644,
+    )?;
+    let report = machine.report(&[])?;
+    let version = env!("CARGO_PKG_VERSION");
+    report.find("clients", "ok", &format!("It starts cellbridge {version}, which answers"))?;
+    assert_eq!(report.fix("clients", "error", "Cursor")?, "cellbridge install cursor");
+    assert!(report.find("clients", "error", "Kiro")?.message.contains("the disk is on fire"));
+    report.find("clients", "warning", "Gemini")?;
+    report.find("clients", "error", "server that does not answer")?;
+    let exposed = machine.at("home/.copilot/mcp-config.json");
+    assert_eq!(
+        report.fix("clients", "warning", "has a token in")?,
+        format!("chmod go-rwx {}", exposed.display())
+    );
+    assert!(!format!("{:?}", machine.output(&[])?).contains("hush"));
+    assert_eq!(report.code, Some(1));
+    Ok(())
+}
+
+#[test]
+fn a_command_that_came_with_the_folder_is_not_started() -> Result<()> {
+    let machine = Machine::with_kernel()?;
+    let evil = machine.write("root/evil", "#!/bin/sh\n: > \"$HOME/was-started\"\n", 0o755)?;
+    let text =
+        format!(r#"{{"mcpServers": {{"cellbridge": {{"command": {:?}}}}}}}"#, evil.display().to_string());
+    machine.write("root/.cursor/mcp.json", &text, 0o600)?;
+    machine.report(&[])?.find("clients", "warning", "Cursor (this folder)")?;
+    assert!(!machine.at("home/was-started").exists());
+    machine.write("home/.cursor/mcp.json", &text, 0o600)?;
+    machine.report(&[])?.find("clients", "error", "did not answer initialize")?;
+    assert!(machine.at("home/was-started").exists(), "the person's own entries are started");
+    Ok(())
+}
+
+#[test]
 fn limits_that_hurt_are_named() -> Result<()> {
     let mut machine = Machine::with_kernel()?;
     let script = format!("ulimit -n 48; exec {PROGRAM} doctor --json");
