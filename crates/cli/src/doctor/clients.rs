@@ -18,6 +18,18 @@ const CHECK: Check = Check::Clients;
 const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Less than any client waits for a server to start.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
+/// Options whose values must not be shown.
+const SECRET_OPTIONS: [&str; 9] = [
+    "--token",
+    "--mcp-token",
+    "--jupyter-token",
+    "--jupyter-password",
+    "--document-token",
+    "--document-password",
+    "--code-sandbox-token",
+    "--code-sandbox-password",
+    "--runtime-token",
+];
 const HTTP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What a client's configuration leads to.
@@ -73,7 +85,7 @@ pub(super) async fn check(machine: &Machine) -> Vec<Finding> {
             entry.to_start().and_then(|(program, arguments)| answers.get(&(program, arguments.to_vec())));
         let outcome = match asked {
             Some(Ok(info)) => Outcome::Answers(info.clone()),
-            Some(Err(error)) => Outcome::Failed(error.clone()),
+            Some(Err(error)) => Outcome::Failed(entry.without_secrets(error.clone())),
             None => known,
         };
         Facts { client: entry.client, is_of_project: entry.is_of_project, outcome, exposed: entry.exposed }
@@ -124,6 +136,21 @@ fn find(program: &str, machine: &clients::Machine) -> Option<PathBuf> {
     machine.find_program(program)
 }
 
+/// Replaces the values of options that take a token, and the tokens of addresses.
+fn hide_secrets(line: &str, arguments: &[String]) -> String {
+    let after = arguments.windows(2).filter(|pair| SECRET_OPTIONS.contains(&&*pair[0])).map(|pair| &*pair[1]);
+    let joined = arguments.iter().filter_map(|argument| {
+        let (name, value) = argument.split_once('=')?;
+        SECRET_OPTIONS.contains(&name).then_some(value)
+    });
+    let in_address = arguments.iter().filter_map(|argument| {
+        let (_, value) = argument.split_once("token=")?;
+        value.split(['&', '#']).next()
+    });
+    let secrets = after.chain(joined).chain(in_address).filter(|secret| !secret.is_empty());
+    secrets.fold(line.to_owned(), |line, secret| line.replace(secret, "(hidden)"))
+}
+
 /// The file of an entry that has a token in it, if others can read it.
 fn exposed(configured: &Configured) -> Option<PathBuf> {
     let has_token = match &configured.starts {
@@ -136,7 +163,7 @@ fn exposed(configured: &Configured) -> Option<PathBuf> {
 
 /// A reference to a variable is no token.
 fn holds_token(text: &str) -> bool {
-    let is_option = ["--token", "--jupyter-token", "--mcp-token", "--jupyter-password"]
+    let is_option = SECRET_OPTIONS
         .iter()
         .any(|option| text.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')));
     (is_option || text.contains("token=")) && !text.contains("${")
@@ -164,6 +191,14 @@ impl Entry {
             }
             _ => None,
         }
+    }
+
+    /// What a server says of its failure may quote its arguments.
+    fn without_secrets(&self, error: ProbeError) -> ProbeError {
+        let (ProbeError::NoAnswer(line), Some((_, arguments))) = (&error, self.to_start()) else {
+            return error;
+        };
+        ProbeError::NoAnswer(hide_secrets(line, arguments))
     }
 
     /// What is known without starting anything.

@@ -482,3 +482,65 @@ fn limits_that_hurt_are_named() -> Result<()> {
     report.find("limits", "warning", "data folder")?;
     Ok(())
 }
+
+/// The sample shows a machine with these faults.
+#[test]
+fn the_documentation_shows_what_the_program_prints() -> Result<()> {
+    let mut machine = Machine::new()?;
+    // As most people have it.
+    machine.variables.retain(|name, _| ["HOME", "PATH", "TMPDIR"].contains(name));
+    machine.environment("root/.venv", false)?;
+    let python = machine.environment("home/miniforge", true)?;
+    let spec = |program: &str| {
+        let argv = [program, "-m", "ipykernel_launcher", "-f", "{connection_file}"];
+        format!(r#"{{"argv": {argv:?}, "display_name": "K", "language": "python"}}"#)
+    };
+    machine.write(
+        "home/.local/share/jupyter/kernels/python3/kernel.json",
+        &spec(&python.display().to_string()),
+        0o644,
+    )?;
+    machine.write(
+        "home/.local/share/jupyter/kernels/old-project/kernel.json",
+        &spec("/opt/old/bin/python"),
+        0o644,
+    )?;
+    let server = format!(r#"{{"pid": {}, "url": "http://127.0.0.1:8888/"}}"#, ended_pid()?);
+    machine.write("home/.local/share/jupyter/runtime/jpserver-4711.json", &server, 0o600)?;
+    machine.write("bin/firefox", "#!/bin/sh\n", 0o755)?;
+    machine.set("BROWSER", "firefox");
+    machine.write(
+        "home/.codex/config.toml",
+        &format!("[mcp_servers.cellbridge]\ncommand = {PROGRAM:?}\n"),
+        0o600,
+    )?;
+    let entry = r#"{"mcpServers": {"cellbridge": {"command": "/opt/cellbridge/bin/cellbridge"}}}"#;
+    machine.write("home/.cursor/mcp.json", entry, 0o600)?;
+    machine.write("home/.local/state/cellbridge/notes.json", "{}", 0o640)?;
+    let script = format!("ulimit -Sn 256; exec {PROGRAM} doctor");
+    let output = machine.command("/bin/sh").args(["-c", &script]).output()?;
+    let mut printed = String::from_utf8(output.stdout)?.replace(env!("CARGO_PKG_VERSION"), "0.1.0");
+    for (folder, shown) in [("home", "/home/ada"), ("root", "/home/ada/project"), ("bin", "/usr/bin")] {
+        // The program names the folder without links.
+        let folder = machine.at(folder);
+        for path in [folder.canonicalize()?, folder] {
+            printed = printed.replace(&path.display().to_string(), shown);
+        }
+    }
+    let printed: Vec<&str> = printed.lines().collect();
+
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/doctor.md");
+    let page = fs::read_to_string(path)?;
+    let sample =
+        page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).context("no sample")?;
+    assert!(sample.lines().count() > 15, "{sample}");
+    for line in sample.lines() {
+        // The rest depends on the machine.
+        assert!(
+            line == "…" || line.starts_with("1 error, ") || printed.contains(&line),
+            "{line:?} in\n{}",
+            printed.join("\n")
+        );
+    }
+    Ok(())
+}

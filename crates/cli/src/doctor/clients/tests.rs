@@ -107,3 +107,15 @@ fn clients_without_an_entry_are_listed() {
     assert_eq!(lines(&found)[1], "ok other clients: Installed without an entry for Cellbridge: Zed, Goose.");
     assert_eq!(lines(&findings(&[], &[])), ["ok clients: No client is installed that Cellbridge knows."]);
 }
+
+#[test]
+fn what_a_failed_command_quotes_of_its_secrets_is_hidden() {
+    let arguments =
+        ["--jupyter-token", "one", "--token=two", "--jupyter-url", "http://h/?token=three&x=1", "--log"];
+    let arguments = arguments.map(str::to_owned);
+    let line = "bad: --jupyter-token one --token=two at http://h/?token=three&x=1 --log";
+    assert_eq!(
+        hide_secrets(line, &arguments),
+        "bad: --jupyter-token (hidden) --token=(hidden) at http://h/?token=(hidden)&x=1 --log"
+    );
+}
