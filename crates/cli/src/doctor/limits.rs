@@ -191,9 +191,10 @@ fn open_files_finding(limit: &OpenFiles) -> Finding {
 fn home_finding(home: &Home) -> Option<Finding> {
     match home {
         Home::Present => None,
-        Home::Unset => Some(
-            CHECK.warning("HOME", "It is not set, so kernels and settings in a home folder are not found."),
-        ),
+        Home::Unset => Some(CHECK.warning(
+            "HOME",
+            "It is not set, and this user has no home folder: kernels and settings there are not found.",
+        )),
         Home::Missing(folder) => Some(CHECK.error("HOME", format!("{} does not exist.", folder.display()))),
     }
 }

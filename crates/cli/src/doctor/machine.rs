@@ -23,7 +23,6 @@ pub(super) struct Machine {
 impl Machine {
     pub(super) fn read(options: &args::Doctor) -> anyhow::Result<Self> {
         let variables: BTreeMap<_, _> = std::env::vars_os().collect();
-        // Not the user database: a program without HOME is started by others without it, too.
         let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
         let named = match &options.root {
             Some(root) => root.clone(),

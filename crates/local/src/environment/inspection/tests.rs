@@ -125,10 +125,14 @@ async fn without_any_kernel_one_is_made_if_something_can_make_it() {
 #[tokio::test]
 async fn a_python_that_hangs_is_given_up() {
     let machine = Machine::new();
-    script(&machine.at("bin/python3"), "exec sleep 1000");
-    let variables = [("PATH".into(), format!("{}:/usr/bin:/bin", machine.at("bin").display()).into())].into();
+    script(&machine.at("bin/python3"), "exec /bin/sleep 1000");
+    machine.install("python3", &["python3", "-m", "ipykernel_launcher"]);
+    let variables = [("PATH", "bin"), ("JUPYTER_PATH", "jupyter")];
+    let variables = variables.map(|(name, path)| (name.into(), machine.at(path).into())).into();
     let process_env = ProcessEnv { variables, home: None };
     let inspection = KernelInspection::new(machine.at("root"), process_env, Duration::from_millis(50));
-    machine.install("python3", &["python3", "-m", "ipykernel_launcher"]);
-    assert!(inspection.chooser.existing_python(&machine.at("root")).await.is_none());
+    // Far less than the server waits for a Python.
+    let found = tokio::time::timeout(Duration::from_secs(15), inspection.kernelspecs()).await;
+    let (found, _) = found.expect("the Python was not given up");
+    assert_eq!(found[0].program, Err(BrokenKernelspec::NoKernel(machine.at("bin/python3"))));
 }
