@@ -229,7 +229,7 @@ fn unused_file(file: &UnusedFile) -> Finding {
         UnusedReason::Ended => CHECK
             .warning(
                 "stale file",
-                format!("{path} belongs to a Jupyter server that has ended; it is ignored."),
+                format!("{path} belongs to a Jupyter server whose process does not run on this machine; it is ignored."),
             )
             .fixed_by(remove(&file.path)),
         UnusedReason::OnSocket => CHECK.warning(

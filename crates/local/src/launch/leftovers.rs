@@ -13,6 +13,9 @@ use crate::ProcessEnv;
 
 /// A kernel writes its files before it listens, and may take a minute for that.
 const MIN_AGE: Duration = Duration::from_secs(300);
+/// The sockets of a kernel on another machine, or in another container, cannot be seen from here, while its connection file
+/// may be in a home folder that both share.
+const MIN_AGE_WITHOUT_SOCKETS: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// The files of one kernel that no longer runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,21 +41,18 @@ pub fn leftovers(process_env: &ProcessEnv, now: SystemTime) -> Vec<Leftover> {
 impl Leftover {
     /// Removes the files, unless a kernel listens by now.
     pub fn remove(&self, now: SystemTime) -> std::io::Result<()> {
-        if let Some(folder) = &self.sockets
-            && is_abandoned(folder, now)
-        {
+        // Looked at before the sockets are removed, which show that its kernel has ended.
+        let file = self.file.as_ref().filter(|file| of_file((*file).clone(), now).is_some());
+        if let Some(folder) = self.sockets.as_ref().filter(|folder| is_abandoned(folder, now)) {
             fs::remove_dir_all(folder)?;
         }
-        match &self.file {
-            Some(file) if of_file(file.clone(), now).is_some() => fs::remove_file(file),
-            _ => Ok(()),
-        }
+        file.map_or(Ok(()), fs::remove_file)
     }
 }
 
 fn of_file(file: PathBuf, now: SystemTime) -> Option<Leftover> {
     let name = file.file_name()?.to_str()?;
-    if !name.starts_with("kernel-") || file.extension()? != "json" || !is_old(&file, now) {
+    if !name.starts_with("kernel-") || file.extension()? != "json" || !is_older(&file, MIN_AGE, now) {
         return None;
     }
     let info: ConnectionInfo = serde_json::from_slice(&fs::read(&file).ok()?).ok()?;
@@ -65,7 +65,8 @@ fn of_file(file: PathBuf, now: SystemTime) -> Option<Leftover> {
         return None;
     }
     if !folder.exists() {
-        return Some(Leftover { file: Some(file), sockets: None });
+        let is_old = is_older(&file, MIN_AGE_WITHOUT_SOCKETS, now);
+        return is_old.then_some(Leftover { file: Some(file), sockets: None });
     }
     is_abandoned(folder, now).then(|| Leftover { file: Some(file), sockets: Some(folder.to_path_buf()) })
 }
@@ -73,7 +74,7 @@ fn of_file(file: PathBuf, now: SystemTime) -> Option<Leftover> {
 /// Whether this is a folder of this user that holds nothing but sockets of ours on which nobody listens.
 fn is_abandoned(folder: &Path, now: SystemTime) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    if !name.starts_with(SOCKET_FOLDER) || !is_own_folder(folder) || !is_old(folder, now) {
+    if !name.starts_with(SOCKET_FOLDER) || !is_own_folder(folder) || !is_older(folder, MIN_AGE, now) {
         return false;
     }
     let mut sockets = entries(folder).peekable();
@@ -95,9 +96,9 @@ fn is_own_folder(folder: &Path) -> bool {
     metadata.is_ok_and(|it| it.is_dir() && it.uid() == rustix::process::getuid().as_raw())
 }
 
-fn is_old(path: &Path, now: SystemTime) -> bool {
+fn is_older(path: &Path, min_age: Duration, now: SystemTime) -> bool {
     let modified = fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
-    modified.is_ok_and(|modified| now.duration_since(modified).is_ok_and(|age| age > MIN_AGE))
+    modified.is_ok_and(|modified| now.duration_since(modified).is_ok_and(|age| age > min_age))
 }
 
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
@@ -160,19 +161,23 @@ mod tests {
         let found = machine.find(2 * MIN_AGE);
         assert_eq!(found, [Leftover { file: Some(file.clone()), sockets: Some(folder.clone()) }]);
         found[0].remove(SystemTime::now() + 2 * MIN_AGE).unwrap();
-        assert!(!folder.exists());
-        assert_eq!(machine.find(2 * MIN_AGE), []);
+        assert!(!folder.exists() && !file.exists());
     }
 
     #[test]
-    fn sockets_without_a_file_and_a_file_without_sockets_are_found() {
+    fn sockets_without_a_file_are_found() {
         let machine = Machine::new();
         let (folder, _) = machine.sockets("cellbridge-abc");
+        assert_eq!(machine.find(2 * MIN_AGE), [Leftover { file: None, sockets: Some(folder) }]);
+    }
+
+    #[test]
+    fn a_file_whose_sockets_cannot_be_seen_here_is_kept_for_a_month() {
+        let machine = Machine::new();
         let file = machine.connection_file("a", "ipc", "/nowhere/cellbridge-x/k");
-        let found = machine.find(2 * MIN_AGE);
-        let expected =
-            [Leftover { file: Some(file), sockets: None }, Leftover { file: None, sockets: Some(folder) }];
-        assert_eq!(found, expected);
+        assert_eq!(machine.find(2 * MIN_AGE), []);
+        let found = machine.find(2 * MIN_AGE_WITHOUT_SOCKETS);
+        assert_eq!(found, [Leftover { file: Some(file), sockets: None }]);
     }
 
     #[test]

@@ -91,7 +91,7 @@ fn files_of_servers_that_are_not_used_are_named() {
     let said = |reason| line(&unused_file(&UnusedFile { path: "/run/jp server.json".into(), reason }));
     assert_eq!(
         said(UnusedReason::Ended),
-        "warning stale file: /run/jp server.json belongs to a Jupyter server that has ended; it is ignored. \
+        "warning stale file: /run/jp server.json belongs to a Jupyter server whose process does not run on this machine; it is ignored. \
          [rm '/run/jp server.json']"
     );
     assert!(said(UnusedReason::OnSocket).contains("start it with a port"));
