@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from e2e.support.agents.python_sdk import python_agent
+from e2e.support.doctor import doctor
 from e2e.support.home import Home
 from e2e.support.jupyter_hub import JupyterHub, jupyter_hub
 from e2e.support.jupyter_program import COMMAND, JupyterNotebookClient, is_on_disk
@@ -130,3 +131,20 @@ async def test_the_error_for_a_token_without_access_names_the_scope(hub: Jupyter
         async with python_agent(program.url) as agent:
             answer = await agent.call("use_notebook", {"notebook_path": "x.ipynb"})
             assert answer.is_error and "access:servers" in answer.text, answer.text
+
+
+def test_the_doctor_says_whether_a_token_starts_a_stopped_server(hub: JupyterHub, user: str, tmp_path: Path) -> None:
+    url, access = f"{hub.url}user/{user}/", f"access:servers!user={user}"
+
+    def look(*scopes: str) -> tuple[str, str]:
+        found = doctor(tmp_path / "home", "--jupyter-url", url, "--jupyter-token", hub.token(user, *scopes)).about(url)
+        return found["status"], found["message"]
+
+    status, message = look(access, f"servers!user={user}")
+    assert status == "ok" and "starts it" in message, message
+    status, message = look(access)
+    assert status == "error" and hub.url in message, message
+    assert not hub.is_running(user), "looking starts nothing"
+    hub.start_server(user)
+    status, message = look(access)
+    assert status == "ok" and "jupyter-collaboration" in message, message

@@ -47,6 +47,12 @@ pub(crate) enum Command {
     /// kernel, it installs one first.
     Demo(Demo),
 
+    /// Say what agents will find here, what is wrong, and which command fixes it
+    ///
+    /// Looks at kernels, Jupyter servers, Colab, clients, kept state and limits of this machine, and changes nothing.
+    /// Exit status: 0 without errors, 1 with errors, 2 for a wrong command line.
+    Doctor(Box<Doctor>),
+
     /// Serve the notebook that a person has open in a Google Colab tab
     ///
     /// A drop-in for colab-mcp: the same tools, the same address, the same answers. The agent calls
@@ -104,6 +110,37 @@ pub(crate) struct Demo {
     /// Where the notebook is left [default: the current folder]
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
+}
+
+/// What to look at. The options of the server mean the same here.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Print a JSON list of objects with check, status, subject, message and fix
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Fix what is safe: who can read files of this program, and what its ended kernels left behind
+    #[arg(long)]
+    pub(crate) fix: bool,
+
+    /// The folder that agents work in [default: the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) server: JupyterServer,
+
+    /// Variables that kernels have, although they belong to the client or to its model
+    #[arg(long, value_name = "NAME", env = "CELLBRIDGE_KERNEL_ENV", value_delimiter = ',', value_parser = variable_name)]
+    pub(crate) kernel_env: Vec<String>,
+
+    /// The port for the Colab tab (0: any free one)
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub(crate) tab_port: u16,
+
+    /// No browser is opened for the Colab tab
+    #[arg(long)]
+    pub(crate) no_browser: bool,
 }
 
 #[derive(Debug, Args)]

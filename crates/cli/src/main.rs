@@ -9,6 +9,7 @@
 mod args;
 mod colab_subset;
 mod demo;
+mod doctor;
 mod endpoint;
 mod jupyter;
 mod logging;
@@ -39,7 +40,8 @@ fn main() -> ExitCode {
         }
     };
     let ended = runtime.block_on(async {
-        match cli.command {
+        let ended = match cli.command {
+            Some(Command::Doctor(options)) => return Box::pin(doctor::run(*options)).await,
             None => Box::pin(serve::every_place(cli.every)).await,
             Some(Command::Colab(options)) => Box::pin(serve::colab(*options)).await,
             Some(Command::Jupyter(options)) => {
@@ -52,13 +54,14 @@ fn main() -> ExitCode {
                 }
             }
             Some(Command::Demo(options)) => demo::run(options).await,
-        }
+        };
+        ended.map(|()| ExitCode::SUCCESS)
     });
     // A pending read of a terminal cannot be cancelled, so waiting for it would take until the next key.
     runtime.shutdown_background();
     logging::finish();
     match ended {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("cellbridge: {error:#}");
             ExitCode::FAILURE

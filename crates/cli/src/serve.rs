@@ -146,7 +146,7 @@ fn secrets<'a>(
     tab_tokens.into_iter().chain(endpoint).cloned().collect()
 }
 
-fn browser(is_forbidden: bool) -> Browser {
+pub(crate) fn browser(is_forbidden: bool) -> Browser {
     match std::env::var("BROWSER") {
         _ if is_forbidden => Browser::Never,
         Ok(command) if !command.trim().is_empty() => Browser::Command(command),

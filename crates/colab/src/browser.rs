@@ -1,5 +1,6 @@
 //! Opens a URL in the person's browser.
 
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use tokio::process::{Child, Command};
@@ -28,6 +29,22 @@ impl BrowserCommand {
 }
 
 impl Browser {
+    /// The program that would be started to open a page: the first that `find` knows. The error is a sentence.
+    pub fn program(&self, find: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, String> {
+        let commands = match self {
+            Self::Never => return Err("Browsers are not opened.".to_owned()),
+            Self::Command(command) => user_commands(command, ""),
+            Self::System => open::commands("https://localhost/").into_iter().map(Command::from).collect(),
+        };
+        let programs =
+            commands.iter().map(|command| command.as_std().get_program().to_string_lossy().into_owned());
+        let programs: Vec<String> = programs.collect();
+        programs.iter().find_map(|name| find(name)).ok_or_else(|| match self {
+            Self::Command(command) => format!("$BROWSER names no program that exists: {command:?}."),
+            _ => format!("No program to open a browser was found ({}).", programs.join(", ")),
+        })
+    }
+
     /// Starts a command that opens `url`, and does not wait for it. The error is a sentence.
     pub(crate) fn open(&self, url: &str) -> Result<BrowserCommand, String> {
         let commands = match self {
@@ -99,6 +116,19 @@ mod tests {
         );
         assert!(lines("").is_empty());
         assert!(lines(" : ").is_empty());
+    }
+
+    #[test]
+    #[cfg(not(windows))]
+    fn the_program_is_the_first_that_exists() {
+        let find =
+            |name: &str| (name == "w3m" || name == "xdg-open").then(|| PathBuf::from("/bin").join(name));
+        let program = |command: &str| Browser::Command(command.into()).program(find);
+        assert_eq!(program("none %s:w3m -T %s"), Ok("/bin/w3m".into()));
+        assert!(program("none %s").unwrap_err().contains("none"));
+        assert!(Browser::System.program(|_| None).is_err());
+        #[cfg(target_os = "linux")]
+        assert_eq!(Browser::System.program(find), Ok("/bin/xdg-open".into()));
     }
 
     #[tokio::test]

@@ -63,6 +63,11 @@ impl Listener {
         self.port
     }
 
+    /// Whether it listens on `::1` too.
+    pub fn has_ipv6(&self) -> bool {
+        self.sockets.len() > 1
+    }
+
     fn bind_both(port: u16) -> Result<Self, BindError> {
         let v4 = open((Ipv4Addr::LOCALHOST, port).into())?;
         let address = v4

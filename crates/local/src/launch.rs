@@ -3,6 +3,8 @@
 mod connection_file;
 mod kernel;
 mod launcher;
+#[cfg(unix)]
+mod leftovers;
 mod process;
 #[cfg(test)]
 #[cfg(unix)]
@@ -11,3 +13,5 @@ mod watchdog;
 
 pub(crate) use kernel::LocalKernel;
 pub(crate) use launcher::KernelLauncher;
+#[cfg(unix)]
+pub use leftovers::{Leftover, leftovers};

@@ -17,7 +17,13 @@ mod root;
 mod stamp;
 mod store;
 
+pub use environment::{
+    ActivatedEnvironment, BrokenKernelspec, EnvironmentState, FoundEnvironment, FoundKernelspec,
+    KernelInspection, ManagedState, NextKernel,
+};
 pub use folder::Folder;
+#[cfg(unix)]
+pub use launch::{Leftover, leftovers};
 pub use process_env::ProcessEnv;
 
 #[cfg(test)]

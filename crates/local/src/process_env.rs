@@ -28,7 +28,7 @@ impl ProcessEnv {
 
     /// The value of a variable. `None` if it is unset or empty: the programs that define these variables do not
     /// distinguish the two.
-    pub(crate) fn get(&self, name: &str) -> Option<&OsStr> {
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
         let found = if cfg!(windows) {
             self.variables.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
         } else {
@@ -37,7 +37,8 @@ impl ProcessEnv {
         found.map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
-    pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
+    /// The value of a variable as a path.
+    pub fn path(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(PathBuf::from)
     }
 
@@ -53,14 +54,14 @@ impl ProcessEnv {
     }
 
     /// The first executable with that name on `PATH`.
-    pub(crate) fn find_program(&self, name: &str) -> Option<PathBuf> {
+    pub fn find_program(&self, name: &str) -> Option<PathBuf> {
         // Relative folders are ignored: with `.` on PATH, a program from a notebook's folder would run.
         let mut folders = self.paths("PATH").into_iter().filter(|folder| folder.is_absolute());
         folders.find_map(|folder| which::which_in(name, Some(&folder), Path::new("/")).ok())
     }
 
     /// The user's data folder of Jupyter (`jupyter_core.paths.jupyter_data_dir`).
-    pub(crate) fn jupyter_data_dir(&self) -> Option<PathBuf> {
+    pub fn jupyter_data_dir(&self) -> Option<PathBuf> {
         if let Some(folder) = self.path("JUPYTER_DATA_DIR") {
             return Some(folder);
         }
@@ -70,35 +71,50 @@ impl ProcessEnv {
         if cfg!(windows) {
             return self.path("APPDATA").map(|folder| folder.join("jupyter"));
         }
-        Some(self.xdg_data_dir()?.join("jupyter"))
+        Some(self.xdg_dir("XDG_DATA_HOME", ".local/share")?.join("jupyter"))
     }
 
     /// The folder for connection files (`jupyter_core.paths.jupyter_runtime_dir`).
-    pub(crate) fn jupyter_runtime_dir(&self) -> Option<PathBuf> {
+    pub fn jupyter_runtime_dir(&self) -> Option<PathBuf> {
         self.path("JUPYTER_RUNTIME_DIR").or_else(|| Some(self.jupyter_data_dir()?.join("runtime")))
     }
 
     /// The folder for the data of this program.
-    pub(crate) fn own_data_dir(&self) -> Option<PathBuf> {
-        let data = if cfg!(target_os = "macos") {
-            self.home.as_ref()?.join("Library/Application Support")
+    pub fn own_data_dir(&self) -> Option<PathBuf> {
+        self.own_dir("XDG_DATA_HOME", ".local/share", "Library/Application Support")
+    }
+
+    /// The folder for what this program remembers between two starts.
+    pub fn own_state_dir(&self) -> Option<PathBuf> {
+        self.own_dir("XDG_STATE_HOME", ".local/state", "Library/Application Support")
+    }
+
+    /// The folder for what this program can make again.
+    pub fn own_cache_dir(&self) -> Option<PathBuf> {
+        self.own_dir("XDG_CACHE_HOME", ".cache", "Library/Caches")
+    }
+
+    fn own_dir(&self, variable: &str, default: &str, on_macos: &str) -> Option<PathBuf> {
+        let base = if cfg!(target_os = "macos") {
+            self.home.as_ref()?.join(on_macos)
         } else if cfg!(windows) {
             self.path("LOCALAPPDATA")?
         } else {
-            self.xdg_data_dir()?
+            self.xdg_dir(variable, default)?
         };
-        Some(data.join("cellbridge"))
+        Some(base.join("cellbridge"))
     }
 
-    pub(crate) fn temp_dir(&self) -> PathBuf {
+    /// The folder for temporary files.
+    pub fn temp_dir(&self) -> PathBuf {
         let named = if cfg!(windows) { self.path("TEMP") } else { self.path("TMPDIR") };
         named.filter(|folder| folder.is_absolute()).unwrap_or_else(|| PathBuf::from("/tmp"))
     }
 
-    fn xdg_data_dir(&self) -> Option<PathBuf> {
-        // The XDG specification says to ignore relative paths.
-        let named = self.path("XDG_DATA_HOME").filter(|folder| folder.is_absolute());
-        named.or_else(|| Some(self.home.as_ref()?.join(".local/share")))
+    /// A folder of the XDG specification, which says to ignore relative paths.
+    fn xdg_dir(&self, variable: &str, default: &str) -> Option<PathBuf> {
+        let named = self.path(variable).filter(|folder| folder.is_absolute());
+        named.or_else(|| Some(self.home.as_ref()?.join(default)))
     }
 }
 
@@ -142,6 +158,17 @@ pub(crate) mod tests {
         assert_eq!(process_env.get("JUPYTER_DATA_DIR"), None);
         #[cfg(target_os = "linux")]
         assert_eq!(process_env.jupyter_data_dir(), Some("/data/jupyter".into()));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn own_folders_follow_the_xdg_specification() {
+        let variables = [("XDG_STATE_HOME", "/state"), ("XDG_CACHE_HOME", "relative")];
+        let process_env = ProcessEnv { home: Some("/home/ada".into()), ..with(&variables) };
+        assert_eq!(process_env.own_data_dir(), Some("/home/ada/.local/share/cellbridge".into()));
+        assert_eq!(process_env.own_state_dir(), Some("/state/cellbridge".into()));
+        assert_eq!(process_env.own_cache_dir(), Some("/home/ada/.cache/cellbridge".into()));
+        assert_eq!(ProcessEnv::default().own_data_dir(), None);
     }
 
     #[test]

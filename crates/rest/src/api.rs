@@ -7,6 +7,7 @@ pub(crate) mod files;
 pub(crate) mod kernels;
 pub(crate) mod kernelspecs;
 mod lenient;
+pub(crate) mod rights;
 pub(crate) mod sessions;
 pub(crate) mod status;
 pub(crate) mod websocket;

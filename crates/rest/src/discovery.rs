@@ -36,6 +36,23 @@ pub struct RunningServer {
     pub started: SystemTime,
 }
 
+/// A server's file that leads to no server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnusedFile {
+    pub path: PathBuf,
+    pub reason: UnusedReason,
+}
+
+/// Why a server's file is not used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnusedReason {
+    /// The server was killed: its process has ended.
+    Ended,
+    /// The server listens on a Unix socket.
+    OnSocket,
+    Unreadable,
+}
+
 #[derive(Deserialize)]
 struct ServerFile {
     url: String,
@@ -80,7 +97,7 @@ fn canonical(path: &Path) -> PathBuf {
 
 fn newest_first(runtime: &Path) -> Vec<RunningServer> {
     let Ok(files) = fs::read_dir(runtime) else { return Vec::new() };
-    let mut found: Vec<RunningServer> = files.flatten().filter_map(|file| read(&file.path())).collect();
+    let mut found: Vec<RunningServer> = files.flatten().filter_map(|file| read(&file.path())?.ok()).collect();
     found.sort_by(|a, b| b.started.cmp(&a.started).then(b.pid.cmp(&a.pid)));
     // A server writes two files if the older `notebook` package is installed too.
     let mut seen: Vec<String> = Vec::new();
@@ -112,23 +129,44 @@ pub fn runtime_dir(variable: impl Fn(&str) -> Option<OsString>, home: Option<&Pa
     data.map(|data| data.join("runtime"))
 }
 
-fn read(path: &Path) -> Option<RunningServer> {
+/// The files of servers that cannot be used, sorted by path.
+pub fn unused_files(runtime: &Path) -> Vec<UnusedFile> {
+    let Ok(files) = fs::read_dir(runtime) else { return Vec::new() };
+    let unused = |path: PathBuf| read(&path)?.err().map(|reason| UnusedFile { path, reason });
+    let mut found: Vec<UnusedFile> = files.flatten().filter_map(|file| unused(file.path())).collect();
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    found
+}
+
+/// Reads a server's file. `None` for any other file.
+fn read(path: &Path) -> Option<Result<RunningServer, UnusedReason>> {
     let name = path.file_name()?.to_str()?;
     let is_server = name.starts_with("jpserver-") || name.starts_with("nbserver-");
     if !is_server || path.extension()? != "json" {
         return None;
     }
     let metadata = fs::metadata(path).ok()?;
-    if !metadata.is_file() || metadata.len() > MAX_FILE_BYTES {
+    if !metadata.is_file() {
         return None;
     }
-    let file: ServerFile = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-    if !file.sock.is_empty() || file.url.starts_with("http+unix") || !is_alive(file.pid) {
-        return None;
+    Some(read_server(path, &metadata))
+}
+
+fn read_server(path: &Path, metadata: &fs::Metadata) -> Result<RunningServer, UnusedReason> {
+    if metadata.len() > MAX_FILE_BYTES {
+        return Err(UnusedReason::Unreadable);
     }
-    let mut address = Address::parse(&file.url).ok()?;
+    let text = fs::read(path).map_err(|_| UnusedReason::Unreadable)?;
+    let file: ServerFile = serde_json::from_slice(&text).map_err(|_| UnusedReason::Unreadable)?;
+    if !is_alive(file.pid) {
+        return Err(UnusedReason::Ended);
+    }
+    if !file.sock.is_empty() || file.url.starts_with("http+unix") {
+        return Err(UnusedReason::OnSocket);
+    }
+    let mut address = Address::parse(&file.url).map_err(|_| UnusedReason::Unreadable)?;
     address.token = crate::Secret::new(file.token).or(address.token);
-    Some(RunningServer {
+    Ok(RunningServer {
         has_password: file.password && address.token.is_none(),
         address,
         root: file.root_dir.or(file.notebook_dir).unwrap_or_default(),

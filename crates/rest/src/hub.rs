@@ -29,6 +29,11 @@ struct Report {
     failed: bool,
 }
 
+#[derive(Deserialize)]
+struct Owner {
+    scopes: Option<Vec<String>>,
+}
+
 impl Server {
     /// Starts the server through its Hub, and waits up to `timeout` until it is ready. `report` receives the Hub's
     /// progress messages. Succeeds at once if the server is running already.
@@ -47,6 +52,20 @@ impl Server {
             )
         };
         timeout_at(end, self.start(&hub, &mut report)).await.map_err(late)?
+    }
+
+    /// Whether the Hub lets our token start this server. `None` if the Hub does not say (before `JupyterHub` 2).
+    pub async fn may_start(&self) -> Result<Option<bool>> {
+        let Some(hub) = self.hub() else { return Ok(None) };
+        let subject = "owner of the token";
+        let request = Request::get("hub/api/user", subject);
+        let response = self.sender().attempt(&request, hub.url(&request.path)?).await?;
+        if !response.status().is_success() {
+            return Err(explain(self.sender(), subject, response).await);
+        }
+        let body = self.sender().read_body(response, request.limit).await?;
+        let Owner { scopes } = self.parse(&body, subject)?;
+        Ok(scopes.map(|scopes| scopes.iter().any(|scope| starts(scope, &hub))))
     }
 
     async fn start(&self, hub: &HubServer, report: &mut (impl FnMut(String) + Send)) -> Result<()> {
@@ -102,6 +121,18 @@ impl Server {
             "The next call checks again.",
         ))
     }
+}
+
+/// Whether a scope allows the server to be started, such as `servers!user=ada` or `admin:servers`.
+fn starts(scope: &str, hub: &HubServer) -> bool {
+    let (name, filter) = scope.split_once('!').unwrap_or((scope, ""));
+    let is_for_server = match filter.split_once('=') {
+        None => filter.is_empty() || filter == "user",
+        Some(("user", user)) => user == hub.user,
+        Some(("server", server)) => server == format!("{}/{}", hub.user, hub.name.as_deref().unwrap_or("")),
+        Some(_) => false,
+    };
+    matches!(name, "servers" | "admin:servers") && is_for_server
 }
 
 fn line(report: &Report) -> String {

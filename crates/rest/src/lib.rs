@@ -27,6 +27,7 @@ pub use api::events::EVENTS;
 pub use api::files::{Download, Upload};
 pub use api::kernels::{KernelModel, channels_path};
 pub use api::kernelspecs::{Kernelspec, Kernelspecs};
+pub use api::rights::{LiveExtension, Rights};
 pub use api::sessions::{NewSession, SessionChange, SessionKernel, SessionModel};
 pub use api::status::Status;
 pub use api::websocket::{Io, Socket, Upgraded, stream};

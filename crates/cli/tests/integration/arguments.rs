@@ -33,6 +33,12 @@ fn help_of_colab() -> Result<()> {
 }
 
 #[test]
+fn help_of_doctor() -> Result<()> {
+    insta::assert_snapshot!(printed(&["doctor", "--help"])?);
+    Ok(())
+}
+
+#[test]
 fn help_of_jupyter() -> Result<()> {
     insta::assert_snapshot!(printed(&["jupyter", "--help"])?);
     Ok(())
@@ -70,6 +76,8 @@ async fn bad_options_are_named() -> Result<()> {
         (&["colab", "--token", "t", "--no-token", "--transport", "streamable-http"], "--no-token"),
         (&["colab", "--log", "folder", "--log-file", "file"], "--log-file"),
         (&["colab", "extra"], "extra"),
+        (&["doctor", "extra"], "extra"),
+        (&["doctor", "--tab-port", "x"], "--tab-port"),
     ] {
         let (code, stderr) = run(arguments).await?;
         assert_eq!(code, Some(2), "{arguments:?}: {stderr}");

@@ -8,6 +8,7 @@ mod colab_agents;
 mod colab_place;
 mod colab_tabs;
 mod demo;
+mod doctor;
 mod drop_in;
 mod forwarding;
 mod handshake;

@@ -45,7 +45,7 @@ impl Installer<'_> {
                 Err(failure) => tracing::warn!("uv could not make an environment: {}", failure.output),
             }
         }
-        let python = self.find_python().await?;
+        let python = find_python(self.process_env).await?;
         (self.progress)("Making a Python environment");
         let with_pip =
             self.run(&python, [OsStr::new("-m"), OsStr::new("venv"), self.folder.as_os_str()]).await;
@@ -109,21 +109,6 @@ impl Installer<'_> {
         })
     }
 
-    async fn find_python(&self) -> Result<PathBuf, Error> {
-        for name in NAMES {
-            let Some(path) = self.process_env.find_program(name) else { continue };
-            match interpreter::query(&path, self.process_env).await {
-                Some(reply) if reply.info.version >= OLDEST => return Ok(reply.info.executable),
-                _ => {}
-            }
-        }
-        Err(Error::new(
-            ErrorKind::Unavailable,
-            format!("There is no Python {}.{} or newer on PATH, and no uv.", OLDEST.0, OLDEST.1),
-            "Install Python (python.org, or the system's package manager) or uv, then try again.",
-        ))
-    }
-
     async fn run(&self, program: &Path, arguments: impl IntoIterator<Item = &OsStr>) -> Result<(), Failure> {
         let mut command = Command::new(program);
         command.args(arguments).env_clear().envs(&self.process_env.variables);
@@ -149,6 +134,22 @@ impl Installer<'_> {
         capture.finish(Duration::from_secs(1)).await;
         if status.success() { Ok(()) } else { Err(failed(capture.last_lines(6))) }
     }
+}
+
+/// The first Python that is new enough.
+pub(super) async fn find_python(process_env: &ProcessEnv) -> Result<PathBuf, Error> {
+    for name in NAMES {
+        let Some(path) = process_env.find_program(name) else { continue };
+        match interpreter::query(&path, process_env).await {
+            Some(reply) if reply.info.version >= OLDEST => return Ok(reply.info.executable),
+            _ => {}
+        }
+    }
+    Err(Error::new(
+        ErrorKind::Unavailable,
+        format!("There is no Python {}.{} or newer on PATH, and no uv.", OLDEST.0, OLDEST.1),
+        "Install Python (python.org, or the system's package manager) or uv, then try again.",
+    ))
 }
 
 /// A program that failed, with the end of its output.

@@ -63,12 +63,17 @@ pub(super) struct Reply {
 /// The interpreters that were queried, with their replies.
 pub(super) struct Interpreters {
     process_env: Arc<ProcessEnv>,
+    query_timeout: Duration,
     remembered: Mutex<HashMap<PathBuf, Remembered>>,
 }
 
 impl Interpreters {
     pub(super) fn new(process_env: Arc<ProcessEnv>) -> Self {
-        Self { process_env, remembered: Mutex::default() }
+        Self { process_env, query_timeout: QUERY_TIMEOUT, remembered: Mutex::default() }
+    }
+
+    pub(super) fn with_query_timeout(self, query_timeout: Duration) -> Self {
+        Self { query_timeout, ..self }
     }
 
     /// What the interpreter at `path` reports; `None` if it does not run. Starts it only if a file on which its last
@@ -78,7 +83,8 @@ impl Interpreters {
             return Some(info);
         }
         let started = SystemTime::now();
-        let reply = query(path, &self.process_env).await?;
+        let asked = tokio::time::timeout(self.query_timeout, query(path, &self.process_env));
+        let reply = asked.await.ok()??;
         let remembered = Remembered::new(path, &reply, started);
         let mut all = self.remembered.lock();
         match remembered {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use notebook::Kernelspec;
 use tokio::sync::mpsc;
@@ -44,7 +45,7 @@ pub(crate) struct KernelChoice {
 pub(crate) struct KernelspecChooser {
     root: PathBuf,
     process_env: Arc<ProcessEnv>,
-    managed: Managed,
+    pub(super) managed: Managed,
     interpreters: Interpreters,
 }
 
@@ -53,6 +54,10 @@ impl KernelspecChooser {
         let managed = Managed::new(process_env.clone());
         let interpreters = Interpreters::new(process_env.clone());
         Self { root, process_env, managed, interpreters }
+    }
+
+    pub(super) fn with_query_timeout(self, query_timeout: Duration) -> Self {
+        Self { interpreters: self.interpreters.with_query_timeout(query_timeout), ..self }
     }
 
     /// Stops making the managed environment.
@@ -114,20 +119,12 @@ impl KernelspecChooser {
         project: &[Environment],
         installed: &[KernelChoice],
     ) -> Result<KernelChoice, Error> {
-        for environment in project {
-            if environment.has_kernel() || self.inherits_kernel(environment).await {
-                return Ok(in_environment(environment));
-            }
+        if let Some(choice) = self.in_project(project).await {
+            return Ok(choice);
         }
-        let generic = installed.iter().find(|choice| choice.kernelspec.name == GENERIC);
-        let choice =
-            generic.or_else(|| installed.iter().find(|choice| choice.kernelspec.language == "python"));
-        let choice = match choice {
-            Some(choice) => choice.clone(),
-            None => match self.system().await {
-                Some(python) if python.has_kernel => python_at(&python.executable),
-                _ => self.make(query).await?,
-            },
+        let choice = match self.outside_project(installed).await {
+            Some(choice) => choice,
+            None => self.make(query).await?,
         };
         if let (Some(environment), Some(progress)) = (project.first(), query.progress) {
             let _ = progress.try_send(format!(
@@ -139,9 +136,41 @@ impl KernelspecChooser {
         Ok(choice)
     }
 
-    async fn inherits_kernel(&self, environment: &Environment) -> bool {
-        environment.sees_system()
-            && self.interpreters.info(&environment.interpreter).await.is_some_and(|info| info.has_kernel)
+    /// What a Python notebook gets if nothing has to be made for it.
+    pub(super) async fn existing_python(&self, folder: &Path) -> Option<KernelChoice> {
+        let project = self.project(folder);
+        match self.in_project(&project).await {
+            Some(choice) => Some(choice),
+            None => self.outside_project(&self.installed(&project).await).await,
+        }
+    }
+
+    async fn in_project(&self, project: &[Environment]) -> Option<KernelChoice> {
+        for environment in project {
+            if self.runs_kernel(environment).await {
+                return Some(in_environment(environment));
+            }
+        }
+        None
+    }
+
+    /// The Python kernel for notebooks whose project has none; `None` if one must be made.
+    async fn outside_project(&self, installed: &[KernelChoice]) -> Option<KernelChoice> {
+        let generic = installed.iter().find(|choice| choice.kernelspec.name == GENERIC);
+        let choice =
+            generic.or_else(|| installed.iter().find(|choice| choice.kernelspec.language == "python"));
+        if let Some(choice) = choice {
+            return Some(choice.clone());
+        }
+        let python = self.system().await.filter(|python| python.has_kernel)?;
+        Some(python_at(&python.executable))
+    }
+
+    /// Whether ipykernel is installed in an environment, or in the Python whose packages it also uses.
+    pub(super) async fn runs_kernel(&self, environment: &Environment) -> bool {
+        environment.has_kernel()
+            || (environment.sees_system()
+                && self.interpreters.info(&environment.interpreter).await.is_some_and(|info| info.has_kernel))
     }
 
     async fn make(&self, query: &KernelspecQuery<'_>) -> Result<KernelChoice, Error> {
@@ -178,10 +207,9 @@ impl KernelspecChooser {
     }
 
     /// Whether a kernelspec needs ipykernel in the Python on `PATH`, which has none.
-    async fn lacks_kernel(&self, spec: &InstalledKernelspec) -> bool {
+    pub(super) async fn lacks_kernel(&self, spec: &InstalledKernelspec) -> bool {
         let takes_any = spec.argv.first().is_some_and(|name| is_bare_python(name));
-        let needs_kernel = spec.argv.iter().any(|argument| argument.starts_with("ipykernel"));
-        takes_any && needs_kernel && !self.system().await.is_some_and(|python| python.has_kernel)
+        takes_any && spec.needs_ipykernel() && !self.system().await.is_some_and(|python| python.has_kernel)
     }
 
     /// The Python on `PATH`.
@@ -191,7 +219,7 @@ impl KernelspecChooser {
         self.interpreters.info(&path).await
     }
 
-    fn project(&self, folder: &Path) -> Vec<Environment> {
+    pub(super) fn project(&self, folder: &Path) -> Vec<Environment> {
         environments(folder, &self.root, &self.process_env)
     }
 

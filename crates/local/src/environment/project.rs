@@ -1,6 +1,6 @@
 //! The Python environments of a notebook's project.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::venv::Environment;
 use crate::ProcessEnv;
@@ -8,12 +8,20 @@ use crate::ProcessEnv;
 /// Where uv, venv, pixi and people put a project's environment.
 const NAMES: [&str; 4] = [".venv", "venv", ".pixi/envs/default", "env"];
 
+/// The variables that name the environment which a shell has activated.
+pub(super) const ACTIVATED: [&str; 2] = ["VIRTUAL_ENV", "CONDA_PREFIX"];
+
+/// Where an environment of the project may be, nearest first.
+pub(super) fn prefixes(folder: &Path, root: &Path) -> impl Iterator<Item = PathBuf> {
+    let above = folder.ancestors().take_while(move |folder| folder.starts_with(root));
+    above.flat_map(|folder| NAMES.map(|name| folder.join(name)))
+}
+
 /// The environments for a notebook in `folder`, nearest first: those in `folder` and in the folders above up to
 /// `root`, then those that were active when this program was started.
 pub(crate) fn environments(folder: &Path, root: &Path, process_env: &ProcessEnv) -> Vec<Environment> {
-    let above = folder.ancestors().take_while(|folder| folder.starts_with(root));
-    let beside = above.flat_map(|folder| NAMES.map(|name| folder.join(name)));
-    let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(|name| process_env.path(name));
+    let beside = prefixes(folder, root);
+    let active = ACTIVATED.into_iter().filter_map(|name| process_env.path(name));
     let mut found: Vec<Environment> = Vec::new();
     for environment in beside.chain(active).filter_map(|prefix| Environment::at(&prefix)) {
         if !found.contains(&environment) {

@@ -30,6 +30,11 @@ impl Environment {
         site_packages(&self.prefix).any(|folder| folder.join("ipykernel/__init__.py").is_file())
     }
 
+    /// Whether pip is installed in it; environments of uv have none.
+    pub(crate) fn has_pip(&self) -> bool {
+        site_packages(&self.prefix).any(|folder| folder.join("pip/__init__.py").is_file())
+    }
+
     /// Whether it also uses the packages of the Python that it was made from.
     pub(crate) fn sees_system(&self) -> bool {
         let settings = fs::read_to_string(self.prefix.join("pyvenv.cfg")).unwrap_or_default();

@@ -53,6 +53,10 @@ fn lenient<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(
 }
 
 impl InstalledKernelspec {
+    pub(crate) fn needs_ipykernel(&self) -> bool {
+        self.argv.iter().any(|argument| argument.starts_with("ipykernel"))
+    }
+
     /// Reads `<resources>/kernel.json`.
     pub(crate) fn read(name: &str, resources: &Path) -> Result<Self, String> {
         let path = resources.join("kernel.json");
@@ -88,7 +92,17 @@ impl InstalledKernelspec {
 ///
 /// Unreadable ones are logged and left out, as by `jupyter kernelspec list`.
 pub(crate) fn list(folders: &[PathBuf]) -> Vec<InstalledKernelspec> {
+    let (specs, unreadable) = read_all(folders);
+    for cause in unreadable {
+        tracing::warn!("ignored a kernelspec: {cause}");
+    }
+    specs
+}
+
+/// The kernelspecs as in [`list`], and why others cannot be read.
+pub(crate) fn read_all(folders: &[PathBuf]) -> (Vec<InstalledKernelspec>, Vec<String>) {
     let mut specs: BTreeMap<String, InstalledKernelspec> = BTreeMap::new();
+    let mut unreadable = Vec::new();
     for folder in folders {
         let Ok(entries) = fs::read_dir(folder.join("kernels")) else { continue };
         let mut names: Vec<_> =
@@ -102,11 +116,11 @@ pub(crate) fn list(folders: &[PathBuf]) -> Vec<InstalledKernelspec> {
             }
             match InstalledKernelspec::read(&name, &resources) {
                 Ok(spec) => drop(specs.insert(spec.name.clone(), spec)),
-                Err(cause) => tracing::warn!("ignored a kernelspec: {cause}"),
+                Err(cause) => unreadable.push(cause),
             }
         }
     }
-    specs.into_values().collect()
+    (specs.into_values().collect(), unreadable)
 }
 
 #[cfg(test)]

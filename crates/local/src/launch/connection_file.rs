@@ -13,6 +13,11 @@ use crate::ProcessEnv;
 /// Linux has room for 108 bytes in the path of a socket, macOS for 104, both with the closing NUL.
 const MAX_SOCKET_PATH: usize = 100;
 
+/// How the names of the folders with sockets begin.
+pub(super) const SOCKET_FOLDER: &str = "cellbridge-";
+/// How the names of sockets begin; a hyphen and a number follow.
+pub(super) const SOCKET: &str = "k";
+
 /// A connection file, removed with its sockets when this is dropped.
 pub(crate) struct ConnectionFile {
     pub(crate) info: ConnectionInfo,
@@ -29,7 +34,7 @@ impl ConnectionFile {
         let socket_folder = if use_ipc { private_folder(process_env)? } else { None };
         let mut info = match &socket_folder {
             Some(folder) => {
-                let prefix = folder.path().join("k").to_string_lossy().into_owned();
+                let prefix = folder.path().join(SOCKET).to_string_lossy().into_owned();
                 connection_info(Transport::IPC, prefix, [1, 2, 3, 4, 5])
             }
             None => connection_info(Transport::TCP, "127.0.0.1".to_owned(), free_ports()?),
@@ -79,7 +84,7 @@ fn private_folder(process_env: &ProcessEnv) -> io::Result<Option<TempDir>> {
         return Ok(None);
     }
     let mut builder = tempfile::Builder::new();
-    builder.prefix("cellbridge-");
+    builder.prefix(SOCKET_FOLDER);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
     let folder = builder.tempdir_in(process_env.temp_dir())?;

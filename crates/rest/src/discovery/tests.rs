@@ -80,6 +80,19 @@ fn files_without_a_running_server_are_ignored() {
     fs::write(folder.0.join("jpserver-9.json"), vec![b' '; 100_000]).unwrap();
     assert_eq!(newest_first(&folder.0), []);
     assert_eq!(newest_first(&folder.0.join("nowhere")), []);
+    let unused: Vec<_> = unused_files(&folder.0)
+        .into_iter()
+        .map(|file| (file.path.file_name().unwrap().to_str().unwrap().to_owned(), file.reason))
+        .collect();
+    let expected = [
+        ("jpserver-1.json", UnusedReason::Ended),
+        ("jpserver-2.json", UnusedReason::OnSocket),
+        ("jpserver-5.json", UnusedReason::Ended),
+        ("jpserver-6.json", UnusedReason::Ended),
+        ("jpserver-7.json", UnusedReason::Unreadable),
+        ("jpserver-9.json", UnusedReason::Unreadable),
+    ];
+    assert_eq!(unused, expected.map(|(name, reason)| (name.to_owned(), reason)));
 }
 
 #[test]

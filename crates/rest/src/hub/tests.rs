@@ -221,3 +221,39 @@ async fn the_hub_explains_why_a_running_server_refuses() {
     let error = server.kernels().await.unwrap_err();
     assert_eq!(error.kind, Kind::Unauthorized, "{error}");
 }
+
+#[test]
+fn scopes_that_start_a_server_are_recognised() {
+    let default = of("https://h.org/user/ada/").unwrap();
+    let named = of("https://h.org/user/ada/gpu/").unwrap();
+    for (scope, starts_default, starts_named) in [
+        ("servers", true, true),
+        ("admin:servers", true, true),
+        ("servers!user=ada", true, true),
+        ("servers!user", true, true),
+        ("servers!server=ada/", true, false),
+        ("servers!server=ada/gpu", false, true),
+        ("servers!user=bob", false, false),
+        ("access:servers!user=ada", false, false),
+        ("servers!group=lab", false, false),
+    ] {
+        assert_eq!(
+            (starts(scope, &default), starts(scope, &named)),
+            (starts_default, starts_named),
+            "{scope}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_hub_says_whether_a_token_may_start_the_server() {
+    for (body, expected) in [
+        (r#"{"scopes": ["servers!user=ada"]}"#, Some(true)),
+        (r#"{"scopes": ["access:servers!user=ada"]}"#, Some(false)),
+        (r#"{"name": "ada"}"#, None),
+    ] {
+        let hub = Fake::new(move |_| reply(200, &[], body)).await;
+        assert_eq!(hub.client("user/ada/").may_start().await, Ok(expected), "{body}");
+        assert_eq!(hub.lines(), ["GET /hub/api/user"]);
+    }
+}

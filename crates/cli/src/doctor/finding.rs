@@ -1,0 +1,127 @@
+//! What a check has found.
+
+use serde::Serialize;
+
+/// What a finding is about. The names are an interface: scripts read them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Check {
+    Kernels,
+    Servers,
+    Colab,
+    Clients,
+    State,
+    Limits,
+}
+
+impl Check {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Kernels => "kernels",
+            Self::Servers => "servers",
+            Self::Colab => "colab",
+            Self::Clients => "clients",
+            Self::State => "state",
+            Self::Limits => "limits",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Status {
+    Ok,
+    /// It works, or works in part.
+    Warning,
+    /// Something that was asked for cannot work.
+    Error,
+}
+
+impl Status {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Finding {
+    pub(super) check: Check,
+    pub(super) status: Status,
+    /// What it is about: a kernelspec, a server's address, a folder.
+    pub(super) subject: String,
+    /// One sentence or two, on one line.
+    pub(super) message: String,
+    /// The command that fixes it.
+    pub(super) fix: Option<String>,
+    #[serde(skip)]
+    pub(super) repair: Option<Repair>,
+}
+
+/// What `--fix` may do: nothing that another program or the person has made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Repair {
+    /// Let nobody but the owner read or write these files of ours.
+    MakePrivate(Vec<std::path::PathBuf>),
+    /// Remove what an ended kernel of ours left behind.
+    #[cfg(unix)]
+    Remove(Vec<local::Leftover>),
+}
+
+impl Check {
+    pub(super) fn ok(self, subject: impl Into<String>, message: impl Into<String>) -> Finding {
+        Finding::new(self, Status::Ok, subject, message)
+    }
+
+    pub(super) fn warning(self, subject: impl Into<String>, message: impl Into<String>) -> Finding {
+        Finding::new(self, Status::Warning, subject, message)
+    }
+
+    pub(super) fn error(self, subject: impl Into<String>, message: impl Into<String>) -> Finding {
+        Finding::new(self, Status::Error, subject, message)
+    }
+}
+
+impl Finding {
+    fn new(check: Check, status: Status, subject: impl Into<String>, message: impl Into<String>) -> Self {
+        let (subject, message) = (subject.into(), message.into());
+        Self { check, status, subject, message, fix: None, repair: None }
+    }
+
+    pub(super) fn fixed_by(self, command: impl Into<String>) -> Self {
+        Self { fix: Some(command.into()), ..self }
+    }
+
+    pub(super) fn repaired_by(self, repair: Repair) -> Self {
+        Self { repair: Some(repair), ..self }
+    }
+}
+
+/// A command line for a shell.
+pub(super) fn command<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    // Fails only for a NUL, which no path has.
+    shlex::try_join(words).unwrap_or_default()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A finding as a line, for comparisons.
+    pub(in crate::doctor) fn line(finding: &Finding) -> String {
+        let fix = finding.fix.as_ref().map(|fix| format!(" [{fix}]")).unwrap_or_default();
+        format!("{} {}: {}{fix}", finding.status.name(), finding.subject, finding.message)
+    }
+
+    pub(in crate::doctor) fn lines(findings: &[Finding]) -> Vec<String> {
+        findings.iter().map(line).collect()
+    }
+
+    #[test]
+    fn commands_are_quoted_for_a_shell() {
+        assert_eq!(command(["rm", "/a b/c'd"]), r#"rm "/a b/c'd""#);
+    }
+}

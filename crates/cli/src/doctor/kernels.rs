@@ -1,0 +1,298 @@
+//! Kernels and interpreters: which a new notebook gets here, and why others are not used.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use local::{
+    ActivatedEnvironment, BrokenKernelspec, EnvironmentState, FoundEnvironment, FoundKernelspec,
+    KernelInspection, ManagedState, NextKernel, ProcessEnv,
+};
+
+use super::finding::{Check, Finding, command};
+use super::machine::Machine;
+
+/// How long each Python may take to reply.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The variables that Codex passes on; desktop programs do not have those of a shell either.
+const PASSED_ON: [&str; 4] = ["HOME", "LANG", "PATH", "TMPDIR"];
+
+const CHECK: Check = Check::Kernels;
+
+struct Facts {
+    root: PathBuf,
+    /// What a new notebook gets with the variables of this process, and with those that every client passes on.
+    next: NextKernel,
+    next_if_hidden: NextKernel,
+    kernelspecs: Vec<FoundKernelspec>,
+    unreadable: Vec<String>,
+    environments: Vec<FoundEnvironment>,
+    activated: Vec<ActivatedEnvironment>,
+    on_path: Option<FoundEnvironment>,
+    managed: ManagedState,
+    has_uv: bool,
+    has_default_prefix: bool,
+}
+
+pub(super) async fn check(machine: &Machine) -> Vec<Finding> {
+    match &machine.root {
+        Ok(root) => findings(&gather(root, &machine.kernel_env).await),
+        Err(problem) => vec![CHECK.error("folder", format!("{problem}; name another one with --root."))],
+    }
+}
+
+async fn gather(root: &Path, process_env: &ProcessEnv) -> Facts {
+    let inspect =
+        |process_env: ProcessEnv| KernelInspection::new(root.to_path_buf(), process_env, QUERY_TIMEOUT);
+    let (here, hidden) = (inspect(process_env.clone()), inspect(passed_on(process_env)));
+    let (next, next_if_hidden, (kernelspecs, unreadable), environments, activated, on_path) = tokio::join!(
+        here.next(),
+        hidden.next(),
+        here.kernelspecs(),
+        here.environments(),
+        here.activated(),
+        here.on_path()
+    );
+    Facts {
+        root: root.to_path_buf(),
+        next,
+        next_if_hidden,
+        kernelspecs,
+        unreadable,
+        environments,
+        activated,
+        on_path,
+        managed: here.managed(),
+        has_uv: process_env.find_program("uv").is_some(),
+        has_default_prefix: root.join(".venv").symlink_metadata().is_ok(),
+    }
+}
+
+fn passed_on(process_env: &ProcessEnv) -> ProcessEnv {
+    let is_passed_on = |name: &str| PASSED_ON.contains(&name);
+    let variables = process_env.variables.iter().filter(|(name, _)| name.to_str().is_some_and(is_passed_on));
+    let variables = variables.map(|(name, value)| (name.clone(), value.clone())).collect();
+    ProcessEnv { variables, home: process_env.home.clone() }
+}
+
+fn findings(facts: &Facts) -> Vec<Finding> {
+    let mut all = vec![facts.next_kernel()];
+    all.extend(facts.environments.iter().map(|found| facts.environment(found)));
+    all.extend(facts.activated.iter().map(|found| facts.activated(found)));
+    all.extend(facts.hidden());
+    all.extend(facts.on_path());
+    all.extend(facts.kernelspecs.iter().map(|found| facts.kernelspec(found)));
+    all.extend(facts.unreadable.iter().map(|cause| CHECK.warning("kernelspec", format!("{cause}."))));
+    all.extend(facts.managed());
+    all
+}
+
+impl Facts {
+    fn next_kernel(&self) -> Finding {
+        const SUBJECT: &str = "new notebook";
+        match &self.next {
+            NextKernel::Existing { name, program } => {
+                let broken = self.kernelspecs.iter().any(|found| {
+                    matches!(&found.program, Err(BrokenKernelspec::NoKernel(python)) if python == program)
+                });
+                if broken {
+                    let message = format!("It gets {}, which has no ipykernel.", program.display());
+                    let fix = self.install(program, true);
+                    return CHECK.error(SUBJECT, message).fixed_by(fix);
+                }
+                CHECK.ok(SUBJECT, format!("It gets the kernel {name}, which is {}.", program.display()))
+            }
+            NextKernel::Made { with } => CHECK.ok(
+                SUBJECT,
+                format!(
+                    "There is no Python kernel yet. The first notebook makes an environment with {}, which needs the network.",
+                    with.display()
+                ),
+            ),
+            NextKernel::None => {
+                let message = "There is no Python kernel, and neither uv nor a Python to make one with. Install one of \
+                               them (docs.astral.sh/uv, python.org).";
+                let has_other = self.kernelspecs.iter().any(|found| found.program.is_ok());
+                if has_other { CHECK.warning(SUBJECT, message) } else { CHECK.error(SUBJECT, message) }
+            }
+        }
+    }
+
+    fn environment(&self, found: &FoundEnvironment) -> Finding {
+        let subject = shown(&found.prefix);
+        match &found.state {
+            EnvironmentState::Ready(python) if self.is_next(python) => {
+                CHECK.ok(subject, "This environment of the folder is the one that notebooks get.")
+            }
+            EnvironmentState::Ready(_) => {
+                CHECK.ok(subject, "This environment of the folder has a kernel; another one comes first.")
+            }
+            EnvironmentState::NoKernel { interpreter, has_pip } => CHECK
+                .warning(subject, "This environment of the folder is not used: it has no ipykernel.")
+                .fixed_by(self.install(interpreter, *has_pip)),
+            EnvironmentState::NoPython => CHECK
+                .warning(subject, "This environment of the folder is not used: its Python no longer exists.")
+                .fixed_by(self.make_again(&found.prefix)),
+        }
+    }
+
+    /// What a shell has activated, and this process sees.
+    fn activated(&self, found: &ActivatedEnvironment) -> Finding {
+        let subject = found.variable;
+        let prefix = found.prefix.display();
+        match &found.state {
+            Some(EnvironmentState::Ready(python)) if self.is_next(python) => CHECK
+                .ok(subject, format!("The activated environment {prefix} is the one that notebooks get.")),
+            Some(EnvironmentState::Ready(_)) => {
+                let message = format!(
+                    "The activated environment {prefix} has a kernel; one of the folder comes first."
+                );
+                CHECK.ok(subject, message)
+            }
+            Some(EnvironmentState::NoKernel { interpreter, has_pip }) => CHECK
+                .warning(
+                    subject,
+                    format!("The activated environment {prefix} is not used: it has no ipykernel."),
+                )
+                .fixed_by(self.install(interpreter, *has_pip)),
+            Some(EnvironmentState::NoPython) => CHECK
+                .warning(
+                    subject,
+                    format!("The activated environment {prefix} is not used: its Python no longer exists."),
+                )
+                .fixed_by(self.make_again(&found.prefix)),
+            None => CHECK.warning(subject, format!("{prefix} is not used: it is not a Python environment.")),
+        }
+    }
+
+    /// What a client's server sees less than this process.
+    fn hidden(&self) -> Option<Finding> {
+        if self.next == self.next_if_hidden {
+            return None;
+        }
+        let chosen = self.activated.iter().find(
+            |found| matches!(&found.state, Some(EnvironmentState::Ready(python)) if self.is_next(python)),
+        );
+        let subject = chosen.map_or("variables", |found| found.variable);
+        let message = format!(
+            "A client that does not pass on this shell's variables (Codex, desktop programs) hides this: notebooks then get {}.",
+            described(&self.next_if_hidden)
+        );
+        let finding = CHECK.warning(subject, message);
+        Some(match chosen.filter(|_| !self.has_default_prefix) {
+            Some(found) => finding.fixed_by(command([
+                "ln",
+                "-s",
+                &found.prefix.to_string_lossy(),
+                &self.root.join(".venv").to_string_lossy(),
+            ])),
+            None => finding,
+        })
+    }
+
+    /// An activated environment of which a client has hidden the variable, but not the `PATH`.
+    fn on_path(&self) -> Option<Finding> {
+        let found = self.on_path.as_ref()?;
+        let is_known = self.activated.iter().any(|it| it.prefix == found.prefix)
+            || self.environments.iter().any(|it| it.prefix == found.prefix);
+        if is_known {
+            return None;
+        }
+        let prefix = found.prefix.display();
+        let finding = match &found.state {
+            EnvironmentState::Ready(python) if self.is_next(python) => {
+                return Some(CHECK.ok("PATH", format!("The environment {prefix} on PATH is the one that notebooks get.")));
+            }
+            EnvironmentState::Ready(_) => CHECK.warning(
+                "PATH",
+                format!(
+                    "The environment {prefix} is on PATH, but no variable names it, as if the client hides VIRTUAL_ENV: \
+                     another kernel comes first."
+                ),
+            ),
+            EnvironmentState::NoKernel { interpreter, has_pip } => {
+                let message = format!("The environment {prefix} on PATH is not used: it has no ipykernel.");
+                return Some(CHECK.warning("PATH", message).fixed_by(self.install(interpreter, *has_pip)));
+            }
+            EnvironmentState::NoPython => return None,
+        };
+        let link = self.root.join(".venv");
+        let words = ["ln", "-s", &found.prefix.to_string_lossy(), &link.to_string_lossy()].map(str::to_owned);
+        Some(if self.has_default_prefix {
+            finding
+        } else {
+            finding.fixed_by(command(words.iter().map(String::as_str)))
+        })
+    }
+
+    fn kernelspec(&self, found: &FoundKernelspec) -> Finding {
+        let subject = format!("kernelspec {}", found.name);
+        match &found.program {
+            Ok(program) => CHECK.ok(subject, format!("It runs {}.", program.display())),
+            Err(BrokenKernelspec::NoProgram(program)) => CHECK
+                .warning(subject, format!("It is not used: its program {program:?} does not exist."))
+                .fixed_by(command(["jupyter", "kernelspec", "remove", &found.name])),
+            Err(BrokenKernelspec::NoKernel(python)) => {
+                let message = format!("It is not used: {} has no ipykernel.", python.display());
+                CHECK.warning(subject, message).fixed_by(self.install(python, true))
+            }
+        }
+    }
+
+    fn managed(&self) -> Option<Finding> {
+        const SUBJECT: &str = "own environment";
+        match &self.managed {
+            ManagedState::Ready(python) => {
+                Some(CHECK.ok(SUBJECT, format!("The one that Cellbridge has made is {}.", python.display())))
+            }
+            ManagedState::Unfinished(folder) => {
+                let message = format!(
+                    "The one in {} was not completed; the next use makes it again.",
+                    folder.display()
+                );
+                Some(CHECK.warning(SUBJECT, message))
+            }
+            ManagedState::NotMade(_) => None,
+            ManagedState::NoFolder => {
+                Some(CHECK.warning(SUBJECT, "There is no home folder to make one in; set HOME."))
+            }
+        }
+    }
+
+    fn is_next(&self, python: &Path) -> bool {
+        matches!(&self.next, NextKernel::Existing { program, .. } if program == python)
+    }
+
+    fn install(&self, python: &Path, has_pip: bool) -> String {
+        let python = python.to_string_lossy();
+        if has_pip || !self.has_uv {
+            command([&*python, "-m", "pip", "install", "ipykernel"])
+        } else {
+            command(["uv", "pip", "install", "--python", &python, "ipykernel"])
+        }
+    }
+
+    fn make_again(&self, prefix: &Path) -> String {
+        let prefix = prefix.to_string_lossy();
+        if self.has_uv {
+            command(["uv", "venv", "--clear", &prefix])
+        } else {
+            command(["python3", "-m", "venv", "--clear", &prefix])
+        }
+    }
+}
+
+fn described(next: &NextKernel) -> String {
+    match next {
+        NextKernel::Existing { program, .. } => program.display().to_string(),
+        NextKernel::Made { with } => format!("an environment that is made with {} first", with.display()),
+        NextKernel::None => "no kernel".to_owned(),
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,274 @@
+//! Limits of this machine that will hurt: open files, disks that are almost full, folders that cannot be written.
+
+use std::path::{Path, PathBuf};
+
+use super::finding::{Check, Finding};
+use super::machine::Machine;
+use super::state::size;
+
+const CHECK: Check = Check::Limits;
+
+/// A kernel needs about ten open files, an HTTP session two.
+const FEW_OPEN_FILES: u64 = 512;
+const TOO_FEW_OPEN_FILES: u64 = 64;
+
+const MB: u64 = 1 << 20;
+const LOW_SPACE: u64 = 200 * MB;
+const NO_SPACE: u64 = 10 * MB;
+/// Installing packages and drawing figures need room for temporary files.
+const SMALL_TMPFS: u64 = 256 * MB;
+
+struct Facts {
+    open_files: Option<OpenFiles>,
+    places: Vec<Place>,
+    home: Home,
+    session_folder: SessionFolder,
+}
+
+struct OpenFiles {
+    soft: u64,
+    /// `None` if there is no limit.
+    hard: Option<u64>,
+}
+
+/// A folder that is written to.
+struct Place {
+    purpose: Purpose,
+    path: PathBuf,
+    /// `None` if it can be written.
+    problem: Option<String>,
+    space: Option<Space>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Notebooks,
+    /// Connection files of kernels.
+    Runtime,
+    /// Sockets of kernels.
+    Temporary,
+    /// The environment that is made if there is no kernel.
+    Data,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Space {
+    free: u64,
+    total: u64,
+    has_inodes: bool,
+    is_tmpfs: bool,
+}
+
+enum Home {
+    Present,
+    Unset,
+    Missing(PathBuf),
+}
+
+/// `XDG_RUNTIME_DIR`, through which desktop programs find each other.
+enum SessionFolder {
+    Present,
+    /// Nothing shows a window here that would need it.
+    NotNeeded,
+    Unset,
+    Missing(PathBuf),
+}
+
+pub(super) fn check(machine: &Machine) -> Vec<Finding> {
+    let process_env = &machine.process_env;
+    let places = [
+        (Purpose::Notebooks, machine.root.clone().ok()),
+        (Purpose::Runtime, process_env.jupyter_runtime_dir()),
+        (Purpose::Temporary, Some(process_env.temp_dir())),
+        (Purpose::Data, process_env.own_data_dir()),
+    ];
+    let places = places.into_iter().filter_map(|(purpose, path)| Some(place(purpose, path?))).collect();
+    findings(&Facts {
+        open_files: open_files(),
+        places,
+        home: home(machine),
+        session_folder: session_folder(machine),
+    })
+}
+
+fn place(purpose: Purpose, path: PathBuf) -> Place {
+    let existing = match purpose {
+        // They are not made.
+        Purpose::Notebooks | Purpose::Temporary => Some(&*path),
+        Purpose::Runtime | Purpose::Data => path.ancestors().find(|folder| folder.exists()),
+    };
+    let problem = match existing {
+        Some(folder) => tempfile::tempfile_in(folder).err().map(|error| error.to_string()),
+        None => Some("no folder above it exists".to_owned()),
+    };
+    let space = existing.and_then(space);
+    Place { purpose, path, problem, space }
+}
+
+#[cfg(unix)]
+fn space(folder: &Path) -> Option<Space> {
+    let found = rustix::fs::statvfs(folder).ok()?;
+    Some(Space {
+        free: found.f_bavail.saturating_mul(found.f_frsize),
+        total: found.f_blocks.saturating_mul(found.f_frsize),
+        // Some file systems count no inodes.
+        has_inodes: found.f_files == 0 || found.f_favail > 0,
+        is_tmpfs: is_tmpfs(folder),
+    })
+}
+
+#[cfg(not(unix))]
+fn space(_: &Path) -> Option<Space> {
+    None
+}
+
+#[cfg(target_os = "linux")]
+fn is_tmpfs(folder: &Path) -> bool {
+    // `TMPFS_MAGIC` in <linux/magic.h>.
+    rustix::fs::statfs(folder).is_ok_and(|found| found.f_type == 0x0102_1994)
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn is_tmpfs(_: &Path) -> bool {
+    false
+}
+
+#[cfg(unix)]
+fn open_files() -> Option<OpenFiles> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    limit.current.map(|soft| OpenFiles { soft, hard: limit.maximum })
+}
+
+#[cfg(not(unix))]
+fn open_files() -> Option<OpenFiles> {
+    None
+}
+
+fn home(machine: &Machine) -> Home {
+    match &machine.process_env.home {
+        None => Home::Unset,
+        Some(home) if home.is_dir() => Home::Present,
+        Some(home) => Home::Missing(home.clone()),
+    }
+}
+
+fn session_folder(machine: &Machine) -> SessionFolder {
+    let process_env = &machine.process_env;
+    match process_env.path("XDG_RUNTIME_DIR") {
+        Some(folder) if folder.is_dir() => SessionFolder::Present,
+        Some(folder) => SessionFolder::Missing(folder),
+        None if cfg!(target_os = "linux") && process_env.get("WAYLAND_DISPLAY").is_some() => {
+            SessionFolder::Unset
+        }
+        None => SessionFolder::NotNeeded,
+    }
+}
+
+fn findings(facts: &Facts) -> Vec<Finding> {
+    let mut all: Vec<Finding> = facts.open_files.iter().map(open_files_finding).collect();
+    all.extend(home_finding(&facts.home));
+    all.extend(facts.places.iter().map(place_finding));
+    all.extend(session_folder_finding(&facts.session_folder));
+    all
+}
+
+fn open_files_finding(limit: &OpenFiles) -> Finding {
+    const SUBJECT: &str = "open files";
+    let OpenFiles { soft, hard } = *limit;
+    if soft >= FEW_OPEN_FILES {
+        return CHECK.ok(SUBJECT, format!("A process may open {soft} files."));
+    }
+    let message = format!("A process may open {soft} files only; each kernel needs about ten.");
+    let finding = if soft < TOO_FEW_OPEN_FILES {
+        CHECK.error(SUBJECT, message)
+    } else {
+        CHECK.warning(SUBJECT, message)
+    };
+    let wanted = hard.unwrap_or(4096).min(4096);
+    if wanted > soft { finding.fixed_by(format!("ulimit -n {wanted}")) } else { finding }
+}
+
+fn home_finding(home: &Home) -> Option<Finding> {
+    match home {
+        Home::Present => None,
+        Home::Unset => Some(CHECK.warning(
+            "HOME",
+            "It is not set, and this user has no home folder: kernels and settings there are not found.",
+        )),
+        Home::Missing(folder) => Some(CHECK.error("HOME", format!("{} does not exist.", folder.display()))),
+    }
+}
+
+fn place_finding(place: &Place) -> Finding {
+    let subject = place.purpose.subject();
+    let path = place.path.display();
+    if let Some(problem) = &place.problem {
+        let message = format!("{path} cannot be written ({problem}): {}.", place.purpose.without());
+        return if place.purpose.is_needed() {
+            CHECK.error(subject, message)
+        } else {
+            CHECK.warning(subject, message)
+        };
+    }
+    let Some(space) = place.space else { return CHECK.ok(subject, format!("{path} can be written.")) };
+    let free = format!("{path} has {} free of {}", size(space.free), size(space.total));
+    if space.free < NO_SPACE || !space.has_inodes {
+        let what = if space.has_inodes { "" } else { " and no room for further files" };
+        return CHECK.error(subject, format!("{free}{what}: {}.", place.purpose.without()));
+    }
+    if space.free < LOW_SPACE {
+        return CHECK.warning(subject, format!("{free}, which is little."));
+    }
+    if space.is_tmpfs && space.total < SMALL_TMPFS && place.purpose == Purpose::Temporary {
+        return CHECK.warning(
+            subject,
+            format!("{free}: it is in memory, and too small for installing packages. Set TMPDIR to a folder on a disk."),
+        );
+    }
+    CHECK.ok(subject, format!("{free}."))
+}
+
+impl Purpose {
+    fn subject(self) -> &'static str {
+        match self {
+            Self::Notebooks => "folder",
+            Self::Runtime => "runtime folder",
+            Self::Temporary => "temporary folder",
+            Self::Data => "data folder",
+        }
+    }
+
+    /// What does not work if it cannot be written.
+    fn without(self) -> &'static str {
+        match self {
+            Self::Notebooks => "notebooks can only be read",
+            Self::Runtime | Self::Temporary => "kernels cannot be started",
+            Self::Data => "no Python environment can be made there",
+        }
+    }
+
+    /// Whether nothing runs without it.
+    fn is_needed(self) -> bool {
+        matches!(self, Self::Runtime | Self::Temporary)
+    }
+}
+
+fn session_folder_finding(folder: &SessionFolder) -> Option<Finding> {
+    const SUBJECT: &str = "XDG_RUNTIME_DIR";
+    match folder {
+        SessionFolder::Present | SessionFolder::NotNeeded => None,
+        SessionFolder::Unset => {
+            Some(CHECK.warning(SUBJECT, "It is not set, so a browser may not find the person's desktop."))
+        }
+        SessionFolder::Missing(folder) => {
+            let message = format!(
+                "{} does not exist, so a browser may not find the person's desktop.",
+                folder.display()
+            );
+            Some(CHECK.warning(SUBJECT, message))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
