@@ -90,8 +90,8 @@ def path(request: pytest.FixtureRequest) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what `only_beside` says has no meaning inside of a server; what runs alone comes last."""
-    left_out = [item for item in items if item.get_closest_marker("only_beside") and _is_inside(item)]
+    """Leaves out what has no meaning at a test's place; what runs alone comes last."""
+    left_out = [item for item in items if _has_no_meaning(item)]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: group_of(item) == ALONE)
@@ -103,9 +103,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         own.replace(groups)
 
 
-def _is_inside(item: pytest.Item) -> bool:
-    place = getattr(item, "callspec").params.get("place")
-    return place is not None and place.mode == "inside"
+def _has_no_meaning(item: pytest.Item) -> bool:
+    """Whether `only_beside` or `needs` leaves out this test of a place."""
+    place = getattr(item, "callspec", None) and getattr(item, "callspec").params.get("place")
+    if place is None:
+        return False
+    is_inside = item.get_closest_marker("only_beside") and place.mode == "inside"
+    return bool(is_inside or any(mark.args[0] in place.lacks for mark in item.iter_markers("needs")))
 
 
 class Distribution:

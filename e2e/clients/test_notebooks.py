@@ -14,7 +14,7 @@ from e2e.support.agents.python_sdk import python_agent
 from e2e.support.agents.sdks import SDKS, Sdk
 from e2e.support.home import Home
 from e2e.support.notebook_client import NotebookClient, id_in, notebook_client
-from e2e.support.notebook_files import cell, printed, sources, write
+from e2e.support.notebook_files import PIXEL, SHOW_PIXEL, printed, sources, write
 from e2e.support.notebook_server import NotebookServer, launch
 from e2e.support.waiting import LONG
 
@@ -49,9 +49,6 @@ TOOLS = {
 }
 COLAB_TOOLS = {"call_colab_tool", "open_colab_browser_connection"}
 TOKENS = 5000
-
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-SHOW_PIXEL = f"import base64\nfrom IPython.display import Image, display\ndisplay(Image(base64.b64decode({PIXEL!r})))"
 
 
 @asynccontextmanager
@@ -231,21 +228,6 @@ async def test_arguments_are_accepted_in_the_forms_that_clients_send(server: Not
         assert sources(client.notebook()) == ["4", "b = 1\nb"]
         refused = await client.fails("read_cell", cell_index="three cells")
         assert "three cells" in refused
-
-
-async def test_a_cell_is_addressed_by_index_id_prefix_or_execution_count(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        await client.run("'first'")
-        await client.run("'second'")
-        second = cell(client.notebook(), 1)["id"]
-        named: list[dict[str, object]] = [
-            {"cell_index": 1},
-            {"cell_id": second},
-            {"cell_id": "In[2]"},
-            {"cell_id": second[:6]},
-        ]
-        for reference in named:
-            assert "'second'" in (await client.do("read_cell", **reference)).text
 
 
 async def test_a_plot_and_a_data_frame_arrive_as_an_image_and_a_compact_table(

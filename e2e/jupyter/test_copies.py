@@ -1,4 +1,4 @@
-"""Notebooks and files on their way between a folder and a Jupyter server.
+"""Files on their way between a folder and a Jupyter server.
 
 No cheaper test shows it: what a server makes of a file that arrives in chunks, and of one that is replaced while people
 have it open, is its own."""
@@ -15,11 +15,8 @@ from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home
 from e2e.support.jupyter_program import reaching
 from e2e.support.jupyter_server import JupyterServer
-from e2e.support.lab_notebooks import write_notebook
-from e2e.support.notebook_files import read_valid, read_whole, sources, validated
 from e2e.support.notebook_server import NotebookServer, running
 from e2e.support.processes import MEGABYTE, Memory
-from e2e.support.waiting import until
 
 SIZE = 200 * MEGABYTE
 MOST_MEMORY = 100 * MEGABYTE
@@ -42,29 +39,6 @@ def both(jupyter: JupyterServer, tmp_path: Path) -> Iterator[NotebookServer]:
 
 async def copied(agent: Agent, tool: str, source: str, target: str, *, overwrite: bool = False) -> Answer:
     return await agent.call(tool, {"from": source, "to": target, "overwrite": overwrite})
-
-
-async def test_a_notebook_is_copied_with_its_outputs(both: NotebookServer, jupyter: JupyterServer, path: str) -> None:
-    write_notebook(both.root / path, "print('here')", "1 + 1")
-    async with python_agent(both.url) as agent:
-        await agent.call("run_cells", {"notebook_name": f"local:{path}", "all": True})
-        there = await copied(agent, "copy_notebook", f"local:{path}", f"jupyter:{path}")
-        assert not there.is_error and "2 cells" in there.text, there.text
-        assert (jupyter.root / path).read_bytes() == (both.root / path).read_bytes()
-        again = await copied(agent, "copy_notebook", f"local:{path}", f"jupyter:{path}")
-        assert again.is_error and "overwrite: true" in again.text, again.text
-        # Somebody has the copy open, so that it is a live document.
-        given = {"notebook_name": path, "cell_index": -1, "cell_type": "markdown", "cell_source": "# There"}
-        await agent.call("insert_cell", given)
-        back = await copied(agent, "copy_notebook", path, f"local:{path}", overwrite=True)
-        assert not back.is_error and f"local:{path}" in back.text, back.text
-        ours = read_valid(both.root / path)
-        assert sources(ours) == ["print('here')", "1 + 1", "# There"]
-        assert [len(cell.get("outputs", [])) for cell in ours["cells"]] == [1, 1, 0]
-        write_notebook(both.root / path, "x = 3")
-        await copied(agent, "copy_notebook", f"local:{path}", path, overwrite=True)
-        theirs = jupyter.root / path
-        await until(lambda: sources(validated(read_whole(theirs))) == ["x = 3"], "the room saves the copy")
 
 
 async def test_a_large_file_arrives_whole_each_way_in_little_memory(

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from e2e.support.agents.python_sdk import python_agent
-from e2e.support.inside_server import BESIDE, INSIDE, Place, only_beside, program_at
+from e2e.support.inside_server import only_beside, program_at
 from e2e.support.jupyter_program import is_on_disk, jupyter_notebook, jupyter_program
 from e2e.support.jupyter_server import JupyterServer, jupyter_server
 from e2e.support.kernel_channels import listener
@@ -16,10 +16,11 @@ from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import NotebookClient, gate, id_in, run_in
 from e2e.support.notebook_files import printed
 from e2e.support.notebook_server import NotebookServer
+from e2e.support.places import BESIDE, INSIDE, Place
 from e2e.support.waiting import LONG, until
 
 
-@pytest.fixture(scope="module", params=[*BESIDE, INSIDE], ids="-".join)
+@pytest.fixture(scope="module", params=[*BESIDE, INSIDE], ids=str)
 def place(request: pytest.FixtureRequest) -> Place:
     return request.param
 
@@ -207,20 +208,6 @@ async def test_a_person_restarts_the_kernel_mid_run(
             after = await client.fails("execute_code", code="mine", timeout=LONG)
         assert "NameError" in after
         assert jupyter.session_of(path)["kernel"]["id"] == kernel
-
-
-async def test_restart_and_interrupt(mcp_server: NotebookServer, jupyter: JupyterServer, path: str) -> None:
-    async with jupyter_notebook(mcp_server, path) as client:
-        await client.do("execute_code", code="mine = 1")
-        kernel = jupyter.session_of(path)["kernel"]["id"]
-        assert "answers" in (await client.do("restart_notebook")).text
-        assert "NameError" in await client.fails("execute_code", code="mine")
-        assert jupyter.session_of(path)["kernel"]["id"] == kernel, "a restart keeps the kernel that others are at"
-        _, run = await client.begin_at_gate()
-        await client.do("interrupt_kernel")
-        ended = (await client.ended(run)).text
-        assert "KeyboardInterrupt" in ended or "[INTERRUPTED" in ended
-        assert "2" in (await client.do("execute_code", code="1 + 1", timeout=LONG)).text
 
 
 async def test_input_is_asked_for_and_answered(mcp_server: NotebookServer, path: str) -> None:

@@ -1,18 +1,16 @@
 """Bugs of jupyter-mcp-server with Jupyter servers that must not occur here."""
 
 import asyncio
-import re
 
 import pytest
 
 from e2e.support.agents.python_sdk import python_agent
-from e2e.support.inside_server import BESIDE, INSIDE, Place
 from e2e.support.jupyter_program import JupyterNotebookClient, is_on_disk, jupyter_notebook, until_on_disk
 from e2e.support.jupyter_server import JupyterServer
 from e2e.support.lab_notebooks import write_notebook
-from e2e.support.notebook_client import run_in
 from e2e.support.notebook_files import printed, sources
 from e2e.support.notebook_server import NotebookServer
+from e2e.support.places import BESIDE, INSIDE, Place
 from e2e.support.waiting import LONG
 
 LARGE = 200_000
@@ -21,7 +19,7 @@ PRINTS = 5000
 ATTEMPTS = 5
 
 
-@pytest.fixture(scope="module", params=[*BESIDE, INSIDE], ids="-".join)
+@pytest.fixture(scope="module", params=[*BESIDE, INSIDE], ids=str)
 def place(request: pytest.FixtureRequest) -> Place:
     return request.param
 
@@ -104,18 +102,6 @@ async def test_input_is_requested(mcp_server: NotebookServer, path: str) -> None
         await client.do("interrupt_kernel")
 
 
-async def test_output_is_capped_and_can_be_read_in_full(mcp_server: NotebookServer, path: str) -> None:
-    """jupyter-mcp-server returns as many characters as were printed."""
-    async with jupyter_notebook(mcp_server, path) as client:
-        # `NotebookClient` checks the cap itself, for every reply.
-        # As much as the server lets through in one message.
-        ran = await client.run("print('a' + '.' * 499_999 + 'z')")
-        assert "left out" in ran.text and "get_run(" in ran.text
-        tail = await client.do("get_run", run_id=run_in(ran), output=0, offset=499_990)
-        assert tail.text.startswith("." * 10 + "z")
-        assert len(printed(client.cell(0))) == 500_002
-
-
 async def test_five_thousand_flushed_prints_arrive_whole(mcp_server: NotebookServer, path: str) -> None:
     """The server drops what comes faster than a thousand messages a second. If the machine is so busy that messages are
     dropped all the same, by ZeroMQ or by the server, the cell says so, and the prints come again."""
@@ -165,60 +151,9 @@ async def test_running_code_does_not_change_where_cells_are_written(
         assert sources(JupyterNotebookClient(agent, jupyter.root, "notebook.ipynb").notebook()) == ["untouched"]
 
 
-async def test_cells_are_read_before_any_notebook_is_used(mcp_server: NotebookServer) -> None:
-    """jupyter-mcp-server fails with `quote_from_bytes() expected bytes`."""
-    async with python_agent(mcp_server.url) as agent:
-        answer = await agent.call("read_cell", {"cell_index": 0})
-        assert answer.is_error and "use_notebook" in answer.text
-
-
 async def test_the_first_output_of_a_fresh_kernel_arrives(mcp_server: NotebookServer, path: str) -> None:
     """jupyter-mcp-server loses it in a third of the attempts."""
     async with jupyter_notebook(mcp_server, path) as client:
         for turn in range(FRESH_KERNELS):
             await client.open(kernel_id="NEW")
             assert f"first {turn}" in (await client.do("execute_code", code=f"print('first {turn}')")).text
-
-
-async def test_a_timeout_leaves_the_kernel_usable_as_soon_as_it_is_interrupted(
-    mcp_server: NotebookServer, path: str
-) -> None:
-    """With jupyter-mcp-server the next call waits behind the one that timed out."""
-    async with jupyter_notebook(mcp_server, path) as client:
-        await client.begin_at_gate()
-        await client.do("interrupt_kernel")
-        assert "2" in (await client.do("execute_code", code="1 + 1", timeout=LONG)).text
-
-
-async def test_every_failure_is_an_error_result(mcp_server: NotebookServer, path: str) -> None:
-    """jupyter-mcp-server returns many as ordinary text."""
-    async with jupyter_notebook(mcp_server, path) as client:
-        await client.insert("# Text", "markdown")
-        failures = [
-            ("use_notebook", {"notebook_path": "missing.ipynb", "notebook_name": "missing"}, "missing.ipynb"),
-            ("read_cell", {"cell_index": 9}, "9"),
-            ("insert_cell", {"cell_index": 9, "cell_type": "code", "cell_source": ""}, "9"),
-            ("edit_cell_source", {"cell_index": 0, "old_string": "absent", "new_string": ""}, "old_string"),
-            ("execute_cell", {"cell_index": 0}, "markdown"),
-            ("execute_code", {"code": "1 / 0"}, "zerodivisionerror"),
-            ("execute_code", {"code": "1", "kernel_id": "no-such"}, "no-such"),
-            ("list_files", {"path": "no-such"}, "no-such"),
-        ]
-        for tool, given, named in failures:
-            message = await client.fails(tool, **given)
-            assert named in message.lower(), message
-
-
-async def test_a_progress_bar_is_folded(mcp_server: NotebookServer, path: str) -> None:
-    async with jupyter_notebook(mcp_server, path) as client:
-        ran = await client.run("for n in range(101): print(f'\\r\\x1b[32m{n} %\\x1b[0m', end='', flush=True)")
-        assert "100 %" in ran.text and "50 %" not in ran.text and not re.search("\x1b", ran.text)
-
-
-async def test_a_prompt_embeds_the_cells(mcp_server: NotebookServer, path: str) -> None:
-    async with jupyter_notebook(mcp_server, path) as client:
-        for number in range(4):
-            await client.insert(f"cell_{number} = {number}")
-        given = {"prompt": "Explain", "cell_indices": "0-1,3", "notebook_name": path}
-        cited = await client.agent.prompt("jupyter_cite", given)
-        assert "cell_0 = 0" in cited and "cell_3 = 3" in cited and "cell_2" not in cited and "Explain" in cited

@@ -77,27 +77,6 @@ def _changed(file: Path, index: int, source: str) -> None:
     nbformat.write(notebook, file)
 
 
-async def test_changed_cells_are_valid_and_keep_what_they_hold(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        code = await client.insert("print('one')\nprint('two')", run=True)
-        given = {"tags": ["a", "b"], "metadata": {"custom": {"n": 1.5}}, "collapsed": "both"}
-        await client.do("change_cell", cell_id=code, **given)
-        metadata = {"collapsed": True, "jupyter": {"outputs_hidden": True, "source_hidden": True}}
-        metadata |= {"custom": {"n": 1.5}, "tags": ["a", "b"]}
-        await client.do("change_cell", cell_id=code, split_at=2)
-        assert sources(client.notebook()) == ["print('one')", "print('two')"]
-        assert printed(client.cell(code)) == "one\ntwo\n", "the outputs stay with the last part"
-        await client.do("change_cell", cell_id=code, duplicate=True)
-        assert printed(client.cell(2)) == "one\ntwo\n"
-        await client.do("change_cell", cell_index=0, merge_with_next=True)
-        assert sources(client.notebook()) == ["print('one')\n\nprint('two')", "print('two')"]
-        for cell_type in ("markdown", "raw", "code"):
-            await client.do("change_cell", cell_index=1, cell_type=cell_type)
-            assert client.cell(1)["cell_type"] == cell_type
-        assert [each["metadata"] for each in client.notebook()["cells"]] == [metadata, metadata]
-        assert [each["outputs"] for each in client.notebook()["cells"]] == [[], []]
-
-
 async def test_another_program_s_changes_are_kept_and_merged(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         ids = [await client.insert(source) for source in ("a", "b", "c")]
@@ -126,27 +105,6 @@ async def test_a_cell_that_another_program_changed_is_refused_with_its_new_sourc
         assert sources(client.notebook()) == ["a of the other program"]
 
 
-async def test_deleting_a_cell_that_another_program_changed_is_refused(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        await client.insert("a")
-        await client.insert("b")
-        _changed(client.file, 1, "b of another program")
-        assert "b of another program" in await client.fails("delete_cell", cell_indices=[0, 1])
-        assert sources(client.notebook()) == ["a", "b of another program"], "all or nothing"
-
-
-async def test_an_index_that_now_means_another_cell_is_refused(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        await client.insert("a")
-        cell = await client.insert("b")
-        notebook = nbformat.read(client.file, as_version=nbformat.NO_CONVERT)
-        notebook.cells.insert(0, nbformat.v4.new_markdown_cell("of another program"))
-        nbformat.write(notebook, client.file)
-        refused = await client.fails("overwrite_cell_source", cell_index=1, cell_source="lost?")
-        assert cell in refused and "index 2" in refused
-        assert sources(client.notebook()) == ["of another program", "a", "b"]
-
-
 async def test_another_program_s_changes_during_a_run_are_kept(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
         await client.insert("a")
@@ -161,31 +119,6 @@ print('done')
         await client.run(change)
         assert sources(client.notebook())[:2] == ["changed by a run", "b"]
         assert printed(client.cell(2)) == "done\n"
-
-
-async def test_a_stale_revision_is_refused_with_the_new_source(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        cell = await client.insert("a")
-        for tool, given in [
-            ("overwrite_cell_source", {"cell_source": "b"}),
-            ("edit_cell_source", {"old_string": "a", "new_string": "b"}),
-        ]:
-            refused = await client.fails(tool, cell_id=cell, if_revision="00000000", **given)
-            assert refused.splitlines()[-1].endswith("a") or "\na" in refused
-        listed = (await client.do("read_cell", cell_id=cell)).text
-        revision = listed.partition("revision: ")[2].partition("=")[0]
-        await client.do("overwrite_cell_source", cell_id=cell, cell_source="b", if_revision=revision)
-        assert sources(client.notebook()) == ["b"]
-
-
-async def test_an_unknown_cell_is_refused_with_the_nearest_ones(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        cell = await client.insert("alpha = 1")
-        wrong = cell[:-1] + ("0" if cell[-1] != "0" else "1")
-        refused = await client.fails("read_cell", cell_id=wrong)
-        assert cell in refused and "alpha = 1" in refused
-        assert "#0" in await client.fails("read_cell", cell_index=7)
-        assert "In[9]" in await client.fails("execute_cell", cell_id="In[9]")
 
 
 @pytest.mark.parametrize("kind", OLD)
@@ -306,16 +239,6 @@ async def test_a_read_only_notebook_is_an_error_and_unchanged(guarded: str, serv
         assert [each.name for each in folder.iterdir()] == ["a.ipynb"], "no half-written file is left"
 
 
-async def test_create_never_overwrites(server: NotebookServer, path: str) -> None:
-    write(server.root / path, "precious")
-    before = (server.root / path).read_bytes()
-    async with python_agent(server.url) as agent:
-        client = NotebookClient(agent, server.root, path)
-        message = await client.fails("use_notebook", notebook_path=path, mode="create")
-        assert "connect" in message
-        assert client.file.read_bytes() == before
-
-
 async def test_a_file_that_is_not_a_notebook_is_refused(server: NotebookServer, path: str) -> None:
     (server.root / "notes.txt").write_text("notes")
     async with python_agent(server.url) as agent:
@@ -328,19 +251,6 @@ async def test_a_file_that_is_not_a_notebook_is_refused(server: NotebookServer, 
         message = await client.fails("use_notebook", notebook_path=path)
         assert path in message and "line 2" in message
         assert (server.root / path).read_text() == '{"cells": [\n  {"source": }\n]}'
-
-
-async def test_the_error_for_a_missing_notebook_names_the_next_call(server: NotebookServer, path: str) -> None:
-    async with python_agent(server.url) as agent:
-        client = NotebookClient(agent, server.root, path)
-        message = await client.fails("use_notebook", notebook_path=path)
-        assert path in message and "create" in message
-        for tool in ["read_notebook", "read_cell"]:
-            message = await client.fails(tool, notebook_name="nowhere", cell_index=0)
-            assert "use_notebook" in message
-        message = await client.fails("read_cell", notebook_name="", cell_index=0)
-        assert "use_notebook" in message
-        assert not client.file.exists()
 
 
 async def test_a_leading_slash_means_the_served_folder(server: NotebookServer, path: str) -> None:

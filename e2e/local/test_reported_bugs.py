@@ -9,8 +9,8 @@ import pytest
 
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home, new_mark
-from e2e.support.notebook_client import NotebookClient, notebook_client, run_in
-from e2e.support.notebook_files import printed, sources, write
+from e2e.support.notebook_client import NotebookClient, notebook_client
+from e2e.support.notebook_files import sources, write
 from e2e.support.notebook_server import NotebookServer, launch, nothing_is_left
 from e2e.support.processes import kernels
 from e2e.support.program import Launch, program
@@ -56,63 +56,6 @@ async def test_a_dead_kernel_is_reported_before_the_timeout(server: NotebookServ
     async with notebook_client(server, path) as client:
         # Longer than the test's own timeout.
         assert "[KERNEL DIED" in await client.fails("execute_code", code="import os; os._exit(1)", timeout=3600)
-
-
-async def test_output_is_capped_and_can_be_read_in_full(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        # `NotebookClient` checks the cap itself, for every reply.
-        ran = await client.run("print('a' + '.' * 4_999_999 + 'z')")
-        assert "left out" in ran.text and "get_run(" in ran.text
-        tail = await client.do("get_run", run_id=run_in(ran), output=0, offset=4_999_990)
-        assert tail.text.startswith("." * 10 + "z")
-        assert len(printed(client.cell(0))) == 5_000_002
-        small = await client.call("read_cell", cell_index=0, max_characters=2000)
-        assert len(small.text) <= 2500
-
-        pixels = "from IPython.display import Image\nfor _ in range(9): display(Image(plot))"
-        await client.do(
-            "execute_code",
-            code="import io, matplotlib.pyplot as plt\nb = io.BytesIO()\nplt.savefig(b)\nplot = b.getvalue()",
-        )
-        many = await client.run(pixels)
-        assert len(many.images) == 4
-        assert many.text.count("image/png") >= 9, "an image that is left out is named"
-
-
-async def test_a_progress_bar_is_folded(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        ran = await client.run("for n in range(101): print(f'\\r\\x1b[32m{n} %\\x1b[0m', end='', flush=True)")
-        assert "100 %" in ran.text and "50 %" not in ran.text and "\x1b" not in ran.text
-
-
-async def test_every_failure_is_an_error_result(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        await client.insert("# Text", "markdown")
-        failures = [
-            ("use_notebook", {"notebook_path": "missing.ipynb"}, "missing.ipynb"),
-            ("read_cell", {"cell_index": 9}, "9"),
-            ("insert_cell", {"cell_index": 9, "cell_type": "code", "cell_source": ""}, "9"),
-            ("edit_cell_source", {"cell_index": 0, "old_string": "absent", "new_string": ""}, "old_string"),
-            ("execute_cell", {"cell_index": 0}, "markdown"),
-            ("execute_code", {"code": "1 / 0"}, "zerodivisionerror"),
-            ("execute_code", {"code": "1", "kernel_id": "no-such"}, "no-such"),
-            ("get_run", {"run_id": "r999"}, "r999"),
-            ("list_files", {"path": "no-such"}, "no-such"),
-            ("read_notebook", {"limit": -1}, "limit"),
-            ("insert_cell", {}, "cell_type"),
-        ]
-        for tool, given, named in failures:
-            message = await client.fails(tool, **given)
-            assert named in message.lower(), message
-
-
-async def test_a_timeout_leaves_the_kernel_usable_as_soon_as_it_is_interrupted(
-    server: NotebookServer, path: str
-) -> None:
-    async with notebook_client(server, path) as client:
-        await client.begin_at_gate()
-        await client.do("interrupt_kernel")
-        assert "2" in (await client.do("execute_code", code="1 + 1")).text
 
 
 async def test_no_kernel_is_started_before_the_first_run_and_each_notebook_has_one(home: Home, tmp_path: Path) -> None:

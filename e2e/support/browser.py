@@ -10,6 +10,7 @@ from typing import Any
 
 from playwright.async_api import Browser, BrowserContext, Error, Page, async_playwright, expect
 
+from e2e.support.tab_runtime import TabRuntime
 from e2e.support.waiting import LONG
 
 expect.set_options(timeout=LONG * 1000)
@@ -49,9 +50,14 @@ class Chromium:
     browser: Browser
 
     @asynccontextmanager
-    async def person(self, *, granted: bool = True, **tab_options: Any) -> AsyncIterator["Person"]:
-        """A person with a new profile, who has granted Colab access to this machine or was not asked yet."""
+    async def person(
+        self, *, granted: bool = True, runtime: TabRuntime | None = None, **tab_options: Any
+    ) -> AsyncIterator["Person"]:
+        """A person with a new profile, who has granted Colab access to this machine or was not asked yet. The person's
+        notebooks run on `runtime`; without one, the page itself runs a few words."""
         context = await self.browser.new_context()
+        if runtime:
+            await context.expose_function("runOnRuntime", runtime.run)
         if granted:
             await context.grant_permissions([LOOPBACK_PERMISSION], origin=COLAB_ORIGIN)
         await context.add_init_script(f"window.tabOptions = {json.dumps(tab_options)}")

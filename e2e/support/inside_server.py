@@ -5,27 +5,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx
 import pytest
 
 from e2e.support.http import request
 from e2e.support.jupyter_program import jupyter_program
-from e2e.support.jupyter_server import FORMS, JupyterServer
+from e2e.support.jupyter_server import JupyterServer
 from e2e.support.notebook_server import NotebookServer
-
-
-class Place(NamedTuple):
-    """A kind of server, and whether the program stands beside it or is a part of it."""
-
-    form: str
-    mode: str
-
-
-BESIDE = tuple(Place(form, "beside") for form in FORMS)
-INSIDE = Place("rtc", "inside")
-INSIDE_PLAIN = Place("plain", "inside")
 
 
 @dataclass

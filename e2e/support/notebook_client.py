@@ -2,35 +2,44 @@
 
 import asyncio
 import base64
+import itertools
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from e2e.support.agents.answer import Agent, Answer
 from e2e.support.agents.python_sdk import Answerer, python_agent
-from e2e.support.notebook_files import Json, cell, read_valid
+from e2e.support.notebook_files import Json, cell, read_valid, sources
 from e2e.support.notebook_server import NotebookServer
+from e2e.support.places import Can, Lack
 from e2e.support.waiting import LONG, until
 
 BUDGET = 20_000
 IMAGES = 4
 
 # Tools that act on no notebook, or on a run whose notebook is known.
-_WITHOUT_A_NOTEBOOK = {"list_files", "list_notebooks", "list_kernels", "get_run", "answer_input"}
+_WITHOUT_A_NOTEBOOK = {"answer_input", "copy_notebook", "get_run", "list_files", "list_kernels", "list_notebooks"}
 _READS = {"get_run", "list_files", "list_kernels", "list_notebooks", "read_cell", "read_notebook", "search_notebook"}
 _MAGIC = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
+# Tests may share a notebook, but no gate.
+_numbers = itertools.count(1)
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{2000}")
 
 
 class NotebookClient:
     """Calls tools for the notebook at `path`, which every call names."""
 
-    def __init__(self, agent: Agent, root: Path, path: str) -> None:
+    # What the answer of an edit says when the edit is where the notebook is kept, and that of a run about its outputs.
+    stored = "saved to disk"
+    stored_outputs = "outputs saved to disk"
+
+    def __init__(self, agent: Agent, root: Path, path: str, lacks: Mapping[Can, Lack] | None = None) -> None:
         self.agent = agent
         self.root = root
         self.path = path
+        self.lacks = lacks or {}
 
     @property
     def file(self) -> Path:
@@ -65,6 +74,21 @@ class NotebookClient:
         answer = await self.call(tool, **given)
         assert answer.is_error, f"{tool}({given}) succeeded: {answer.text}"
         return answer.text
+
+    async def stores(self, tool: str, **given: Any) -> Answer:
+        """A change that is where the notebook is kept when it is answered."""
+        answer = await self.do(tool, **given)
+        assert self.stored in answer.text, answer.text
+        return answer
+
+    async def attempt(self, capability: Can, tool: str, **given: Any) -> Answer | None:
+        """A call that succeeds where the place can do that; elsewhere the refusal says what can be done instead."""
+        if lack := self.lacks.get(capability):
+            assert lack.instead, f"no tool asks for {capability}: {lack.reason}"
+            refused = await self.fails(tool, **given)
+            assert lack.instead in refused, refused
+            return None
+        return await self.do(tool, **given)
 
     async def create(self, **given: Any) -> Answer:
         return await self.do("use_notebook", notebook_path=self.path, mode="create", **given)
@@ -118,6 +142,17 @@ class NotebookClient:
                 if not re.search(r"\[(QUEUED|STILL RUNNING) after", answer.text):
                     return answer
 
+    async def cells(self) -> list[Json]:
+        """The cells as they are now where the notebook is kept."""
+        return self.notebook()["cells"]
+
+    async def sources(self) -> list[str]:
+        return sources({"cells": await self.cells()})
+
+    async def ids(self) -> list[str]:
+        """The ids of the cells, as agents know them."""
+        return [each["id"] for each in await self.cells()]
+
     def notebook(self) -> Json:
         """What is on disk now."""
         return read_valid(self.file)
@@ -150,6 +185,13 @@ def run_in(answer: Answer) -> str:
     return found[1]
 
 
+def kernel_in(answer: Answer) -> str:
+    """The id of the kernel of a notebook that was opened."""
+    found = re.search(r"Kernel id (\S+)\.$", answer.text, re.MULTILINE)
+    assert found, answer.text
+    return found[1]
+
+
 @asynccontextmanager
 async def notebook_client(
     server: NotebookServer, path: str, answer: Answerer | None = None, mode: str = "legacy"
@@ -163,5 +205,5 @@ async def notebook_client(
 
 def gate(client: NotebookClient, name: str = "gate") -> tuple[Path, str]:
     """A file that is not there yet, and code that waits until it is."""
-    path = client.file.with_suffix(f".{name}")
+    path = client.file.with_suffix(f".{name}-{next(_numbers)}")
     return path, f"import pathlib, time\nwhile not pathlib.Path({path.name!r}).exists(): time.sleep(0.01)"

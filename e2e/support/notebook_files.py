@@ -12,6 +12,9 @@ from e2e.support.waiting import LONG
 
 Json = dict[str, Any]
 
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+SHOW_PIXEL = f"import base64\nfrom IPython.display import Image, display\ndisplay(Image(base64.b64decode({PIXEL!r})))"
+
 
 def read_valid(path: Path) -> Json:
     """The notebook in a file, which must be valid as it is, without repairs."""

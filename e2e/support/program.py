@@ -60,7 +60,8 @@ class TabAddress:
     def parse(cls, text: str) -> "TabAddress":
         found = _ADDRESS.search(text)
         assert found, f"no address for the tab in {text!r}"
-        assert f"{found['token']}&{found['port']}" in text.replace(found[0], ""), "no line for Colab's own dialog"
+        line = rf"^{found['token']}[\w-]*&{found['port']}$"
+        assert re.search(line, text, re.MULTILINE), "no line for Colab's own dialog"
         return cls(found[0], found["token"], int(found["port"]))
 
 

@@ -13,10 +13,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
-use workspace::Secret;
+use workspace::{NotebookPath, Secret};
 
 use crate::browser_activity::BrowserEvent;
-use crate::handshake::{Handshake, Step};
+use crate::handshake::{ConnectedBy, Handshake, Step};
 use crate::listener::Listener;
 use crate::socket;
 use crate::tab_connection::TabConnection;
@@ -68,9 +68,9 @@ impl Bridge {
     }
 
     /// Accepts a further tab, by its token.
-    pub(crate) fn add(&self, token: Secret) -> Arc<TabConnection> {
+    pub(crate) fn add(&self, path: NotebookPath, token: Secret) -> Arc<TabConnection> {
         let silent = self.silent_connections.clone();
-        let tab = Arc::new(TabConnection::new(token, self.port, self.network_timeout, silent));
+        let tab = Arc::new(TabConnection::new(path, token, self.port, self.network_timeout, silent));
         self.tabs.lock().push(tab.clone());
         tab
     }
@@ -78,6 +78,12 @@ impl Bridge {
     /// Refuses a tab's token from now on.
     pub(crate) fn remove(&self, tab: &Arc<TabConnection>) {
         self.tabs.lock().retain(|known| !Arc::ptr_eq(known, tab));
+    }
+
+    /// The paths of the tabs that are connected.
+    pub(crate) fn connected(&self) -> Vec<NotebookPath> {
+        let is_connected = |tab: &&Arc<TabConnection>| tab.page().is_some();
+        self.tabs.lock().iter().filter(is_connected).map(|tab| tab.path.clone()).collect()
     }
 
     /// Accepts tabs until `shutdown`, then closes the page's socket and returns when every task has ended.
@@ -118,20 +124,19 @@ impl Bridge {
     /// Serves one connection from its first byte to its end.
     async fn serve_connection(self: Arc<Self>, mut stream: TcpStream, shutdown: CancellationToken) {
         let _ = stream.set_nodelay(true);
-        let (tab, rest) = tokio::select! {
+        let accepted = tokio::select! {
             () = shutdown.cancelled() => return,
             accepted = self.perform_handshake(&mut stream) => match accepted {
                 Some(accepted) => accepted,
                 None => return,
             },
         };
-        let socket = socket::open(stream, rest).await;
-        tab.serve(socket, &shutdown).await;
+        let socket = socket::open(stream, accepted.rest).await;
+        accepted.tab.serve(socket, accepted.by, &shutdown).await;
     }
 
-    /// Reads the request and answers it. The tab of an accepted request and the bytes that followed it; `None` if the
-    /// connection ended.
-    async fn perform_handshake(&self, stream: &mut TcpStream) -> Option<(Arc<TabConnection>, Vec<u8>)> {
+    /// Reads the request and answers it. `None` if the connection ended.
+    async fn perform_handshake(&self, stream: &mut TcpStream) -> Option<Accepted> {
         let mut pending = self.register_handshake();
         let mut handshake = Handshake::default();
         let mut buffer = [0; 4096];
@@ -145,7 +150,7 @@ impl Bridge {
                 Ok(Ok(received)) if received > 0 => received,
                 ended => {
                     if handshake.is_silent() && ended.is_ok() {
-                        self.record(&BrowserEvent::ClosedSilently);
+                        self.record_at_any_tab(&BrowserEvent::ClosedSilently);
                     }
                     return None;
                 }
@@ -156,16 +161,19 @@ impl Bridge {
             match handshake.feed(&buffer[..received], &tokens) {
                 Step::More => {}
                 Step::Drop => return None,
-                Step::Refuse(refusal) => {
+                Step::Refuse { tab, refusal } => {
                     tracing::warn!(check = %refusal, "refused a connection");
-                    self.record(&BrowserEvent::Refused(refusal.to_string()));
+                    match tab.and_then(|tab| tabs.get(tab)) {
+                        Some(tab) => tab.record(BrowserEvent::PageRefused(refusal.to_string())),
+                        None => self.record_at_any_tab(&BrowserEvent::Refused(refusal.to_string())),
+                    }
                     let _ = timeout(REQUEST_TIMEOUT, stream.write_all(refusal.response().as_bytes())).await;
                     let _ = stream.shutdown().await;
                     return None;
                 }
-                Step::Accept { tab, response, rest } => {
-                    let tab = tabs.get(tab)?.clone();
-                    return stream.write_all(response.as_bytes()).await.is_ok().then_some((tab, rest));
+                Step::Accept { tab, by, response, rest } => {
+                    let accepted = Accepted { tab: tabs.get(tab)?.clone(), by, rest };
+                    return stream.write_all(response.as_bytes()).await.is_ok().then_some(accepted);
                 }
             }
         }
@@ -191,11 +199,19 @@ impl Bridge {
     }
 
     /// Records what a connection did that sent no tab's token: any tab may have been meant.
-    fn record(&self, event: &BrowserEvent) {
+    fn record_at_any_tab(&self, event: &BrowserEvent) {
         for tab in self.tabs.lock().iter() {
             tab.record(event.clone());
         }
     }
+}
+
+/// A connection after its handshake.
+struct Accepted {
+    tab: Arc<TabConnection>,
+    by: ConnectedBy,
+    /// What followed the request.
+    rest: Vec<u8>,
 }
 
 /// A connection in its handshake.

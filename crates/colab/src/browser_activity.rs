@@ -4,8 +4,10 @@
 pub(crate) enum BrowserEvent {
     /// A connection was closed before it sent a byte.
     ClosedSilently,
-    /// A request failed the named check.
+    /// A request without a tab's token failed the named check.
     Refused(String),
+    /// A request with this tab's token failed the named check.
+    PageRefused(String),
     /// A second tab was rejected.
     RejectedBusy,
     Connected,
@@ -19,6 +21,7 @@ pub(crate) enum Diagnosis {
     PromptShowing,
     Blocked,
     Refused(String),
+    PageRefused(String),
     Busy,
     Connected,
     Left,
@@ -71,6 +74,7 @@ impl BrowserActivity {
         match &self.latest {
             Some(BrowserEvent::ClosedSilently) => Diagnosis::Blocked,
             Some(BrowserEvent::Refused(check)) => Diagnosis::Refused(check.clone()),
+            Some(BrowserEvent::PageRefused(check)) => Diagnosis::PageRefused(check.clone()),
             Some(BrowserEvent::RejectedBusy) if is_new => Diagnosis::Busy,
             Some(BrowserEvent::Disconnected | BrowserEvent::Connected | BrowserEvent::RejectedBusy) => {
                 Diagnosis::Left
@@ -89,18 +93,22 @@ impl Diagnosis {
                  dialog, and answer \"Allow\" if the browser asks about apps and services on this device."
                 .to_owned(),
             Self::PromptShowing => format!(
-                "A browser is connected but silent: it is showing a permission prompt. The person should \
+                "A browser is connected but silent: a tab is showing a permission prompt. The person should \
                  answer \"Allow\" to the question about other apps and services on this device. The connection \
                  is kept open meanwhile. Then {retry}."
             ),
-            Self::Blocked => "A browser connected and closed the connection without sending anything: its permission prompt \
-                 was blocked or dismissed. The person should click the icon left of the address bar, allow \
+            Self::Blocked => "A browser connected and closed the connection without sending anything: the permission prompt of a \
+                 tab was blocked or dismissed. The person should click the icon left of the address bar, allow \
                  access to apps on this device (local network access) for colab.research.google.com, and \
                  reload the tab."
                 .to_owned(),
             Self::Refused(check) => format!(
                 "A browser connected and was refused: {check}. This is usually a tab that was opened for an \
                  earlier start of this server. The person should close that tab and open the URL below."
+            ),
+            Self::PageRefused(check) => format!(
+                "A page with the token of this tab was refused: {check}. The person should close that page and open \
+                 the URL below in Colab itself."
             ),
             Self::Busy => "Another tab was rejected because one was already connected, and that one has since disconnected. \
                  The person should reload the tab to use."
@@ -132,6 +140,8 @@ mod tests {
         assert_eq!(activity.diagnose(start, true), Diagnosis::PromptShowing);
         activity.record(BrowserEvent::Refused("missing Origin header".into()));
         assert_eq!(activity.diagnose(start, false), Diagnosis::Refused("missing Origin header".into()));
+        activity.record(BrowserEvent::PageRefused("invalid Origin header".into()));
+        assert_eq!(activity.diagnose(start, false), Diagnosis::PageRefused("invalid Origin header".into()));
         activity.record(BrowserEvent::Connected);
         activity.record(BrowserEvent::RejectedBusy);
         assert_eq!(activity.diagnose(start, true), Diagnosis::Connected);
@@ -142,12 +152,25 @@ mod tests {
     }
 
     #[test]
+    fn what_came_without_a_token_is_said_of_any_tab() {
+        for state in [Diagnosis::PromptShowing, Diagnosis::Blocked, Diagnosis::Refused("x".into())] {
+            let text = state.describe("call it again");
+            assert!(
+                text.contains(" a tab ") && !text.contains(" it is ") && !text.contains(" its "),
+                "{text}"
+            );
+        }
+        assert!(Diagnosis::PageRefused("x".into()).describe("call it again").contains("of this tab"));
+    }
+
+    #[test]
     fn every_state_has_its_own_text() {
         let states = [
             Diagnosis::NoBrowser,
             Diagnosis::PromptShowing,
             Diagnosis::Blocked,
             Diagnosis::Refused("x".into()),
+            Diagnosis::PageRefused("x".into()),
             Diagnosis::Busy,
             Diagnosis::Connected,
             Diagnosis::Left,

@@ -11,6 +11,7 @@ use workspace::{Answer, Call, Error, ErrorKind, Progress, Report};
 
 use crate::browser::{Browser, BrowserCommand};
 use crate::browser_activity::{Diagnosis, Mark};
+use crate::handshake;
 use crate::notebook_url::NotebookUrl;
 use crate::tab_connection::TabConnection;
 use crate::tools::CONNECT;
@@ -191,9 +192,10 @@ impl ConnectTool {
         format!(
             "To connect, open this URL in a browser on this machine:\n{}\nor, in a Colab notebook that is already \
              open, choose Tools > Command palette > \"Connect to a local Colab MCP server\" and paste \
-             this line:\n{token}&{port}\nIf the browser runs on another machine, first run there: \
+             this line:\n{}\nIf the browser runs on another machine, first run there: \
              ssh -L {port}:localhost:{port} <this machine>\nThe tab may also connect later; then {retry}.",
             url.with_token(token, port),
+            handshake::line(token, port),
         )
     }
 }

@@ -198,7 +198,8 @@ impl TabDocument {
     fn half_made(&self, error: Error, made: usize, count: usize) -> Error {
         let cause = format!(
             "{} Of the {count} changes of this edit in {}, the first {made} are made; the others are not.",
-            error.cause, self.tab.path
+            error.cause,
+            self.tab.path()
         );
         Error { cause, ..error }
     }
@@ -206,7 +207,7 @@ impl TabDocument {
 
 impl Document for TabDocument {
     fn path(&self) -> &NotebookPath {
-        &self.tab.path
+        self.tab.path()
     }
 
     fn snapshot(&self) -> Future<'_, Notebook> {
@@ -223,6 +224,10 @@ impl Document for TabDocument {
 
     fn stores_outputs(&self) -> bool {
         true
+    }
+
+    fn notice(&self) -> Option<String> {
+        self.tab.other_notebook()
     }
 }
 

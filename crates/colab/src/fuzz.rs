@@ -17,7 +17,7 @@ pub fn handshake(data: &[u8]) {
         rest = later;
         match handshake.feed(piece, &[&token]) {
             Step::More => {}
-            Step::Refuse(refusal) => {
+            Step::Refuse { refusal, .. } => {
                 let response = refusal.response();
                 assert!(response.starts_with("HTTP/1.1 4"), "{response}");
                 return;

@@ -16,6 +16,24 @@ pub(crate) const ORIGINS: [&str; 2] = ["https://colab.research.google.com", "htt
 
 const SUBPROTOCOL: &str = "mcp";
 
+/// Follows a tab's token in the line that a person pastes. A page does not say which notebook it shows, but this tells
+/// whether it was opened with a URL.
+const LINE_SUFFIX: &str = "-line";
+
+/// How a person has connected a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConnectedBy {
+    /// With a URL, which opens its notebook.
+    Url,
+    /// With a line that was pasted into the notebook that was open.
+    Line,
+}
+
+/// The line that a person can paste into Colab's dialog.
+pub(crate) fn line(token: &str, port: u16) -> String {
+    format!("{token}{LINE_SUFFIX}&{port}")
+}
+
 /// A browser sends all cookies of `localhost`, so heads can be long, but not longer than this.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 const MAX_HEADERS: usize = 128;
@@ -26,9 +44,9 @@ pub(crate) enum Step {
     /// Wait for more: the head is not complete.
     More,
     /// Write `response` and go on with WebSocket frames of the tab with this index. `rest` is what followed the head.
-    Accept { tab: usize, response: String, rest: Vec<u8> },
-    /// Write the response of the refusal and close the connection.
-    Refuse(Refusal),
+    Accept { tab: usize, by: ConnectedBy, response: String, rest: Vec<u8> },
+    /// Write the response of the refusal and close the connection. `tab` is the index of the tab whose token was given.
+    Refuse { tab: Option<usize>, refusal: Refusal },
     /// Close the connection without an answer: this is not an HTTP/1.1 GET request.
     Drop,
 }
@@ -134,34 +152,48 @@ impl Handshake {
             Ok(httparse::Status::Partial) if self.head.len() > MAX_HEAD_BYTES => Step::Drop,
             Ok(httparse::Status::Partial) => Step::More,
             Ok(httparse::Status::Complete(length)) => match check(&request, tokens) {
-                Ok((tab, response)) => Step::Accept { tab, response, rest: self.head[length..].to_vec() },
-                Err(refusal) => Step::Refuse(refusal),
+                Ok((tab, by, response)) => {
+                    Step::Accept { tab, by, response, rest: self.head[length..].to_vec() }
+                }
+                Err((tab, refusal)) => Step::Refuse { tab, refusal },
             },
         }
     }
 }
 
-/// The index of the tab, and the response.
-fn check(request: &httparse::Request<'_, '_>, tokens: &[&Secret]) -> Result<(usize, String), Refusal> {
+/// The index of the tab, how its page was connected, and the response. A refusal has the index too, if the token was right.
+fn check(
+    request: &httparse::Request<'_, '_>,
+    tokens: &[&Secret],
+) -> Result<(usize, ConnectedBy, String), (Option<usize>, Refusal)> {
     let headers = Headers(request.headers);
-    let tab = authorize(request.path.unwrap_or_default(), headers, tokens)?;
+    let (tab, by) = authorize(request.path.unwrap_or_default(), headers, tokens).map_err(|no| (None, no))?;
+    let response = upgrade(headers).map_err(|no| (Some(tab), no))?;
+    Ok((tab, by, response))
+}
+
+/// The response to a request that carried a token.
+fn upgrade(headers: Headers<'_>) -> Result<String, Refusal> {
     check_upgrade(headers)?;
     let key = websocket_key(headers)?;
     check_host(headers)?;
     check_origin(headers)?;
     check_subprotocol(headers)?;
-    let response = format!(
+    Ok(format!(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
          Sec-WebSocket-Accept: {}\r\nSec-WebSocket-Protocol: {SUBPROTOCOL}\r\n\r\n",
         derive_accept_key(key.as_bytes()),
-    );
-    Ok((tab, response))
+    ))
 }
 
-/// The index of the token that the request carries.
-fn authorize(path: &str, headers: Headers<'_>, tokens: &[&Secret]) -> Result<usize, Refusal> {
+/// The index of the token that the request carries, and where the person had it from.
+fn authorize(path: &str, headers: Headers<'_>, tokens: &[&Secret]) -> Result<(usize, ConnectedBy), Refusal> {
     // Each comparison takes constant time. How many are made shows only which of the tabs the caller already knows.
-    let tab_of = |candidate: &str| tokens.iter().position(|token| token.matches(candidate));
+    let position = |candidate: &str| tokens.iter().position(|token| token.matches(candidate));
+    let tab_of = |candidate: &str| match position(candidate) {
+        Some(tab) => Some((tab, ConnectedBy::Url)),
+        None => Some((position(candidate.strip_suffix(LINE_SUFFIX)?)?, ConnectedBy::Line)),
+    };
     let query = path.split_once('?').map_or("", |(_, query)| query);
     let mut candidates = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "access_token");
     if let Some(tab) = candidates.find_map(|(_, candidate)| tab_of(&candidate)) {

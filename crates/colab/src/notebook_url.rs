@@ -1,11 +1,14 @@
 //! The URL that opens Colab and makes the page connect to this server.
 
+use std::fmt;
+
 use url::Url;
 use workspace::{Error, ErrorKind};
 
 use crate::handshake::ORIGINS;
 
 const EMPTY_NOTEBOOK: &str = "https://colab.research.google.com/notebooks/empty.ipynb";
+const EMPTY_PATH: &str = "/notebooks/empty.ipynb";
 
 /// The URL of a notebook, without the token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +49,11 @@ impl NotebookUrl {
         url.into()
     }
 
+    /// Whether it opens a notebook that nobody has saved yet.
+    pub(crate) fn is_of_new_notebook(&self) -> bool {
+        self.0.path() == EMPTY_PATH
+    }
+
     /// Whether both lead to the same notebook, perhaps as another user or at another cell.
     ///
     /// Example: `…/drive/abc?usp=sharing` and `…/drive/abc?authuser=1#scrollTo=x` do; `…/#fileId=a` and `…/#fileId=b` do
@@ -67,6 +75,16 @@ impl NotebookUrl {
     fn fragment(&self) -> impl Iterator<Item = &str> {
         let parts = self.0.fragment().unwrap_or_default().split('&');
         parts.filter(|part| !part.is_empty() && !part.starts_with("mcpProxy"))
+    }
+}
+
+/// As the agent gave it, but for parts of the fragment that lead to a server.
+impl fmt::Display for NotebookUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fragment: Vec<&str> = self.fragment().collect();
+        let mut url = self.0.clone();
+        url.set_fragment(Some(fragment.join("&")).filter(|fragment| !fragment.is_empty()).as_deref());
+        url.fmt(f)
     }
 }
 

@@ -89,7 +89,7 @@ impl Place for ColabPlace {
     }
 
     fn notebooks(&self, _: usize) -> Future<'_, FoundNotebooks> {
-        let paths = self.0.connected().into_iter().map(|notebook| notebook.tab.path.clone()).collect();
+        let paths = self.0.connected().into_iter().map(|notebook| notebook.tab.path().clone()).collect();
         ready(Ok(FoundNotebooks { paths, ..FoundNotebooks::default() })).boxed()
     }
 

@@ -100,7 +100,7 @@ impl Colab {
         if first.connection.page().is_some() || connected.is_empty() {
             return Ok(first.clone());
         }
-        let paths: Vec<&str> = connected.iter().map(|notebook| notebook.tab.path.as_str()).collect();
+        let paths: Vec<&str> = connected.iter().map(|notebook| notebook.tab.path().as_str()).collect();
         Err(Error::new(
             ErrorKind::InvalidArgument,
             "The first Colab tab is not connected.",

@@ -10,8 +10,11 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use workspace::{Answer, Call, Error, ErrorKind, NextStep, NotebookPath};
 
+use crate::bridge::Bridge;
 use crate::connect_tool::ConnectTool;
+use crate::handshake::ConnectedBy;
 use crate::json_rpc::{Object, quoted};
+use crate::notebook_url::NotebookUrl;
 use crate::page::CallFailure;
 use crate::tab_connection::TabConnection;
 use crate::tools::CONNECT;
@@ -22,8 +25,7 @@ const MAX_NAMES: usize = 50;
 const EDIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Tab {
-    /// The path of its notebook.
-    pub(crate) path: NotebookPath,
+    pub(crate) bridge: Arc<Bridge>,
     /// Whether [`CONNECT`] opens it.
     pub(crate) is_first: bool,
     pub(crate) connection: Arc<TabConnection>,
@@ -43,6 +45,11 @@ pub(crate) enum AskFailure {
 }
 
 impl Tab {
+    /// The path of its notebook.
+    pub(crate) fn path(&self) -> &NotebookPath {
+        &self.connection.path
+    }
+
     /// Passes an agent's call on to the page, with `params` instead of its own.
     pub(crate) async fn forward(&self, tool: &str, params: &RawValue, call: &Call) -> Result<Answer, Error> {
         let Some(page) = self.connection.page() else {
@@ -102,7 +109,11 @@ impl Tab {
             Ok(Err(AskFailure::Refused(error))) => Err(error),
             Ok(Err(AskFailure::NotSent)) => Err(Error::new(
                 ErrorKind::Unavailable,
-                format!("The notebook {} is in a Colab tab, and that tab is not connected.", self.path),
+                format!(
+                    "The notebook {} is in a Colab tab, and that tab is not connected.{}",
+                    self.path(),
+                    others(&self.bridge.connected())
+                ),
                 self.reopen(),
             )),
             Ok(Err(AskFailure::Disconnected)) => Err(Error::new(
@@ -137,19 +148,52 @@ impl Tab {
     }
 
     pub(crate) fn not_connected(&self, subject: &str) -> Error {
-        if self.is_first {
-            return Error::new(
-                ErrorKind::Unavailable,
-                format!("{subject} needs a Colab notebook, and no tab is connected."),
-                format!("Call {CONNECT} first: it opens Colab in the person's browser and says what to do."),
-            );
-        }
-        let cause = format!("{subject} needs the Colab tab {}, which is not connected.", self.path);
-        Error::new(ErrorKind::Unavailable, cause, self.reopen())
+        let connected = self.bridge.connected();
+        let cause = if self.is_first && connected.is_empty() {
+            format!("{subject} needs a Colab notebook, and no tab is connected.")
+        } else {
+            format!(
+                "{subject} needs the Colab tab {}, which is not connected.{}",
+                self.path(),
+                others(&connected)
+            )
+        };
+        let next = if self.is_first {
+            format!("Call {CONNECT} first: it opens Colab in the person's browser and says what to do.")
+                .into()
+        } else {
+            self.reopen()
+        };
+        Error::new(ErrorKind::Unavailable, cause, next)
+    }
+
+    /// What an agent should know if the tab may not show the notebook whose URL was asked for: a page does not say which
+    /// it shows.
+    pub(crate) fn other_notebook(&self) -> Option<String> {
+        other_notebook(self.connection.connected_by()?, &self.connect_tool.url()?)
     }
 
     pub(crate) fn reopen(&self) -> NextStep {
-        NextStep::Reopen { path: self.path.clone() }
+        NextStep::Reopen { path: self.path().clone() }
+    }
+}
+
+fn other_notebook(by: ConnectedBy, asked_for: &NotebookUrl) -> Option<String> {
+    let may_be_another = by == ConnectedBy::Line && !asked_for.is_of_new_notebook();
+    may_be_another.then(|| {
+        format!(
+            "The person connected this tab with the line for Colab's own dialog, from the notebook that was open there. \
+             It may be another than {asked_for}: compare the cells before you change any."
+        )
+    })
+}
+
+/// Names the tabs that are connected, as the end of a message about one that is not.
+fn others(connected: &[NotebookPath]) -> String {
+    match connected {
+        [] => String::new(),
+        [one] => format!(" Another is: {one}."),
+        several => format!(" Others are: {}.", several.join(", ")),
     }
 }
 
@@ -201,6 +245,25 @@ fn unusable(tool: &str, problem: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_tabs_that_are_connected_are_named() {
+        let paths = ["colab:", "colab:3"].map(NotebookPath::from);
+        assert_eq!(others(&[]), "");
+        assert_eq!(others(&paths[..1]), " Another is: colab:.");
+        assert_eq!(others(&paths), " Others are: colab:, colab:3.");
+    }
+
+    #[test]
+    fn a_notebook_that_was_connected_with_the_line_may_not_be_the_one_asked_for() {
+        let url = NotebookUrl::new(Some("https://colab.research.google.com/drive/abc#mcpProxyToken=x"), None)
+            .unwrap();
+        let notice = other_notebook(ConnectedBy::Line, &url).unwrap();
+        assert!(notice.contains("another than https://colab.research.google.com/drive/abc: "), "{notice}");
+        assert_eq!(other_notebook(ConnectedBy::Url, &url), None);
+        // Any notebook will do.
+        assert_eq!(other_notebook(ConnectedBy::Line, &NotebookUrl::new(None, Some(1)).unwrap()), None);
+    }
 
     fn of(result: &str) -> Result<String, String> {
         let result = Answer::Result(RawValue::from_string(result.to_owned()).unwrap());

@@ -7,14 +7,17 @@ use connection::NetworkTimeout;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use workspace::Secret;
+use workspace::{NotebookPath, Secret};
 
 use crate::browser_activity::{BrowserActivity, BrowserEvent, Diagnosis, Mark};
 use crate::driver::{ConnectionEnd, Driver};
+use crate::handshake::ConnectedBy;
 use crate::page::Page;
 use crate::socket::{self, Socket};
 
 pub(crate) struct TabConnection {
+    /// The path of the tab's notebook.
+    pub(crate) path: NotebookPath,
     pub(crate) token: Secret,
     pub(crate) port: u16,
     network_timeout: NetworkTimeout,
@@ -28,22 +31,30 @@ pub(crate) struct TabConnection {
 struct State {
     activity: BrowserActivity,
     page: Option<Arc<Page>>,
+    /// How the page was connected, or the last one.
+    by: Option<ConnectedBy>,
 }
 
 impl TabConnection {
     pub(crate) fn new(
+        path: NotebookPath,
         token: Secret,
         port: u16,
         network_timeout: NetworkTimeout,
         silent_connections: Arc<AtomicUsize>,
     ) -> Self {
         let (state, changes) = (Mutex::default(), watch::Sender::new(0));
-        Self { token, port, network_timeout, silent_connections, state, changes }
+        Self { path, token, port, network_timeout, silent_connections, state, changes }
     }
 
     /// The connected page, whether it accepts calls yet or not.
     pub(crate) fn page(&self) -> Option<Arc<Page>> {
         self.state.lock().page.clone()
+    }
+
+    /// How the person has connected the page, or the last one.
+    pub(crate) fn connected_by(&self) -> Option<ConnectedBy> {
+        self.state.lock().by
     }
 
     /// A counter that changes when a page connects, disconnects or changes its tools.
@@ -65,8 +76,8 @@ impl TabConnection {
     }
 
     /// Serves a page's socket until it closes or `shutdown` is cancelled. Closes it at once if there is a page already.
-    pub(crate) async fn serve(&self, socket: Socket, shutdown: &CancellationToken) {
-        let driver = match self.admit(socket) {
+    pub(crate) async fn serve(&self, socket: Socket, by: ConnectedBy, shutdown: &CancellationToken) {
+        let driver = match self.admit(socket, by) {
             Ok(driver) => driver,
             Err(socket) => {
                 tracing::info!("rejected a second page");
@@ -90,14 +101,14 @@ impl TabConnection {
     }
 
     /// Makes this socket the connected page, unless there is one.
-    fn admit(&self, socket: Socket) -> Result<Driver, Box<Socket>> {
+    fn admit(&self, socket: Socket, by: ConnectedBy) -> Result<Driver, Box<Socket>> {
         let mut state = self.state.lock();
         if state.page.is_some() {
             state.activity.record(BrowserEvent::RejectedBusy);
             return Err(Box::new(socket));
         }
         let (page, driver) = Driver::new(socket, self.network_timeout);
-        state.page = Some(page);
+        (state.page, state.by) = (Some(page), Some(by));
         state.activity.record(BrowserEvent::Connected);
         Ok(driver)
     }

@@ -46,7 +46,7 @@ impl TabKernel {
             status: watch::Sender::new(Status::Idle),
         };
         // Runs queue by this id.
-        let id = KernelId::from(tab.path.trim_end_matches(':'));
+        let id = KernelId::from(tab.path().trim_end_matches(':'));
         Self { id, tab, document, activity: Arc::new(activity) }
     }
 }

@@ -85,7 +85,7 @@ impl Tabs {
 
     /// The tab whose notebook has this path.
     pub(crate) fn at(&self, path: &str) -> Option<TabNotebook> {
-        self.all().into_iter().find(|notebook| *notebook.tab.path == *path)
+        self.all().into_iter().find(|notebook| **notebook.tab.path() == *path)
     }
 
     /// The tab that was opened with `url`, or a new one.
@@ -145,16 +145,17 @@ impl Tabs {
 
 /// A tab that is to show `url`; without one, the first.
 fn new_tab(
-    bridge: &Bridge,
+    bridge: &Arc<Bridge>,
     token: Secret,
     settings: &TabSettings,
     path: NotebookPath,
     url: Option<NotebookUrl>,
 ) -> TabNotebook {
-    let (connection, is_first) = (bridge.add(token), url.is_none());
+    let (connection, is_first) = (bridge.add(path, token), url.is_none());
     let TabSettings { browser, connect_timeout, call_timeout } = settings;
     let connect_tool = ConnectTool::new(connection.clone(), browser.clone(), *connect_timeout, url);
-    let tab = Arc::new(Tab { path, is_first, connection, connect_tool, call_timeout: *call_timeout });
+    let (bridge, call_timeout) = (bridge.clone(), *call_timeout);
+    let tab = Arc::new(Tab { bridge, is_first, connection, connect_tool, call_timeout });
     let document = Arc::new(TabDocument::new(tab.clone()));
     let kernel = Arc::new(TabKernel::new(tab.clone(), document.clone()));
     TabNotebook { tab, document, kernel }
@@ -189,7 +190,7 @@ mod tests {
     }
 
     fn path(chosen: &ChosenTab) -> &str {
-        &chosen.notebook.tab.path
+        chosen.notebook.tab.path()
     }
 
     #[test]

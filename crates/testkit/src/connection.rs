@@ -12,6 +12,8 @@ pub struct Connection {
     pub port: u16,
     /// The tab's token.
     pub token: String,
+    /// The token in the line that a person can paste.
+    pub pasted_token: String,
     /// The whole URL to open in a browser.
     pub url: String,
 }
@@ -38,10 +40,9 @@ impl Connection {
         let (_, fragment) = url.split_once("#mcpProxyToken=").context("no token in the URL")?;
         let (token, port) = fragment.split_once("&mcpProxyPort=").context("no port in the URL")?;
         let (port, token) = (port.parse()?, token.to_owned());
-        ensure!(
-            help.lines().any(|line| line.trim() == format!("{token}&{port}")),
-            "no line to paste: {help}"
-        );
-        Ok(Self { port, token, url })
+        let of_line = |line: &str| Some(line.trim().strip_suffix(&format!("&{port}"))?.to_owned());
+        let pasted_token = help.lines().filter_map(of_line).find(|pasted| pasted.starts_with(&token));
+        let pasted_token = pasted_token.with_context(|| format!("no line to paste: {help}"))?;
+        Ok(Self { port, token, pasted_token, url })
     }
 }

@@ -1,4 +1,4 @@
-// What stands in for the kernel: a cell's code is JavaScript with five words of its own.
+// What stands in for the kernel, unless a test provides one: a cell's code is JavaScript with five words of its own.
 //   print(text)   a stream output          image(kilobytes)  a PNG-typed display output of that size
 //   await slow()  waits until a test calls `window.releaseSlowCells()`, or the call is cancelled
 //   progress(done, total, message)         an MCP progress notification
@@ -28,7 +28,11 @@ function imageOutput(kilobytes) {
   return { output_type: "display_data", data: { "image/png": data, "text/plain": ["<Figure>"] }, metadata: {} };
 }
 
-export async function run(source, { progress, signal }) {
+export function run(source, hooks) {
+  return window.runOnRuntime ? window.runOnRuntime(source) : runWords(source, hooks);
+}
+
+async function runWords(source, { progress, signal }) {
   const outputs = [];
   const words = {
     print: (text) => outputs.push({ output_type: "stream", name: "stdout", text: [`${text}\n`] }),

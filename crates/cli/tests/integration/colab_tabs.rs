@@ -125,7 +125,9 @@ async fn a_tab_whose_page_has_gone_keeps_its_path() -> Result<()> {
     };
     let refused = within("the end of the page", gone).await??;
     assert!(
-        refused.contains("The notebook colab:2 is in a Colab tab, and that tab is not connected."),
+        refused.contains(
+            "The notebook colab:2 is in a Colab tab, and that tab is not connected. Another is: colab:."
+        ),
         "{refused}"
     );
     assert!(
@@ -133,13 +135,45 @@ async fn a_tab_whose_page_has_gone_keeps_its_path() -> Result<()> {
         "{refused}"
     );
     let run = json!({ "notebook_name": "one", "code": "1" });
-    assert!(client.refused("execute_code", run).await?.contains("colab:2"));
+    let refused = client.refused("execute_code", run).await?;
+    assert!(
+        refused.contains("the Colab tab colab:2, which is not connected. Another is: colab:."),
+        "{refused}"
+    );
     insert(client, "colab:", "still there").await?;
 
     let _page = Tab::connect(&tabs.connection).await?.serve(tabs.second.page()).await?;
     client.call("use_notebook", json!({ "notebook_path": "colab:2" })).await?;
     assert!(client.call("read_cell", reading).await?.contains("before"));
     assert_eq!(tabs.first.sources(), ["still there"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_notebook_that_was_connected_with_the_line_may_not_be_the_one_asked_for() -> Result<()> {
+    let mut client = ColabClient::start().await?;
+    let opening = json!({ "notebook_path": ONE });
+    let mut connection = address(&mut client, opening.clone()).await?;
+    let url_token = std::mem::replace(&mut connection.token, connection.pasted_token.clone());
+    let notice = "[NOTICE] The person connected this tab with the line for Colab's own dialog";
+    let page = Tab::connect(&connection).await?.serve(Cells::default().page()).await?;
+    let opened = client.call("use_notebook", opening.clone()).await?;
+    assert!(opened.contains(notice) && opened.contains(&format!("another than {ONE}:")), "{opened}");
+
+    drop(page);
+    connection.token = url_token;
+    let reconnected = async {
+        loop {
+            // The first page may not have gone yet.
+            let mut tab = Tab::connect(&connection).await?;
+            if tab.ready().await.is_ok() {
+                return anyhow::Ok(tab);
+            }
+        }
+    };
+    let _page = within("the page's end", reconnected).await??.serve(Cells::default().page()).await?;
+    let opened = client.call("use_notebook", opening).await?;
+    assert!(!opened.contains(notice), "{opened}");
     Ok(())
 }
 

@@ -45,14 +45,16 @@ fn answer(request: &str) -> String {
         Step::More => return "more".into(),
         Step::Drop => return "dropped".into(),
         Step::Accept { response, .. } => response,
-        Step::Refuse(refusal) => refusal.response(),
+        Step::Refuse { refusal, .. } => refusal.response(),
     };
     response.lines().next().unwrap().trim_start_matches("HTTP/1.1 ").to_owned()
 }
 
 #[test]
 fn a_valid_request_is_accepted_with_the_key_of_the_rfc() {
-    let Step::Accept { tab: 0, response, rest } = first_step(request(|_| {}).as_bytes()) else {
+    let Step::Accept { tab: 0, by: ConnectedBy::Url, response, rest } =
+        first_step(request(|_| {}).as_bytes())
+    else {
         panic!("accepted")
     };
     assert!(response.contains("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), "{response}");
@@ -68,18 +70,48 @@ fn the_token_chooses_the_tab() {
             set(lines, "Authorization", header);
         });
         match first_step(request.as_bytes()) {
-            Step::Accept { tab, .. } => Some(tab),
+            Step::Accept { tab, by, .. } => Some((tab, by)),
             _ => None,
         }
     };
+    let by_url = |tab| Some((tab, ConnectedBy::Url));
     let query = |token: &str| format!("?access_token={token}");
     let bearer = format!("Bearer {OTHER}");
-    assert_eq!(tab(&query(TOKEN), None), Some(0));
-    assert_eq!(tab(&query(OTHER), None), Some(1));
-    assert_eq!(tab("", Some(&bearer)), Some(1));
+    assert_eq!(tab(&query(TOKEN), None), by_url(0));
+    assert_eq!(tab(&query(OTHER), None), by_url(1));
+    assert_eq!(tab("", Some(&bearer)), by_url(1));
     // The query is looked at first.
-    assert_eq!(tab(&query(TOKEN), Some(&bearer)), Some(0));
+    assert_eq!(tab(&query(TOKEN), Some(&bearer)), by_url(0));
     assert_eq!(tab(&query(&format!("{TOKEN}{OTHER}")), None), None);
+}
+
+#[test]
+fn the_line_of_a_tab_is_told_from_its_url() {
+    let accepted = |token: &str| {
+        let request = request(|lines| lines[0] = format!("GET /?access_token={token} HTTP/1.1"));
+        matches!(first_step(request.as_bytes()), Step::Accept { tab: 1, by: ConnectedBy::Line, .. })
+    };
+    let line = line(OTHER, 4711);
+    let (token, port) = line.split_once('&').unwrap();
+    assert!(accepted(token) && port == "4711");
+    for wrong in [OTHER, &format!("{token}-line"), &format!("{OTHER}line"), "-line"] {
+        assert!(!accepted(wrong), "{wrong}");
+    }
+}
+
+#[test]
+fn a_refusal_names_the_tab_whose_token_was_given() {
+    let refused = |token: &str| {
+        let request = request(|lines| {
+            lines[0] = format!("GET /?access_token={token} HTTP/1.1");
+            set(lines, "Origin", Some("https://evil.example"));
+        });
+        match first_step(request.as_bytes()) {
+            Step::Refuse { tab, .. } => tab,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!([TOKEN, OTHER, "wrong"].map(refused), [Some(0), Some(1), None]);
 }
 
 #[test]
