@@ -12,6 +12,8 @@ mod demo;
 mod endpoint;
 mod jupyter;
 mod logging;
+#[cfg(test)]
+mod pages;
 mod running_server;
 mod serve;
 
