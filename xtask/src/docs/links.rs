@@ -113,8 +113,7 @@ fn reason(
     link: &str,
 ) -> Option<&'static str> {
     let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));
-    let target =
-        if path.is_empty() { file.to_owned() } else { joined(file.parent().unwrap_or(file), path) };
+    let target = if path.is_empty() { file.to_owned() } else { joined(file.parent().unwrap_or(file), path) };
     if !exists(&target) {
         return Some("no such file");
     }
@@ -159,7 +158,8 @@ mod tests {
 
     #[test]
     fn broken_links_are_named_with_their_line() {
-        let page = "[ok](b.md#two) [ok](https://x.y/z#no)\n[a](gone.md)\n[b](b.md#no) [c](#no)\n[d](../README.md)\n";
+        let page =
+            "[ok](b.md#two) [ok](https://x.y/z#no)\n[a](gone.md)\n[b](b.md#no) [c](#no)\n[d](../README.md)\n";
         let documents = [("docs/a.md", page), ("docs/b.md", "# Two\n"), ("README.md", "[a](docs/a.md)")];
         let documents =
             documents.into_iter().map(|(file, text)| (PathBuf::from(file), parse(text))).collect();
