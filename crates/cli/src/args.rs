@@ -16,6 +16,8 @@ use environment::variable_name;
 pub(crate) use environment::{either, given, variable};
 pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Running, Servers, Start, Verb};
 pub(crate) use serving::{Level, Logging, Network, Serving, Transport, seconds};
+#[cfg(test)]
+pub(crate) use unsupported::refused;
 
 /// Gives any AI agent a notebook, over the Model Context Protocol
 ///

@@ -1,6 +1,7 @@
 //! Pages of the documents that are generated from this program's own tables. A test compares each; `cargo xtask docs`
 //! writes them.
 
+mod migration;
 mod settings;
 
 use std::path::Path;
