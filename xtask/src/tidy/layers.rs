@@ -7,7 +7,7 @@ use super::Finding;
 const RULE: &str = "layers";
 
 const LAYERS: [(u8, &[&str]); 5] = [
-    (1, &["connection", "notebook"]),
+    (1, &["clients", "connection", "notebook"]),
     (2, &["kernel", "render", "rest", "ydoc"]),
     (3, &["workspace"]),
     (4, &["mcp", "local", "jupyter", "colab", "telemetry"]),

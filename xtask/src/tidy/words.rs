@@ -54,6 +54,7 @@ const RULES: [Rule; 3] = [
     Rule {
         name: "build-environment",
         crates: &[
+            "clients",
             "connection",
             "notebook",
             "kernel",

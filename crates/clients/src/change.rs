@@ -1,0 +1,184 @@
+//! A change of one configuration: computed first, shown, and then made.
+
+use std::path::PathBuf;
+
+use crate::configuration::inputs_of;
+use crate::edit::{self, Edited, Refusal, Target};
+use crate::entry::{Block, NotPossible, ServerEntry};
+use crate::file::{self, FileError};
+use crate::ledger::{Exact, Ledger, Record};
+use crate::{Client, Machine, NAME, Scope};
+
+/// What a configuration is and what it is to become.
+#[derive(Debug)]
+pub struct Change {
+    pub client: &'static Client,
+    pub file: PathBuf,
+    /// `None`: there is no file.
+    pub before: Option<String>,
+    pub after: Option<String>,
+    record: Option<Record>,
+    is_first: bool,
+}
+
+/// Why a configuration is not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    #[error(transparent)]
+    NotPossible(#[from] NotPossible),
+    #[error("{}: {error}", file.display())]
+    File { file: PathBuf, error: FileError },
+    /// With the text that the person can paste, if something was to be added.
+    #[error("{}: {refusal}", file.display())]
+    Refused { file: PathBuf, refusal: Refusal, block: Option<String> },
+}
+
+/// The change that makes a client know our server.
+pub fn install(
+    client: &'static Client,
+    machine: &Machine,
+    scope: Scope,
+    entry: &ServerEntry,
+    ledger: &Ledger,
+) -> Result<Change, ChangeError> {
+    let file = client.located(machine, scope)?;
+    let block = client.block(entry, scope)?;
+    let before = read(&file)?;
+    let record = ledger.find(client.id, &file).filter(|_| before.is_some());
+    let refused = |refusal| {
+        let block = Some(edit::alone(client.target(), &block));
+        ChangeError::Refused { file: file.clone(), refusal, block }
+    };
+    let text = before.clone().unwrap_or_default();
+    let (after, record) = put(client, &text, &block, record).map_err(refused)?;
+    let record = Record {
+        client: client.id.to_owned(),
+        file: file.clone(),
+        created_file: record.created_file || before.is_none(),
+        ..record
+    };
+    let is_first = ledger.find(client.id, &file).is_none();
+    Ok(Change { client, file, before, after: Some(after), record: Some(record), is_first })
+}
+
+fn put(
+    client: &Client,
+    text: &str,
+    block: &Block,
+    record: Option<&Record>,
+) -> Result<(String, Record), Refusal> {
+    let known = record.cloned().unwrap_or_default();
+    let target = client.target();
+    // An entry of ours that nobody has touched is written anew, so that the way back stays exact.
+    let original = known.exact.as_ref().and_then(|exact| Some(edit::undo(text, exact.undo(text)?)));
+    let is_ours_untouched = original.is_some();
+    let original = original.unwrap_or_else(|| text.to_owned());
+    let is_absent = edit::read(&original, target)?.is_none();
+    let Edited { text: after, undo, created } = edit::put(&original, target, block)?;
+    let exact = is_absent.then(|| Exact::new(&after, undo));
+    let created_keys = if is_ours_untouched { created } else { [known.created_keys, created].concat() };
+    Ok((after, Record { created_keys, exact, ..known }))
+}
+
+/// The change that removes our entry.
+pub fn uninstall(
+    client: &'static Client,
+    machine: &Machine,
+    scope: Scope,
+    ledger: &Ledger,
+) -> Result<Change, ChangeError> {
+    let file = client.located(machine, scope)?;
+    let before = read(&file)?;
+    let record = ledger.find(client.id, &file).cloned().unwrap_or_default();
+    let after = match &before {
+        None => None,
+        Some(text) => {
+            let removed = take(client, text, &record);
+            let refused = |refusal| ChangeError::Refused { file: file.clone(), refusal, block: None };
+            let after = removed.map_err(refused)?;
+            let is_ours = record.created_file && after != *text && edit::is_blank(&after, client.format);
+            (!is_ours).then_some(after)
+        }
+    };
+    Ok(Change { client, file, before, after, record: None, is_first: false })
+}
+
+fn take(client: &Client, text: &str, record: &Record) -> Result<String, Refusal> {
+    let exact = record.exact.as_ref().and_then(|exact| exact.undo(text));
+    if let Some(undo) = exact {
+        return Ok(edit::undo(text, undo));
+    }
+    let target = client.target();
+    match edit::read(text, target)? {
+        None => Ok(text.to_owned()),
+        Some(entry) => edit::remove(text, target, &inputs_of(&entry), &record.created_keys),
+    }
+}
+
+impl Change {
+    pub fn is_needed(&self) -> bool {
+        self.before != self.after
+    }
+
+    /// Makes the change, and notes in the ledger how to take it back.
+    pub fn apply(self, ledger: &mut Ledger) -> Result<(), ChangeError> {
+        let file = self.file.clone();
+        self.apply_to_file(ledger).map_err(|error| ChangeError::File { file, error })
+    }
+
+    fn apply_to_file(self, ledger: &mut Ledger) -> Result<(), FileError> {
+        if !self.is_needed() {
+            // The record of an uninstalled entry is removed even if the person has removed the entry.
+            return if self.after.is_none() || self.record.is_none() {
+                ledger.set(self.client.id, &self.file, None)
+            } else {
+                Ok(())
+            };
+        }
+        let known = ledger.find(self.client.id, &self.file).cloned();
+        let mut record = self.record;
+        match (&self.before, &self.after) {
+            (before, Some(after)) => {
+                let folders = file::create_folder_of(&self.file)?;
+                if before.is_some() && self.is_first && record.is_some() {
+                    file::back_up(&self.file)?;
+                }
+                file::replace(&self.file, before.as_deref(), after)?;
+                if let Some(record) = &mut record {
+                    record.created_folders.extend(folders);
+                }
+            }
+            (Some(before), None) => file::delete(&self.file, before)?,
+            (None, None) => {}
+        }
+        if let (None, Some(known)) = (&record, &known) {
+            remove_backup(&self.file, self.after.as_deref());
+            // Folders that hold something else stay.
+            known.created_folders.iter().rev().for_each(|it| drop(std::fs::remove_dir(it)));
+        }
+        ledger.set(self.client.id, &self.file, record)
+    }
+}
+
+/// A backup is of no use once the file is what it was.
+fn remove_backup(file: &std::path::Path, text: Option<&str>) {
+    let backup = file::backup(file);
+    if text.is_some() && file::read(&backup).ok().flatten().as_deref() == text {
+        let _ = std::fs::remove_file(backup);
+    }
+}
+
+fn read(file: &std::path::Path) -> Result<Option<String>, ChangeError> {
+    file::read(file).map_err(|error| ChangeError::File { file: file.to_owned(), error })
+}
+
+impl Client {
+    pub(crate) fn target(&self) -> Target<'_> {
+        Target { format: self.format, keys: self.keys, name: NAME }
+    }
+
+    pub(crate) fn located(&self, machine: &Machine, scope: Scope) -> Result<PathBuf, NotPossible> {
+        let missing = if scope == Scope::User { NotPossible::System } else { NotPossible::Project };
+        self.file(machine, scope).ok_or(missing(self.name))
+    }
+}

@@ -1,0 +1,177 @@
+//! YAML: mappings in block style. The entry occupies whole lines.
+
+mod tree;
+
+use serde_json::{Map, Value};
+
+use super::splice::{Splice, Text};
+use super::{Refusal, Target};
+use crate::entry::Block;
+use tree::{Node, Tree};
+
+const DEFAULT_UNIT: usize = 2;
+
+pub(super) fn put(
+    text: &mut Text,
+    target: Target,
+    block: &Block,
+    created: &mut Vec<Vec<String>>,
+) -> Result<(), Refusal> {
+    let path = target.path();
+    let before = tree::parse(text.as_str())?;
+    match before.read(&path)? {
+        None => {
+            let fields = block.fields.iter().chain(&block.defaults);
+            let entry: Map<_, _> = fields.map(|(key, value)| (key.clone(), value.clone())).collect();
+            let (splices, depth) = insertion(text.as_str(), &before, &path, &entry.into())?;
+            text.splice(splices);
+            created.extend(
+                (depth + 1..path.len()).map(|end| path[..end].iter().map(|it| (*it).to_owned()).collect()),
+            );
+        }
+        Some(Value::Object(current)) => {
+            for key in &block.obsolete {
+                remove_lines(text, &[path.as_slice(), &[key]].concat())?;
+            }
+            let missing = block.defaults.iter().filter(|(key, _)| !current.contains_key(*key));
+            for (key, value) in block.fields.iter().chain(missing) {
+                update(text, &[path.as_slice(), &[key]].concat(), value)?;
+            }
+        }
+        Some(_) => return Err(Refusal::OtherType(path.join("."))),
+    }
+    verify(&before, text.as_str(), &path)
+}
+
+pub(super) fn remove(text: &mut Text, target: Target, created: &[Vec<String>]) -> Result<(), Refusal> {
+    let path = target.path();
+    let before = tree::parse(text.as_str())?;
+    if before.read(&path)?.is_none() {
+        return Ok(());
+    }
+    let parent = &path[..path.len() - 1];
+    let is_only = matches!(before.read(parent)?, Some(Value::Object(entries)) if entries.len() == 1);
+    let is_created = created.iter().any(|it| it.iter().eq(parent));
+    match (is_only, is_created) {
+        (true, true) => remove_lines(text, parent)?,
+        (true, false) => {
+            // Without a value, the key would no longer have a mapping.
+            let colon = before.colon(text.as_str(), parent)?;
+            let lines = before.lines_of(text.as_str(), &path)?;
+            text.splice(vec![Splice::insert(colon + 1, " {}"), Splice::delete(lines)]);
+        }
+        (false, _) => remove_lines(text, &path)?,
+    }
+    verify(&before, text.as_str(), &path)
+}
+
+pub(super) fn read(text: &str, path: &[&str]) -> Result<Option<Value>, Refusal> {
+    tree::parse(text)?.read(path)
+}
+
+/// A new entry below the innermost mapping that exists, and the number of keys that lead to that mapping.
+fn insertion(text: &str, tree: &Tree, path: &[&str], entry: &Value) -> Result<(Vec<Splice>, usize), Refusal> {
+    let depth =
+        (0..path.len()).rev().find(|depth| matches!(tree.node(&path[..*depth]), Ok(Some(_)))).unwrap_or(0);
+    let value = path[depth + 1..]
+        .iter()
+        .rev()
+        .fold(entry.clone(), |value, key| Value::Object(Map::from_iter([((*key).to_owned(), value)])));
+    let printed = |column: usize| print(path[depth], &value, column);
+    let after_line_end = |at: usize, text_after: String| {
+        let line_end = if at == 0 || text[..at].ends_with('\n') { "" } else { "\n" };
+        Splice::insert(at, format!("{line_end}{text_after}"))
+    };
+    let splices = match tree.node(&path[..depth])? {
+        None | Some(Node::Empty { .. }) if depth == 0 => vec![after_line_end(text.len(), printed(0))],
+        // A key without a value.
+        Some(Node::Empty { .. }) => {
+            let lines = tree.lines_of(text, &path[..depth])?;
+            vec![after_line_end(lines.end, printed(tree.column(&path[..depth])? + DEFAULT_UNIT))]
+        }
+        Some(Node::EmptyFlow { span }) if depth > 0 => {
+            let column = tree.column(&path[..depth])? + DEFAULT_UNIT;
+            let start = text[..span.start].trim_end_matches(' ').len();
+            let entry = after_line_end(tree::line_end(text, span.end), printed(column));
+            vec![Splice::delete(start..span.end), entry]
+        }
+        Some(Node::Mapping { entries, column, .. }) => {
+            let end = entries
+                .last()
+                .map_or(text.len(), |(key, value)| tree::line_end(text, key.end.max(value.end())));
+            vec![after_line_end(end, printed(*column))]
+        }
+        _ => return Err(Refusal::Form(path[..depth].join("."))),
+    };
+    Ok((splices, depth))
+}
+
+fn update(text: &mut Text, path: &[&str], value: &Value) -> Result<(), Refusal> {
+    let tree = tree::parse(text.as_str())?;
+    let current = tree.read(path)?;
+    if current.as_ref() == Some(value) {
+        return Ok(());
+    }
+    let splices = if current.is_some() {
+        let column = tree.column(path)?;
+        let line = print(path[path.len() - 1], value, column);
+        vec![Splice::replace(tree.lines_of(text.as_str(), path)?, line)]
+    } else {
+        insertion(text.as_str(), &tree, path, value)?.0
+    };
+    text.splice(splices);
+    Ok(())
+}
+
+fn remove_lines(text: &mut Text, path: &[&str]) -> Result<(), Refusal> {
+    let tree = tree::parse(text.as_str())?;
+    if tree.node(path)?.is_some() {
+        let lines = tree.lines_of(text.as_str(), path)?;
+        text.splice(vec![Splice::delete(lines)]);
+    }
+    Ok(())
+}
+
+fn verify(before: &Tree, text: &str, path: &[&str]) -> Result<(), Refusal> {
+    let refused = || Refusal::Form(path.join("."));
+    let after = tree::parse(text).map_err(|_| refused())?;
+    let rest = |tree: &Tree| super::without(tree.whole(), path);
+    if rest(before) == rest(&after) { Ok(()) } else { Err(refused()) }
+}
+
+/// A key with its value. The levels below are indented as this one is.
+fn print(key: &str, value: &Value, column: usize) -> String {
+    let unit = if column == 0 { DEFAULT_UNIT } else { column };
+    print_with(key, value, column, unit)
+}
+
+fn print_with(key: &str, value: &Value, column: usize, unit: usize) -> String {
+    let indent = " ".repeat(column);
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            let fields: String =
+                fields.iter().map(|(key, value)| print_with(key, value, column + unit, unit)).collect();
+            format!("{indent}{key}:\n{fields}")
+        }
+        Value::Array(items) if !items.is_empty() => {
+            let items = items.iter().map(|item| format!("{indent}- {}", scalar(item)));
+            format!("{indent}{key}:\n{}\n", items.collect::<Vec<_>>().join("\n"))
+        }
+        value => format!("{indent}{key}: {}\n", scalar(value)),
+    }
+}
+
+/// Text is quoted as in JSON unless it can only be read as text.
+fn scalar(value: &Value) -> String {
+    let is_plain = |text: &str| {
+        let mut characters = text.chars();
+        characters.next().is_some_and(|it| it.is_ascii_alphabetic() || it == '/')
+            && characters.all(|it| it.is_ascii_alphanumeric() || "_-./".contains(it))
+            && matches!(tree::resolve(text), Value::String(_))
+            && !matches!(text.to_ascii_lowercase().as_str(), "y" | "n" | "yes" | "no" | "on" | "off")
+    };
+    match value {
+        Value::String(text) if is_plain(text) => text.clone(),
+        value => value.to_string(),
+    }
+}

@@ -1,0 +1,157 @@
+//! Where files are, on a machine that is described by values.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    Linux,
+    MacOs,
+    Windows,
+}
+
+impl System {
+    pub const ALL: [Self; 3] = [Self::Linux, Self::MacOs, Self::Windows];
+
+    /// The one that this program was built for. Other Unix systems are as Linux.
+    pub fn current() -> Self {
+        if cfg!(windows) {
+            Self::Windows
+        } else if cfg!(target_os = "macos") {
+            Self::MacOs
+        } else {
+            Self::Linux
+        }
+    }
+}
+
+/// What decides where a client's files are.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    pub system: System,
+    pub home: PathBuf,
+    pub variables: BTreeMap<String, OsString>,
+}
+
+impl Machine {
+    /// A variable's value, unless it is empty.
+    pub fn variable(&self, name: &str) -> Option<&OsString> {
+        self.variables.get(name).filter(|value| !value.is_empty())
+    }
+
+    /// The first file of that name in the folders of `PATH`.
+    pub fn find_program(&self, name: &str) -> Option<PathBuf> {
+        let endings: &[&str] = if self.system == System::Windows { &[".exe", ".cmd", ".bat"] } else { &[""] };
+        let folders = std::env::split_paths(self.variable("PATH")?).filter(|it| it.is_absolute());
+        folders
+            .flat_map(|folder| endings.iter().map(move |ending| folder.join(format!("{name}{ending}"))))
+            .find(|file| file.is_file())
+    }
+
+    fn folder(&self, base: Base) -> Option<PathBuf> {
+        let variable = |name: &str| self.variable(name).map(PathBuf::from).filter(|it| it.is_absolute());
+        let in_home = |path: &str| self.home.join(path);
+        match (base, self.system) {
+            (Base::Home, _) => Some(self.home.clone()),
+            (Base::Variable(name), _) => variable(name),
+            (Base::Config, System::MacOs) => Some(in_home("Library/Application Support")),
+            (Base::Config, System::Windows) => {
+                variable("APPDATA").or_else(|| Some(in_home("AppData/Roaming")))
+            }
+            (Base::Config, System::Linux) | (Base::Xdg, _) => {
+                variable("XDG_CONFIG_HOME").or_else(|| Some(in_home(".config")))
+            }
+        }
+    }
+}
+
+/// A folder that a path begins at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base {
+    Home,
+    /// Linux `~/.config`, macOS `~/Library/Application Support`, Windows `%APPDATA%`.
+    Config,
+    /// `~/.config` on every system. `$XDG_CONFIG_HOME` moves it.
+    Xdg,
+    /// The folder that a variable names. There is no such place while it is not set.
+    Variable(&'static str),
+}
+
+/// A file or folder of a client.
+#[derive(Debug, Clone, Copy)]
+pub struct Location {
+    pub systems: &'static [System],
+    pub base: Base,
+    pub path: &'static str,
+}
+
+impl Location {
+    pub(crate) const fn new(base: Base, path: &'static str) -> Self {
+        Self { systems: &System::ALL, base, path }
+    }
+
+    pub(crate) const fn on(systems: &'static [System], base: Base, path: &'static str) -> Self {
+        Self { systems, base, path }
+    }
+
+    pub fn resolve(&self, machine: &Machine) -> Option<PathBuf> {
+        let folder = self.systems.contains(&machine.system).then(|| machine.folder(self.base))??;
+        Some(self.path.split('/').filter(|part| !part.is_empty()).fold(folder, |path, part| path.join(part)))
+    }
+
+    /// As a person writes it: `~/.codex/config.toml`.
+    pub fn shown(&self, system: System) -> Option<String> {
+        let base = match (self.base, system) {
+            _ if !self.systems.contains(&system) => return None,
+            (Base::Variable(name), System::Windows) => format!("%{name}%"),
+            (Base::Variable(name), _) => format!("${name}"),
+            (Base::Home, System::Windows) => "%USERPROFILE%".to_owned(),
+            (Base::Xdg, System::Windows) => r"%USERPROFILE%\.config".to_owned(),
+            (Base::Home, _) => "~".to_owned(),
+            (Base::Config, System::MacOs) => "~/Library/Application Support".to_owned(),
+            (Base::Config, System::Windows) => "%APPDATA%".to_owned(),
+            (Base::Config, System::Linux) | (Base::Xdg, _) => "~/.config".to_owned(),
+        };
+        let shown = format!("{base}/{}", self.path);
+        Some(if system == System::Windows { shown.replace('/', "\\") } else { shown })
+    }
+}
+
+/// Whose configuration: the user's, or that of the project in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope<'a> {
+    User,
+    Project(&'a Path),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(system: System, variables: &[(&str, &str)]) -> Machine {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), value.into())).collect();
+        Machine { system, home: "/home/ada".into(), variables }
+    }
+
+    #[test]
+    fn each_system_has_its_folders() {
+        let config = Location::new(Base::Config, "Claude/x.json");
+        let resolve = |system, variables: &[_]| config.resolve(&machine(system, variables)).unwrap();
+        assert_eq!(resolve(System::Linux, &[]), Path::new("/home/ada/.config/Claude/x.json"));
+        assert_eq!(resolve(System::Linux, &[("XDG_CONFIG_HOME", "/c")]), Path::new("/c/Claude/x.json"));
+        let support = Path::new("/home/ada/Library/Application Support/Claude/x.json");
+        assert_eq!(resolve(System::MacOs, &[("XDG_CONFIG_HOME", "/c")]), support);
+        assert_eq!(config.shown(System::Windows).unwrap(), r"%APPDATA%\Claude\x.json");
+    }
+
+    #[test]
+    fn a_variable_that_is_empty_or_relative_names_no_folder() {
+        let location = Location::new(Base::Variable("CODEX_HOME"), "config.toml");
+        for value in ["", "relative"] {
+            assert_eq!(location.resolve(&machine(System::Linux, &[("CODEX_HOME", value)])), None);
+        }
+        let set = machine(System::Linux, &[("CODEX_HOME", "/codex")]);
+        assert_eq!(location.resolve(&set).unwrap(), Path::new("/codex/config.toml"));
+    }
+}

@@ -1,0 +1,72 @@
+//! All clients that can be configured. A client is added here, and nowhere else.
+
+mod agents;
+mod desktop;
+mod editors;
+
+use crate::client::{Client, Command, Constant, Http, Secrets, Stdio};
+
+/// In the order in which they are listed.
+pub const CLIENTS: &[Client] = &[
+    agents::CLAUDE_CODE,
+    desktop::CLAUDE_DESKTOP,
+    agents::CODEX,
+    editors::CURSOR,
+    editors::VS_CODE,
+    agents::COPILOT,
+    editors::WINDSURF,
+    editors::ZED,
+    agents::GEMINI,
+    editors::ANTIGRAVITY,
+    editors::JUNIE,
+    editors::CLINE,
+    editors::CONTINUE,
+    agents::GOOSE,
+    agents::OPENCODE,
+    agents::AMP,
+    editors::KIRO,
+    desktop::LM_STUDIO,
+];
+
+const SERVERS: &[&str] = &["mcpServers"];
+
+/// What most clients have in common.
+const STDIO: Stdio =
+    Stdio { command: Command::Split { program: "command", arguments: "args" }, env: "env", constants: &[] };
+const HTTP: Http = Http { url: "url", constants: &[] };
+
+/// `${NAME}`, which stays as it is while the variable is not set.
+const BRACES: Secrets = Secrets::Template { required: "${NAME}", optional: "${NAME}" };
+const ENV_BRACES: Secrets = Secrets::Template { required: "${env:NAME}", optional: "${env:NAME}" };
+
+/// For clients that give up a call too early: as long as Codex waits for a tool with our entry.
+const TEN_MINUTES_IN_SECONDS: Constant = Constant::Number(600);
+const TEN_MINUTES_IN_MILLISECONDS: Constant = Constant::Number(600_000);
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::System;
+
+    #[test]
+    fn ids_are_unique_and_easy_to_type() {
+        let ids: BTreeSet<_> = CLIENTS.iter().map(|client| client.id).collect();
+        assert_eq!(ids.len(), CLIENTS.len());
+        for id in ids {
+            assert!(id.chars().all(|it| it.is_ascii_lowercase() || it == '-'), "{id}");
+        }
+    }
+
+    #[test]
+    fn every_client_can_be_configured_and_detected_on_every_system() {
+        for client in CLIENTS {
+            for system in System::ALL {
+                assert!(client.user_files.iter().any(|it| it.systems.contains(&system)), "{}", client.id);
+                assert!(client.folders.iter().any(|it| it.systems.contains(&system)), "{}", client.id);
+            }
+            assert_eq!(client.project_file.is_none(), client.then_in_project.is_empty(), "{}", client.id);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Agents on the command line.
+
+use super::{BRACES, HTTP, SERVERS, STDIO, TEN_MINUTES_IN_MILLISECONDS, TEN_MINUTES_IN_SECONDS};
+use crate::client::{Client, Command, Constant, Format, Http, Secrets, Stdio, WorkingFolder};
+use crate::location::{Base, Location, System};
+
+const UNIX: &[System] = &[System::Linux, System::MacOs];
+const WINDOWS: &[System] = &[System::Windows];
+
+pub(super) const CLAUDE_CODE: Client = Client {
+    id: "claude-code",
+    name: "Claude Code",
+    user_files: &[
+        Location::new(Base::Variable("CLAUDE_CONFIG_DIR"), ".claude.json"),
+        Location::new(Base::Home, ".claude.json"),
+    ],
+    project_file: Some(".mcp.json"),
+    format: Format::Json,
+    keys: SERVERS,
+    stdio: STDIO,
+    http: Some(Http { constants: &[("type", Constant::Text("http"))], ..HTTP }),
+    secrets: Secrets::Template { required: "${NAME}", optional: "${NAME:-}" },
+    // Not `timeout`: it ends a call even while there is progress. Not `alwaysLoad`: it would put all tools into each
+    // first request, and our tools ask themselves for what is needed there.
+    extras: &[],
+    working_folder: WorkingFolder::Project,
+    folders: &[
+        Location::new(Base::Variable("CLAUDE_CONFIG_DIR"), ""),
+        Location::new(Base::Home, ".claude"),
+        Location::new(Base::Home, ".claude.json"),
+    ],
+    programs: &["claude"],
+    then: "Start a new session. `/mcp` shows the server.",
+    then_in_project: "Start a new session in the project and approve the server. `/mcp` shows it.",
+};
+
+pub(super) const CODEX: Client = Client {
+    id: "codex",
+    name: "Codex",
+    user_files: &[
+        Location::new(Base::Variable("CODEX_HOME"), "config.toml"),
+        Location::new(Base::Home, ".codex/config.toml"),
+    ],
+    project_file: Some(".codex/config.toml"),
+    format: Format::Toml,
+    keys: &["mcp_servers"],
+    stdio: STDIO,
+    http: Some(HTTP),
+    // A token in any entry makes Codex refuse the whole file.
+    secrets: Secrets::Keys { token: "bearer_token_env_var", inherited: "env_vars" },
+    // The default of 60 seconds ends calls that wait for a run.
+    extras: &[("tool_timeout_sec", TEN_MINUTES_IN_SECONDS)],
+    working_folder: WorkingFolder::Project,
+    folders: &[Location::new(Base::Variable("CODEX_HOME"), ""), Location::new(Base::Home, ".codex")],
+    programs: &["codex"],
+    then: "Start a new session. `codex mcp list` shows the server.",
+    then_in_project: "Trust the project in Codex, and start a new session in it. `codex mcp list` shows the server.",
+};
+
+pub(super) const COPILOT: Client = Client {
+    id: "copilot",
+    name: "Copilot CLI",
+    user_files: &[
+        Location::new(Base::Variable("COPILOT_HOME"), "mcp-config.json"),
+        Location::new(Base::Home, ".copilot/mcp-config.json"),
+    ],
+    // It also reads `.mcp.json`, which is where Claude Code's entry is.
+    project_file: Some(".github/mcp.json"),
+    format: Format::Json,
+    keys: SERVERS,
+    stdio: Stdio {
+        constants: &[("type", Constant::Text("local")), ("tools", Constant::List(&["*"]))],
+        ..STDIO
+    },
+    http: Some(Http {
+        constants: &[("type", Constant::Text("http")), ("tools", Constant::List(&["*"]))],
+        ..HTTP
+    }),
+    secrets: Secrets::None,
+    extras: &[],
+    working_folder: WorkingFolder::Project,
+    folders: &[Location::new(Base::Variable("COPILOT_HOME"), ""), Location::new(Base::Home, ".copilot")],
+    programs: &["copilot"],
+    then: "Start a new session. `/mcp show` lists the server.",
+    then_in_project: "Start a new session in the project. `/mcp show` lists the server.",
+};
+
+pub(super) const GEMINI: Client = Client {
+    id: "gemini",
+    name: "Gemini CLI",
+    user_files: &[Location::new(Base::Home, ".gemini/settings.json")],
+    project_file: Some(".gemini/settings.json"),
+    format: Format::Json,
+    keys: SERVERS,
+    stdio: STDIO,
+    // Under `url` it would speak the older SSE transport.
+    http: Some(Http { url: "httpUrl", ..HTTP }),
+    secrets: BRACES,
+    extras: &[("timeout", TEN_MINUTES_IN_MILLISECONDS)],
+    working_folder: WorkingFolder::Project,
+    folders: &[Location::new(Base::Home, ".gemini/settings.json")],
+    programs: &["gemini"],
+    then: "Start a new session. `/mcp` shows the server.",
+    then_in_project: "Trust the folder, and start a new session in it. `/mcp` shows the server.",
+};
+
+pub(super) const GOOSE: Client = Client {
+    id: "goose",
+    name: "Goose",
+    user_files: &[
+        Location::on(UNIX, Base::Xdg, "goose/config.yaml"),
+        Location::on(WINDOWS, Base::Config, "Block/goose/config/config.yaml"),
+    ],
+    project_file: None,
+    format: Format::Yaml,
+    keys: &["extensions"],
+    stdio: Stdio {
+        command: Command::Split { program: "cmd", arguments: "args" },
+        env: "envs",
+        constants: &[("name", Constant::Text("cellbridge")), ("type", Constant::Text("stdio"))],
+    },
+    http: Some(Http {
+        url: "uri",
+        constants: &[("name", Constant::Text("cellbridge")), ("type", Constant::Text("streamable_http"))],
+    }),
+    secrets: Secrets::None,
+    extras: &[
+        ("enabled", Constant::Truth(true)),
+        ("description", Constant::Text("Jupyter notebooks")),
+        ("timeout", TEN_MINUTES_IN_SECONDS),
+    ],
+    working_folder: WorkingFolder::Project,
+    folders: &[Location::on(UNIX, Base::Xdg, "goose"), Location::on(WINDOWS, Base::Config, "Block/goose")],
+    programs: &["goose"],
+    then: "Start a new session.",
+    then_in_project: "",
+};
+
+pub(super) const OPENCODE: Client = Client {
+    id: "opencode",
+    name: "opencode",
+    user_files: &[
+        Location::new(Base::Xdg, "opencode/opencode.json"),
+        Location::new(Base::Xdg, "opencode/opencode.jsonc"),
+    ],
+    project_file: Some("opencode.json"),
+    format: Format::Json,
+    keys: &["mcp"],
+    stdio: Stdio {
+        command: Command::Joined("command"),
+        env: "environment",
+        constants: &[("type", Constant::Text("local"))],
+    },
+    // Without `oauth: false` it takes a refused token as a request to log in.
+    http: Some(Http {
+        constants: &[("type", Constant::Text("remote")), ("oauth", Constant::Truth(false))],
+        ..HTTP
+    }),
+    secrets: Secrets::Template { required: "{env:NAME}", optional: "{env:NAME}" },
+    extras: &[("enabled", Constant::Truth(true))],
+    working_folder: WorkingFolder::Project,
+    folders: &[Location::new(Base::Xdg, "opencode")],
+    programs: &["opencode"],
+    then: "Start a new session. `opencode mcp list` shows the server.",
+    then_in_project: "Start a new session in the project. `opencode mcp list` shows the server.",
+};
+
+pub(super) const AMP: Client = Client {
+    id: "amp",
+    name: "Amp",
+    user_files: &[
+        Location::on(UNIX, Base::Xdg, "amp/settings.json"),
+        Location::on(WINDOWS, Base::Config, "amp/settings.json"),
+    ],
+    project_file: Some(".amp/settings.json"),
+    format: Format::Json,
+    // One key with a dot.
+    keys: &["amp.mcpServers"],
+    stdio: STDIO,
+    http: Some(HTTP),
+    secrets: BRACES,
+    extras: &[],
+    working_folder: WorkingFolder::Project,
+    folders: &[Location::on(UNIX, Base::Xdg, "amp"), Location::on(WINDOWS, Base::Config, "amp")],
+    programs: &["amp"],
+    then: "Start a new session.",
+    then_in_project: "Start a new session in the project, and approve the server (`amp mcp approve cellbridge`).",
+};
