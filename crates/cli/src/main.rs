@@ -10,6 +10,7 @@ mod args;
 mod colab_subset;
 mod demo;
 mod endpoint;
+mod install;
 mod jupyter;
 mod logging;
 mod running_server;
@@ -52,6 +53,9 @@ fn main() -> ExitCode {
                 }
             }
             Some(Command::Demo(options)) => demo::run(options).await,
+            Some(Command::Install(options)) => install::install(&options),
+            Some(Command::Uninstall(options)) => install::uninstall(&options),
+            Some(Command::Status(options)) => install::status(&options),
         }
     });
     // A pending read of a terminal cannot be cancelled, so waiting for it would take until the next key.
@@ -61,7 +65,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("cellbridge: {error:#}");
-            ExitCode::FAILURE
+            if error.is::<install::Unanswered>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }
