@@ -1,6 +1,6 @@
 //! `docs/`: the parts of it that are generated, and its links.
 
-mod client_pages;
+mod clients;
 mod links;
 mod listing;
 mod page;
@@ -15,13 +15,14 @@ use crate::project::Project;
 
 /// Everything below this line is generated.
 const MARK: &str = "<!-- Everything below is generated: run `cargo xtask docs`. -->\n";
-/// All of its pages are generated.
-const CLIENTS: &str = "docs/clients";
 
 /// A page, and what makes the part below the mark.
 type Page = (&'static str, fn(&Project) -> Result<String>);
 
-const PAGES: [Page; 1] = [("docs/tools.md", |project| Ok(page::render(&listing::sections(project)?)))];
+const PAGES: [Page; 2] = [
+    ("docs/tools.md", |project| Ok(page::render(&listing::sections(project)?))),
+    ("docs/install.md", |_| Ok(clients::table())),
+];
 
 /// Builds the program and writes what is generated.
 pub(crate) fn write() -> Result<()> {
@@ -62,7 +63,7 @@ pub(crate) fn check_links(project: &Project) -> Result<()> {
 /// The pages that are not what they would be if they were generated now; `None` if there is no such page any longer.
 fn changes(project: &Project) -> Result<BTreeMap<String, Option<String>>> {
     let mut pages: BTreeMap<String, Option<String>> = written(&project.root)?;
-    pages.extend(client_pages::pages().map(|(path, text)| (path, Some(text))));
+    pages.extend(clients::pages().map(|(path, text)| (path, Some(text))));
     for page in PAGES {
         pages.insert(page.0.to_owned(), Some(generated(project, page)?));
     }
@@ -72,11 +73,11 @@ fn changes(project: &Project) -> Result<BTreeMap<String, Option<String>>> {
 
 /// The pages about clients that exist.
 fn written(root: &Path) -> Result<BTreeMap<String, Option<String>>> {
-    let folder = root.join(CLIENTS);
+    let folder = root.join(clients::FOLDER);
     std::fs::create_dir_all(&folder).with_context(|| format!("{} can't be made", folder.display()))?;
     let files = std::fs::read_dir(&folder)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
     let names: Vec<Option<String>> = files.collect::<Result<_>>()?;
-    Ok(names.into_iter().flatten().map(|name| (format!("{CLIENTS}/{name}"), None)).collect())
+    Ok(names.into_iter().flatten().map(|name| (format!("{}/{name}", clients::FOLDER), None)).collect())
 }
 
 /// The page with what is written by hand as it is.

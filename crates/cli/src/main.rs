@@ -10,6 +10,7 @@ mod args;
 mod colab_subset;
 mod demo;
 mod endpoint;
+mod install;
 mod jupyter;
 mod logging;
 #[cfg(test)]
@@ -54,6 +55,9 @@ fn main() -> ExitCode {
                 }
             }
             Some(Command::Demo(options)) => demo::run(options).await,
+            Some(Command::Install(options)) => install::install(&options),
+            Some(Command::Uninstall(options)) => install::uninstall(&options),
+            Some(Command::Status(options)) => install::status(&options),
         }
     });
     // A pending read of a terminal cannot be cancelled, so waiting for it would take until the next key.
@@ -63,7 +67,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("cellbridge: {error:#}");
-            ExitCode::FAILURE
+            if error.is::<install::Unanswered>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }

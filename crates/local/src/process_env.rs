@@ -79,7 +79,7 @@ impl ProcessEnv {
     }
 
     /// The folder for the data of this program.
-    pub(crate) fn own_data_dir(&self) -> Option<PathBuf> {
+    pub fn own_data_dir(&self) -> Option<PathBuf> {
         let data = if cfg!(target_os = "macos") {
             self.home.as_ref()?.join("Library/Application Support")
         } else if cfg!(windows) {

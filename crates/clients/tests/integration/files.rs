@@ -32,7 +32,7 @@ fn a_file_that_did_not_exist_is_gone_again_with_its_folders() {
         home.install(client);
         assert!(file.exists(), "{}", client.id);
         home.uninstall(client);
-        assert!(!home.machine.home.exists(), "{}", client.id);
+        assert_eq!(home.path().read_dir().unwrap().count(), 0, "{}: the ledger stays", client.id);
     }
 }
 
@@ -220,4 +220,16 @@ fn the_first_of_several_files_that_exists_is_used() {
     std::fs::create_dir_all(second.parent().unwrap()).unwrap();
     std::fs::write(&second, "{}").unwrap();
     assert_eq!(client.file(&home.machine, Scope::User), Some(second));
+}
+
+#[test]
+fn what_was_installed_in_an_earlier_file_is_not_taken_from_a_later_one() {
+    let (home, client) = (Home::new(), named("cursor"));
+    home.install(client);
+    // The person begins anew.
+    let file = home.file(client);
+    std::fs::write(&file, "{}").unwrap();
+    home.install(client);
+    home.uninstall(client);
+    assert_eq!(read(&file).unwrap(), "{}");
 }

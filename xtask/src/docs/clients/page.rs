@@ -1,17 +1,14 @@
-//! `docs/clients`: a page for each client that can be configured.
+//! The page of a client.
 
 use std::fmt::Write as _;
 
-use clients::{CLIENTS, Client, Format, Scope, Secrets, ServerEntry, Start, System, WorkingFolder};
+use clients::{Client, Format, Scope, Secrets, ServerEntry, Start, System, WorkingFolder};
+
+use super::running;
 
 const HEADER: &str = "<!-- Generated: run `cargo xtask docs`. -->\n\n";
 
-/// Each page's path below the root, and its text.
-pub(super) fn pages() -> impl Iterator<Item = (String, String)> {
-    CLIENTS.iter().map(|client| (format!("docs/clients/{}.md", client.id), page(client)))
-}
-
-fn page(client: &Client) -> String {
+pub(super) fn render(client: &Client) -> String {
     let Client { id, name, then, .. } = client;
     let mut page = format!(
         "{HEADER}# {name}\n\n```sh\ncellbridge install {id}\n```\n\n{then} Then ask, for example: *Create hello.ipynb, plot a sine curve \
@@ -61,7 +58,10 @@ fn working_folder(client: &Client) -> &'static str {
 fn token(client: &Client) -> String {
     match client.secrets {
         Secrets::Prompt => {
-            format!("If `JUPYTER_TOKEN` is set, {} asks for the token once. It is not written into the file.", client.name)
+            format!(
+                "If `JUPYTER_TOKEN` is set, {} asks for the token once. It is not written into the file.",
+                client.name
+            )
         }
         Secrets::None => format!(
             "Set `JUPYTER_TOKEN` to the server's token where {} starts. It may not hand variables on to servers; a server that runs \
@@ -99,10 +99,6 @@ fn entry(client: &Client, entry: &ServerEntry) -> String {
 }
 
 fn over_http(client: &Client) -> String {
-    let server = |variables: &[&str]| ServerEntry {
-        start: Start::Url("http://127.0.0.1:4040/mcp".to_owned()),
-        secret_variables: variables.iter().map(|name| (*name).to_owned()).collect(),
-    };
     let install = "cellbridge --transport streamable-http";
     let id = client.id;
     let command = |options: &str| {
@@ -110,7 +106,7 @@ fn over_http(client: &Client) -> String {
             "```sh\n{install}{options}\ncellbridge install {id} --http http://127.0.0.1:4040/mcp{options}\n```\n"
         )
     };
-    let with_token = server(&["CELLBRIDGE_TOKEN"]);
+    let with_token = running(&["CELLBRIDGE_TOKEN"]);
     match client.block(&with_token, Scope::User) {
         Ok(_) => format!(
             "With the token in the variable `CELLBRIDGE_TOKEN`, for the server and for the client:\n\n{}{}",
@@ -121,7 +117,7 @@ fn over_http(client: &Client) -> String {
         Err(reason) => format!(
             "{reason}, so the server must need none:\n\n{}{}",
             command(" --no-token"),
-            entry(client, &server(&[]))
+            entry(client, &running(&[]))
         ),
     }
 }
