@@ -2,7 +2,7 @@
 
 mod page;
 
-use clients::{CLIENTS, Client, Scope, ServerEntry, Start, System};
+use clients::{Base, CLIENTS, Client, Scope, ServerEntry, Start, System};
 
 /// The folder of the pages.
 pub(super) const FOLDER: &str = "docs/clients";
@@ -15,15 +15,16 @@ pub(super) fn pages() -> impl Iterator<Item = (String, String)> {
 pub(super) fn table() -> String {
     let rows: String = CLIENTS.iter().map(row).collect();
     format!(
-        "\n## Clients\n\n| client | name | the user's file (Linux) | the project's file | over HTTP |\n\
+        "\n## Clients\n\n| client | for `install` | the user's file (Linux) | the project's file | over HTTP |\n\
          |---|---|---|---|---|\n{rows}"
     )
 }
 
 fn row(client: &Client) -> String {
     let Client { id, name, .. } = client;
-    let user =
-        client.user_files.iter().filter_map(|it| it.shown(System::Linux)).next_back().unwrap_or_default();
+    // A variable that moves the file is on the client's own page.
+    let usual = client.user_files.iter().filter(|it| !matches!(it.base, Base::Variable(_)));
+    let user = usual.filter_map(|it| it.shown(System::Linux)).next().unwrap_or_default();
     let project = client.project_file.map_or_else(|| "–".to_owned(), |file| format!("`{file}`"));
     let over_http = match client.block(&running(&["CELLBRIDGE_TOKEN"]), Scope::User) {
         Ok(_) => "yes",
