@@ -1,45 +1,89 @@
-//! `docs/tools.md`: its generated part is what the program answers to `tools/list`.
+//! `docs/`: the parts of it that are generated, and its links.
 
+mod clients;
+mod links;
 mod listing;
 mod page;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
+use crate::command;
 use crate::project::Project;
 
-const PAGE: &str = "docs/tools.md";
 /// Everything below this line is generated.
 const MARK: &str = "<!-- Everything below is generated: run `cargo xtask docs`. -->\n";
 
-/// Builds the program and writes the generated part.
+/// A page, and what makes the part below the mark.
+type Page = (&'static str, fn(&Project) -> Result<String>);
+
+const PAGES: [Page; 2] = [
+    ("docs/tools.md", |project| Ok(page::render(&listing::sections(project)?))),
+    ("docs/install.md", |_| Ok(clients::table())),
+];
+
+/// Builds the program and writes what is generated.
 pub(crate) fn write() -> Result<()> {
     let project = Project::find()?;
     project.build(&["--bin", "cellbridge"])?;
-    let (current, generated) = (read(&project.root)?, generated(&project)?);
-    if current != generated {
-        let file = project.root.join(PAGE);
-        std::fs::write(&file, generated).with_context(|| format!("{} can't be written", file.display()))?;
-        println!("xtask: {PAGE} is written");
+    for (path, change) in changes(&project)? {
+        let file = project.root.join(&path);
+        let result = match change {
+            Some(text) => std::fs::write(&file, text),
+            None => std::fs::remove_file(&file),
+        };
+        result.with_context(|| format!("{} can't be written", file.display()))?;
+        println!("xtask: {path} is written");
     }
-    Ok(())
+    write_by_tests(&project)?;
+    check_links(&project)
 }
 
-/// Fails if the page is not what the built program would make it.
+/// The settings come from the command line's definition, which only the tests of its crate can reach. These tests compare
+/// otherwise.
+fn write_by_tests(project: &Project) -> Result<()> {
+    let tests = ["test", "--quiet", "--locked", "--workspace", "--exclude", "bench", "--bin", "cellbridge"];
+    command::run(project.cargo().args(tests).args(["--", "pages::"]).env("CELLBRIDGE_PAGES", "write"))
+}
+
+/// Fails if a page is not what the built program would make it, or if a link is broken.
 pub(crate) fn check(project: &Project) -> Result<()> {
-    ensure!(read(&project.root)? == generated(project)?, "{PAGE} is out of date: run `cargo xtask docs`");
-    Ok(())
+    let outdated: Vec<String> = changes(project)?.into_keys().collect();
+    ensure!(outdated.is_empty(), "out of date: {}; run `cargo xtask docs`", outdated.join(", "));
+    check_links(project)
 }
 
-fn read(root: &Path) -> Result<String> {
-    std::fs::read_to_string(root.join(PAGE)).with_context(|| format!("{PAGE} can't be read"))
+/// Fails if a link leads to no file or heading.
+pub(crate) fn check_links(project: &Project) -> Result<()> {
+    links::check(&project.root)
+}
+
+/// The pages that are not what they would be if they were generated now; `None` if there is no such page any longer.
+fn changes(project: &Project) -> Result<BTreeMap<String, Option<String>>> {
+    let mut pages: BTreeMap<String, Option<String>> = written(&project.root)?;
+    pages.extend(clients::pages().map(|(path, text)| (path, Some(text))));
+    for page in PAGES {
+        pages.insert(page.0.to_owned(), Some(generated(project, page)?));
+    }
+    pages.retain(|path, text| std::fs::read_to_string(project.root.join(path)).ok() != *text);
+    Ok(pages)
+}
+
+/// The pages about clients that exist.
+fn written(root: &Path) -> Result<BTreeMap<String, Option<String>>> {
+    let folder = root.join(clients::FOLDER);
+    std::fs::create_dir_all(&folder).with_context(|| format!("{} can't be made", folder.display()))?;
+    let files = std::fs::read_dir(&folder)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
+    let names: Vec<Option<String>> = files.collect::<Result<_>>()?;
+    Ok(names.into_iter().flatten().map(|name| (format!("{}/{name}", clients::FOLDER), None)).collect())
 }
 
 /// The page with what is written by hand as it is.
-fn generated(project: &Project) -> Result<String> {
-    let page = read(&project.root)?;
-    let Some((by_hand, _)) = page.split_once(MARK) else { bail!("{PAGE} has lost the line {MARK:?}") };
-    let reference = page::render(&listing::sections(project)?);
-    Ok(format!("{by_hand}{MARK}{reference}"))
+fn generated(project: &Project, (path, generate): Page) -> Result<String> {
+    let page =
+        std::fs::read_to_string(project.root.join(path)).with_context(|| format!("{path} can't be read"))?;
+    let Some((by_hand, _)) = page.split_once(MARK) else { bail!("{path} has lost the line {MARK:?}") };
+    Ok(format!("{by_hand}{MARK}{}", generate(project)?))
 }

@@ -15,6 +15,7 @@ mod fuzz;
 mod nextest;
 mod project;
 mod provision;
+mod site;
 mod test;
 mod tidy;
 mod tool;
@@ -47,8 +48,10 @@ enum Task {
     },
     /// Shows what the models of Codex and Claude Code are shown of our replies
     Clients,
-    /// Writes the generated part of docs/tools.md
+    /// Writes the generated parts of docs/, and checks all links
     Docs,
+    /// Builds the site of docs/ below the target folder
+    Site,
     /// The rules of the workspace: which crate may import which, licences, manifests
     Tidy,
     /// Runs the fuzz targets
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Task::E2e { pytest } => e2e::run(&pytest),
         Task::Clients => clients::run(),
         Task::Docs => docs::write(),
+        Task::Site => site::run(),
         Task::Tidy => tidy::run(),
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
         Task::Bench { subject } => bench::run(subject),

@@ -6,7 +6,7 @@ use std::thread;
 use anyhow::{Context as _, Result, anyhow, bail};
 
 use crate::project::Project;
-use crate::{command, docs, e2e, nextest, provision, tidy};
+use crate::{command, docs, e2e, nextest, provision, site, tidy};
 
 /// Announces a step in one line.
 pub(crate) fn announce(step: &str) {
@@ -29,6 +29,8 @@ pub(crate) fn run(fast: bool) -> Result<()> {
         check(&project)?;
         provisioning.join().map_err(|_| anyhow!("provisioning panicked"))?
     })?;
+    announce("the site of the documents (Sphinx)");
+    site::build(&project)?;
     // The integration tests have built the program.
     e2e::run_built(&project, environments, &[])?;
     announce("done");
@@ -58,7 +60,7 @@ fn check(project: &Project) -> Result<()> {
     announce("unit and integration tests (cargo nextest run)");
     nextest::run(project)?;
 
-    announce("the tool reference (docs/tools.md)");
+    announce("the documents (docs/tools.md, links)");
     // The integration tests have built the program.
     docs::check(project)
 }

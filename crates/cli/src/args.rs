@@ -1,6 +1,7 @@
 //! The command line.
 
 mod environment;
+mod install;
 mod jupyter;
 mod serving;
 #[cfg(test)]
@@ -14,8 +15,11 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use environment::variable_name;
 pub(crate) use environment::{either, given, variable};
+pub(crate) use install::{Install, Status, Uninstall, Which};
 pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Running, Servers, Start, Verb};
 pub(crate) use serving::{Level, Logging, Network, Serving, Transport, seconds};
+#[cfg(test)]
+pub(crate) use unsupported::refused;
 
 /// Gives any AI agent a notebook, over the Model Context Protocol
 ///
@@ -52,6 +56,18 @@ pub(crate) enum Command {
     /// Looks at kernels, Jupyter servers, Colab, clients, kept state and limits of this machine, and changes nothing.
     /// Exit status: 0 without errors, 1 with errors, 2 for a wrong command line.
     Doctor(Box<Doctor>),
+
+    /// Add this server to the configurations of MCP clients, such as Claude Code, Codex, Cursor and VS Code
+    ///
+    /// Nothing else in their files changes, and `cellbridge uninstall` takes it back. Without names, it asks which of the
+    /// clients on this machine to configure.
+    Install(Box<Install>),
+
+    /// Remove this server from the configurations of MCP clients
+    Uninstall(Uninstall),
+
+    /// Show which MCP clients are on this machine, and what they start
+    Status(Status),
 
     /// Serve the notebook that a person has open in a Google Colab tab
     ///

@@ -11,8 +11,11 @@ mod colab_subset;
 mod demo;
 mod doctor;
 mod endpoint;
+mod install;
 mod jupyter;
 mod logging;
+#[cfg(test)]
+mod pages;
 mod running_server;
 mod serve;
 
@@ -54,6 +57,9 @@ fn main() -> ExitCode {
                 }
             }
             Some(Command::Demo(options)) => demo::run(options).await,
+            Some(Command::Install(options)) => install::install(&options),
+            Some(Command::Uninstall(options)) => install::uninstall(&options),
+            Some(Command::Status(options)) => install::status(&options),
         };
         ended.map(|()| ExitCode::SUCCESS)
     });
@@ -64,7 +70,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             eprintln!("cellbridge: {error:#}");
-            ExitCode::FAILURE
+            if error.is::<install::Unanswered>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }

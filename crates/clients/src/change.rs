@@ -44,20 +44,22 @@ pub fn install(
     let file = client.located(machine, scope)?;
     let block = client.block(entry, scope)?;
     let before = read(&file)?;
-    let record = ledger.find(client.id, &file).filter(|_| before.is_some());
     let refused = |refusal| {
         let block = Some(edit::alone(client.target(), &block));
         ChangeError::Refused { file: file.clone(), refusal, block }
     };
     let text = before.clone().unwrap_or_default();
-    let (after, record) = put(client, &text, &block, record).map_err(refused)?;
+    // If the person has removed the entry, this is an installation like the first.
+    let has_entry = edit::read(&text, client.target()).map_err(&refused)?.is_some();
+    let known = ledger.find(client.id, &file).filter(|_| has_entry);
+    let is_first = known.is_none();
+    let (after, record) = put(client, &text, &block, known).map_err(&refused)?;
     let record = Record {
         client: client.id.to_owned(),
         file: file.clone(),
         created_file: record.created_file || before.is_none(),
         ..record
     };
-    let is_first = ledger.find(client.id, &file).is_none();
     Ok(Change { client, file, before, after: Some(after), record: Some(record), is_first })
 }
 
@@ -120,43 +122,45 @@ impl Change {
         self.before != self.after
     }
 
-    /// Makes the change, and notes in the ledger how to take it back.
-    pub fn apply(self, ledger: &mut Ledger) -> Result<(), ChangeError> {
-        let file = self.file.clone();
-        self.apply_to_file(ledger).map_err(|error| ChangeError::File { file, error })
+    /// Whether the client knows our server afterwards.
+    pub fn is_installation(&self) -> bool {
+        self.record.is_some()
     }
 
-    fn apply_to_file(self, ledger: &mut Ledger) -> Result<(), FileError> {
-        if !self.is_needed() {
-            // The record of an uninstalled entry is removed even if the person has removed the entry.
-            return if self.after.is_none() || self.record.is_none() {
-                ledger.set(self.client.id, &self.file, None)
-            } else {
-                Ok(())
-            };
+    /// Makes the change, and notes in the ledger how to take it back.
+    pub fn apply(mut self, ledger: &mut Ledger) -> Result<(), ChangeError> {
+        let (client, file) = (self.client.id, self.file.clone());
+        let known = ledger.find(client, &file).cloned();
+        if self.is_needed() {
+            let changed = self.change_file(known.as_ref());
+            changed.map_err(|error| ChangeError::File { file: file.clone(), error })?;
+        } else if self.is_installation() {
+            return Ok(());
         }
-        let known = ledger.find(self.client.id, &self.file).cloned();
-        let mut record = self.record;
+        ledger.set(client, &file, self.record)
+    }
+
+    fn change_file(&mut self, known: Option<&Record>) -> Result<(), FileError> {
         match (&self.before, &self.after) {
             (before, Some(after)) => {
                 let folders = file::create_folder_of(&self.file)?;
-                if before.is_some() && self.is_first && record.is_some() {
+                if before.is_some() && self.is_first && self.record.is_some() {
                     file::back_up(&self.file)?;
                 }
                 file::replace(&self.file, before.as_deref(), after)?;
-                if let Some(record) = &mut record {
+                if let Some(record) = &mut self.record {
                     record.created_folders.extend(folders);
                 }
             }
             (Some(before), None) => file::delete(&self.file, before)?,
             (None, None) => {}
         }
-        if let (None, Some(known)) = (&record, &known) {
+        if let (None, Some(known)) = (&self.record, known) {
             remove_backup(&self.file, self.after.as_deref());
             // Folders that hold something else stay.
             known.created_folders.iter().rev().for_each(|it| drop(std::fs::remove_dir(it)));
         }
-        ledger.set(self.client.id, &self.file, record)
+        Ok(())
     }
 }
 
@@ -173,6 +177,11 @@ fn read(file: &std::path::Path) -> Result<Option<String>, ChangeError> {
 }
 
 impl Client {
+    /// The entry as it would stand in an empty file: what a person can paste.
+    pub fn alone(&self, entry: &ServerEntry, scope: Scope) -> Result<String, NotPossible> {
+        Ok(edit::alone(self.target(), &self.block(entry, scope)?))
+    }
+
     pub(crate) fn target(&self) -> Target<'_> {
         Target { format: self.format, keys: self.keys, name: NAME }
     }

@@ -32,7 +32,7 @@ pub struct Block {
     pub fields: Map<String, Value>,
     /// Written if they are missing.
     pub defaults: Map<String, Value>,
-    /// Keys of the other way to reach a server.
+    /// Keys of the other way to reach a server, which would contradict these.
     pub obsolete: Vec<&'static str>,
     /// Elements of the client's list `inputs`.
     pub inputs: Vec<Value>,
@@ -68,7 +68,8 @@ impl Client {
         } else {
             Vec::new()
         };
-        let obsolete = self.obsolete(&fields);
+        let mut obsolete = self.keys_of_the_other_way(&entry.start);
+        obsolete.retain(|key| !fields.contains_key(*key));
         Ok(Block { fields, defaults: constants(self.extras), obsolete, inputs })
     }
 
@@ -138,22 +139,27 @@ impl Client {
         Some([option.to_owned(), folder.to_owned()])
     }
 
-    /// The keys that say how to reach a server, without those that are about to be written.
-    fn obsolete(&self, fields: &Map<String, Value>) -> Vec<&'static str> {
-        let command = match self.stdio.command {
-            Command::Split { program, arguments } => vec![program, arguments],
-            Command::Joined(key) => vec![key],
+    fn keys_of_the_other_way(&self, start: &Start) -> Vec<&'static str> {
+        let keys = |constants: &'static [(&str, Constant)]| constants.iter().map(|(key, _)| *key);
+        let (token, inherited) = match self.secrets {
+            Secrets::Keys { token, inherited } => (Some(token), Some(inherited)),
+            _ => (None, None),
         };
-        let stdio = self.stdio.constants.iter().map(|(key, _)| *key);
-        let http = self.http.iter().flat_map(|http| {
-            std::iter::once(http.url).chain(http.constants.iter().map(|(key, _)| *key)).chain(["headers"])
-        });
-        let token = match self.secrets {
-            Secrets::Keys { token, .. } => Some(token),
-            _ => None,
-        };
-        let all = command.into_iter().chain(stdio).chain(http).chain(token);
-        all.filter(|key| !fields.contains_key(*key)).collect()
+        match start {
+            Start::Command { .. } => {
+                let http =
+                    self.http.iter().flat_map(|http| keys(http.constants).chain([http.url, "headers"]));
+                http.chain(token).collect()
+            }
+            Start::Url(_) => {
+                let command = match self.stdio.command {
+                    Command::Split { program, arguments } => vec![program, arguments],
+                    Command::Joined(key) => vec![key],
+                };
+                let own = command.into_iter().chain([self.stdio.env]);
+                own.chain(keys(self.stdio.constants)).chain(inherited).collect()
+            }
+        }
     }
 }
 

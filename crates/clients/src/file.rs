@@ -36,10 +36,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, FileError> {
 /// Replaces a file, or creates it. Links stay links, and an existing file keeps its mode.
 pub(crate) fn replace(path: &Path, before: Option<&str>, text: &str) -> Result<(), FileError> {
     let path = target(path);
-    let existing = std::fs::metadata(&path).ok().map(|it| it.permissions());
-    if existing.as_ref().is_some_and(Permissions::readonly) {
-        return Err(FileError::ReadOnly);
-    }
+    let existing = permissions(&path)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = builder().tempfile_in(folder).map_err(FileError::while_doing("writing beside it"))?;
     let written = file.write_all(text.as_bytes()).and_then(|()| {
@@ -55,8 +52,17 @@ pub(crate) fn replace(path: &Path, before: Option<&str>, text: &str) -> Result<(
     Ok(())
 }
 
+/// The permissions of a file that exists, if it may be changed.
+fn permissions(path: &Path) -> Result<Option<Permissions>, FileError> {
+    match std::fs::metadata(path).map(|it| it.permissions()) {
+        Ok(permissions) if permissions.readonly() => Err(FileError::ReadOnly),
+        permissions => Ok(permissions.ok()),
+    }
+}
+
 pub(crate) fn delete(path: &Path, before: &str) -> Result<(), FileError> {
     let path = target(path);
+    permissions(&path)?;
     if read(&path)?.as_deref() != Some(before) {
         return Err(FileError::Changed);
     }
@@ -75,8 +81,9 @@ pub(crate) fn create_folder_of(path: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(missing)
 }
 
-/// Copies a file beside itself.
+/// Copies a file that is about to be changed beside itself.
 pub(crate) fn back_up(path: &Path) -> Result<(), FileError> {
+    permissions(path)?;
     let copy = backup(path);
     // The copy takes over the mode, so it must not be an old one that cannot be written.
     let _ = std::fs::remove_file(&copy);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::change::ChangeError;
 use crate::edit::Steps;
 use crate::file::{self, FileError};
 
@@ -60,18 +61,38 @@ impl Ledger {
         self.records.iter().find(|it| it.client == client && it.file == file)
     }
 
-    pub(crate) fn set(&mut self, client: &str, file: &Path, record: Option<Record>) -> Result<(), FileError> {
+    pub(crate) fn set(
+        &mut self,
+        client: &str,
+        file: &Path,
+        record: Option<Record>,
+    ) -> Result<(), ChangeError> {
         self.records.retain(|it| it.client != client || it.file != file);
         self.records.extend(record);
         let Some(path) = &self.path else { return Ok(()) };
         let text = serde_json::to_string_pretty(&self.records).unwrap_or_default();
-        if self.text.as_ref() == Some(&text) {
-            return Ok(());
-        }
-        file::create_folder_of(path)?;
-        file::replace(path, self.text.as_deref(), &text)?;
-        self.text = Some(text);
+        let text = (!self.records.is_empty()).then_some(text);
+        write(path, self.text.as_deref(), text.as_deref())
+            .map_err(|error| ChangeError::File { file: path.clone(), error })?;
+        self.text = text;
         Ok(())
+    }
+}
+
+fn write(path: &Path, before: Option<&str>, text: Option<&str>) -> Result<(), FileError> {
+    match (before, text) {
+        (before, text) if before == text => Ok(()),
+        (before, Some(text)) => {
+            file::create_folder_of(path)?;
+            file::replace(path, before, text)
+        }
+        (Some(before), None) => {
+            file::delete(path, before)?;
+            // The folder stays if it holds something else.
+            let _ = path.parent().map(std::fs::remove_dir);
+            Ok(())
+        }
+        (None, None) => Ok(()),
     }
 }
 

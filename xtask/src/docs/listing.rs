@@ -1,7 +1,6 @@
 //! The tools, as the program lists them to an agent.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result};
@@ -11,10 +10,6 @@ use crate::project::Project;
 
 /// The names for `--tools`.
 const GROUPS: [&str; 6] = ["read", "edit", "run", "files", "kernels", "colab"];
-/// Listed only where the server can show its person a notebook, which takes a Jupyter server with a browser. Its
-/// definition is that of the schema tests.
-const UNLISTED: &str = "open_in_browser";
-const SNAPSHOTS: &str = "crates/mcp/src/tools/snapshots/mcp__tools__tests__";
 
 /// Tools that are listed together.
 pub(super) struct Section {
@@ -36,8 +31,7 @@ pub(super) struct Tool {
 pub(super) fn sections(project: &Project) -> Result<Vec<Section>> {
     let program = Program::of(project)?;
     let place: &[&str] = &["--no-browser"];
-    let mut own = program.tools(place)?;
-    own.push(program.unlisted(project, place)?);
+    let own = program.tools(place)?;
     let is_own = |tool: &Tool| own.iter().any(|other| other.definition == tool.definition);
     let jupyter: Vec<Tool> = program.tools(&["jupyter"])?.into_iter().filter(|tool| !is_own(tool)).collect();
     let colab: Vec<Tool> =
@@ -95,24 +89,6 @@ impl<'a> Program<'a> {
         Ok(self.list(arguments)?.into_iter().map(described).collect())
     }
 
-    /// The tool that is not listed here: whether it is offered, only a call shows.
-    fn unlisted(&self, project: &Project, arguments: &[&str]) -> Result<Tool> {
-        let is_offered = |limits: &[&str]| -> Result<bool> {
-            let call = json!({ "name": UNLISTED, "arguments": {} });
-            let result = self.ask(&[arguments, limits].concat(), "tools/call", &call)?;
-            let text = result["content"][0]["text"].as_str().context("an answer without text")?;
-            Ok(!text.contains("is not offered"))
-        };
-        let mut groups = Vec::new();
-        for group in GROUPS {
-            if !is_offered(&["--tools", &others(group)])? {
-                groups.push(group);
-            }
-        }
-        let definition = snapshot(&project.root.join(format!("{SNAPSHOTS}{UNLISTED}.snap")))?;
-        Ok(Tool { definition, groups, is_for_readers: is_offered(&["--read-only"])? })
-    }
-
     fn list(&self, arguments: &[&str]) -> Result<Vec<Value>> {
         let list = self.ask(arguments, "tools/list", &json!({}))?;
         Ok(list["tools"].as_array().context("an answer without tools")?.clone())
@@ -159,11 +135,4 @@ impl<'a> Program<'a> {
 /// All groups but one, for `--tools`.
 fn others(group: &str) -> String {
     GROUPS.into_iter().filter(|other| *other != group).collect::<Vec<_>>().join(",")
-}
-
-/// The JSON of a snapshot, which follows a header between two lines of dashes.
-fn snapshot(file: &Path) -> Result<Value> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("{} can't be read", file.display()))?;
-    let body = text.splitn(3, "---\n").nth(2).with_context(|| format!("{} has no header", file.display()))?;
-    Ok(serde_json::from_str(body)?)
 }

@@ -71,3 +71,8 @@ pub(crate) fn collaboration_server(project: &Project) -> Result<Environment> {
 pub(crate) fn original(project: &Project) -> Result<Environment> {
     python::provide(project, Purpose::Original)
 }
+
+/// Provides the environment that makes the site alone.
+pub(crate) fn site(project: &Project) -> Result<Environment> {
+    python::provide(project, Purpose::Site)
+}

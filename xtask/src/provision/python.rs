@@ -1,5 +1,5 @@
-//! The virtual environments of the end-to-end tests: the one of the tests, whose packages bring Node along, too, and one
-//! for each kind of Jupyter server they start.
+//! Virtual environments: that of the end-to-end tests, whose packages bring Node along, too, one for each kind of Jupyter
+//! server they start, and that of the site.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -52,6 +52,8 @@ pub(crate) enum Purpose {
     DocumentsServer,
     /// The program that `cellbridge jupyter` replaces, to be measured beside it.
     Original,
+    /// What makes the site of the documents.
+    Site,
 }
 
 impl Purpose {
@@ -63,6 +65,7 @@ impl Purpose {
             Self::CollaborationServer => "e2e/requirements/rtc.txt",
             Self::DocumentsServer => "e2e/requirements/jsd.txt",
             Self::Original => "e2e/requirements/original.txt",
+            Self::Site => "docs/requirements.txt",
         }
     }
 
@@ -74,6 +77,7 @@ impl Purpose {
             Self::CollaborationServer => "e2e/jupyter-rtc",
             Self::DocumentsServer => "e2e/jupyter-jsd",
             Self::Original => "e2e/original",
+            Self::Site => "site/venv",
         }
     }
 }

@@ -96,6 +96,12 @@ fn is_jupyter(variant: &str) -> bool {
     variant.replace('_', "-").eq_ignore_ascii_case("jupyter-server")
 }
 
+/// Every setting that is refused: its option without dashes, if it has one, its variable, and the reason.
+#[cfg(test)]
+pub(crate) fn refused() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    SETTINGS.iter().map(|setting| (setting.option, setting.variable, setting.reason))
+}
+
 impl Setting {
     /// Why it cannot be served, if it was given a value that would change something.
     fn refusal(&self, matches: &ArgMatches) -> Option<String> {

@@ -1,31 +1,38 @@
-//! How to register the program with an agent.
+//! How to give an agent the tools of the demo.
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use clients::{Client, Scope, ServerEntry, Start, System};
 
-/// Lines to paste into the configuration of the usual clients. A client that starts servers in the project's folder
-/// needs no `--root`.
+/// Clients whose configuration is shown; each stands for others of the same form.
+const SHOWN: [&str; 4] = ["claude-code", "codex", "cursor", "vscode"];
+
+/// The command that configures clients, and the lines to paste for some of them.
 pub(super) fn lines(program: &Path, folder: &Path) -> String {
     let (program, folder) = (program.display().to_string(), folder.display().to_string());
-    let quoted = quoted(&program);
-    let anywhere =
-        json!({ "mcpServers": { "cellbridge": { "command": program, "args": ["--root", folder] } } });
-    let code = json!({ "type": "stdio", "command": program, "args": ["--root", "${workspaceFolder}"] });
-    let code = json!({ "servers": { "cellbridge": code } });
+    let entry = ServerEntry {
+        start: Start::Command {
+            program: program.clone(),
+            arguments: Vec::new(),
+            folder: Some(("--root".to_owned(), folder)),
+        },
+        secret_variables: Vec::new(),
+    };
+    let blocks = SHOWN.iter().filter_map(|id| {
+        let client = Client::named(id)?;
+        let file = client.user_files.last()?.shown(System::current())?;
+        let block = client.alone(&entry, Scope::User).ok()?;
+        Some(format!("\n\n{} ({file}):\n{}", client.name, indented(&block)))
+    });
     format!(
-        "\nGive your agent the same tools:\n\n\
-         Claude Code, in the folder of your notebooks:\n  claude mcp add cellbridge -- {quoted}\n\n\
-         Codex:\n  codex mcp add cellbridge -- {quoted}\n\n\
-         Cursor (.cursor/mcp.json) and Claude Desktop (claude_desktop_config.json):\n{}\n\n\
-         VS Code (.vscode/mcp.json):\n{}",
-        indented(&anywhere),
-        indented(&code)
+        "\nGive your agent the same tools:\n\n  {} install\n\nOr paste this into its configuration:{}",
+        quoted(&program),
+        blocks.collect::<String>()
     )
 }
 
-fn indented(value: &Value) -> String {
-    format!("{value:#}").lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// A path as one word of a shell's command line.
@@ -43,6 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(target_os = "linux")]
     fn the_lines_name_the_program_and_the_folder() {
         insta::assert_snapshot!(lines(Path::new("/opt/bin/cellbridge"), Path::new("/home/ada/project")));
     }

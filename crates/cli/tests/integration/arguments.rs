@@ -57,6 +57,19 @@ fn help_of_jupyter_stop() -> Result<()> {
 }
 
 #[test]
+fn help_of_install() -> Result<()> {
+    insta::assert_snapshot!(printed(&["install", "--help"])?);
+    Ok(())
+}
+
+#[test]
+fn help_of_uninstall_and_status() -> Result<()> {
+    let pages = [printed(&["uninstall", "--help"])?, printed(&["status", "--help"])?];
+    insta::assert_snapshot!(pages.join("\n"));
+    Ok(())
+}
+
+#[test]
 fn version() -> Result<()> {
     assert_eq!(printed(&["--version"])?, format!("cellbridge {}\n", env!("CARGO_PKG_VERSION")));
     Ok(())

@@ -14,6 +14,7 @@ mod forwarding;
 mod handshake;
 mod heartbeat;
 mod http;
+mod install;
 mod large;
 mod losing;
 mod notebooks;

@@ -9,7 +9,7 @@ use super::{Refusal, Target};
 use crate::entry::Block;
 use tree::{Node, Tree};
 
-const UNIT: usize = 2;
+const DEFAULT_UNIT: usize = 2;
 
 pub(super) fn put(
     text: &mut Text,
@@ -87,10 +87,10 @@ fn insertion(text: &str, tree: &Tree, path: &[&str], entry: &Value) -> Result<(V
         // A key without a value.
         Some(Node::Empty { .. }) => {
             let lines = tree.lines_of(text, &path[..depth])?;
-            vec![after_line_end(lines.end, printed(tree.column(&path[..depth])? + UNIT))]
+            vec![after_line_end(lines.end, printed(tree.column(&path[..depth])? + DEFAULT_UNIT))]
         }
         Some(Node::EmptyFlow { span }) if depth > 0 => {
-            let column = tree.column(&path[..depth])? + UNIT;
+            let column = tree.column(&path[..depth])? + DEFAULT_UNIT;
             let start = text[..span.start].trim_end_matches(' ').len();
             let entry = after_line_end(tree::line_end(text, span.end), printed(column));
             vec![Splice::delete(start..span.end), entry]
@@ -139,11 +139,18 @@ fn verify(before: &Tree, text: &str, path: &[&str]) -> Result<(), Refusal> {
     if rest(before) == rest(&after) { Ok(()) } else { Err(refused()) }
 }
 
+/// A key with its value. The levels below are indented as this one is.
 fn print(key: &str, value: &Value, column: usize) -> String {
+    let unit = if column == 0 { DEFAULT_UNIT } else { column };
+    print_with(key, value, column, unit)
+}
+
+fn print_with(key: &str, value: &Value, column: usize, unit: usize) -> String {
     let indent = " ".repeat(column);
     match value {
         Value::Object(fields) if !fields.is_empty() => {
-            let fields: String = fields.iter().map(|(key, value)| print(key, value, column + UNIT)).collect();
+            let fields: String =
+                fields.iter().map(|(key, value)| print_with(key, value, column + unit, unit)).collect();
             format!("{indent}{key}:\n{fields}")
         }
         Value::Array(items) if !items.is_empty() => {

@@ -207,19 +207,15 @@ impl<'a, I: Iterator<Item = (Event<'a>, Span)>> Reader<'a, I> {
             let Some(value) = self.next_node() else { break };
             entries.push((Key { name, start: range.start, end: key.end() }, value));
         }
-        match is_flow {
-            true => {
-                let span = start..self.closed(start, end, '}');
-                let is_empty = entries.is_empty()
-                    && self.text[span.clone()].chars().filter(|it| !it.is_whitespace()).eq("{}".chars());
-                if is_empty {
-                    return Node::EmptyFlow { span };
-                }
-                let value = Node::Mapping { entries, column }.value();
-                Node::Other { value, end: span.end }
-            }
-            false => Node::Mapping { entries, column },
+        if !is_flow {
+            return Node::Mapping { entries, column };
         }
+        let span = start..self.closed(start, end, '}');
+        let text = self.text[span.clone()].chars().filter(|it| !it.is_whitespace());
+        if entries.is_empty() && text.eq("{}".chars()) {
+            return Node::EmptyFlow { span };
+        }
+        Node::Other { value: Node::Mapping { entries, column }.value(), end: span.end }
     }
 
     fn sequence(&mut self, start: usize) -> Node {

@@ -27,6 +27,54 @@ fn messages_name_existing_tools_and_parameters() {
     assert!(wrong.is_empty(), "no such tool or parameter:\n{}", wrong.join("\n"));
 }
 
+/// People search this page for the message that they got. `…` stands for what is filled in at run time; at the end of a
+/// line, also for the rest of a message.
+#[test]
+fn the_page_about_troubleshooting_quotes_messages_in_full() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/troubleshooting.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let messages: Vec<String> = messages().into_iter().map(|(_, message)| words(&message)).collect();
+    let blocks: Vec<&str> =
+        page.split("```text\n").skip(1).map(|rest| rest.split_once("\n```").unwrap().0).collect();
+    let lines: Vec<&str> = blocks.iter().flat_map(|block| block.lines()).collect();
+    assert!(lines.len() > 50, "only {} messages are quoted", lines.len());
+    let is_real = |line: &&str| messages.iter().any(|message| quotes(&words(line), message));
+    let unknown: Vec<&str> = lines.into_iter().filter(|line| !is_real(line)).collect();
+    assert!(unknown.is_empty(), "no such message:\n{}", unknown.join("\n"));
+}
+
+#[test]
+fn a_quote_has_all_of_a_message_but_what_is_filled_in() {
+    let message = words(&plain("There is \\n  no {name:?} in {}."));
+    for quote in ["There is no … in ….", "There is no …"] {
+        assert!(quotes(quote, &message), "{quote}");
+    }
+    for other in ["There is no", "is no … in ….", "There is no … in", "There was no … in ….", "… in …."]
+    {
+        assert!(!quotes(other, &message), "{other}");
+    }
+}
+
+/// Whether `…` in a quote, and nothing else, stands for other text of a message.
+fn quotes(quote: &str, message: &str) -> bool {
+    let parts: Vec<&str> = quote.split('…').map(str::trim).collect();
+    let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return false };
+    let mut rest = message;
+    for part in &parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    // A quote of next to nothing would be in every message.
+    parts.iter().map(|part| part.len()).sum::<usize>() >= 10
+        && message.starts_with(first)
+        && message.ends_with(last)
+}
+
+/// A text with single spaces.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The parameters of each tool, those of the Colab tab included.
 fn parameters_by_tool() -> BTreeMap<String, BTreeSet<String>> {
     let own =
@@ -47,7 +95,9 @@ fn names(message: &str) -> impl Iterator<Item = &str> {
     let is_of_word = |c: char| c.is_ascii_alphanumeric() || "_@./-:".contains(c);
     message.split(move |c| !is_of_word(c)).map(|word| word.trim_matches(['.', ':', '-', '/'])).filter(
         |word| {
-            word.contains('_') && word.bytes().all(|b| b.is_ascii_lowercase() || b"_0123456789".contains(&b))
+            word.contains('_')
+                && word.len() > 1
+                && word.bytes().all(|b| b.is_ascii_lowercase() || b"_0123456789".contains(&b))
         },
     )
 }
@@ -108,9 +158,13 @@ fn collect_literals(code: TokenStream, take: &mut impl FnMut(String)) {
                 is_attribute = mark.as_char() == '#' || (is_attribute && mark.as_char() == '!');
                 skips_item &= mark.as_char() != ';';
             }
-            // Doc comments are attributes as well.
+            // Doc comments are attributes as well; those of errors are messages.
             TokenTree::Group(group) if is_attribute && group.delimiter() == Delimiter::Bracket => {
-                skips_item |= group.stream().to_string().replace(' ', "").starts_with("cfg(test)");
+                let attribute = group.stream().to_string().replace(' ', "");
+                skips_item |= attribute.starts_with("cfg(test)");
+                if attribute.starts_with("error(") && !skips_item {
+                    collect_literals(group.stream(), take);
+                }
                 is_attribute = false;
             }
             TokenTree::Group(group) => {
@@ -123,7 +177,8 @@ fn collect_literals(code: TokenStream, take: &mut impl FnMut(String)) {
                 let text = literal.to_string();
                 // A literal with imports is a program.
                 let is_message = |text: &&str| text.contains(' ') && !text.contains("import ");
-                if let Some(text) = text.strip_prefix('"').filter(is_message) {
+                let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+                if let Some(text) = text.filter(is_message) {
                     take(plain(text));
                 }
             }

@@ -1,0 +1,12 @@
+//! A change as a unified diff.
+
+use clients::Change;
+use similar::TextDiff;
+
+pub(super) fn of(change: &Change) -> String {
+    let name = change.file.display().to_string();
+    let side = |text: &Option<String>| if text.is_some() { name.clone() } else { "/dev/null".to_owned() };
+    let (before, after) = (change.before.as_deref(), change.after.as_deref());
+    let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    diff.unified_diff().header(&side(&change.before), &side(&change.after)).to_string()
+}

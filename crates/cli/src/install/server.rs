@@ -1,0 +1,158 @@
+//! What clients are to start, from the options of `install`.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail, ensure};
+use clap::Parser as _;
+use clients::{Client, Machine, Scope, ServerEntry, Start, WorkingFolder};
+use reqwest::Url;
+use rest::Address;
+
+use super::program::stable_command;
+use crate::args::{Cli, Install};
+
+/// Options whose values are secrets, and the variables that take their place.
+const SECRETS: [(&str, &str); 6] = [
+    ("--jupyter-token", "JUPYTER_TOKEN"),
+    ("--jupyter-password", "JUPYTER_PASSWORD"),
+    ("--document-token", "DOCUMENT_TOKEN"),
+    ("--code-sandbox-token", "CODE_SANDBOX_TOKEN"),
+    ("--mcp-token", "MCP_TOKEN"),
+    ("--token", "CELLBRIDGE_TOKEN"),
+];
+const JUPYTER_TOKEN: &str = "JUPYTER_TOKEN";
+
+pub(super) struct Asked {
+    pub(super) entry: ServerEntry,
+    /// What to ask an agent first.
+    pub(super) first_request: &'static str,
+    notes: Vec<String>,
+}
+
+/// The server that the options describe.
+pub(super) fn entry(
+    options: &Install,
+    machine: &Machine,
+    folder: &Path,
+    scope: Scope,
+) -> anyhow::Result<Asked> {
+    match &options.http {
+        Some(url) => running(url, options),
+        None => started(options, machine, folder, scope),
+    }
+}
+
+fn running(url: &str, options: &Install) -> anyhow::Result<Asked> {
+    let mut url = Url::parse(url).context("--http takes an address such as http://127.0.0.1:4040/mcp")?;
+    ensure!(
+        ["http", "https"].contains(&url.scheme()),
+        "--http takes an address that begins with http: or https:"
+    );
+    ensure!(url.username().is_empty() && url.password().is_none(), "leave the password out of the address");
+    let pairs: Vec<_> = url
+        .query_pairs()
+        .filter(|(name, _)| name != "token")
+        .map(|(a, b)| (a.into_owned(), b.into_owned()))
+        .collect();
+    url.set_query(None);
+    if !pairs.is_empty() {
+        url.query_pairs_mut().extend_pairs(pairs);
+    }
+    let variable = (!options.no_token).then(|| options.token_variable.clone());
+    let note = variable.as_ref().map(|name| {
+        format!("Set {name} to the server's token where clients start; their configurations only name the variable.")
+    });
+    Ok(Asked {
+        entry: ServerEntry {
+            start: Start::Url(url.into()),
+            secret_variables: variable.into_iter().collect(),
+        },
+        first_request: "“List the notebooks, and run the first one.”",
+        notes: note.into_iter().collect(),
+    })
+}
+
+fn started(options: &Install, machine: &Machine, folder: &Path, scope: Scope) -> anyhow::Result<Asked> {
+    let (mut arguments, mut secrets, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    if options.colab {
+        arguments.push("colab".to_owned());
+    }
+    if options.read_only {
+        arguments.push("--read-only".to_owned());
+    }
+    if let Some(url) = &options.jupyter {
+        let address = Address::parse(url).map_err(|error| anyhow::anyhow!("--jupyter: {error}"))?;
+        if address.token.is_some() || machine.variable(JUPYTER_TOKEN).is_some() {
+            secrets.push(JUPYTER_TOKEN.to_owned());
+            notes.push(format!(
+                "Set {JUPYTER_TOKEN} to the Jupyter server's token where clients start; their configurations only name \
+                 the variable."
+            ));
+        }
+        arguments.extend(["--jupyter-url".to_owned(), address.base.to_string()]);
+    }
+    for option in &options.options {
+        let name = option.split('=').next().unwrap_or(option);
+        if let Some((_, variable)) = SECRETS.iter().find(|(secret, _)| *secret == name) {
+            bail!(
+                "{name} would be written into files that others may read. Set {variable} where clients start."
+            );
+        }
+    }
+    arguments.extend(options.options.iter().cloned());
+    let has_folder = takes_folder(&arguments)?;
+    let running = std::env::current_exe().context("cannot find out where this program is")?;
+    let command = stable_command(&running, machine, scope != Scope::User);
+    notes.extend(command.note);
+    let start = Start::Command {
+        program: command.program,
+        arguments: command.arguments.into_iter().chain(arguments).collect(),
+        folder: has_folder.then(|| ("--root".to_owned(), folder.display().to_string())),
+    };
+    let first_request = match (options.colab, &options.jupyter) {
+        (true, _) => "“Work in my Colab notebook: add a cell that plots a sine curve, and run it.”",
+        (false, Some(_)) => "“List the notebooks on my Jupyter server, and run the first cell of one.”",
+        (false, None) => "“Create hello.ipynb, plot a sine curve in it, and run it.”",
+    };
+    Ok(Asked { entry: ServerEntry { start, secret_variables: secrets }, first_request, notes })
+}
+
+/// Whether a server with these arguments works in a folder that is not named yet. Fails if it would not start.
+fn takes_folder(arguments: &[String]) -> anyhow::Result<bool> {
+    let words = std::iter::once("cellbridge").chain(arguments.iter().map(String::as_str));
+    let parsed = Cli::try_parse_from(words).map_err(|error| {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        anyhow::anyhow!("a server would not start with these options: {first}")
+    })?;
+    Ok(parsed.command.is_none() && parsed.every.root.is_none())
+}
+
+impl Asked {
+    /// What to say about the configurations of these clients.
+    pub(super) fn notes(&self, clients: &[&Client]) -> Vec<String> {
+        let mut notes = self.notes.clone();
+        let cannot: Vec<_> = clients
+            .iter()
+            .filter(|it| matches!(it.secrets, clients::Secrets::None))
+            .map(|it| it.name)
+            .collect();
+        if !self.entry.secret_variables.is_empty() && !cannot.is_empty() {
+            notes.push(format!("{} may not hand variables on to servers.", cannot.join(", ")));
+        }
+        let Start::Command { folder: Some((option, folder)), .. } = &self.entry.start else { return notes };
+        let fixed: Vec<_> = clients
+            .iter()
+            .filter(|it| it.working_folder != WorkingFolder::Project)
+            .filter(|it| !matches!(it.working_folder, WorkingFolder::Variable { in_user_file: true, .. }))
+            .map(|it| it.name)
+            .collect();
+        if !fixed.is_empty() {
+            notes.push(format!(
+                "{}: works in {folder}. For another folder, add `-- {option} DIR`.",
+                fixed.join(", ")
+            ));
+        }
+        notes
+    }
+}
