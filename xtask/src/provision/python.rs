@@ -1,5 +1,5 @@
 //! The virtual environments of the end-to-end tests: the one of the tests, whose packages bring Node along, too, and one
-//! for each kind of Jupyter server they start.
+//! for each kind of Jupyter server they start. Those for packages are made the same way.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -52,6 +52,10 @@ pub(crate) enum Purpose {
     DocumentsServer,
     /// The program that `cellbridge jupyter` replaces, to be measured beside it.
     Original,
+    /// The tools that make packages and judge them.
+    Packaging,
+    /// A Python kernel and nothing else.
+    PackagingKernel,
 }
 
 impl Purpose {
@@ -63,6 +67,8 @@ impl Purpose {
             Self::CollaborationServer => "e2e/requirements/rtc.txt",
             Self::DocumentsServer => "e2e/requirements/jsd.txt",
             Self::Original => "e2e/requirements/original.txt",
+            Self::Packaging => "packaging/requirements.txt",
+            Self::PackagingKernel => "packaging/kernel.txt",
         }
     }
 
@@ -74,6 +80,8 @@ impl Purpose {
             Self::CollaborationServer => "e2e/jupyter-rtc",
             Self::DocumentsServer => "e2e/jupyter-jsd",
             Self::Original => "e2e/original",
+            Self::Packaging => "packaging/tools",
+            Self::PackagingKernel => "packaging/kernel",
         }
     }
 }

@@ -1,0 +1,167 @@
+//! `cargo xtask dist`: all packages that this machine can make, in `target/packages`.
+
+mod archive;
+mod build;
+mod bundle;
+mod check;
+mod index;
+mod lint;
+mod platform;
+mod release;
+mod report;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use self::archive::Entry;
+use self::platform::{PLATFORMS, Platform};
+use self::release::Release;
+use crate::command;
+use crate::project::Project;
+use crate::provision::{self, Environment};
+use crate::test::announce;
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The Rust target to make packages for, if it is not this machine
+    #[arg(long, value_parser = PLATFORMS.map(|platform| platform.triple))]
+    target: Option<String>,
+    #[command(flatten)]
+    action: Action,
+}
+
+/// What to do instead of making packages.
+#[derive(clap::Args)]
+#[group(multiple = false)]
+struct Action {
+    /// Run what target/packages holds in a clean environment
+    #[arg(long)]
+    check: bool,
+    /// Lint what packages are made from: scripts, workflows, plugins
+    #[arg(long)]
+    lint: bool,
+    /// Write the checksums and server.json over what target/packages holds
+    #[arg(long)]
+    index: bool,
+    /// Check that this commit can be released under a tag
+    #[arg(long, value_name = "TAG")]
+    ready: Option<String>,
+}
+
+/// Where packages are made, and with what.
+struct Workshop {
+    project: Project,
+    release: Release,
+    /// The environment with the pinned tools.
+    tools: Environment,
+    /// The folder of the finished packages. Not `target/dist`, which is Cargo's for the profile `dist`.
+    packages: PathBuf,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let project = Project::find()?;
+    let release = Release::read(&project)?;
+    if let Some(tag) = &options.action.ready {
+        return release.check_tag(&project, tag);
+    }
+    let packages = project.target.join("packages");
+    std::fs::create_dir_all(&packages).with_context(|| format!("{} can't be made", packages.display()))?;
+    let workshop = Workshop { tools: provision::packaging(&project)?, project, release, packages };
+    let Action { check, lint, index, .. } = options.action;
+    if lint {
+        lint::sources(&workshop)
+    } else if index {
+        index::write(&workshop)
+    } else if check {
+        check::run(&workshop)
+    } else {
+        make(&workshop, options.target.as_deref())
+    }
+}
+
+fn make(workshop: &Workshop, target: Option<&str>) -> Result<()> {
+    let platform = target
+        .map_or_else(Platform::of_this_machine, Platform::named)
+        .context("no packages are made for this kind of machine; choose another with --target")?;
+    workshop.forget_other_versions()?;
+    announce(&format!("the program for {} (cargo zigbuild)", platform.triple));
+    let program = build::program(workshop, platform)?;
+    announce("the archive and the bundle");
+    write_archive(workshop, platform, &program)?;
+    bundle::make(workshop, platform, &program)?;
+    announce("the wheel (maturin)");
+    build::wheel(workshop, platform, &program)?;
+    announce("the source distribution");
+    build::source_distribution(workshop)?;
+    index::write(workshop)?;
+    report::print(workshop, platform)
+}
+
+/// The program with its licences, for `install.sh`, `cargo binstall` and whoever downloads it.
+fn write_archive(workshop: &Workshop, platform: &Platform, program: &Path) -> Result<()> {
+    let root = &workshop.project.root;
+    let mut entries = vec![Entry::from_file(program, "cellbridge", 0o755)?];
+    for name in ["CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md"] {
+        entries.push(Entry::from_file(&root.join(name), name, 0o644)?);
+    }
+    archive::write_tar_gz(&workshop.packages.join(platform.archive()), &mut entries)
+}
+
+impl Workshop {
+    /// One of the pinned tools, at the project's root.
+    fn command(&self, program: &str) -> Result<Command> {
+        let mut command = self.project.command(self.tools.programs.join(program));
+        command.env("PATH", command::path_with(&self.tools.programs)?);
+        Ok(command)
+    }
+
+    /// The files in the folder of packages, in order.
+    fn package_names(&self) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&self.packages)? {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Removes Python packages of other versions, which would be published with this one's.
+    fn forget_other_versions(&self) -> Result<()> {
+        for name in self.package_names()? {
+            if is_of_another_version(&name, &self.release.version) {
+                std::fs::remove_file(self.packages.join(&name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Only the names of Python packages hold a version.
+fn is_of_another_version(name: &str, version: &str) -> bool {
+    let rest =
+        name.strip_prefix("cellbridge-").filter(|rest| rest.starts_with(|it: char| it.is_ascii_digit()));
+    rest.is_some_and(|rest| {
+        !rest.strip_prefix(version).is_some_and(|end| end.starts_with('-') || end == ".tar.gz")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_another_version;
+
+    #[test]
+    fn python_packages_of_other_versions_are_found() {
+        for name in ["cellbridge-0.1.0-cp310-abi3-linux_x86_64.whl", "cellbridge-0.1.0.tar.gz"] {
+            assert!(!is_of_another_version(name, "0.1.0"), "{name}");
+            assert!(is_of_another_version(name, "0.1"), "{name}");
+            assert!(is_of_another_version(name, "0.1.01"), "{name}");
+        }
+        for name in
+            ["cellbridge-x86_64-unknown-linux-gnu.tar.gz", "cellbridge-linux-x86_64.mcpb", "SHA256SUMS"]
+        {
+            assert!(!is_of_another_version(name, "0.1.0"), "{name}");
+        }
+    }
+}
