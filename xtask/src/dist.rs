@@ -4,6 +4,7 @@ mod archive;
 mod build;
 mod bundle;
 mod check;
+mod crates;
 mod index;
 mod lint;
 mod platform;
@@ -24,30 +25,29 @@ use crate::provision::{self, Environment};
 use crate::test::announce;
 
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Options {
     /// The Rust target to make packages for, if it is not this machine
     #[arg(long, value_parser = PLATFORMS.map(|platform| platform.triple))]
     target: Option<String>,
-    #[command(flatten)]
-    action: Action,
+    /// Instead, run what target/packages holds in a clean environment
+    #[arg(long, conflicts_with = "target")]
+    check: bool,
+    #[command(subcommand)]
+    part: Option<Part>,
 }
 
-/// What to do instead of making packages.
-#[derive(clap::Args)]
-#[group(multiple = false)]
-struct Action {
-    /// Run what target/packages holds in a clean environment
-    #[arg(long)]
-    check: bool,
+/// A part of the work, as the workflows need it.
+#[derive(clap::Subcommand)]
+enum Part {
     /// Lint what packages are made from: scripts, workflows, plugins
-    #[arg(long)]
-    lint: bool,
+    Lint,
     /// Write the checksums and server.json over what target/packages holds
-    #[arg(long)]
-    index: bool,
+    Index,
+    /// Write the crates as they are published, into target/packaging/crates
+    Crates,
     /// Check that this commit can be released under a tag
-    #[arg(long, value_name = "TAG")]
-    ready: Option<String>,
+    Ready { tag: String },
 }
 
 /// Where packages are made, and with what.
@@ -63,21 +63,16 @@ struct Workshop {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let project = Project::find()?;
     let release = Release::read(&project)?;
-    if let Some(tag) = &options.action.ready {
-        return release.check_tag(&project, tag);
-    }
     let packages = project.target.join("packages");
     std::fs::create_dir_all(&packages).with_context(|| format!("{} can't be made", packages.display()))?;
     let workshop = Workshop { tools: provision::packaging(&project)?, project, release, packages };
-    let Action { check, lint, index, .. } = options.action;
-    if lint {
-        lint::sources(&workshop)
-    } else if index {
-        index::write(&workshop)
-    } else if check {
-        check::run(&workshop)
-    } else {
-        make(&workshop, options.target.as_deref())
+    match &options.part {
+        Some(Part::Lint) => lint::sources(&workshop),
+        Some(Part::Index) => index::write(&workshop),
+        Some(Part::Crates) => crates::pack(&workshop),
+        Some(Part::Ready { tag }) => workshop.release.check_tag(&workshop.project, tag),
+        None if options.check => check::run(&workshop),
+        None => make(&workshop, options.target.as_deref()),
     }
 }
 
@@ -95,6 +90,8 @@ fn make(workshop: &Workshop, target: Option<&str>) -> Result<()> {
     build::wheel(workshop, platform, &program)?;
     announce("the source distribution");
     build::source_distribution(workshop)?;
+    announce("the crates (cargo package)");
+    crates::pack(workshop)?;
     index::write(workshop)?;
     report::print(workshop, platform)
 }

@@ -28,7 +28,8 @@ pub(super) fn program(workshop: &Workshop, platform: &Platform) -> Result<PathBu
 /// The wheel around `program`, tagged for the same glibc. maturin checks that the native module needs no newer one.
 pub(super) fn wheel(workshop: &Workshop, platform: &Platform, program: &PathBuf) -> Result<()> {
     let arguments = format!(
-        "build-args=--profile {PROFILE} --locked --target {} --zig --compatibility manylinux_{}",
+        "build-args=--profile {PROFILE} --locked --target {} --zig --compatibility manylinux_{} \
+         --compression-level 9",
         platform.triple,
         GLIBC.replace('.', "_")
     );

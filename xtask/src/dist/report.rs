@@ -25,6 +25,7 @@ pub(super) fn print(workshop: &Workshop, made: &Platform) -> Result<()> {
         let limit = limit(&name).map(megabytes).unwrap_or_default();
         println!("{name:<64} {:>10} {limit:>9}", megabytes(bytes));
     }
+    println!("target/packaging/crates holds the crates, for `cargo publish --workspace`");
     println!("\nnot made here");
     for platform in PLATFORMS.iter().filter(|platform| *platform != made) {
         let reason = platform.obstacle.unwrap_or("run this on such a machine, or with --target");
