@@ -27,7 +27,8 @@ pub(super) fn sources(workshop: &Workshop) -> Result<()> {
 
 /// Lints plugins, skills or a registry's `server.json`, whatever it finds in a folder.
 pub(super) fn skillsaw(workshop: &Workshop, folder: &Path) -> Result<()> {
-    command::run(workshop.command("skillsaw")?.args(["lint", "--strict"]).arg(folder))
+    let options = ["lint", "--strict", "--quiet", "--config", "packaging/skillsaw.yaml"];
+    command::run(workshop.command("skillsaw")?.args(options).arg(folder))
 }
 
 /// Validates the manifest of an unpacked bundle.
