@@ -64,6 +64,10 @@ impl Release {
             self.owner,
             others.join("\n")
         );
+        // The registry of MCP servers looks for it in what PyPI shows.
+        let proof = format!("mcp-name: {}", self.server_name());
+        let readme = std::fs::read_to_string(project.root.join("README.md"))?;
+        ensure!(readme.contains(&proof), "README.md lacks the line `{proof}`");
         for file in PLUGINS {
             let text = std::fs::read_to_string(project.root.join(file))
                 .with_context(|| format!("{file} can't be read"))?;
