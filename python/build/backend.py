@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import maturin
-from maturin import get_requires_for_build_editable, get_requires_for_build_sdist  # noqa: F401
+from maturin import build_sdist, get_requires_for_build_editable, get_requires_for_build_sdist  # noqa: F401
 from maturin import get_requires_for_build_wheel, prepare_metadata_for_build_wheel  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,11 +16,14 @@ use crate::project::Project;
 /// Everything below this line is generated.
 const MARK: &str = "<!-- Everything below is generated: run `cargo xtask docs`. -->\n";
 
+/// The reference of the tools.
+const TOOLS: &str = "docs/tools.md";
+
 /// A page, and what makes the part below the mark.
 type Page = (&'static str, fn(&Project) -> Result<String>);
 
 const PAGES: [Page; 2] = [
-    ("docs/tools.md", |project| Ok(page::render(&listing::sections(project)?))),
+    (TOOLS, |project| Ok(page::render(&listing::sections(project)?))),
     ("docs/install.md", |_| Ok(clients::table())),
 ];
 
@@ -80,10 +83,48 @@ fn written(root: &Path) -> Result<BTreeMap<String, Option<String>>> {
     Ok(names.into_iter().flatten().map(|name| (format!("{}/{name}", clients::FOLDER), None)).collect())
 }
 
+/// The names and titles of the tools of `cellbridge`, from the page.
+pub(crate) fn tools(project: &Project) -> Result<Vec<(String, String)>> {
+    let file = project.root.join(TOOLS);
+    let page = std::fs::read_to_string(&file).with_context(|| format!("{} can't be read", file.display()))?;
+    let sections: Vec<&str> = page.split("\n## ").collect();
+    let own = sections.iter().find(|section| section.starts_with("Tools of `cellbridge`\n"));
+    let tools = titles(own.with_context(|| format!("{TOOLS} has no section about the tools"))?);
+    ensure!(!tools.is_empty(), "{TOOLS} lists no tools");
+    Ok(tools)
+}
+
+/// The headings of a section, each with the title that follows.
+fn titles(section: &str) -> Vec<(String, String)> {
+    let mut tools: Vec<(String, String)> = Vec::new();
+    for part in section.split("\n### `").skip(1) {
+        let mut lines = part.lines().filter(|line| !line.is_empty());
+        let name = lines.next().unwrap_or_default().trim_end_matches('`');
+        let title = lines.next().unwrap_or_default().trim_matches('*');
+        if tools.iter().all(|(other, _)| other != name) {
+            tools.push((name.to_owned(), title.to_owned()));
+        }
+    }
+    tools
+}
+
 /// The page with what is written by hand as it is.
 fn generated(project: &Project, (path, generate): Page) -> Result<String> {
     let page =
         std::fs::read_to_string(project.root.join(path)).with_context(|| format!("{path} can't be read"))?;
     let Some((by_hand, _)) = page.split_once(MARK) else { bail!("{path} has lost the line {MARK:?}") };
     Ok(format!("{by_hand}{MARK}{}", generate(project)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::titles;
+
+    #[test]
+    fn each_heading_is_a_tool_with_its_title_once() {
+        let section = "Tools\n\n| x |\n\n### `one`\n\n*First*\n\nText.\n\n### `two`\n\n*Second*\n\n### `one`\n\n*Again*\n";
+        let expected =
+            [("one", "First"), ("two", "Second")].map(|(name, title)| (name.to_owned(), title.to_owned()));
+        assert_eq!(titles(section), expected);
+    }
 }

@@ -6,9 +6,11 @@
     reason = "a task reads the environment and reports to the person who started it"
 )]
 
+mod agent;
 mod bench;
 mod clients;
 mod command;
+mod dist;
 mod docs;
 mod e2e;
 mod fuzz;
@@ -62,6 +64,8 @@ enum Task {
         #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
         seconds: u32,
     },
+    /// Makes the packages that this machine can make
+    Dist(dist::Options),
     /// Measures the program beside those that it replaces
     Bench { subject: bench::Subject },
 }
@@ -75,6 +79,7 @@ fn main() -> ExitCode {
         Task::Site => site::run(),
         Task::Tidy => tidy::run(),
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
+        Task::Dist(options) => dist::run(&options),
         Task::Bench { subject } => bench::run(subject),
     };
     match outcome {

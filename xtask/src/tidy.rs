@@ -6,6 +6,7 @@ mod layers;
 mod lock;
 mod manifests;
 mod packages;
+mod skill;
 mod words;
 
 use std::fmt;
@@ -53,6 +54,7 @@ pub(crate) fn run() -> Result<()> {
         findings.extend(manifests::check(&location(&metadata, member), &member.name, &manifest));
     }
     findings.extend(words::check(&project.root)?);
+    findings.extend(skill::check(&project)?);
     findings.sort();
     for finding in &findings {
         println!("{finding}");

@@ -1,11 +1,11 @@
 //! The tools, as the program lists them to an agent.
 
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
+use crate::agent::Agent;
 use crate::project::Project;
 
 /// The names for `--tools`.
@@ -99,36 +99,13 @@ impl<'a> Program<'a> {
         let mut command = self.project.command(self.project.built("cellbridge"));
         // Neither the person's settings nor an installed Python change what is listed.
         command.current_dir(&self.folder).env_clear().env("HOME", &self.folder).args(arguments);
-        let mut program = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .context("the program can't be started")?;
-        let information = json!({ "name": "xtask", "version": "1" });
-        let initialize =
-            json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": information });
-        let mut stdin = program.stdin.take().context("no standard input")?;
-        for message in [
-            json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize }),
-            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
-            json!({ "jsonrpc": "2.0", "id": 2, "method": method, "params": params }),
-        ] {
-            writeln!(stdin, "{message}")?;
-        }
-        let mut lines = BufReader::new(program.stdout.take().context("no standard output")?).lines();
-        let answer = loop {
-            let line =
-                lines.next().with_context(|| format!("cellbridge {arguments:?} ended without an answer"))?;
-            let message: Value = serde_json::from_str(&line?)?;
-            if message["id"] == 2 {
-                break message;
-            }
+        let mut ask = || -> Result<Value> {
+            let mut agent = Agent::start(command.stderr(Stdio::null()))?;
+            let result = agent.request(method, params)?;
+            agent.leave()?;
+            Ok(result)
         };
-        // Without its agent the program ends.
-        drop(stdin);
-        program.wait()?;
-        answer.get("result").cloned().with_context(|| format!("cellbridge refused {method}: {answer}"))
+        ask().with_context(|| format!("cellbridge {arguments:?}"))
     }
 }
 

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use self::python::{Environment, Purpose};
+pub(crate) use self::python::Environment;
+use self::python::Purpose;
 use crate::project::Project;
 
 /// What the end-to-end tests need besides our own builds.
@@ -75,4 +76,19 @@ pub(crate) fn original(project: &Project) -> Result<Environment> {
 /// Provides the environment that makes the site alone.
 pub(crate) fn site(project: &Project) -> Result<Environment> {
     python::provide(project, Purpose::Site)
+}
+
+/// Provides the tools that make packages and judge them.
+pub(crate) fn packaging(project: &Project) -> Result<Environment> {
+    python::provide(project, Purpose::Packaging)
+}
+
+/// Provides the tools of `packaging` that run on Node; `environment` brings it. Returns the `node_modules` folder.
+pub(crate) fn packaging_modules(project: &Project, environment: &Environment) -> Result<PathBuf> {
+    node::provide(project, environment, "packaging", "packaging/node")
+}
+
+/// Provides the environment with a Python kernel alone, in which packages are tried.
+pub(crate) fn packaging_kernel(project: &Project) -> Result<Environment> {
+    python::provide(project, Purpose::PackagingKernel)
 }

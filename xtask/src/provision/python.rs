@@ -1,5 +1,5 @@
-//! Virtual environments: that of the end-to-end tests, whose packages bring Node along, too, one for each kind of Jupyter
-//! server they start, and that of the site.
+//! The virtual environments: that of the end-to-end tests, whose packages bring Node along, too, one for each kind of Jupyter
+//! server they start, that of the site, and those for packages.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -54,6 +54,10 @@ pub(crate) enum Purpose {
     Original,
     /// What makes the site of the documents.
     Site,
+    /// The tools that make packages and judge them.
+    Packaging,
+    /// A Python kernel and nothing else.
+    PackagingKernel,
 }
 
 impl Purpose {
@@ -66,6 +70,8 @@ impl Purpose {
             Self::DocumentsServer => "e2e/requirements/jsd.txt",
             Self::Original => "e2e/requirements/original.txt",
             Self::Site => "docs/requirements.txt",
+            Self::Packaging => "packaging/requirements.txt",
+            Self::PackagingKernel => "packaging/kernel.txt",
         }
     }
 
@@ -78,6 +84,8 @@ impl Purpose {
             Self::DocumentsServer => "e2e/jupyter-jsd",
             Self::Original => "e2e/original",
             Self::Site => "site/venv",
+            Self::Packaging => "packaging/tools",
+            Self::PackagingKernel => "packaging/kernel",
         }
     }
 }

@@ -1,0 +1,164 @@
+//! `cargo xtask dist`: all packages that this machine can make, in `target/packages`.
+
+mod archive;
+mod build;
+mod bundle;
+mod check;
+mod crates;
+mod index;
+mod lint;
+mod platform;
+mod release;
+mod report;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use self::archive::Entry;
+use self::platform::{PLATFORMS, Platform};
+use self::release::Release;
+use crate::command;
+use crate::project::Project;
+use crate::provision::{self, Environment};
+use crate::test::announce;
+
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Options {
+    /// The Rust target to make packages for, if it is not this machine
+    #[arg(long, value_parser = PLATFORMS.map(|platform| platform.triple))]
+    target: Option<String>,
+    /// Instead, run what target/packages holds in a clean environment
+    #[arg(long, conflicts_with = "target")]
+    check: bool,
+    #[command(subcommand)]
+    part: Option<Part>,
+}
+
+/// A part of the work, as the workflows need it.
+#[derive(clap::Subcommand)]
+enum Part {
+    /// Lint what packages are made from: scripts, workflows, plugins
+    Lint,
+    /// Write the checksums and server.json over what target/packages holds
+    Index,
+    /// Write the crates as they are published, into target/packaging/crates
+    Crates,
+    /// Check that this commit can be released under a tag
+    Ready { tag: String },
+}
+
+/// Where packages are made, and with what.
+struct Workshop {
+    project: Project,
+    release: Release,
+    /// The environment with the pinned tools.
+    tools: Environment,
+    /// The folder of the finished packages. Not `target/dist`, which is Cargo's for the profile `dist`.
+    packages: PathBuf,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let project = Project::find()?;
+    let release = Release::read(&project)?;
+    let packages = project.target.join("packages");
+    std::fs::create_dir_all(&packages).with_context(|| format!("{} can't be made", packages.display()))?;
+    let workshop = Workshop { tools: provision::packaging(&project)?, project, release, packages };
+    match &options.part {
+        Some(Part::Lint) => lint::sources(&workshop),
+        Some(Part::Index) => index::write(&workshop),
+        Some(Part::Crates) => crates::pack(&workshop),
+        Some(Part::Ready { tag }) => workshop.release.check_tag(&workshop.project, tag),
+        None if options.check => check::run(&workshop),
+        None => make(&workshop, options.target.as_deref()),
+    }
+}
+
+fn make(workshop: &Workshop, target: Option<&str>) -> Result<()> {
+    let platform = target
+        .map_or_else(Platform::of_this_machine, Platform::named)
+        .context("no packages are made for this kind of machine; choose another with --target")?;
+    workshop.forget_other_versions()?;
+    announce(&format!("the program for {} (cargo zigbuild)", platform.triple));
+    let program = build::program(workshop, platform)?;
+    announce("the archive and the bundle");
+    write_archive(workshop, platform, &program)?;
+    bundle::make(workshop, platform, &program)?;
+    announce("the wheel (maturin)");
+    build::wheel(workshop, platform, &program)?;
+    announce("the source distribution");
+    build::source_distribution(workshop)?;
+    announce("the crates (cargo package)");
+    crates::pack(workshop)?;
+    index::write(workshop)?;
+    report::print(workshop, platform)
+}
+
+/// The program with its licences, for `install.sh`, `cargo binstall` and whoever downloads it.
+fn write_archive(workshop: &Workshop, platform: &Platform, program: &Path) -> Result<()> {
+    let root = &workshop.project.root;
+    let mut entries = vec![Entry::from_file(program, "cellbridge", 0o755)?];
+    for name in ["CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md"] {
+        entries.push(Entry::from_file(&root.join(name), name, 0o644)?);
+    }
+    archive::write_tar_gz(&workshop.packages.join(platform.archive()), &mut entries)
+}
+
+impl Workshop {
+    /// One of the pinned tools, at the project's root.
+    fn command(&self, program: &str) -> Result<Command> {
+        let mut command = self.project.command(self.tools.programs.join(program));
+        command.env("PATH", command::path_with(&self.tools.programs)?);
+        Ok(command)
+    }
+
+    /// The files in the folder of packages, in order.
+    fn package_names(&self) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&self.packages)? {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Removes Python packages of other versions, which would be published with this one's.
+    fn forget_other_versions(&self) -> Result<()> {
+        for name in self.package_names()? {
+            if is_of_another_version(&name, &self.release.version) {
+                std::fs::remove_file(self.packages.join(&name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Only the names of Python packages hold a version.
+fn is_of_another_version(name: &str, version: &str) -> bool {
+    let rest =
+        name.strip_prefix("cellbridge-").filter(|rest| rest.starts_with(|it: char| it.is_ascii_digit()));
+    rest.is_some_and(|rest| {
+        !rest.strip_prefix(version).is_some_and(|end| end.starts_with('-') || end == ".tar.gz")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_another_version;
+
+    #[test]
+    fn python_packages_of_other_versions_are_found() {
+        for name in ["cellbridge-0.1.0-cp310-abi3-linux_x86_64.whl", "cellbridge-0.1.0.tar.gz"] {
+            assert!(!is_of_another_version(name, "0.1.0"), "{name}");
+            assert!(is_of_another_version(name, "0.1"), "{name}");
+            assert!(is_of_another_version(name, "0.1.01"), "{name}");
+        }
+        for name in
+            ["cellbridge-x86_64-unknown-linux-gnu.tar.gz", "cellbridge-linux-x86_64.mcpb", "SHA256SUMS"]
+        {
+            assert!(!is_of_another_version(name, "0.1.0"), "{name}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What is released: the version, and who publishes it.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use cargo_metadata::MetadataCommand;
+use serde_json::Value;
+
+use crate::command;
+use crate::project::Project;
+
+/// Stands for the publisher until there is one.
+const PLACEHOLDER: &str = "OWNER";
+/// Who reads these accepts no comments or variables, so the version is written out.
+const PLUGINS: [&str; 2] =
+    ["plugins/cellbridge/.claude-plugin/plugin.json", "plugins/cellbridge/.codex-plugin/plugin.json"];
+
+pub(super) struct Release {
+    pub(super) version: String,
+    /// The account on GitHub that has the repository.
+    pub(super) owner: String,
+}
+
+impl Release {
+    /// Reads the manifest of the program.
+    pub(super) fn read(project: &Project) -> Result<Self> {
+        let metadata = MetadataCommand::new().current_dir(&project.root).no_deps().exec()?;
+        let program = metadata.packages.iter().find(|package| package.name.as_str() == "cli");
+        let program = program.context("the workspace has no crate named cli")?;
+        let repository = program.repository.as_deref().context("the crate cli names no repository")?;
+        let owner = repository
+            .strip_prefix("https://github.com/")
+            .and_then(|rest| rest.strip_suffix("/cellbridge"))
+            .with_context(|| format!("{repository} is not https://github.com/NAME/cellbridge"))?;
+        Ok(Self { version: program.version.to_string(), owner: owner.to_owned() })
+    }
+
+    pub(super) fn has_owner(&self) -> bool {
+        self.owner != PLACEHOLDER
+    }
+
+    pub(super) fn repository(&self) -> String {
+        format!("https://github.com/{}/cellbridge", self.owner)
+    }
+
+    /// Where the files of this release will be.
+    pub(super) fn downloads(&self) -> String {
+        format!("{}/releases/download/v{}", self.repository(), self.version)
+    }
+
+    /// The name in the registry of MCP servers.
+    pub(super) fn server_name(&self) -> String {
+        format!("io.github.{}/cellbridge", self.owner)
+    }
+
+    /// Fails unless all files name the same publisher and version.
+    pub(super) fn check_agreement(&self, project: &Project) -> Result<()> {
+        let pattern = r"(github\.com/|io\.github\.|ghcr\.io/|marketplace add )[A-Za-z0-9_-]+/cellbridge";
+        let mut git = project.command("git");
+        git.args(["grep", "--untracked", "-I", "-o", "-E", pattern, "--", ":!xtask"]);
+        let found = command::read(&mut git)?;
+        let others: Vec<&str> = found.lines().filter(|line| !names_owner(line, &self.owner)).collect();
+        ensure!(
+            others.is_empty(),
+            "the root manifest says that {} publishes, but others disagree:\n{}",
+            self.owner,
+            others.join("\n")
+        );
+        // The registry of MCP servers looks for it in what PyPI shows.
+        let proof = format!("mcp-name: {}", self.server_name());
+        let readme = std::fs::read_to_string(project.root.join("README.md"))?;
+        ensure!(readme.contains(&proof), "README.md lacks the line `{proof}`");
+        for file in PLUGINS {
+            let text = std::fs::read_to_string(project.root.join(file))
+                .with_context(|| format!("{file} can't be read"))?;
+            let manifest: Value = serde_json::from_str(&text).with_context(|| file.to_owned())?;
+            ensure!(
+                manifest["version"] == self.version,
+                "{file} has the version {}, the root manifest {}",
+                manifest["version"],
+                self.version
+            );
+        }
+        Ok(())
+    }
+
+    /// Fails unless the checkout can be released under `tag`.
+    pub(super) fn check_tag(&self, project: &Project, tag: &str) -> Result<()> {
+        self.check_agreement(project)?;
+        ensure!(
+            self.has_owner(),
+            "{PLACEHOLDER} still stands for the publisher; docs/releasing.md says how to replace it"
+        );
+        if let Ok(repository) = std::env::var("GITHUB_REPOSITORY") {
+            let own = format!("{}/cellbridge", self.owner);
+            ensure!(repository == own, "the root manifest names {own}, but this is {repository}");
+        }
+        if tag != format!("v{}", self.version) {
+            bail!("the tag {tag} is not v{}, the version in the root manifest", self.version);
+        }
+        let changelog = std::fs::read_to_string(project.root.join("CHANGELOG.md"))?;
+        ensure!(has_section(&changelog, &self.version), "CHANGELOG.md has no section `## {}`", self.version);
+        Ok(())
+    }
+}
+
+/// Whether a line of `git grep -o` ends with the owner's repository.
+fn names_owner(line: &str, owner: &str) -> bool {
+    line.strip_suffix("/cellbridge")
+        .and_then(|rest| rest.strip_suffix(owner))
+        .is_some_and(|rest| rest.ends_with(['/', '.', ' ']))
+}
+
+fn has_section(changelog: &str, version: &str) -> bool {
+    changelog.lines().filter_map(|line| line.strip_prefix("## ")).any(|heading| {
+        heading.split_whitespace().next().is_some_and(|word| word.trim_matches(['[', ']']) == version)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_address_names_the_owner() {
+        for line in [
+            "README.md:https://github.com/ada/cellbridge",
+            "README.md:io.github.ada/cellbridge",
+            "plugins/README.md:marketplace add ada/cellbridge",
+        ] {
+            assert!(names_owner(line, "ada"), "{line}");
+            assert!(!names_owner(line, "da"), "{line}");
+            assert!(!names_owner(line, "grace"), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_changelog_has_a_section_for_the_version() {
+        assert!(has_section("# Changelog\n\n## [1.2.3] - 2026-11-23\n", "1.2.3"));
+        assert!(has_section("## 1.2.3\n", "1.2.3"));
+        assert!(!has_section("## Unreleased\n1.2.3\n## 1.2.30\n", "1.2.3"));
+    }
+}
