@@ -12,7 +12,7 @@ pub(super) fn render() -> String {
 }
 
 fn row(client: &Client) -> String {
-    let user = client.user_files.iter().filter_map(|it| it.shown(System::Linux)).last().unwrap_or_default();
+    let user = client.usual_file(System::Linux).unwrap_or_default();
     let project = client.project_file.map_or_else(|| "–".to_owned(), |file| format!("`{file}`"));
     let over_http = match client.block(&over_http(), Scope::User) {
         Ok(_) => "yes",
