@@ -22,8 +22,8 @@ NAVIGATION = {
     "Start": ["folder", "jupyter", "inside", "colab", "places"],
     "Clients": ["install", "clients/*"],
     "Reference": ["tools", "settings", "telemetry"],
-    "Help": ["troubleshooting", "migration", "comparison"],
-    "About": ["benchmarks", "glossary"],
+    "Help": ["doctor", "troubleshooting", "migration", "comparison"],
+    "About": ["benchmarks", "releasing", "glossary"],
 }
 
 

@@ -60,8 +60,9 @@ pub(crate) fn install(options: &Install) -> anyhow::Result<()> {
         }
     });
     let outcomes = session.apply(outcomes.collect())?;
-    if outcomes.iter().any(Outcome::is_done) && !session.is_dry_run {
-        say(&entry.notes(&clients).join("\n"))?;
+    let installed: Vec<_> = outcomes.iter().filter_map(Outcome::installed).collect();
+    if !installed.is_empty() {
+        say(&entry.notes(&installed).join("\n"))?;
         say(&format!("\nThen ask the agent: {}", entry.first_request))?;
     }
     outcome::result(&outcomes)
@@ -99,10 +100,10 @@ impl Session {
         CLIENTS.iter().filter(is_found).filter(can_be).collect()
     }
 
-    /// The clients that have an entry, or a configuration that cannot be read.
+    /// The clients that have an entry.
     fn configured(&self) -> Vec<&'static Client> {
         let is_configured =
-            |client: &&Client| !matches!(client.configured(&self.machine, self.scope()), Ok(None) | Err(_));
+            |client: &&Client| matches!(client.configured(&self.machine, self.scope()), Ok(Some(_)));
         CLIENTS.iter().filter(is_configured).collect()
     }
 

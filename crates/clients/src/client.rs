@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::{Base, Location, Machine, Scope};
+use crate::{Base, Location, Machine, Scope, System};
 
 /// A program that an agent runs in, with its configuration.
 #[derive(Debug, Clone, Copy)]
@@ -128,6 +128,12 @@ impl Client {
                 Some(self.project_file?.split('/').fold(folder.to_owned(), |path, part| path.join(part)))
             }
         }
+    }
+
+    /// The user's configuration as a person writes it, if no variable moves it.
+    pub fn usual_file(&self, system: System) -> Option<String> {
+        let mut usual = self.user_files.iter().filter(|it| !matches!(it.base, Base::Variable(_)));
+        usual.find_map(|it| it.shown(system))
     }
 
     fn user_file(&self, machine: &Machine) -> Option<PathBuf> {

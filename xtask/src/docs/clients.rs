@@ -22,9 +22,7 @@ pub(super) fn table() -> String {
 
 fn row(client: &Client) -> String {
     let Client { id, name, .. } = client;
-    // A variable that moves the file is on the client's own page.
-    let mut usual = client.user_files.iter().filter(|it| !matches!(it.base, Base::Variable(_)));
-    let user = usual.find_map(|it| it.shown(System::Linux)).unwrap_or_default();
+    let user = client.usual_file(System::Linux).unwrap_or_default();
     let project = client.project_file.map_or_else(|| "–".to_owned(), |file| format!("`{file}`"));
     let over_http = match client.block(&running(&["CELLBRIDGE_TOKEN"]), Scope::User) {
         Ok(_) => "yes",

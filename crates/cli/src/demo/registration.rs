@@ -20,7 +20,7 @@ pub(super) fn lines(program: &Path, folder: &Path) -> String {
     };
     let blocks = SHOWN.iter().filter_map(|id| {
         let client = Client::named(id)?;
-        let file = client.user_files.last()?.shown(System::current())?;
+        let file = client.usual_file(System::current())?;
         let block = client.alone(&entry, Scope::User).ok()?;
         Some(format!("\n\n{} ({file}):\n{}", client.name, indented(&block)))
     });

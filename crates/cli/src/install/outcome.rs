@@ -65,9 +65,12 @@ impl Outcome {
         }
     }
 
-    /// Whether the client has our entry now.
-    pub(super) fn is_done(&self) -> bool {
-        matches!(self, Self::Changed(summary) | Self::Unchanged(summary) if summary.is_installed)
+    /// The client, if it has our entry now.
+    pub(super) fn installed(&self) -> Option<&'static Client> {
+        match self {
+            Self::Changed(summary) | Self::Unchanged(summary) if summary.is_installed => Some(summary.client),
+            _ => None,
+        }
     }
 
     pub(super) fn report(&self, machine: &Machine, scope: Scope, is_dry_run: bool) -> String {

@@ -149,7 +149,7 @@ impl Asked {
             .collect();
         if !fixed.is_empty() {
             notes.push(format!(
-                "{}: works in {folder}. For another folder, add `-- {option} DIR`.",
+                "The folder of {}: {folder}. For another one, add `-- {option} DIR`.",
                 fixed.join(", ")
             ));
         }
