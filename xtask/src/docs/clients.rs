@@ -2,7 +2,7 @@
 
 mod page;
 
-use clients::{Base, CLIENTS, Client, Scope, ServerEntry, Start, System};
+use clients::{CLIENTS, Client, Scope, ServerEntry, Start, System};
 
 /// The folder of the pages.
 pub(super) const FOLDER: &str = "docs/clients";
