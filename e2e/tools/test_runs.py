@@ -159,9 +159,11 @@ async def test_a_restart_clears_variables_and_ends_runs(opened: OpenPlace) -> No
     async with opened.notebook() as client:
         door, run = await client.begin_at_gate("kept = 1\nprint('before', flush=True)")
         if Can.RESTART in client.lacks:
+            queued = run_in(await client.run("print('runs')", timeout=0.1))
             await client.attempt(Can.RESTART, "restart_notebook")
             door.touch()
-            assert "[COMPLETED in" in (await client.wait(run)).text
+            assert "before\n[COMPLETED in" in (await client.wait(run)).text, "nothing was restarted"
+            assert "runs\n[COMPLETED in" in (await client.wait(queued)).text
             assert "1" in (await client.do("execute_code", code="kept")).text
             return
         await client.until_printed(run, "before")

@@ -94,15 +94,23 @@ impl Kernel for TabKernel {
         ready(executor).boxed()
     }
 
-    fn interrupt(&self) -> Future<'_, ()> {
+    fn check_interruptible(&self) -> Result<(), Error> {
         let press = "The person can press the stop button beside the running cell in the Colab tab, or choose Runtime > \
                      Interrupt execution.";
-        ready(Err(by_the_person("interrupt code", press))).boxed()
+        Err(by_the_person("interrupt code", press))
+    }
+
+    fn check_restartable(&self) -> Result<(), Error> {
+        let press = "The person can choose Runtime > Restart session in the Colab tab.";
+        Err(by_the_person("restart the runtime", press))
+    }
+
+    fn interrupt(&self) -> Future<'_, ()> {
+        ready(self.check_interruptible()).boxed()
     }
 
     fn restart(&self) -> Future<'_, ()> {
-        let press = "The person can choose Runtime > Restart session in the Colab tab.";
-        ready(Err(by_the_person("restart the runtime", press))).boxed()
+        ready(self.check_restartable()).boxed()
     }
 
     fn shutdown(&self) -> Future<'_, ()> {

@@ -351,6 +351,16 @@ pub trait Kernel: Send + Sync + 'static {
     /// Connects; starts the kernel if it is not running, and waits until it is ready.
     fn executor(&self) -> Future<'_, Arc<dyn Executor>>;
 
+    /// Fails if it can never be interrupted from here; the error says who can. Never waits.
+    fn check_interruptible(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Fails if it can never be restarted from here; the error says who can. Never waits.
+    fn check_restartable(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Interrupts the running code, by message or signal as its kernelspec says.
     fn interrupt(&self) -> Future<'_, ()>;
 

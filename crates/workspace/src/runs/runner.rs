@@ -152,6 +152,7 @@ impl Runner {
             }
             (state, _) if state.is_over() => Ok(()),
             (_, Some(kernel)) => {
+                kernel.check_interruptible()?;
                 run.expect_interruption();
                 interrupt_kernel(&*kernel).await
             }
@@ -160,6 +161,7 @@ impl Runner {
 
     /// Restarts the kernel, and cancels the runs that wait for it.
     pub async fn restart(&self, kernel: &dyn Kernel) -> Result<(), Error> {
+        kernel.check_restartable()?;
         let queue = self.queue(kernel.id());
         queue.restarted();
         if let Some(run) = queue.running() {
