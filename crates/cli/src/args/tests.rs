@@ -6,16 +6,21 @@ use clap::{CommandFactory as _, Parser as _};
 use super::{Cli, Command};
 
 /// Options of other programs and CSS variables.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 14] = [
+    "--allow-dirty",
+    "--check",
     "--existing",
     "--fast",
+    "--git",
     "--header",
     "--jp-collaborator-color",
+    "--locked",
     "--path",
     "--profile",
     "--release",
     "--runtime-dir",
     "--to",
+    "--workspace",
 ];
 
 /// Every option of the program and of its subcommands.

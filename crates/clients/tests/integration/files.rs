@@ -1,6 +1,8 @@
 //! Files that are missing, linked, protected, broken, or changed by somebody else.
 
-use clients::{CLIENTS, ChangeError, Client, Format, Ledger, Scope, Starts, uninstall};
+use clients::{
+    CLIENTS, ChangeError, Client, Format, Ledger, Scope, ServerEntry, Start, Starts, install, uninstall,
+};
 
 use crate::home::{Home, read};
 
@@ -101,14 +103,17 @@ fn links_stay_links_and_modes_stay_modes() {
         let (file, target) = (home.file(client), home.path().join("dotfiles"));
         std::fs::write(&target, valid(client.format)).unwrap();
         std::fs::set_permissions(&target, PermissionsExt::from_mode(0o640)).unwrap();
-        std::os::unix::fs::symlink(&target, &file).unwrap();
+        let link = home.path().join("link");
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        std::os::unix::fs::symlink(&link, &file).unwrap();
         home.install(client);
-        assert_eq!(std::fs::read_link(&file).unwrap(), target);
+        assert_eq!(std::fs::read_link(&file).unwrap(), link);
+        assert_eq!(std::fs::read_link(&link).unwrap(), target);
         assert_eq!(target.metadata().unwrap().permissions().mode() & 0o777, 0o640);
         assert!(read(&target).unwrap().contains("/opt/bin/cellbridge"));
         home.uninstall(client);
         assert_eq!(read(&target).unwrap(), valid(client.format));
-        assert_eq!(std::fs::read_link(&file).unwrap(), target);
+        assert_eq!(std::fs::read_link(&file).unwrap(), link);
     }
 }
 
@@ -132,7 +137,8 @@ fn the_state_before_the_first_change_is_kept_beside_the_file() {
     std::fs::write(&file, "a = 1\n").unwrap();
     home.install(client);
     assert_eq!(read(&backup).unwrap(), "a = 1\n");
-    std::fs::write(&file, "b = 1\n".to_owned() + &read(&file).unwrap()).unwrap();
+    let changed = read(&file).unwrap().replace("/opt/bin", "/old");
+    std::fs::write(&file, format!("b = 1\n{changed}")).unwrap();
     home.install(client);
     assert_eq!(read(&backup).unwrap(), "a = 1\n", "replaced by a later state");
     home.uninstall(client);
@@ -232,4 +238,28 @@ fn what_was_installed_in_an_earlier_file_is_not_taken_from_a_later_one() {
     home.install(client);
     home.uninstall(client);
     assert_eq!(read(&file).unwrap(), "{}");
+}
+
+#[test]
+fn nothing_of_the_other_way_to_reach_a_server_stays() {
+    for client in CLIENTS.iter().filter(|client| client.http.is_some()) {
+        let home = Home::new();
+        let start = Start::Url("http://127.0.0.1:4040/mcp".to_owned());
+        let running = ServerEntry { start, secret_variables: Vec::new() };
+        let change = install(client, &home.machine, Scope::User, &running, &home.ledger()).unwrap();
+        change.apply(&mut home.ledger()).unwrap();
+        let file = home.file(client);
+        let once = read(&file).unwrap();
+        // A comment by the person: the entry is updated, not written anew.
+        let comment = if client.format == Format::Json { "// mine\n" } else { "# mine\n" };
+        std::fs::write(&file, format!("{comment}{once}")).unwrap();
+        home.install(client);
+        let started = read(&file).unwrap();
+        assert!(started.starts_with(comment) && !started.contains("4040"), "{}: {started}", client.id);
+        let change = install(client, &home.machine, Scope::User, &running, &home.ledger()).unwrap();
+        change.apply(&mut home.ledger()).unwrap();
+        let again = read(&file).unwrap();
+        assert!(again.contains("4040") && !again.contains("/opt/bin"), "{}: {again}", client.id);
+        assert!(!again.contains("args") && !again.contains("--read-only"), "{}: {again}", client.id);
+    }
 }
