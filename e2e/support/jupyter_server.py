@@ -231,6 +231,7 @@ def _activated(python: Path) -> dict[str, str]:
         "PATH": f"{programs}{os.pathsep}{Path(sys.prefix) / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "VIRTUAL_ENV": str(programs.parent),
         "JUPYTER_PREFER_ENV_PATH": "1",
+        "JUPYTER_CONFIG_PATH": str(JUPYTER_CONFIG / "ports"),
     }
 
 
