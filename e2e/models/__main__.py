@@ -5,6 +5,7 @@ something that we sent for it.
 """
 
 import json
+import os
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -15,8 +16,6 @@ from e2e.models import launch, network
 from e2e.models.scenario import STEPS, Step, write_notebook
 from e2e.models.service import Arrived, ModelService
 from e2e.support.home import Home
-
-LAUNCH = {"Codex": launch.codex, "Claude Code": launch.claude_code}
 
 
 @dataclass
@@ -79,7 +78,7 @@ def row(step: Step, reply: Sent, arrived: Arrived) -> tuple[str, list[str]]:
 
 def play(name: str, binary: Path, program: str) -> list[str]:
     """Runs the scenario in one client; the problems."""
-    with tempfile.TemporaryDirectory() as temporary, ModelService() as service:
+    with tempfile.TemporaryDirectory() as temporary, ModelService(STEPS) as service:
         folder, copy = Path(temporary) / "notebooks", Path(temporary) / "sent.jsonl"
         folder.mkdir()
         write_notebook(folder)
@@ -88,7 +87,9 @@ def play(name: str, binary: Path, program: str) -> list[str]:
         print(f"{name}\n  {'step':<22}{'what we sent':<44}{'what the model was shown':<30}arrived", flush=True)
         problems = []
         try:
-            LAUNCH[name](binary, service.url, launch.server(program, folder, copy), folder, home)
+            person = {"PATH": os.environ["PATH"], "HOME": str(home.folder)}
+            entry = launch.Entry(launch.recorded(program, folder, copy), home.environment("models"))
+            launch.LAUNCH[name](launch.Client(binary, service.url, folder, person), entry)
         except launch.ClientFailed as failed:
             problems.append(str(failed))
         replies = sent(copy) if copy.exists() else []

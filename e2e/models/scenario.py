@@ -49,6 +49,12 @@ STEPS = [
     ),
 ]
 
+# What a person asks first.
+FIRST_STEPS = [
+    Step("create", "use_notebook", {"notebook_path": "hello.ipynb", "mode": "create"}, ["hello.ipynb"]),
+    Step("run", "insert_execute_code_cell", {"cell_index": -1, "cell_source": "print(6 * 7)", "timeout": 100}, ["42"]),
+]
+
 
 def write_notebook(folder: Path) -> None:
     """The notebook whose edit is refused."""

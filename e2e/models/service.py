@@ -11,7 +11,7 @@ from threading import Lock, Thread
 from types import TracebackType
 from typing import Any
 
-from e2e.models.scenario import STEPS
+from e2e.models.scenario import Step
 
 Json = dict[str, Any]
 SERVER = "mcp__cellbridge"
@@ -26,9 +26,10 @@ class Arrived:
 
 
 class ModelService:
-    """Serves within the block; `arrived` holds the results by step."""
+    """Makes these calls within the block; `arrived` holds the results by step."""
 
-    def __init__(self) -> None:
+    def __init__(self, steps: list[Step]) -> None:
+        self._steps = steps
         self.arrived: dict[int, Arrived] = {}
         self._lock = Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -51,12 +52,15 @@ class ModelService:
         if path.endswith("/responses"):
             results = _codex_results(request)
             self._keep(results)
-            return _codex_events(len(results))
+            return _codex_events(len(results), self._next(len(results)))
         results = _claude_results(request)
         self._keep(results)
         # A client also asks for titles and the like, without tools.
         has_tools = any(str(tool.get("name", "")).startswith(SERVER) for tool in request.get("tools", []))
-        return _claude_events(len(results) if has_tools else len(STEPS), request.get("model", ""))
+        return _claude_events(len(results), self._next(len(results)) if has_tools else None, request.get("model", ""))
+
+    def _next(self, done: int) -> Step | None:
+        return self._steps[done] if done < len(self._steps) else None
 
     def _keep(self, results: list[Arrived]) -> None:
         with self._lock:
@@ -117,38 +121,38 @@ def _content(content: Any, text_type: str, image_data: Any) -> Arrived:
     return Arrived("\n".join(texts), images)
 
 
-def _codex_events(step: int) -> list[Json]:
-    if step < len(STEPS):
+def _codex_events(number: int, step: Step | None) -> list[Json]:
+    if step:
         item = {
             "type": "function_call",
-            "id": f"fc_{step}",
-            "call_id": f"call_{step}",
+            "id": f"fc_{number}",
+            "call_id": f"call_{number}",
             "namespace": SERVER,
-            "name": STEPS[step].tool,
-            "arguments": json.dumps(STEPS[step].arguments),
+            "name": step.tool,
+            "arguments": json.dumps(step.arguments),
         }
     else:
         content = [{"type": "output_text", "text": "That was all."}]
         item = {"type": "message", "role": "assistant", "id": "msg", "content": content}
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
     return [
-        {"type": "response.created", "response": {"id": f"resp_{step}"}},
+        {"type": "response.created", "response": {"id": f"resp_{number}"}},
         {"type": "response.output_item.done", "item": item},
-        {"type": "response.completed", "response": {"id": f"resp_{step}", "usage": usage}},
+        {"type": "response.completed", "response": {"id": f"resp_{number}", "usage": usage}},
     ]
 
 
-def _claude_events(step: int, model: str) -> list[Json]:
-    if step < len(STEPS):
-        reason, name = "tool_use", f"{SERVER}__{STEPS[step].tool}"
-        block = {"type": "tool_use", "id": f"toolu_{step}", "name": name, "input": {}}
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(STEPS[step].arguments)}
+def _claude_events(number: int, step: Step | None, model: str) -> list[Json]:
+    if step:
+        reason, name = "tool_use", f"{SERVER}__{step.tool}"
+        block = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(step.arguments)}
     else:
         reason = "end_turn"
         block = {"type": "text", "text": ""}
         delta = {"type": "text_delta", "text": "That was all."}
     usage = {"input_tokens": 1, "output_tokens": 1}
-    message = {"id": f"msg_{step}", "type": "message", "role": "assistant", "model": model, "content": []}
+    message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": model, "content": []}
     stopped = {"stop_reason": None, "stop_sequence": None}
     return [
         {"type": "message_start", "message": {**message, **stopped, "usage": usage}},

@@ -7,6 +7,7 @@ use std::process::Stdio;
 use anyhow::{Context as _, Result};
 use clap::ValueEnum;
 
+use crate::dist::Workshop;
 use crate::project::Project;
 use crate::{command, provision};
 
@@ -21,6 +22,8 @@ pub(crate) enum Subject {
     Colab,
     /// The tools at a Jupyter server's /mcp, beside jupyter-mcp-server's and both programs on stdio
     Extension,
+    /// From nothing to a first answered tool call by uvx, beside jupyter-mcp-server; wants what `cargo xtask dist` makes
+    FirstCall,
     /// The tools of `cellbridge jupyter`, beside jupyter-mcp-server on the same server
     Jupyter,
     /// Start, memory, executions and files of `cellbridge`, beside Python's blocking client
@@ -31,6 +34,7 @@ pub(crate) fn run(subject: Subject) -> Result<()> {
     let project = Project::find()?;
     match subject {
         Subject::Calls => count_calls(&project),
+        Subject::FirstCall => first_call(&project),
         Subject::Colab => measure(&project, "colab", &[]),
         Subject::Local => {
             let environment = provision::environment(&project)?;
@@ -67,6 +71,16 @@ fn count_calls(project: &Project) -> Result<()> {
     project.build(&["--bin", "cellbridge"])?;
     let mut bench = environment.module(project, "bench.calls")?;
     bench.args([project.built("cellbridge"), original]).env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
+    command::run(&mut bench)
+}
+
+/// Runs our finished wheel and the original as a person does who has only uv.
+fn first_call(project: &Project) -> Result<()> {
+    let environment = provision::environment(project)?;
+    let server = provision::collaboration_server(project)?;
+    let workshop = Workshop::find()?;
+    let mut bench = environment.module(project, "bench.first_call")?;
+    bench.arg(workshop.uv()).arg(workshop.wheel()?).env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
     command::run(&mut bench)
 }
 

@@ -51,7 +51,7 @@ enum Part {
 }
 
 /// Where packages are made, and with what.
-struct Workshop {
+pub(crate) struct Workshop {
     project: Project,
     release: Release,
     /// The environment with the pinned tools.
@@ -61,11 +61,7 @@ struct Workshop {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let project = Project::find()?;
-    let release = Release::read(&project)?;
-    let packages = project.target.join("packages");
-    std::fs::create_dir_all(&packages).with_context(|| format!("{} can't be made", packages.display()))?;
-    let workshop = Workshop { tools: provision::packaging(&project)?, project, release, packages };
+    let workshop = Workshop::find()?;
     match &options.part {
         Some(Part::Lint) => lint::sources(&workshop),
         Some(Part::Index) => index::write(&workshop),
@@ -107,6 +103,35 @@ fn write_archive(workshop: &Workshop, platform: &Platform, program: &Path) -> Re
 }
 
 impl Workshop {
+    pub(crate) fn find() -> Result<Self> {
+        let project = Project::find()?;
+        let release = Release::read(&project)?;
+        let packages = project.target.join("packages");
+        std::fs::create_dir_all(&packages)
+            .with_context(|| format!("{} can't be made", packages.display()))?;
+        Ok(Self { tools: provision::packaging(&project)?, project, release, packages })
+    }
+
+    pub(crate) fn uv(&self) -> PathBuf {
+        self.tools.programs.join("uv")
+    }
+
+    /// The finished wheel for this machine.
+    pub(crate) fn wheel(&self) -> Result<PathBuf> {
+        let platform =
+            Platform::of_this_machine().context("no packages are made for this kind of machine")?;
+        let ending = format!("_{}.whl", platform.architecture);
+        self.package(|name| name.ends_with(&ending))
+    }
+
+    /// The first package whose name fits.
+    fn package(&self, is_it: impl Fn(&str) -> bool) -> Result<PathBuf> {
+        let name = self.package_names()?.into_iter().find(|name| is_it(name));
+        let packages = self.packages.display();
+        let missing = || format!("{packages} lacks a package for this machine: run `cargo xtask dist`");
+        Ok(self.packages.join(name.with_context(missing)?))
+    }
+
     /// One of the pinned tools, at the project's root.
     fn command(&self, program: &str) -> Result<Command> {
         let mut command = self.project.command(self.tools.programs.join(program));

@@ -18,6 +18,7 @@ mod nextest;
 mod project;
 mod provision;
 mod site;
+mod soak;
 mod test;
 mod tidy;
 mod tool;
@@ -64,6 +65,13 @@ enum Task {
         #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
         seconds: u32,
     },
+    /// Runs a test of many agents for a time, instead of once
+    Soak {
+        subject: soak::Subject,
+        /// How long agents follow each other
+        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
+        seconds: u32,
+    },
     /// Makes the packages that this machine can make
     Dist(dist::Options),
     /// Measures the program beside those that it replaces
@@ -79,6 +87,7 @@ fn main() -> ExitCode {
         Task::Site => site::run(),
         Task::Tidy => tidy::run(),
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
+        Task::Soak { subject, seconds } => soak::run(subject, seconds),
         Task::Dist(options) => dist::run(&options),
         Task::Bench { subject } => bench::run(subject),
     };

@@ -1,8 +1,9 @@
 //! `cargo xtask dist --check`: every package for this machine, installed as a person would, in a clean environment.
 
 mod clean;
+mod walk;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
@@ -28,7 +29,9 @@ pub(super) fn run(workshop: &Workshop) -> Result<()> {
     announce("the bundle");
     bundle(workshop, platform, &Clean::new(workshop, &kernel, "bundle")?)?;
     announce("the wheel");
-    wheel(workshop, platform, &Clean::new(workshop, &kernel, "wheel")?)?;
+    let wheel = judge_wheel(workshop, platform, &Clean::new(workshop, &kernel, "wheel")?)?;
+    announce("the wheel, `cellbridge install --all`, and the real clients (e2e/models)");
+    walk::run(workshop, &wheel, &Clean::new(workshop, &kernel, "walk")?)?;
     announce("the source distribution (builds a wheel; some minutes)");
     source_distribution(workshop)?;
     announce("all packages for this machine work");
@@ -98,9 +101,8 @@ fn fill(text: &str, clean: &Clean) -> String {
         .replace("${user_config.jupyter_token}", "")
 }
 
-fn wheel(workshop: &Workshop, platform: &Platform, clean: &Clean) -> Result<()> {
-    let ending = format!("_{}.whl", platform.architecture);
-    let wheel = package(workshop, |name| name.ends_with(&ending))?;
+fn judge_wheel(workshop: &Workshop, platform: &Platform, clean: &Clean) -> Result<PathBuf> {
+    let wheel = workshop.wheel()?;
     let audit = command::read(workshop.command("auditwheel")?.arg("show").arg(&wheel))?;
     let tag = format!("manylinux_{}_{}", GLIBC.replace('.', "_"), platform.architecture);
     ensure!(audit.contains(&format!("\"{tag}\"")), "auditwheel does not find {tag}:\n{audit}");
@@ -115,17 +117,18 @@ fn wheel(workshop: &Workshop, platform: &Platform, clean: &Clean) -> Result<()> 
     clean.judge(workshop, || clean.command(&program))?;
     let mut module = clean.command(&python);
     clean::judge_version(workshop, module.args(["-m", "cellbridge"]))?;
-    let mut uvx = clean.command(workshop.tools.programs.join("uv"));
+    let mut uvx = clean.command(workshop.uv());
     clean::judge_version(
         workshop,
         uvx.args(["tool", "run", "--offline", "--from"]).arg(&wheel).arg("cellbridge"),
-    )
+    )?;
+    Ok(wheel)
 }
 
 /// Builds a wheel from it without network: the crates are there, since the program was built.
 fn source_distribution(workshop: &Workshop) -> Result<()> {
     let source = format!("cellbridge-{}.tar.gz", workshop.release.version);
-    let source = package(workshop, |name| name == source)?;
+    let source = workshop.package(|name| name == source)?;
     let folder = clean::fresh_folder(workshop, "source")?;
     let mut pip = workshop.command("python")?;
     pip.args(["-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]);
@@ -133,14 +136,4 @@ fn source_distribution(workshop: &Workshop) -> Result<()> {
     // The time goes into what the test command builds as well.
     pip.env("CELLBRIDGE_PROFILE", "dev").env("CARGO_TARGET_DIR", &workshop.project.target);
     command::run(pip.env("CARGO_NET_OFFLINE", "true").stdin(Stdio::null()))
-}
-
-fn package(workshop: &Workshop, is_it: impl Fn(&str) -> bool) -> Result<PathBuf> {
-    let name = workshop.package_names()?.into_iter().find(|name| is_it(name));
-    let name = name.with_context(|| missing(&workshop.packages))?;
-    Ok(workshop.packages.join(name))
-}
-
-fn missing(packages: &Path) -> String {
-    format!("{} lacks a package for this machine: run `cargo xtask dist`", packages.display())
 }

@@ -1,6 +1,7 @@
 //! Agents on HTTP work on Colab tabs at the same time without mixing anything.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
@@ -255,16 +256,51 @@ async fn work(
     Ok(experience)
 }
 
-/// Closes the page once it has this many cells.
-async fn kill(page: Serving, cells: Cells, count: usize) -> Result<Experience> {
-    let full = async {
-        while cells.sources().len() < count {
-            tokio::task::yield_now().await;
+/// Agents that follow each other in one place, each with a new session, until `end`; at least one. In every fourth pass
+/// the agent is killed, in its first, second or third round.
+async fn follow_each_other(
+    endpoint: Endpoint,
+    path: String,
+    number: usize,
+    end: Instant,
+) -> Result<Experience> {
+    let mut all = Experience::default();
+    for pass in number.. {
+        let killed_in = (pass % 4 == 3).then_some(pass % 3);
+        let name = format!("agent {number} in pass {pass}");
+        let Experience { sources, failures } = work(endpoint.clone(), path.clone(), name, killed_in).await?;
+        all.sources.extend(sources);
+        all.failures.extend(failures);
+        if Instant::now() >= end {
+            break;
         }
-    };
-    within("cells in the page", full).await?;
-    drop(page);
-    Ok(Experience::default())
+    }
+    Ok(all)
+}
+
+/// Closes the page of tab three when it has six more cells, and connects it again, until `end`; closes it at least once.
+async fn kill(server: &ColabServer, mut page: Serving, cells: &Cells, end: Instant) -> Result<()> {
+    loop {
+        let count = cells.sources().len() + 6;
+        let full = async {
+            while cells.sources().len() < count {
+                tokio::task::yield_now().await;
+            }
+        };
+        within("cells in the page", full).await?;
+        drop(page);
+        if Instant::now() >= end {
+            return Ok(());
+        }
+        page = server.further_tab("three").await?.serve(cells.page()).await?;
+    }
+}
+
+/// How long agents follow each other: `cargo xtask soak tabs` says it; otherwise there is one pass.
+#[expect(clippy::disallowed_methods, reason = "a test has no other arguments")]
+fn soak_time() -> Result<Duration> {
+    let seconds = std::env::var("CELLBRIDGE_SOAK_SECONDS").map_or(Ok(0), |seconds| seconds.parse())?;
+    Ok(Duration::from_secs(seconds))
 }
 
 #[tokio::test]
@@ -275,29 +311,26 @@ async fn many_agents_on_three_tabs_are_killed_or_get_their_own_answers() -> Resu
     let _second = server.further_tab("two").await?.serve(pages[1].page()).await?;
     let third = server.further_tab("three").await?.serve(pages[2].page()).await?;
     let paths = ["colab:", "colab:2", "colab:3"];
+    let end = Instant::now() + soak_time()?;
 
     let mut agents = JoinSet::new();
     for number in 0..32 {
-        // Eight agents are killed in the first, second or third round.
-        let killed_in = (number % 4 == 3).then_some(number % 3);
         let tab = number % 3;
-        let working = work(server.endpoint(), paths[tab].to_owned(), format!("agent {number}"), killed_in);
-        agents.spawn(async move { working.await.map(|experience| (Some(tab), experience)) });
+        let working = follow_each_other(server.endpoint(), paths[tab].to_owned(), number, end);
+        agents.spawn(async move { working.await.map(|experience| (tab, experience)) });
     }
-    let killing = kill(third, pages[2].clone(), 6);
-    agents.spawn(async move { killing.await.map(|experience| (None, experience)) });
+    kill(&server, third, &pages[2], end).await?;
 
     let mut kept = [const { Vec::new() }; 3];
     while let Some(done) = agents.join_next().await {
         let (tab, Experience { sources, failures }) = done??;
-        if let Some(tab) = tab {
-            assert!(tab == 2 || failures.is_empty(), "tab {tab}: {failures:?}");
-            kept[tab].push((sources, failures));
-        }
+        assert!(tab == 2 || failures.is_empty(), "tab {tab}: {failures:?}");
+        kept[tab].push((sources, failures));
     }
     assert!(kept[2].iter().any(|(_, failures)| !failures.is_empty()), "the killed page was not missed");
     for (tab, agents) in kept.iter().enumerate() {
         let shown = pages[tab].sources();
+        println!("tab {}: {} cells", tab + 1, shown.len());
         for source in agents.iter().flat_map(|(sources, _)| sources) {
             assert_eq!(shown.iter().filter(|known| *known == source).count(), 1, "{source}");
         }

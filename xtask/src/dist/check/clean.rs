@@ -20,7 +20,7 @@ pub(super) struct Clean {
     pub(super) home: PathBuf,
     /// The person's folder of notebooks.
     pub(super) work: PathBuf,
-    path: OsString,
+    pub(super) path: OsString,
 }
 
 impl Clean {
