@@ -19,6 +19,7 @@ pub(crate) fn run(subject: Subject, seconds: u32) -> Result<()> {
     let test = match subject {
         Subject::Tabs => "many_agents_on_three_tabs",
     };
-    let options = ["test", "--locked", "--package", "cli", "--test", "integration", "--", "--nocapture", test];
+    let options =
+        ["test", "--locked", "--package", "cli", "--test", "integration", "--", "--nocapture", test];
     command::run(project.cargo().args(options).env("CELLBRIDGE_SOAK_SECONDS", seconds.to_string()))
 }

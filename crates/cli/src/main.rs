@@ -7,6 +7,7 @@
 )]
 
 mod args;
+mod attempts;
 mod colab_subset;
 mod demo;
 mod doctor;

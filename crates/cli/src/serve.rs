@@ -15,7 +15,7 @@ use workspace::{Place, Workspace};
 use crate::args::{self, Transport};
 use crate::colab_subset::ColabSubset;
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
-use crate::{jupyter, logging};
+use crate::{attempts, jupyter, logging};
 
 /// Time limit for sending the last frames to the Colab tab at shutdown.
 const TAB_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
@@ -43,6 +43,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     }
     let variables = std::env::vars_os();
     let process_env = ProcessEnv::inherited(variables, std::env::home_dir(), &options.kernel_env);
+    let state_env = process_env.clone();
     let budget =
         render::Budget { characters: options.max_characters as usize, images: options.max_images as usize };
     let settings = workspace::Settings {
@@ -65,7 +66,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         network_timeout: options.network.network_timeout,
     };
     let (tab, tabs) = colab::Colab::new(listener, token, further_tokens, tab_settings, shutdown.clone())?;
-    let tabs = tokio::spawn(tabs);
+    let tabs = tokio::spawn(serve_tabs(tabs, attempts::keep(tab.attempts(), state_env)));
     let policy = serving.allowed.policy();
     let has_tab = is_tab_a_place(&policy);
     let (first, others): (Arc<dyn Place>, Vec<Arc<dyn Place>>) = match server {
@@ -124,11 +125,22 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
         network_timeout: options.network.network_timeout,
     };
     let (place, tabs) = colab::Colab::new(listener, token, Vec::new(), settings, shutdown.clone())?;
-    let tabs = tokio::spawn(tabs);
+    let process_env = ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
+    let tabs = tokio::spawn(serve_tabs(tabs, attempts::keep(place.attempts(), process_env)));
     let server = Server::new(place).offering(serving.allowed.policy());
     let served = serve_until_shutdown(server, endpoint, "colab -- cellbridge colab", &shutdown).await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;
     served
+}
+
+/// Serves tabs; `keeping` goes on as long.
+async fn serve_tabs(tabs: impl Future<Output = ()>, keeping: impl Future<Output = ()>) {
+    tokio::pin!(tabs);
+    tokio::select! {
+        () = &mut tabs => return,
+        () = keeping => {}
+    }
+    tabs.await;
 }
 
 /// Whether the notebook tools work on the tab. Without asking they do not if its own tools ask.

@@ -9,13 +9,13 @@ use connection::NetworkTimeout;
 use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use workspace::{NotebookPath, Secret};
 
-use crate::browser_activity::BrowserEvent;
+use crate::browser_activity::{Attempt, BrowserEvent};
 use crate::handshake::{ConnectedBy, Handshake, Step};
 use crate::listener::Listener;
 use crate::socket;
@@ -54,6 +54,7 @@ pub(crate) struct Bridge {
     handshakes: Mutex<Handshakes>,
     /// How many connections have sent nothing yet.
     silent_connections: Arc<AtomicUsize>,
+    attempts: watch::Sender<Option<Attempt>>,
 }
 
 impl Bridge {
@@ -64,13 +65,21 @@ impl Bridge {
             tabs: Mutex::default(),
             handshakes: Mutex::default(),
             silent_connections: Arc::default(),
+            attempts: watch::Sender::new(None),
         }
+    }
+
+    /// The last attempt to connect a tab.
+    pub(crate) fn attempts(&self) -> watch::Receiver<Option<Attempt>> {
+        self.attempts.subscribe()
     }
 
     /// Accepts a further tab, by its token.
     pub(crate) fn add(&self, path: NotebookPath, token: Secret) -> Arc<TabConnection> {
         let silent = self.silent_connections.clone();
-        let tab = Arc::new(TabConnection::new(path, token, self.port, self.network_timeout, silent));
+        let attempts = self.attempts.clone();
+        let tab = TabConnection::new(path, token, self.port, self.network_timeout, silent, attempts);
+        let tab = Arc::new(tab);
         self.tabs.lock().push(tab.clone());
         tab
     }

@@ -14,6 +14,35 @@ pub(crate) enum BrowserEvent {
     Disconnected,
 }
 
+/// How a browser's last attempt to connect a tab ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    pub is_connected: bool,
+    /// A sentence, without tokens.
+    pub what: String,
+}
+
+impl BrowserEvent {
+    /// The attempt that this event ends, if it ends one.
+    pub(crate) fn attempt(&self) -> Option<Attempt> {
+        let what = match self {
+            Self::Connected => "A tab connected.".to_owned(),
+            Self::ClosedSilently => {
+                "A browser closed the connection without sending anything: its permission prompt was \
+                 blocked or dismissed."
+                    .to_owned()
+            }
+            Self::Refused(check) => format!("A browser was refused: {check}."),
+            Self::PageRefused(check) => format!("A page with a tab's token was refused: {check}."),
+            Self::RejectedBusy => {
+                "A second page was rejected, because the tab's page was connected.".to_owned()
+            }
+            Self::Disconnected => return None,
+        };
+        Some(Attempt { is_connected: *self == Self::Connected, what })
+    }
+}
+
 /// Why a tab cannot be used yet, or that it is connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Diagnosis {

@@ -32,5 +32,6 @@ mod tabs;
 mod tools;
 
 pub use browser::Browser;
+pub use browser_activity::Attempt;
 pub use listener::{BindError, Listener};
 pub use relay::{BadDefinitions, Colab, FURTHER_TABS, GROUP, Settings};

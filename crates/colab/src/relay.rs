@@ -13,6 +13,7 @@ use workspace::{Answer, Call, Error, ErrorKind, NextStep, Place, Relay, Secret, 
 
 use crate::bridge::Bridge;
 use crate::browser::Browser;
+use crate::browser_activity::Attempt;
 use crate::json_rpc::{Members, Object, quoted};
 use crate::listener::Listener;
 use crate::place::ColabPlace;
@@ -39,6 +40,7 @@ pub struct Settings {
 /// The Colab tabs, and the port they connect to.
 pub struct Colab {
     tabs: Arc<Tabs>,
+    attempts: watch::Receiver<Option<Attempt>>,
     /// Whether agents can open further tabs.
     has_further: bool,
     built_in: Vec<Tool>,
@@ -67,10 +69,16 @@ impl Colab {
         if has_further {
             tools::let_calls_name_a_tab(&mut built_in).map_err(BadDefinitions)?;
         }
+        let attempts = bridge.attempts();
         let serving = bridge.clone().serve(listener, shutdown);
         let tab_settings = TabSettings { browser, connect_timeout, call_timeout };
         let tabs = Arc::new(Tabs::new(bridge, token, further_tokens, tab_settings));
-        Ok((Arc::new(Self { tabs, has_further, built_in }), serving))
+        Ok((Arc::new(Self { tabs, attempts, has_further, built_in }), serving))
+    }
+
+    /// How the last attempt of a browser to connect ended, whichever tab was meant.
+    pub fn attempts(&self) -> watch::Receiver<Option<Attempt>> {
+        self.attempts.clone()
     }
 
     /// The tabs as a place, whose notebooks are those that they show.

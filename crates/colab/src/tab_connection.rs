@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use workspace::{NotebookPath, Secret};
 
-use crate::browser_activity::{BrowserActivity, BrowserEvent, Diagnosis, Mark};
+use crate::browser_activity::{Attempt, BrowserActivity, BrowserEvent, Diagnosis, Mark};
 use crate::driver::{ConnectionEnd, Driver};
 use crate::handshake::ConnectedBy;
 use crate::page::Page;
@@ -23,6 +23,8 @@ pub(crate) struct TabConnection {
     network_timeout: NetworkTimeout,
     /// How many connections to the port have sent nothing yet. Nobody knows whose tab they are.
     silent_connections: Arc<AtomicUsize>,
+    /// The last one at any tab.
+    attempts: watch::Sender<Option<Attempt>>,
     state: Mutex<State>,
     changes: watch::Sender<u64>,
 }
@@ -42,9 +44,10 @@ impl TabConnection {
         port: u16,
         network_timeout: NetworkTimeout,
         silent_connections: Arc<AtomicUsize>,
+        attempts: watch::Sender<Option<Attempt>>,
     ) -> Self {
         let (state, changes) = (Mutex::default(), watch::Sender::new(0));
-        Self { path, token, port, network_timeout, silent_connections, state, changes }
+        Self { path, token, port, network_timeout, silent_connections, attempts, state, changes }
     }
 
     /// The connected page, whether it accepts calls yet or not.
@@ -72,7 +75,14 @@ impl TabConnection {
     }
 
     pub(crate) fn record(&self, event: BrowserEvent) {
-        self.state.lock().activity.record(event);
+        self.record_in(&mut self.state.lock(), event);
+    }
+
+    fn record_in(&self, state: &mut State, event: BrowserEvent) {
+        if let Some(attempt) = event.attempt() {
+            self.attempts.send_replace(Some(attempt));
+        }
+        state.activity.record(event);
     }
 
     /// Serves a page's socket until it closes or `shutdown` is cancelled. Closes it at once if there is a page already.
@@ -89,7 +99,7 @@ impl TabConnection {
         {
             let mut state = self.state.lock();
             state.page = None;
-            state.activity.record(BrowserEvent::Disconnected);
+            self.record_in(&mut state, BrowserEvent::Disconnected);
         }
         self.notify();
         match end {
@@ -104,12 +114,12 @@ impl TabConnection {
     fn admit(&self, socket: Socket, by: ConnectedBy) -> Result<Driver, Box<Socket>> {
         let mut state = self.state.lock();
         if state.page.is_some() {
-            state.activity.record(BrowserEvent::RejectedBusy);
+            self.record_in(&mut state, BrowserEvent::RejectedBusy);
             return Err(Box::new(socket));
         }
         let (page, driver) = Driver::new(socket, self.network_timeout);
         (state.page, state.by) = (Some(page), Some(by));
-        state.activity.record(BrowserEvent::Connected);
+        self.record_in(&mut state, BrowserEvent::Connected);
         Ok(driver)
     }
 

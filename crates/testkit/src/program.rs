@@ -23,6 +23,8 @@ impl Program {
             .args(arguments)
             .env_remove("CELLBRIDGE_TOKEN")
             .env_remove("JUPYTER_URL")
+            // Nothing is kept for the person who runs the tests.
+            .env("XDG_STATE_HOME", "/dev/null")
             .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,12 +1,14 @@
 //! What a Colab tab needs: a browser, a port on both loopback addresses, and the browser's permission.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use colab::{BindError, Browser, Listener};
 
 use super::finding::{Check, Finding};
 use super::machine::Machine;
 use crate::args;
+use crate::attempts::KeptAttempt;
 use crate::serve::browser;
 
 const CHECK: Check = Check::Colab;
@@ -17,6 +19,8 @@ struct Facts {
     display: Display,
     /// Whether the port could be opened, and on `::1` too.
     port: Result<Port, BindError>,
+    /// How a browser's last attempt to connect ended, and how long ago.
+    attempt: Option<(KeptAttempt, Duration)>,
 }
 
 struct Port {
@@ -53,7 +57,11 @@ pub(super) fn check(machine: &Machine, options: &args::Doctor) -> Vec<Finding> {
             }
         })),
     };
-    findings(&Facts { browser, display: display(machine), port })
+    let attempt = KeptAttempt::read(&machine.process_env).map(|attempt| {
+        let age = attempt.age(machine.now);
+        (attempt, age)
+    });
+    findings(&Facts { browser, display: display(machine), port, attempt })
 }
 
 fn display(machine: &Machine) -> Display {
@@ -67,7 +75,7 @@ fn display(machine: &Machine) -> Display {
 }
 
 fn findings(facts: &Facts) -> Vec<Finding> {
-    vec![browser_finding(facts), port(&facts.port), permission()]
+    vec![browser_finding(facts), port(&facts.port), permission(), last_attempt(facts.attempt.as_ref())]
 }
 
 fn browser_finding(facts: &Facts) -> Finding {
@@ -116,6 +124,36 @@ fn permission() -> Finding {
     )
 }
 
+fn last_attempt(attempt: Option<&(KeptAttempt, Duration)>) -> Finding {
+    const SUBJECT: &str = "last attempt";
+    match attempt {
+        None => CHECK.ok(SUBJECT, "No browser has tried to connect yet."),
+        Some((attempt, age)) if attempt.is_connected => {
+            CHECK.ok(SUBJECT, format!("{}: {}", ago(*age), attempt.what))
+        }
+        Some((attempt, age)) => CHECK.warning(
+            SUBJECT,
+            format!(
+                "{}: {} The answer of open_colab_browser_connection says what to do.",
+                ago(*age),
+                attempt.what
+            ),
+        ),
+    }
+}
+
+/// `2 hours ago`, in the largest unit of which there is one.
+fn ago(age: Duration) -> String {
+    let minutes = age.as_secs() / 60;
+    let (count, unit) = match minutes {
+        0 => return "Just now".to_owned(),
+        1..60 => (minutes, "minute"),
+        60..1440 => (minutes / 60, "hour"),
+        _ => (minutes / 1440, "day"),
+    };
+    format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,7 +161,8 @@ mod tests {
 
     fn facts(browser: Option<Result<&str, &str>>, display: Display) -> Facts {
         let browser = browser.map(|found| found.map(PathBuf::from).map_err(str::to_owned));
-        Facts { browser, display, port: Ok(Port { number: 4711, is_chosen: false, has_ipv6: true }) }
+        let port = Ok(Port { number: 4711, is_chosen: false, has_ipv6: true });
+        Facts { browser, display, port, attempt: None }
     }
 
     #[test]
@@ -151,6 +190,23 @@ mod tests {
             refused.starts_with("error port") && refused.contains(&taken.port().to_string()),
             "{refused}"
         );
+    }
+
+    #[test]
+    fn the_last_attempt_is_told_with_its_age() {
+        let kept = |is_connected, what: &str| {
+            let json = format!(r#"{{"time": 1, "is_connected": {is_connected}, "what": "{what}"}}"#);
+            serde_json::from_str::<KeptAttempt>(&json).unwrap()
+        };
+        let said = |attempt, seconds| line(&last_attempt(Some(&(attempt, Duration::from_secs(seconds)))));
+        assert_eq!(line(&last_attempt(None)), "ok last attempt: No browser has tried to connect yet.");
+        assert_eq!(said(kept(true, "A tab connected."), 59), "ok last attempt: Just now: A tab connected.");
+        let refused = said(kept(false, "A browser was refused: no."), 7300);
+        assert!(
+            refused.starts_with("warning last attempt: 2 hours ago: A browser was refused: no. The answer")
+        );
+        assert!(said(kept(false, "x"), 60).contains(": 1 minute ago: x"));
+        assert!(said(kept(false, "x"), 3 * 86_400).contains(": 3 days ago: x"));
     }
 
     #[test]

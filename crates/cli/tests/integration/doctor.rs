@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
+use testkit::{Agent, Connection, Tab, silent, within};
 
 use crate::bridge::PROGRAM;
 
@@ -328,6 +329,41 @@ fn a_taken_port_and_a_missing_browser_are_named() -> Result<()> {
     let report = machine.report(&[])?;
     report.find("colab", "ok", "bin/my-browser opens it")?;
     report.find("colab", "ok", "A port can be opened on 127.0.0.1")?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_last_attempt_to_connect_a_tab_is_told() -> Result<()> {
+    let machine = Machine::with_kernel()?;
+    machine.report(&[])?.find("colab", "ok", "No browser has tried to connect yet")?;
+    let state = machine.at("home/state").display().to_string();
+    let variables = [("XDG_STATE_HOME", state.as_str())];
+    let mut agent = Agent::start_with(PROGRAM, &["colab", "--no-browser"], &variables)?;
+    agent.initialize("2025-11-25").await?;
+    let connection = Connection::ask(&mut agent).await?;
+    let told = |status: &'static str, part: &'static str| {
+        let machine = &machine;
+        within(part, async move {
+            // The program writes it as soon as it can.
+            while machine.report(&[])?.find("colab", status, part).is_err() {
+                tokio::task::yield_now().await;
+            }
+            anyhow::Ok(())
+        })
+    };
+    drop(silent(connection.port).await?);
+    told("warning", "closed the connection without sending anything").await??;
+    let foreign = Connection { token: "another".to_owned(), ..connection.clone() };
+    assert!(Tab::connect(&foreign).await.is_err());
+    told("warning", "Just now: A browser was refused: bad authorization token.").await??;
+    let _tab = Tab::connect(&connection).await?;
+    told("ok", "Just now: A tab connected.").await??;
+    let file = machine.at("home/state/cellbridge/colab-attempt.json");
+    assert_eq!(mode(&file)?, 0o600);
+    assert!(!fs::read_to_string(&file)?.contains(&connection.token));
+    // What cannot be read is as good as nothing.
+    fs::write(&file, "{")?;
+    machine.report(&[])?.find("colab", "ok", "No browser has tried to connect yet")?;
     Ok(())
 }
 

@@ -1,0 +1,65 @@
+//! How a browser's last attempt to connect a Colab tab ended, kept for the doctor.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use colab::Attempt;
+use local::ProcessEnv;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+/// A page that connects again and again does not make us write each time.
+const BETWEEN_WRITES: Duration = Duration::from_secs(1);
+
+/// The last attempt at any server of this user.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeptAttempt {
+    /// In seconds since 1970.
+    time: u64,
+    pub(crate) is_connected: bool,
+    /// A sentence.
+    pub(crate) what: String,
+}
+
+impl KeptAttempt {
+    /// The one that was kept, if there is one that can be read.
+    pub(crate) fn read(process_env: &ProcessEnv) -> Option<Self> {
+        serde_json::from_slice(&std::fs::read(file(process_env)?).ok()?).ok()
+    }
+
+    pub(crate) fn age(&self, now: SystemTime) -> Duration {
+        now.duration_since(UNIX_EPOCH + Duration::from_secs(self.time)).unwrap_or_default()
+    }
+
+    /// Replaces the file as a whole; only the user can read it.
+    fn write(&self, file: &Path) -> io::Result<()> {
+        let folder = file.parent().ok_or(io::ErrorKind::NotFound)?;
+        std::fs::create_dir_all(folder)?;
+        let mut new = tempfile::NamedTempFile::new_in(folder)?;
+        new.write_all(&serde_json::to_vec(self)?)?;
+        new.persist(file)?;
+        Ok(())
+    }
+}
+
+fn file(process_env: &ProcessEnv) -> Option<PathBuf> {
+    Some(process_env.own_state_dir()?.join("colab-attempt.json"))
+}
+
+/// Keeps each attempt until the tabs are gone. Without a home folder it keeps nothing.
+pub(crate) async fn keep(mut attempts: watch::Receiver<Option<Attempt>>, process_env: ProcessEnv) {
+    let Some(file) = file(&process_env) else { return };
+    while attempts.changed().await.is_ok() {
+        let Some(Attempt { is_connected, what }) = attempts.borrow_and_update().clone() else { continue };
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let (attempt, file) = (KeptAttempt { time, is_connected, what }, file.clone());
+        match tokio::task::spawn_blocking(move || attempt.write(&file)).await {
+            Ok(Ok(())) => {}
+            // It only helps the doctor, and in a container there may be no place for it.
+            Ok(Err(error)) => tracing::debug!(%error, "the attempt to connect a tab was not kept"),
+            Err(_) => return,
+        }
+        tokio::time::sleep(BETWEEN_WRITES).await;
+    }
+}
