@@ -21,7 +21,10 @@ IMAGES = 4
 
 # Tools that act on no notebook, or on a run whose notebook is known.
 _WITHOUT_A_NOTEBOOK = {"answer_input", "copy_notebook", "get_run", "list_files", "list_kernels", "list_notebooks"}
-_READS = {"get_run", "list_files", "list_kernels", "list_notebooks", "read_cell", "read_notebook", "search_notebook"}
+_READS = {
+    *("get_run", "list_files", "list_kernels", "list_notebooks", "read_cell", "read_notebook", "search_notebook"),
+    *("inspect_variable", "list_variables"),
+}
 _MAGIC = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
 # Tests may share a notebook, but no gate.
 _numbers = itertools.count(1)

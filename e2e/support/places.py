@@ -22,6 +22,7 @@ class Can(Enum):
     SET_METADATA = auto()
     SET_CELL_TYPES = auto()
     COPY_TO_THE_FOLDER = auto()
+    ASK_MEMORY = auto()
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ _COLAB = {
     Can.SHOW_OUTPUTS_DURING_RUNS: Lack("the page answers a run when it has ended"),
     Can.SET_OUTPUTS: Lack("the page has no tool for it", "The person can do that in the Colab tab"),
     Can.SET_METADATA: Lack("the page has no tool for it", "The person can do that in the Colab tab"),
+    Can.ASK_MEMORY: Lack("the page has no tool for it", "Run code that lists them"),
     Can.SET_CELL_TYPES: Lack("the page adds code and text, and never turns one into the other", "in the Colab tab"),
 }
 

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use crate::command::Command;
 use crate::execution::InputRequests;
+use crate::memory::HandlerState;
 use crate::messages::json_string::Short;
 use crate::messages::{Channel, Message};
 use crate::{Event, ExecutionId, KernelError, Outcome, Sink, Status};
@@ -24,6 +25,7 @@ pub struct Client {
     pub(crate) status: watch::Receiver<Status>,
     pub(crate) is_superseded: Arc<AtomicBool>,
     pub(crate) input_requests: InputRequests,
+    pub(crate) memory_handler: HandlerState,
     pub(crate) language_info: Json,
 }
 
@@ -62,7 +64,8 @@ impl Client {
     /// Asks the kernel to interrupt what it runs, and waits up to 5 s for its reply.
     pub async fn interrupt_message(&self) -> Result<(), KernelError> {
         let request = "interrupt_request";
-        let reply = self.ask(request, JupyterMessage::new(InterruptRequest {}, None)).await?;
+        let interrupt = JupyterMessage::new(InterruptRequest {}, None);
+        let reply = self.ask(request, Channel::Control, interrupt, REPLY_TIMEOUT).await?;
         check_status(request, &reply)
     }
 
@@ -74,7 +77,8 @@ impl Client {
             let _ = self.commands.send(Command::Restarting);
         }
         let request = "shutdown_request";
-        match self.ask(request, JupyterMessage::new(ShutdownRequest { restart }, None)).await {
+        let shutdown = JupyterMessage::new(ShutdownRequest { restart }, None);
+        match self.ask(request, Channel::Control, shutdown, REPLY_TIMEOUT).await {
             Ok(reply) => check_status(request, &reply),
             // It ended without taking the time to reply.
             Err(KernelError::Died { .. }) => Ok(()),
@@ -104,13 +108,20 @@ impl Client {
         let _ = self.commands.send(Command::Died { how });
     }
 
-    async fn ask(&self, name: &'static str, request: JupyterMessage) -> Result<Message, KernelError> {
+    /// Sends a request that belongs to no execution, and waits for its reply.
+    pub(crate) async fn ask(
+        &self,
+        name: &'static str,
+        channel: Channel,
+        request: JupyterMessage,
+        waited: Duration,
+    ) -> Result<Message, KernelError> {
         let (reply, answer) = oneshot::channel();
         let died = || KernelError::Died { how: self.how_it_died() };
-        self.commands.send(Command::Ask { request, reply }).map_err(|_| died())?;
-        match timeout(REPLY_TIMEOUT, answer).await {
+        self.commands.send(Command::Ask { request: (channel, request), reply }).map_err(|_| died())?;
+        match timeout(waited, answer).await {
             Ok(answer) => answer.map_err(|_| died()),
-            Err(_) => Err(KernelError::NoAnswer { request: name, waited: REPLY_TIMEOUT }),
+            Err(_) => Err(KernelError::NoAnswer { request: name, waited }),
         }
     }
 

@@ -13,9 +13,9 @@ pub(crate) enum Command {
     },
     /// Send a message that has no reply.
     Send(Outgoing),
-    /// Send a request on the control channel and return the reply.
+    /// Send a request that belongs to no execution and return the reply.
     Ask {
-        request: JupyterMessage,
+        request: Outgoing,
         reply: oneshot::Sender<Message>,
     },
     /// Executions aborted after this ended because of a restart.

@@ -39,6 +39,7 @@ pub(crate) fn connection<T: Transport>(transport: T, language_info: Json) -> (Cl
         status: status_receiver,
         is_superseded: executions.superseded_flag(),
         input_requests,
+        memory_handler: executions.memory_handler(),
         language_info,
     };
     let asked = HashMap::new();
@@ -75,7 +76,7 @@ enum Stop {
 pub(crate) struct Driver<T> {
     transport: T,
     executions: Executions,
-    /// Requests on the control channel that wait for a reply, by id.
+    /// Requests that belong to no execution and wait for a reply, by id.
     asked: HashMap<String, oneshot::Sender<Message>>,
     commands: mpsc::UnboundedReceiver<Command>,
     status: watch::Sender<Status>,
@@ -158,8 +159,10 @@ impl<T: Transport> Driver<T> {
             Command::Send(message) => self.transport.send(message).await,
             Command::Ask { request, reply } => {
                 self.asked.retain(|_, waiting| !waiting.is_closed());
-                self.asked.insert(request.header.msg_id.clone(), reply);
-                self.transport.send((Channel::Control, request)).await;
+                let id = &request.1.header.msg_id;
+                self.executions.asked(id);
+                self.asked.insert(id.clone(), reply);
+                self.transport.send(request).await;
             }
             Command::Restarting => self.is_restarting = true,
             Command::Died { how } => return Some(how),
@@ -187,12 +190,12 @@ impl<T: Transport> Driver<T> {
     }
 
     fn on_message(&mut self, message: Box<Message>) {
-        if message.channel == Channel::Control {
-            if let Some(waiting) = self.asked.remove(&message.parent.id) {
-                // The client may have stopped waiting.
-                let _ = waiting.send(*message);
-            }
-        } else {
+        if matches!(message.channel, Channel::Control | Channel::Shell)
+            && let Some(waiting) = self.asked.remove(&message.parent.id)
+        {
+            // The client may have stopped waiting.
+            let _ = waiting.send(*message);
+        } else if message.channel != Channel::Control {
             self.executions.handle(&message, Instant::now());
         }
     }

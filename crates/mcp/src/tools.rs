@@ -54,6 +54,8 @@ tools![
     run_cells,
     execute_code,
     get_run,
+    list_variables,
+    inspect_variable,
     interrupt_kernel,
     answer_input,
     open_in_browser,

@@ -1,9 +1,13 @@
 //! What runs code and reports events: a connection to a kernel by messages, or anything else that can run a cell.
 
+use std::future::ready;
 use std::sync::Arc;
+use std::time::Duration;
 
-use kernel::{Client, ExecutionId, Sink, Status};
+use futures_util::future::BoxFuture;
+use kernel::{Client, ExecutionId, MemoryError, Sink, Status};
 use notebook::{CellId, Json};
+use serde_json::Value;
 use tokio::sync::watch;
 
 /// Code to run.
@@ -25,6 +29,15 @@ pub trait Executor: Send + Sync + 'static {
 
     /// What a notebook keeps as `language_info`: an object.
     fn language_info(&self) -> Json;
+
+    /// Asks about the variables in memory, as [`Client::ask_memory`] does.
+    fn ask_memory<'a>(
+        &'a self,
+        _question: &'a Value,
+        _limit: Duration,
+    ) -> BoxFuture<'a, Result<Json, MemoryError>> {
+        Box::pin(ready(Err(MemoryError::Unsupported)))
+    }
 }
 
 /// Code that was handed to an [`Executor`]. Dropping it after the end has no effect.
@@ -51,6 +64,14 @@ impl Executor for Client {
 
     fn language_info(&self) -> Json {
         Self::language_info(self).clone()
+    }
+
+    fn ask_memory<'a>(
+        &'a self,
+        question: &'a Value,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Json, MemoryError>> {
+        Box::pin(Self::ask_memory(self, question, limit))
     }
 }
 

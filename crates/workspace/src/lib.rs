@@ -11,6 +11,7 @@ mod idle;
 mod ids;
 mod kernel_request;
 mod limits;
+mod memory;
 mod next_step;
 mod notebook_errors;
 mod open_notebook;
@@ -34,6 +35,7 @@ pub use ids::{KernelId, NotebookPath, RunId, SessionId};
 pub use kernel::LossCause;
 pub use kernel_request::{KernelRequest, KernelSelector};
 pub use limits::Limits;
+pub use memory::{ask_memory, nothing_in_memory};
 pub use next_step::NextStep;
 pub use open_notebook::{EndsKernel, OpenNotebook};
 pub use place::{

@@ -10,6 +10,7 @@ use super::loss_check::LossCheck;
 use super::request::{Request, Stage, output};
 use super::silence_check::SilenceCheck;
 use super::stdin::InputRequests;
+use crate::memory::{Handler, HandlerState};
 use crate::messages::{Channel, Message, Reply, content};
 use crate::{Event, ExecutionId, Outcome, Sink, Status};
 
@@ -52,6 +53,9 @@ pub(crate) struct Executions {
     /// The kernel publishes `execute_input`, as the protocol demands. Not all do.
     publishes_input: bool,
     input_requests: InputRequests,
+    /// Our latest requests that belong to no execution. Their `busy` and `idle` say nothing about what the kernel runs.
+    asked: VecDeque<String>,
+    memory_handler: HandlerState,
 }
 
 impl Executions {
@@ -76,7 +80,22 @@ impl Executions {
             process: None,
             publishes_input: false,
             input_requests,
+            asked: VecDeque::new(),
+            memory_handler: HandlerState::default(),
         }
+    }
+
+    /// Shared with the client; reset when the kernel is a new process.
+    pub(crate) fn memory_handler(&self) -> HandlerState {
+        self.memory_handler.clone()
+    }
+
+    /// A request is about to be sent that belongs to no execution.
+    pub(crate) fn asked(&mut self, id: &str) {
+        if self.asked.len() == KEPT {
+            self.asked.pop_front();
+        }
+        self.asked.push_back(id.to_owned());
     }
 
     /// From now on a kernel that runs code and is silent is asked whether it still exists.
@@ -158,6 +177,7 @@ impl Executions {
 
     /// The kernel is a new process: what had started ran on the one before.
     pub(super) fn end_started(&mut self) {
+        *self.memory_handler.lock() = Handler::Unknown;
         self.status = Status::Starting;
         for id in self.unfinished(|request| request.stage == Stage::Started && request.late_until.is_none()) {
             self.finish(&id, |_| (Vec::new(), Outcome::Restarted));
@@ -178,6 +198,7 @@ impl Executions {
         let status: content::Status = message.content.decode()?;
         let parent = message.parent.id.as_str();
         match status.execution_state.0.as_str() {
+            "busy" | "idle" if self.asked.iter().any(|id| id == parent) => {}
             "busy" => {
                 self.status = Status::Busy;
                 self.end_before(parent);
@@ -199,6 +220,7 @@ impl Executions {
                 // It lost what it was asked before. `ipykernel` can publish this late: it answers on the control channel
                 // before it starts.
                 if self.process.as_ref().is_some_and(|known| *known != message.header.session) {
+                    *self.memory_handler.lock() = Handler::Unknown;
                     self.end(&Outcome::Restarted);
                 }
             }

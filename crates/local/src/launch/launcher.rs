@@ -86,7 +86,13 @@ impl KernelLauncher {
         let exit = process.wait();
         let exit = async move { exit.await.to_string() };
         match kernel::connect(&connection_file.info, self.start_timeout, true, exit).await {
-            Ok(client) => Ok(RunningKernel { client, process, _connection_file: connection_file }),
+            Ok(client) => {
+                // Before anybody's code runs. Without it, runs work all the same.
+                if let Err(error) = client.install_memory_handler().await {
+                    tracing::debug!(%error, "the kernel's memory cannot be asked about yet");
+                }
+                Ok(RunningKernel { client, process, _connection_file: connection_file })
+            }
             Err(error) => {
                 let exit = process.exit();
                 process.stop().await;

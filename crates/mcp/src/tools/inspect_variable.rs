@@ -1,0 +1,177 @@
+//! `inspect_variable`: one variable, or a part of it.
+
+use std::time::Duration;
+
+use render::Reply;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use workspace::{KernelState, ask_memory, nothing_in_memory};
+
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::context::Context;
+use super::shared::given::refused;
+use super::shared::parameters::{BudgetArguments, NotebookArgument};
+use super::{Availability, Discovery, Effect, Tool};
+use crate::permissions::{Group, Permission};
+
+/// How long the kernel may look.
+const LIMIT: Duration = Duration::from_secs(3);
+
+pub(super) const TOOL: Tool = Tool {
+    name: "inspect_variable",
+    title: "Inspect a variable",
+    description: "Inspect a variable in memory: schema, shape, types, first rows and missing values of a data frame or array, items, \
+                  attributes, signature and source.",
+    discovery: Discovery::FoundBy("look at a dataframe, its columns, dtypes, head, describe; value of a variable"),
+    effect: Effect::Reads,
+    groups: &[Group::Run],
+    permission: Permission::Execute,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        name: String,
+        /// Into it: .layers[3].weight, ['key']
+        path: String = "",
+        rows: usize = 5,
+        /// Also minimum, maximum and mean
+        stats: bool = false,
+        budget: BudgetArguments,
+        notebook: NotebookArgument,
+    }
+}
+
+/// What the kernel knows of a value; what does not apply is empty.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Inspected {
+    name: String,
+    r#type: String,
+    size: Option<String>,
+    value: Option<String>,
+    note: Option<String>,
+    facts: Map<String, Value>,
+    header: Vec<String>,
+    columns: Vec<Vec<Value>>,
+    rows: Vec<Vec<Value>>,
+    stats: Option<Statistics>,
+    items: Vec<Vec<Value>>,
+    text: Option<String>,
+    text_length: Option<usize>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Statistics {
+    note: Option<String>,
+    header: Vec<String>,
+    rows: Vec<Vec<Value>>,
+    sampled: bool,
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let Arguments { name, path, rows, stats, budget, notebook } = arguments;
+    let (name, path) = split(&name, &path);
+    let opened = context.notebook(&notebook).await?;
+    let kernel = opened.kernel().ok_or_else(nothing_in_memory)?;
+    let is_busy = kernel.description().state == KernelState::Busy;
+    let given = json!({ "name": name, "path": path, "rows": rows, "stats": stats, "is_busy": is_busy });
+    let answer = ask_memory(&*kernel, &json!({ "inspect": given }), LIMIT).await?;
+    let found: Inspected = answer.decode().map_err(|error| refused(format!("The kernel's answer: {error}.")))?;
+    let mut reply = Reply::new(context.budget(&budget));
+    reply.say(&shown(&found));
+    Ok(reply.into())
+}
+
+/// Where a name goes on as a path, as in `model.layers[3]`.
+fn split(name: &str, path: &str) -> (String, String) {
+    let name = name.trim();
+    let end = name.find(['.', '[']).unwrap_or(name.len());
+    (name[..end].to_owned(), format!("{}{}", &name[end..], path.trim()))
+}
+
+fn shown(found: &Inspected) -> String {
+    let mut lines = Vec::new();
+    let mut head = format!("{}: {}", found.name, found.r#type);
+    for part in [&found.size, &found.value].into_iter().flatten().filter(|_| found.columns.is_empty()) {
+        head.push_str(&format!(" {part}"));
+    }
+    lines.push(head);
+    lines.extend(found.note.clone());
+    let facts: Vec<String> = found.facts.iter().map(|(name, value)| format!("{name}: {}", bare(value))).collect();
+    if !facts.is_empty() {
+        lines.push(facts.join(", "));
+    }
+    if !found.columns.is_empty() {
+        lines.push(found.header.join("\t"));
+        lines.extend(found.columns.iter().map(|row| cells(row)));
+    }
+    if !found.rows.is_empty() {
+        let names = found.columns.iter().filter_map(|row| row.first()).take(found.rows[0].len());
+        lines.push(format!("first rows:\n{}", cells(&names.cloned().collect::<Vec<_>>())));
+        lines.extend(found.rows.iter().map(|row| cells(row)));
+    }
+    if let Some(stats) = &found.stats {
+        lines.extend(stats.note.clone());
+        let sampled = if stats.sampled { " (of a sample)" } else { "" };
+        if !stats.rows.is_empty() {
+            lines.push(format!("{}{sampled}", stats.header.join("\t")));
+            lines.extend(stats.rows.iter().map(|row| cells(row)));
+        }
+    }
+    lines.extend(found.items.iter().map(|row| cells(row)));
+    if let Some(text) = &found.text {
+        lines.push(text.clone());
+        let rest = found.text_length.unwrap_or_default().saturating_sub(text.chars().count());
+        if rest > 0 {
+            lines.push(format!("[{rest} more characters]"));
+        }
+    }
+    lines.join("\n")
+}
+
+fn cells(row: &[Value]) -> String {
+    row.iter().map(|value| bare(value).replace(['\t', '\n', '\r'], " ")).collect::<Vec<_>>().join("\t")
+}
+
+fn bare(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_go_on_as_a_path() {
+        assert_eq!(split("model.layers[3]", ""), ("model".to_owned(), ".layers[3]".to_owned()));
+        assert_eq!(split(" d ", "['k']"), ("d".to_owned(), "['k']".to_owned()));
+    }
+
+    #[test]
+    fn a_frame_is_its_columns_and_first_rows() {
+        let found = json!({
+            "name": "df", "type": "pandas.DataFrame", "size": "2×2", "value": "a: int64", "kind": "data",
+            "facts": { "rows": 2, "columns": 2 },
+            "header": ["column", "type", "nulls"],
+            "columns": [["a", "int64", 0], ["b", "str", 1]],
+            "rows": [["1", "x\ty"], ["2", "nan"]],
+            "stats": { "header": ["column", "min"], "rows": [["a", "1"]], "sampled": true },
+        });
+        assert_eq!(
+            shown(&serde_json::from_value(found).unwrap()),
+            "df: pandas.DataFrame\ncolumns: 2, rows: 2\ncolumn\ttype\tnulls\na\tint64\t0\nb\tstr\t1\nfirst rows:\na\tb\n1\tx y\n\
+             2\tnan\ncolumn\tmin (of a sample)\na\t1"
+        );
+    }
+
+    #[test]
+    fn a_text_says_how_much_is_left_out() {
+        let found = json!({ "name": "s", "type": "str", "size": "9", "text": "abc", "text_length": 9 });
+        assert_eq!(shown(&serde_json::from_value(found).unwrap()), "s: str 9\nabc\n[6 more characters]");
+    }
+}

@@ -1,0 +1,145 @@
+//! `list_variables`: what is in a kernel's memory.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::json;
+use workspace::{ask_memory, nothing_in_memory};
+
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::cell_text::table;
+use super::shared::context::Context;
+use super::shared::given::refused;
+use super::shared::parameters::NotebookArgument;
+use super::{Availability, Discovery, Effect, Tool};
+use crate::permissions::{Group, Permission};
+
+/// How long the kernel may look.
+const LIMIT: Duration = Duration::from_secs(1);
+const KINDS: [&str; 5] = ["data", "function", "class", "module", "all"];
+const SORTS: [&str; 3] = ["name", "size", "latest"];
+
+pub(super) const TOOL: Tool = Tool {
+    name: "list_variables",
+    title: "List variables",
+    description: "List the variables defined in the kernel, with type, shape and short value; also while a cell runs, and without \
+                  running code.",
+    discovery: Discovery::FoundBy("what is in memory; inspect the namespace, workspace, state, data frames"),
+    effect: Effect::Reads,
+    groups: &[Group::Run],
+    permission: Permission::Execute,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        /// Part of the names, or a glob
+        pattern: String = "",
+        /// data, function, class, module or all
+        kinds: String = "data",
+        limit: usize = 50,
+        /// name, size or latest
+        sort: String = "name",
+        notebook: NotebookArgument,
+    }
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    total: usize,
+    rows: Vec<Row>,
+    others: BTreeMap<String, Others>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    name: String,
+    r#type: String,
+    size: Option<String>,
+    bytes: Option<u64>,
+    value: Option<String>,
+}
+
+/// Variables of a kind that was not asked for.
+#[derive(Deserialize)]
+struct Others {
+    count: usize,
+    names: Vec<String>,
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let Arguments { pattern, kinds, limit, sort, notebook } = arguments;
+    let kinds: Vec<&str> = kinds.split(',').map(str::trim).filter(|kind| !kind.is_empty()).collect();
+    if let Some(unknown) = kinds.iter().find(|kind| !KINDS.contains(kind)) {
+        return Err(refused(format!("There is no kind {unknown:?}; there are: {}.", KINDS.join(", "))));
+    }
+    if !SORTS.contains(&&*sort) {
+        return Err(refused(format!("sort is one of {}.", SORTS.join(", "))));
+    }
+    let opened = context.notebook(&notebook).await?;
+    let kernel = opened.kernel().ok_or_else(nothing_in_memory)?;
+    let question = json!({ "list": { "pattern": pattern, "kinds": kinds, "limit": limit.max(1), "sort": sort } });
+    let answer = ask_memory(&*kernel, &question, LIMIT).await?;
+    let listed: Listed = answer.decode().map_err(|error| refused(format!("The kernel's answer: {error}.")))?;
+    Ok(shown(listed, limit, kernel.id().as_str()).into())
+}
+
+fn shown(listed: Listed, limit: usize, kernel: &str) -> String {
+    let Listed { total, rows, others } = listed;
+    let mut text = if rows.is_empty() {
+        format!("No such variables in kernel {kernel}.")
+    } else {
+        let rows = rows.into_iter().map(|row| {
+            let size = match (row.size, row.bytes) {
+                (Some(size), Some(bytes)) if size != bytes.to_string() => format!("{size} ({})", megabytes(bytes)),
+                (Some(size), _) => size,
+                (None, _) => String::new(),
+            };
+            [row.name, row.r#type, size, row.value.unwrap_or_default()]
+        });
+        format!("{total} in kernel {kernel}\n{}", table(["Name", "Type", "Size", "Value"], rows))
+    };
+    for (kind, Others { count, names }) in others {
+        let more = if count > names.len() { ", …" } else { "" };
+        text.push_str(&format!("\n{kind}: {}{more}", names.join(", ")));
+    }
+    if total > limit {
+        text.push_str(&format!("\n{} more: list_variables(limit={total}) shows them.", total - limit));
+    }
+    text
+}
+
+fn megabytes(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_a_table_and_other_kinds_are_named() {
+        let listed = json!({
+            "total": 3,
+            "rows": [
+                { "name": "df", "type": "DataFrame", "kind": "data", "size": "1000×4", "value": "a: int64, …" },
+                { "name": "x", "type": "ndarray", "kind": "data", "size": "3", "bytes": 2_500_000, "value": "of float64" },
+            ],
+            "others": { "module": { "count": 3, "names": ["np", "pd"] } },
+        });
+        let text = shown(serde_json::from_value(listed).unwrap(), 2, "k1");
+        assert_eq!(
+            text,
+            "3 in kernel k1\nName\tType\tSize\tValue\ndf\tDataFrame\t1000×4\ta: int64, …\n\
+             x\tndarray\t3 (2 MB)\tof float64\nmodule: np, pd, …\n1 more: list_variables(limit=3) shows them."
+        );
+    }
+}

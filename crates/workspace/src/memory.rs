@@ -1,0 +1,81 @@
+//! What is in a kernel's memory.
+
+use std::time::Duration;
+
+use kernel::MemoryError;
+use notebook::Json;
+use serde_json::Value;
+
+use crate::{Error, ErrorKind, Fault, Kernel, KernelState, NextStep};
+
+/// Asks a kernel about its variables; see [`kernel::Client::ask_memory`]. Starts nothing: a kernel that does not run has no
+/// memory.
+pub async fn ask_memory(kernel: &dyn Kernel, question: &Value, limit: Duration) -> Result<Json, Error> {
+    let description = kernel.description();
+    if matches!(description.state, KernelState::NotStarted | KernelState::Dead { .. }) {
+        return Err(nothing_in_memory());
+    }
+    let executor = kernel.executor().await?;
+    executor.ask_memory(question, limit).await.map_err(|error| explain(error, &description.language))
+}
+
+/// No kernel runs for a notebook.
+pub fn nothing_in_memory() -> Error {
+    Error::new(ErrorKind::NotFound, "No kernel runs, so nothing is in memory.", NextStep::Run)
+}
+
+fn explain(error: MemoryError, language: &str) -> Error {
+    let (kind, fault) = match &error {
+        MemoryError::Unsupported => (ErrorKind::Unsupported, Fault::Remote),
+        MemoryError::Busy => (ErrorKind::Busy, Fault::Remote),
+        MemoryError::NoAnswer { .. } => (ErrorKind::Timeout, Fault::Remote),
+        MemoryError::Refused { .. } => (ErrorKind::InvalidArgument, Fault::Agent),
+        MemoryError::Kernel(_) => (ErrorKind::RemoteFailure, Fault::Remote),
+    };
+    let next_step: NextStep = match &error {
+        MemoryError::Unsupported => NextStep::Say(format!("Run code that lists them: {}.", listing_code(language)).into()),
+        MemoryError::Busy | MemoryError::NoAnswer { .. } => NextStep::WaitForRun,
+        MemoryError::Refused { .. } => "Name a variable, and a path of what it stores.".into(),
+        MemoryError::Kernel(_) => NextStep::RestartKernel,
+    };
+    let cause = match &error {
+        MemoryError::Refused { cause } => cause.clone(),
+        MemoryError::Unsupported => format!("A kernel for {language} like this one cannot be asked what is in its memory."),
+        error => sentence(&error.to_string()),
+    };
+    Error::new(kind, cause, next_step).with_fault(fault)
+}
+
+fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", characters.as_str())
+}
+
+/// What a person would run to see the variables.
+fn listing_code(language: &str) -> &'static str {
+    match language {
+        "python" => "dir()",
+        "r" => "ls.str()",
+        "julia" => "varinfo()",
+        "bash" => "compgen -v",
+        "rust" => ":vars",
+        "javascript" | "typescript" => "Object.keys(globalThis)",
+        _ => "whatever its language has for that",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_cannot_be_asked_is_given_the_code_that_lists() {
+        let told = |language| explain(MemoryError::Unsupported, language);
+        assert_eq!(told("r").kind, ErrorKind::Unsupported);
+        assert!(matches!(&told("r").next, NextStep::Say(step) if step.contains("ls.str()")));
+        let waited = Duration::from_secs(2);
+        let busy = explain(MemoryError::NoAnswer { waited }, "python");
+        assert!(busy.cause.starts_with("The kernel did not answer within 2 s: the running cell"), "{}", busy.cause);
+    }
+}

@@ -1,0 +1,270 @@
+"""The handler that answers questions about a kernel's memory, on objects whose code must not run. It is Python, so only Python
+can test it; here without a kernel, on the libraries' real objects."""
+
+import datetime
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from e2e.support.program import REPOSITORY
+
+SOURCE = (REPOSITORY / "crates/kernel/src/memory/handler.py").read_text()
+ran: list[str] = []
+
+
+class Meta(type):
+    """Logs whatever asks a class of it for something."""
+
+    def __getattribute__(cls, name: str) -> Any:
+        ran.append(f"class.{name}")
+        return type.__getattribute__(cls, name)
+
+    def __eq__(cls, other: object) -> bool:
+        ran.append("class ==")
+        return True
+
+    def __hash__(cls) -> int:
+        ran.append("hash(class)")
+        return 1
+
+    def __instancecheck__(cls, other: object) -> bool:
+        ran.append("isinstance")
+        return True
+
+
+class Trap(metaclass=Meta):
+    """Logs whatever asks it for something."""
+
+    def __getattribute__(self, name: str) -> Any:
+        ran.append(name)
+        return object.__getattribute__(self, name)
+
+    def __repr__(self) -> str:
+        ran.append("repr")
+        raise SystemExit
+
+    __str__ = __repr__
+
+    def __len__(self) -> int:
+        ran.append("len")
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        ran.append("==")
+        return True
+
+    def __hash__(self) -> int:
+        ran.append("hash")
+        return 1
+
+    @property
+    def slow(self) -> int:
+        ran.append("property")
+        return 1
+
+
+class OwnDict(dict):
+    def __len__(self) -> int:
+        ran.append("len of a dict")
+        return 7
+
+    def items(self) -> Any:
+        ran.append("items")
+        return []
+
+
+class OwnFrame(pd.DataFrame):
+    @property
+    def shape(self) -> Any:
+        ran.append("shape")
+        return (0, 0)
+
+
+class Slots:
+    __slots__ = ("a", "unset")
+
+
+def function(first: int, trap: object = Trap(), *rest: int, only: int = 3, **named: int) -> None:
+    """Does something."""
+
+
+class Shell:
+    """What the handler knows of IPython's shell."""
+
+    def __init__(self, variables: dict[str, Any]) -> None:
+        self.user_ns = variables
+        self.user_ns_hidden: dict[str, Any] = {}
+
+
+class Memory:
+    """The handler's answers about these variables."""
+
+    def __init__(self, **variables: Any) -> None:
+        self.module: dict[str, Any] = {}
+        exec(SOURCE.removesuffix("\ninstall()\n"), self.module)
+        self.shell = Shell(variables)
+        self.answers = self.module["Answers"](self.shell)
+        ran.clear()
+
+    def ask(self, what: str, seconds: float = 1.0, **given: Any) -> dict[str, Any]:
+        return self.module["answer"](self.answers, {what: given}, seconds)
+
+    def list(self, **given: Any) -> dict[str, Any]:
+        answered = self.ask("list", **given)
+        assert answered["status"] == "ok", answered
+        return answered["answer"]
+
+    def rows(self, **given: Any) -> dict[str, dict[str, Any]]:
+        return {row["name"]: row for row in self.list(**given)["rows"]}
+
+    def inspect(self, name: str, path: str = "", **given: Any) -> dict[str, Any]:
+        answered = self.ask("inspect", name=name, path=path, **given)
+        assert answered["status"] == "ok", answered
+        return answered["answer"]
+
+    def refusal(self, name: str, path: str = "") -> str:
+        answered = self.ask("inspect", name=name, path=path)
+        assert answered["status"] == "refused", answered
+        return answered["cause"]
+
+
+def traps() -> Memory:
+    slots = Slots()
+    slots.a = 3
+    return Memory(
+        trap=Trap(),
+        Trap=Trap,
+        mock=MagicMock(),
+        text="x" * 50_000_000,
+        huge=1 << 332_000,
+        own_dict=OwnDict(a=1),
+        own_frame=OwnFrame({"a": [1]}),
+        frame=pd.DataFrame({"a": [1, None], "o": [Trap(), Trap()]}),
+        items={"k": Trap(), 1: [Trap()]},
+        slots=slots,
+        function=function,
+        np=np,
+    )
+
+
+def test_no_code_of_the_person_runs() -> None:
+    memory = traps()
+    rows = memory.rows(kinds=["all"])
+    assert ran == []
+    assert set(rows) == set(memory.shell.user_ns)
+    for name in rows:
+        memory.inspect(name)
+        assert ran == [], name
+    assert rows["trap"] == {"name": "trap", "type": "Trap", "kind": "data"}
+    assert rows["huge"]["value"] == "<int of 332001 bits>"
+    assert rows["own_dict"]["size"] == "1"
+    assert rows["own_frame"]["value"] == "<a subclass of pandas.DataFrame>"
+    assert rows["items"]["value"] == "{'k': <Trap>, 1: <list>}"
+    assert rows["text"]["bytes"] == 50_000_000 and len(rows["text"]["value"]) < 60
+    assert memory.inspect("function")["facts"]["signature"] == "(first, trap=<Trap>, *rest, only=3, **named)"
+    assert memory.inspect("slots")["items"] == [[".a", "int 3"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "cause"),
+    [
+        ("trap", ".slow", "is computed by code of its class"),
+        ("trap", ".missing", "has no attribute 'missing'"),
+        ("trap", "[0]", "would run its own code"),
+        ("items", "['x']", "There is no item ['x']"),
+        ("items", ".keys()", "only names after a point"),
+        ("items", "[", "cannot be read"),
+        ("items", "[f()]", "a number or a text"),
+        ("nothing", "", "There is no variable 'nothing'"),
+        ("TRAP", "", "There is 'trap'"),
+    ],
+)
+def test_what_would_run_code_is_refused(name: str, path: str, cause: str) -> None:
+    memory = traps()
+    assert cause in memory.refusal(name, path)
+    assert ran == []
+
+
+def test_paths_lead_into_what_is_stored() -> None:
+    memory = traps()
+    memory.shell.user_ns["nested"] = {"a": [1, {"b": "deep"}]}
+    assert memory.inspect("nested", "['a'][1]['b']")["value"] == "'deep'"
+    assert memory.inspect("nested", "['a'][-2]")["value"] == "1"
+    assert memory.inspect("slots", ".a")["value"] == "3"
+    assert memory.inspect("frame", "['a']")["type"] == "pandas.Series"
+    assert memory.inspect("np", ".linalg")["type"] == "module"
+    assert ran == []
+
+
+def test_frames_and_arrays_are_described() -> None:
+    day = pd.Timestamp("2026-01-02")
+    frame = pd.DataFrame({"n": range(1000), "s": ["x"] * 1000, "t": [day] * 1000, "gaps": [None, 1.5] * 500})
+    memory = Memory(frame=frame, array=np.arange(12.0).reshape(3, 4), when=datetime.date(2026, 1, 2), number=np.float32(1.5))
+    rows = memory.rows()
+    assert rows["frame"]["size"] == "1000×4" and rows["frame"]["value"].startswith("n: int64, s: str")
+    assert rows["array"] == {"name": "array", "type": "ndarray", "kind": "data", "size": "3×4", "bytes": 96, "value": "of float64"}
+    assert rows["when"]["value"] == "2026-01-02" and rows["number"]["value"] == "1.5"
+    found = memory.inspect("frame", rows=2, stats=True)
+    assert found["header"] == ["column", "type", "nulls"]
+    assert [row[2] for row in found["columns"]] == [0, 0, 0, 500]
+    assert found["rows"] == [["0", "x", str(day), "nan"], ["1", "x", str(day), "1.5"]]
+    assert found["stats"]["rows"][0] == ["n", "0.0", "999.0", "499.5"]
+    assert memory.inspect("frame", is_busy=True)["header"] == ["column", "type"]
+    assert memory.inspect("array")["facts"]["max"] == "11.0"
+
+
+def test_secrets_are_not_shown() -> None:
+    memory = Memory(api_key="hush", config={"x": 1}, holder=type("Holder", (), {})())
+    memory.shell.user_ns["holder"].password = "hush"
+    answers = [memory.list(), memory.inspect("api_key"), memory.inspect("holder"), memory.inspect("holder", ".password")]
+    assert "hush" not in str(answers)
+    assert memory.rows()["api_key"]["size"] == "4"
+
+
+def test_names_are_chosen_by_pattern_kind_and_order() -> None:
+    memory = Memory(beta=1, Alpha="xx", _hidden=3, gamma=[0] * 9, sys=sys)
+    assert list(memory.rows()) == ["Alpha", "beta", "gamma"]
+    assert list(memory.rows(sort="latest")) == ["gamma", "Alpha", "beta"]
+    assert list(memory.rows(sort="size"))[:2] == ["gamma", "Alpha"]
+    assert list(memory.rows(pattern="*a", limit=1)) == ["Alpha"] and memory.list(pattern="*a", limit=1)["total"] == 3
+    assert list(memory.rows(pattern="hid")) == ["_hidden"]
+    assert memory.list()["others"] == {"module": {"count": 1, "names": ["sys"]}}
+
+
+def test_changes_since_the_last_question() -> None:
+    memory = Memory(same=1, other=2, gone=3)
+    variables = memory.shell.user_ns
+    variables["other"], variables["new"] = 5000, [1]
+    del variables["gone"]
+    changes = memory.ask("changes")["answer"]
+    assert (changes["changed"], changes["gone"], [row["name"] for row in changes["new"]]) == (["other"], ["gone"], ["new"])
+    variables["new"].append(2)
+    assert memory.ask("changes")["answer"]["changed"] == ["new"]
+    assert memory.ask("changes")["answer"]["new_count"] == 0
+
+
+def test_an_answer_that_takes_too_long_is_given_up() -> None:
+    memory = Memory()
+
+    def endless() -> None:
+        while True:
+            pass
+
+    memory.answers.endless = endless
+    begin = time.monotonic()
+    assert memory.ask("endless", seconds=0.2) == {"status": "refused", "cause": "It took more than 0.2 s."}
+    assert time.monotonic() - begin < 20
+
+
+def test_many_variables_fit_into_a_small_reply() -> None:
+    memory = Memory(**{f"name_{number}": "x" * 500 for number in range(300)})
+    listed = memory.list()
+    assert listed["total"] == 300 and len(listed["rows"]) == 50
+    shown = "\n".join("\t".join([row["name"], row["type"], row["size"], row["value"]]) for row in listed["rows"])
+    assert len(shown.encode()) < 4096
