@@ -111,10 +111,14 @@ class NotebookClient:
     async def begin(self, source: str, **given: Any) -> str:
         """A new cell that the kernel works on; the id of its run."""
         run = run_in(await self.run(source, timeout=0.1, **given))
+        await self.until_started(run)
+        return run
+
+    async def until_started(self, run: str) -> None:
+        """Waits until the kernel works on a run."""
         async with asyncio.timeout(LONG):
             while "[QUEUED" in (await self.do("get_run", run_id=run, wait_seconds=0.05)).text:
                 pass
-        return run
 
     async def begin_at_gate(self, before: str = "") -> tuple[Path, str]:
         """A new cell whose code has come to a closed gate: the gate's file, and the id of its run. An interrupt that

@@ -102,8 +102,9 @@ async def test_a_run_continues_after_its_timeout_and_without_its_agent(opened: O
         cell = await client.insert(f"print('early')\n{wait}\nprint('late')")
         begun = await client.do("execute_cell", cell_id=cell, timeout=0.3)
         run = run_in(begun)
-        assert "[STILL RUNNING" in begun.text and f'get_run(run_id="{run}"' in begun.text.splitlines()[-1]
-        assert "RUNNING" in (await client.do("get_run", run_id=run)).text
+        assert f'It continues: get_run(run_id="{run}"' in begun.text.splitlines()[-1]
+        await client.until_started(run)
+        assert "[STILL RUNNING" in (await client.do("get_run", run_id=run)).text
     door.touch()
     async with opened.notebook(emptied=False) as client:
         ended = await client.wait(run)

@@ -48,6 +48,6 @@ async def test_variables_are_listed_while_a_cell_runs(opened: OpenPlace) -> None
         door, run = await client.begin_at_gate("begun = 'yes'")
         assert "begun\tstr\t3\t'yes'" in (await client.do("list_variables", pattern="begun")).text
         assert "begun: str 3" in (await client.do("inspect_variable", name="begun")).text
-        assert "[RUNNING" in (await client.do("get_run", run_id=run, wait_seconds=0)).text
+        assert "[STILL RUNNING" in (await client.do("get_run", run_id=run, wait_seconds=0)).text
         door.touch()
         assert "[COMPLETED" in (await client.do("get_run", run_id=run, wait_seconds=20)).text

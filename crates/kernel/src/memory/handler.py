@@ -400,8 +400,9 @@ def is_of_library(kind):
 
 
 def is_installed(root):
-    if root == "builtins" or root in sys.stdlib_module_names:
-        return root != "__main__"
+    # Python 3.9 does not name its modules.
+    if root == "builtins" or root in getattr(sys, "stdlib_module_names", ()):
+        return True
     module = sys.modules.get(root)
     file = module.__dict__.get("__file__") if type(module) is types.ModuleType else None
     return type(file) is str and ("site-packages" in file or "dist-packages" in file)
