@@ -32,7 +32,9 @@ pub enum MemoryError {
     #[error("its kernel can't be asked what is in its memory")]
     Unsupported,
     /// The handler is not there, and cannot be installed while a cell runs.
-    #[error("the kernel runs a cell, and can be asked what is in its memory only after the first time that it was idle")]
+    #[error(
+        "the kernel runs a cell, and can be asked what is in its memory only after the first time that it was idle"
+    )]
     Busy,
     /// Native code holds the interpreter.
     #[error("the kernel did not answer within {} s: the running cell is in native code that does not let other code run", waited.as_secs_f32())]
@@ -72,14 +74,15 @@ impl Client {
         let content = json!({ "question": question, "seconds": limit.as_secs_f64() });
         let request = UnknownMessage { msg_type: REQUEST.to_owned(), content };
         let waited = limit + GRACE;
-        let reply = match self.ask(REQUEST, Channel::Control, JupyterMessage::new(request, None), waited).await {
-            Ok(reply) => reply,
-            Err(KernelError::NoAnswer { .. }) if *self.memory_handler.lock() == Handler::Installed => {
-                return Err(MemoryError::NoAnswer { waited });
-            }
-            Err(KernelError::NoAnswer { .. }) => return Err(MemoryError::Busy),
-            Err(error) => return Err(error.into()),
-        };
+        let reply =
+            match self.ask(REQUEST, Channel::Control, JupyterMessage::new(request, None), waited).await {
+                Ok(reply) => reply,
+                Err(KernelError::NoAnswer { .. }) if *self.memory_handler.lock() == Handler::Installed => {
+                    return Err(MemoryError::NoAnswer { waited });
+                }
+                Err(KernelError::NoAnswer { .. }) => return Err(MemoryError::Busy),
+                Err(error) => return Err(error.into()),
+            };
         *self.memory_handler.lock() = Handler::Installed;
         answer(&reply)
     }

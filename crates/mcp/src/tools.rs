@@ -94,6 +94,8 @@ enum Discovery {
 enum Effect {
     /// Changes nothing.
     Reads,
+    /// Changes nothing, but asks a kernel, which takes the permission to execute.
+    AsksKernel,
     /// Adds something; loses nothing.
     Adds,
     /// Changes, removes or ends something; the same call again may do more of it.
@@ -156,7 +158,7 @@ impl Tool {
     /// The tool as clients list it.
     fn definition(&self) -> Value {
         let (reads, destroys, is_idempotent, is_open) = match self.effect {
-            Effect::Reads => (true, false, true, false),
+            Effect::Reads | Effect::AsksKernel => (true, false, true, false),
             Effect::Adds => (false, false, false, false),
             Effect::Changes => (false, true, false, false),
             Effect::Runs => (false, true, false, true),

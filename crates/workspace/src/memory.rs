@@ -33,14 +33,18 @@ fn explain(error: MemoryError, language: &str) -> Error {
         MemoryError::Kernel(_) => (ErrorKind::RemoteFailure, Fault::Remote),
     };
     let next_step: NextStep = match &error {
-        MemoryError::Unsupported => NextStep::Say(format!("Run code that lists them: {}.", listing_code(language)).into()),
+        MemoryError::Unsupported => {
+            NextStep::Say(format!("Run code that lists them: {}.", listing_code(language)).into())
+        }
         MemoryError::Busy | MemoryError::NoAnswer { .. } => NextStep::WaitForRun,
         MemoryError::Refused { .. } => "Name a variable, and a path of what it stores.".into(),
         MemoryError::Kernel(_) => NextStep::RestartKernel,
     };
     let cause = match &error {
         MemoryError::Refused { cause } => cause.clone(),
-        MemoryError::Unsupported => format!("A kernel for {language} like this one cannot be asked what is in its memory."),
+        MemoryError::Unsupported => {
+            format!("A kernel for {language} like this one cannot be asked what is in its memory.")
+        }
         error => sentence(&error.to_string()),
     };
     Error::new(kind, cause, next_step).with_fault(fault)
@@ -76,6 +80,10 @@ mod tests {
         assert!(matches!(&told("r").next, NextStep::Say(step) if step.contains("ls.str()")));
         let waited = Duration::from_secs(2);
         let busy = explain(MemoryError::NoAnswer { waited }, "python");
-        assert!(busy.cause.starts_with("The kernel did not answer within 2 s: the running cell"), "{}", busy.cause);
+        assert!(
+            busy.cause.starts_with("The kernel did not answer within 2 s: the running cell"),
+            "{}",
+            busy.cause
+        );
     }
 }

@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use crate::bridge::{Bridge, PROGRAM, Served, WITHOUT_PYTHON};
 
 /// A call of each tool that changes or runs something if the tool is able to.
-pub(crate) const CALLS: [(&str, &str); 27] = [
+pub(crate) const CALLS: [(&str, &str); 29] = [
     ("list_files", "{}"),
     ("list_notebooks", "{}"),
     ("list_kernels", "{}"),
@@ -24,6 +24,8 @@ pub(crate) const CALLS: [(&str, &str); 27] = [
     ("copy_notebook", r#"{"from":"a.ipynb","to":"copied.ipynb"}"#),
     ("copy_file", r#"{"from":"a.ipynb","to":"copied.bin"}"#),
     ("restart_notebook", r#"{"notebook_name":"a.ipynb"}"#),
+    ("list_variables", r#"{"notebook_name":"a.ipynb"}"#),
+    ("inspect_variable", r#"{"notebook_name":"a.ipynb","name":"x"}"#),
     ("read_notebook", r#"{"notebook_name":"a.ipynb","include_outputs":true}"#),
     ("search_notebook", r#"{"notebook_name":"a.ipynb","query":"one"}"#),
     ("read_cell", r#"{"notebook_name":"a.ipynb","cell_index":0}"#),
@@ -248,7 +250,10 @@ async fn tools_are_offered_by_group() -> Result<()> {
         ("edit", &edit),
         ("run", &["execute_cell", "run_cells", "execute_code", "interrupt_kernel", "answer_input"]),
         ("files", &["list_files", "copy_file", "open_in_browser"]),
-        ("kernels", &["list_kernels", "restart_notebook", "connect_to_jupyter"]),
+        (
+            "kernels",
+            &["list_kernels", "restart_notebook", "list_variables", "inspect_variable", "connect_to_jupyter"],
+        ),
         ("colab", &OF_COLAB),
         ("files,list_kernels", &["list_files", "list_kernels", "copy_file", "open_in_browser"]),
         ("execute_ipython", &["execute_code"]),
@@ -472,8 +477,8 @@ async fn tools_do_what_their_annotations_say() -> Result<()> {
     let server = jupyter_server().await?;
     let mut client = Client::start(&[]).await?;
     let tools = listed(&mut client.agent).await?;
-    // No front end is here that could open a notebook.
-    let elsewhere = [&OF_COLAB[..], &["open_in_browser"]].concat();
+    // No front end is here that could open a notebook, and no kernel with variables.
+    let elsewhere = [&OF_COLAB[..], &["open_in_browser", "inspect_variable"]].concat();
     for tool in tools.iter().filter(|tool| !elsewhere.iter().any(|name| tool["name"] == *name)) {
         let name = tool["name"].as_str().context("no name")?;
         let (_, arguments) = CALLS.iter().find(|(known, _)| *known == name).context(name.to_owned())?;

@@ -88,7 +88,7 @@ async fn each_group_is_asked_about() -> Result<()> {
         ("edit", &edit[..]),
         ("run", &run),
         ("delete", &["restart_notebook", "delete_cell", "clear_cell_output"]),
-        ("kernels", &["restart_notebook", "connect_to_jupyter"]),
+        ("kernels", &["restart_notebook", "list_variables", "inspect_variable", "connect_to_jupyter"]),
         ("files", &["copy_notebook", "copy_file", "open_in_browser"]),
         ("move_cell,list_files", &["list_files", "move_cell"]),
         ("execute_ipython", &["execute_code"]),

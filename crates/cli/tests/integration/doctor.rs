@@ -355,7 +355,7 @@ async fn the_last_attempt_to_connect_a_tab_is_told() -> Result<()> {
     told("warning", "closed the connection without sending anything").await??;
     let foreign = Connection { token: "another".to_owned(), ..connection.clone() };
     assert!(Tab::connect(&foreign).await.is_err());
-    told("warning", "Just now: A browser was refused: bad authorization token.").await??;
+    told("warning", "Just now: A browser was refused: ").await??;
     let _tab = Tab::connect(&connection).await?;
     told("ok", "Just now: A tab connected.").await??;
     let file = machine.at("home/state/cellbridge/colab-attempt.json");

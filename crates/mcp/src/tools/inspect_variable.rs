@@ -21,11 +21,11 @@ const LIMIT: Duration = Duration::from_secs(3);
 pub(super) const TOOL: Tool = Tool {
     name: "inspect_variable",
     title: "Inspect a variable",
-    description: "Inspect a variable in memory: schema, shape, types, first rows and missing values of a data frame or array, items, \
-                  attributes, signature and source.",
-    discovery: Discovery::FoundBy("look at a dataframe, its columns, dtypes, head, describe; value of a variable"),
-    effect: Effect::Reads,
-    groups: &[Group::Run],
+    description: "Inspect a variable: show the columns, types, missing values and first rows of a dataframe, the shape of an array, \
+                  items, attributes, source.",
+    discovery: Discovery::FoundBy("schema, dtypes, head, describe; value of a variable"),
+    effect: Effect::AsksKernel,
+    groups: &[Group::Kernels],
     permission: Permission::Execute,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,
@@ -164,7 +164,7 @@ mod tests {
         });
         assert_eq!(
             shown(&serde_json::from_value(found).unwrap()),
-            "df: pandas.DataFrame\ncolumns: 2, rows: 2\ncolumn\ttype\tnulls\na\tint64\t0\nb\tstr\t1\nfirst rows:\na\tb\n1\tx y\n\
+            "df: pandas.DataFrame\nrows: 2, columns: 2\ncolumn\ttype\tnulls\na\tint64\t0\nb\tstr\t1\nfirst rows:\na\tb\n1\tx y\n\
              2\tnan\ncolumn\tmin (of a sample)\na\t1"
         );
     }

@@ -27,8 +27,8 @@ pub(super) const TOOL: Tool = Tool {
     description: "List the variables defined in the kernel, with type, shape and short value; also while a cell runs, and without \
                   running code.",
     discovery: Discovery::FoundBy("what is in memory; inspect the namespace, workspace, state, data frames"),
-    effect: Effect::Reads,
-    groups: &[Group::Run],
+    effect: Effect::AsksKernel,
+    groups: &[Group::Kernels],
     permission: Permission::Execute,
     availability: Availability::Always,
     schema: Schema::of::<Arguments>,
@@ -81,7 +81,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         return Err(refused(format!("sort is one of {}.", SORTS.join(", "))));
     }
     let opened = context.notebook(&notebook).await?;
-    let kernel = opened.kernel().ok_or_else(nothing_in_memory)?;
+    let Some(kernel) = opened.kernel() else { return Ok(nothing_in_memory().cause.into()) };
     let question = json!({ "list": { "pattern": pattern, "kinds": kinds, "limit": limit.max(1), "sort": sort } });
     let answer = ask_memory(&*kernel, &question, LIMIT).await?;
     let listed: Listed = answer.decode().map_err(|error| refused(format!("The kernel's answer: {error}.")))?;
