@@ -56,3 +56,4 @@ async def test_questions_leave_no_trace(server: NotebookServer, path: str) -> No
     texts, kinds = without
     assert "from a thread\nada 1\n" in texts[1] and "display_data" in kinds, "the cells did what is compared"
     assert "post_run_cell" in texts[2] and "get_ipython" in texts[2]
+    assert texts[2].endswith("\n[]\n"), "the handler has left a name"
