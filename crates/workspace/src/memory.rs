@@ -16,7 +16,7 @@ pub async fn ask_memory(kernel: &dyn Kernel, question: &Value, limit: Duration) 
         return Err(nothing_in_memory());
     }
     let executor = kernel.executor().await?;
-    executor.ask_memory(question, limit).await.map_err(|error| explain(error, &description.language))
+    executor.ask_memory(question, limit).await.map_err(|error| explain(&error, &description.language))
 }
 
 /// No kernel runs for a notebook.
@@ -24,15 +24,15 @@ pub fn nothing_in_memory() -> Error {
     Error::new(ErrorKind::NotFound, "No kernel runs, so nothing is in memory.", NextStep::Run)
 }
 
-fn explain(error: MemoryError, language: &str) -> Error {
-    let (kind, fault) = match &error {
+fn explain(error: &MemoryError, language: &str) -> Error {
+    let (kind, fault) = match error {
         MemoryError::Unsupported => (ErrorKind::Unsupported, Fault::Remote),
         MemoryError::Busy => (ErrorKind::Busy, Fault::Remote),
         MemoryError::NoAnswer { .. } => (ErrorKind::Timeout, Fault::Remote),
         MemoryError::Refused { .. } => (ErrorKind::InvalidArgument, Fault::Agent),
         MemoryError::Kernel(_) => (ErrorKind::RemoteFailure, Fault::Remote),
     };
-    let next_step: NextStep = match &error {
+    let next_step: NextStep = match error {
         MemoryError::Unsupported => {
             NextStep::Say(format!("Run code that lists them: {}.", listing_code(language)).into())
         }
@@ -40,7 +40,7 @@ fn explain(error: MemoryError, language: &str) -> Error {
         MemoryError::Refused { .. } => "Name a variable, and a path of what it stores.".into(),
         MemoryError::Kernel(_) => NextStep::RestartKernel,
     };
-    let cause = match &error {
+    let cause = match error {
         MemoryError::Refused { cause } => cause.clone(),
         MemoryError::Unsupported => {
             format!("A kernel for {language} like this one cannot be asked what is in its memory.")
@@ -75,11 +75,11 @@ mod tests {
 
     #[test]
     fn a_kernel_that_cannot_be_asked_is_given_the_code_that_lists() {
-        let told = |language| explain(MemoryError::Unsupported, language);
+        let told = |language| explain(&MemoryError::Unsupported, language);
         assert_eq!(told("r").kind, ErrorKind::Unsupported);
         assert!(matches!(&told("r").next, NextStep::Say(step) if step.contains("ls.str()")));
         let waited = Duration::from_secs(2);
-        let busy = explain(MemoryError::NoAnswer { waited }, "python");
+        let busy = explain(&MemoryError::NoAnswer { waited }, "python");
         assert!(
             busy.cause.starts_with("The kernel did not answer within 2 s: the running cell"),
             "{}",
