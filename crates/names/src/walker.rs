@@ -1,0 +1,392 @@
+//! The walk through a cell in the order in which it runs.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{
+    Comprehension, ExceptHandler, Expr, ExprContext, IpyEscapeKind, Parameters, Pattern, Stmt, StmtClassDef,
+    StmtFunctionDef, Suite, TypeParams,
+};
+use ruff_text_size::Ranged;
+
+use crate::locals::{Locals, captured, imported};
+use crate::magics::{self, CellMagic, LineMagic};
+use crate::names::{Effects, Names, Unknown};
+use crate::parse::with_statements;
+
+mod calls;
+mod scope;
+
+use scope::{Kind, Resolved, Scope, Scopes};
+
+pub(crate) struct Walker {
+    names: Names,
+    scopes: Scopes,
+    /// The effects of the function or class of the cell that is being defined.
+    deferred: Effects,
+    /// How many functions and classes the walk is in.
+    definitions: usize,
+    /// How many of them are functions.
+    functions: usize,
+    /// The text that the tree's positions count in.
+    source: String,
+}
+
+impl Walker {
+    /// The caller provides the stack, see [`crate::parse`].
+    pub(crate) fn walk_cell(body: &str, magics: &[CellMagic]) -> Names {
+        let mut walker = Self {
+            names: Names::default(),
+            scopes: Scopes::default(),
+            deferred: Effects::default(),
+            definitions: 0,
+            functions: 0,
+            source: body.to_owned(),
+        };
+        if magics.contains(&CellMagic::Timeit) {
+            walker.walk_as_function(body);
+        } else {
+            walker.walk_source(body);
+        }
+        for magic in magics {
+            if let CellMagic::Capture(name) = magic {
+                walker.define(name);
+            }
+        }
+        walker.names
+    }
+
+    fn walk_source(&mut self, source: &str) {
+        let outer = std::mem::replace(&mut self.source, source.to_owned());
+        let walked = with_statements(source, |statements| self.visit_body(statements));
+        self.source = outer;
+        self.note(walked);
+    }
+
+    /// What the source binds is lost.
+    fn walk_as_function(&mut self, source: &str) {
+        let walked = with_statements(source, |statements: &Suite| {
+            let scope = Scope::function(Locals::of_body(statements));
+            self.within(scope, |walker| walker.visit_body(statements));
+        });
+        self.note(walked);
+    }
+
+    fn note(&mut self, walked: Result<(), Unknown>) {
+        if let Err(why) = walked {
+            self.effects().unknown.get_or_insert(why);
+        }
+    }
+
+    /// The effects of the code that the walk is in.
+    fn effects(&mut self) -> &mut Effects {
+        if self.functions > 0 { &mut self.deferred } else { &mut self.names.effects }
+    }
+
+    fn within(&mut self, scope: Scope, walk: impl FnOnce(&mut Self)) {
+        self.scopes.push(scope);
+        walk(self);
+        self.scopes.pop();
+    }
+
+    /// Whether the name is one of the cell, and not one that the cell itself has bound already.
+    fn is_from_outside(&self, name: &str) -> bool {
+        self.scopes.resolve(name) == Resolved::Module
+            && (self.functions > 0 || !self.names.effects.defines.contains(name))
+    }
+
+    fn read(&mut self, name: &str) {
+        if self.scopes.resolve(name) == Resolved::Module {
+            if self.is_from_outside(name) {
+                self.effects().uses.insert(name.to_owned());
+            }
+            self.effects().reads.insert(name.to_owned());
+        }
+    }
+
+    fn bind(&mut self, name: &str) {
+        if self.scopes.bind(name) == Resolved::Module {
+            self.define(name);
+        }
+    }
+
+    /// Binds a name of the module.
+    fn define(&mut self, name: &str) {
+        self.effects().deletes.remove(name);
+        self.effects().defines.insert(name.to_owned());
+        if self.functions == 0 {
+            self.forget(name);
+        }
+    }
+
+    fn forget(&mut self, name: &str) {
+        self.names.functions.remove(name);
+        self.names.imports.remove(name);
+        self.names.fixed.remove(name);
+    }
+
+    fn delete(&mut self, name: &str) {
+        if self.scopes.resolve(name) != Resolved::Module {
+            return;
+        }
+        if self.is_from_outside(name) {
+            self.read(name);
+        }
+        self.effects().defines.remove(name);
+        self.effects().deletes.insert(name.to_owned());
+        if self.functions == 0 {
+            self.forget(name);
+        }
+    }
+
+    /// The object behind an expression like `a.b[c]` is changed.
+    fn change(&mut self, part: &Expr) {
+        if let Some(name) = root(part).filter(|name| self.is_from_outside(name)) {
+            self.effects().changes.insert(name.to_owned());
+        }
+    }
+
+    /// Remembers that the definition of a name always gives the same value.
+    fn fix(&mut self, name: &str, text: &str) {
+        if self.definitions == 0 && self.scopes.are_empty() {
+            let mut hash = DefaultHasher::new();
+            text.hash(&mut hash);
+            self.names.fixed.insert(name.to_owned(), hash.finish());
+        }
+    }
+
+    fn import(&mut self, name: &str, text: &str) {
+        self.bind(name);
+        if self.scopes.are_empty() {
+            self.names.imports.insert(name.to_owned());
+        }
+        self.fix(name, text);
+    }
+
+    /// Walks through the definition of a function or class. Its effects when it is called are kept under its name.
+    fn defining(&mut self, name: &str, walk: impl FnOnce(&mut Self)) {
+        self.definitions += 1;
+        walk(self);
+        self.definitions -= 1;
+        self.bind(name);
+        if self.definitions == 0 {
+            let effects = std::mem::take(&mut self.deferred);
+            self.names.functions.insert(name.to_owned(), effects);
+        }
+    }
+
+    /// Walks through the body of a function, which runs when it is called.
+    fn called_later(&mut self, locals: Locals, walk: impl FnOnce(&mut Self)) {
+        self.functions += 1;
+        self.within(Scope::function(locals), walk);
+        self.functions -= 1;
+    }
+
+    fn function(&mut self, function: &StmtFunctionDef) {
+        function.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+        self.defining(&function.name, |walker| {
+            walker.with_type_params(function.type_params.as_deref(), |walker| {
+                walker.visit_parameters(&function.parameters);
+                function.returns.iter().for_each(|returns| walker.visit_annotation(returns));
+                let locals = Locals::of_function(&function.parameters, &function.body);
+                walker.called_later(locals, |walker| walker.visit_body(&function.body));
+            });
+        });
+        let has_defaults = |parameters: &Parameters| {
+            parameters.iter_non_variadic_params().any(|parameter| parameter.default.is_some())
+        };
+        if function.decorator_list.is_empty() && !has_defaults(&function.parameters) {
+            let text = self.source.get(function.range().to_std_range()).unwrap_or_default().to_owned();
+            self.fix(&function.name, &text);
+        }
+    }
+
+    fn class(&mut self, class: &StmtClassDef) {
+        class.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+        self.defining(&class.name, |walker| {
+            walker.with_type_params(class.type_params.as_deref(), |walker| {
+                class.arguments.iter().for_each(|arguments| walker.visit_arguments(arguments));
+                walker.within(Scope::of(Kind::Class), |walker| walker.visit_body(&class.body));
+            });
+        });
+    }
+
+    fn with_type_params(&mut self, params: Option<&TypeParams>, walk: impl FnOnce(&mut Self)) {
+        let Some(params) = params else { return walk(self) };
+        let names = params.type_params.iter().map(|param| param.name().to_string()).collect();
+        let scope = Scope { bound: names, ..Scope::of(Kind::TypeParams) };
+        self.within(scope, |walker| {
+            walker.visit_type_params(params);
+            walk(walker);
+        });
+    }
+
+    /// `name = lambda …`
+    fn assigned_lambda(&mut self, name: &str, lambda: &ruff_python_ast::ExprLambda) {
+        self.defining(name, |walker| {
+            lambda.parameters.iter().for_each(|parameters| walker.visit_parameters(parameters));
+            let locals = Locals::of_lambda(lambda.parameters.as_deref(), &lambda.body);
+            walker.called_later(locals, |walker| walker.visit_expr(&lambda.body));
+        });
+    }
+
+    /// The first iterable is evaluated outside.
+    fn comprehension(&mut self, generators: &[Comprehension], elements: &[&Expr]) {
+        if let Some(first) = generators.first() {
+            self.visit_expr(&first.iter);
+        }
+        self.within(Scope::of(Kind::Comprehension), |walker| {
+            for (index, generator) in generators.iter().enumerate() {
+                if index > 0 {
+                    walker.visit_expr(&generator.iter);
+                }
+                walker.visit_expr(&generator.target);
+                generator.ifs.iter().for_each(|test| walker.visit_expr(test));
+            }
+            elements.iter().for_each(|element| walker.visit_expr(element));
+        });
+    }
+
+    fn escape(&mut self, kind: IpyEscapeKind, text: &str) {
+        match kind {
+            IpyEscapeKind::Help | IpyEscapeKind::Help2 => {}
+            IpyEscapeKind::Magic | IpyEscapeKind::Magic2 => match magics::line(text) {
+                LineMagic::Python(source) => self.walk_source(source),
+                LineMagic::Function(source) => self.walk_as_function(source),
+                LineMagic::Unknown(why) => self.note(Err(why)),
+                LineMagic::Text => magics::expanded(text).for_each(|name| self.read(name)),
+            },
+            IpyEscapeKind::Shell | IpyEscapeKind::ShCap => {
+                magics::expanded(text).for_each(|name| self.read(name));
+            }
+            IpyEscapeKind::Quote | IpyEscapeKind::Quote2 | IpyEscapeKind::Paren => {
+                self.note(Err(Unknown::DynamicCode { by: "a line that IPython calls".to_owned() }));
+            }
+        }
+    }
+}
+
+impl<'a> Visitor<'a> for Walker {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(function) => self.function(function),
+            Stmt::ClassDef(class) => self.class(class),
+            Stmt::Assign(assign) => match (&*assign.targets, &*assign.value) {
+                ([Expr::Name(name)], Expr::Lambda(lambda)) => self.assigned_lambda(&name.id, lambda),
+                _ => visitor::walk_stmt(self, statement),
+            },
+            Stmt::AugAssign(assign) => {
+                self.visit_expr(&assign.value);
+                match &*assign.target {
+                    Expr::Name(name) => self.read(&name.id),
+                    part => self.visit_expr(part),
+                }
+                self.change(&assign.target);
+            }
+            // `x: int` alone binds nothing.
+            Stmt::AnnAssign(assign) if assign.value.is_none() => self.visit_annotation(&assign.annotation),
+            Stmt::TypeAlias(alias) => {
+                self.with_type_params(alias.type_params.as_deref(), |walker| walker.visit_expr(&alias.value));
+                self.visit_expr(&alias.name);
+            }
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    self.import(imported(alias), &format!("import {}", alias.name));
+                }
+            }
+            Stmt::ImportFrom(import) => {
+                let module = ".".repeat(import.level as usize) + import.module.as_deref().unwrap_or_default();
+                for alias in &import.names {
+                    if alias.name.as_str() == "*" {
+                        self.note(Err(Unknown::StarImport { module: module.clone() }));
+                    } else if module != "__future__" {
+                        self.import(imported(alias), &format!("from {module} import {}", alias.name));
+                    }
+                }
+            }
+            Stmt::Global(global) => {
+                self.scopes.declare_global(global.names.iter().map(ToString::to_string));
+            }
+            Stmt::IpyEscapeCommand(escape) => self.escape(escape.kind, &escape.value),
+            _ => visitor::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Name(name) => match name.ctx {
+                ExprContext::Store => self.bind(&name.id),
+                ExprContext::Del => self.delete(&name.id),
+                ExprContext::Load | ExprContext::Invalid => self.read(&name.id),
+            },
+            Expr::Attribute(_) | Expr::Subscript(_) => {
+                visitor::walk_expr(self, expression);
+                if is_changed(expression) {
+                    self.change(expression);
+                }
+            }
+            Expr::Named(named) => {
+                self.visit_expr(&named.value);
+                if let Expr::Name(name) = &*named.target
+                    && self.scopes.bind_outside_comprehensions(&name.id) == Resolved::Module
+                {
+                    self.define(&name.id);
+                }
+            }
+            Expr::Lambda(lambda) => {
+                lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
+                let locals = Locals::of_lambda(lambda.parameters.as_deref(), &lambda.body);
+                self.within(Scope::function(locals), |walker| walker.visit_expr(&lambda.body));
+            }
+            Expr::ListComp(list) => self.comprehension(&list.generators, &[&list.elt]),
+            Expr::SetComp(set) => self.comprehension(&set.generators, &[&set.elt]),
+            Expr::Generator(generator) => self.comprehension(&generator.generators, &[&generator.elt]),
+            Expr::DictComp(dict) => {
+                let elements: Vec<_> = dict.key.as_deref().into_iter().chain([&*dict.value]).collect();
+                self.comprehension(&dict.generators, &elements);
+            }
+            Expr::Call(call) => {
+                visitor::walk_expr(self, expression);
+                self.call(call);
+            }
+            Expr::IpyEscapeCommand(escape) => self.escape(escape.kind, &escape.value),
+            _ => visitor::walk_expr(self, expression),
+        }
+    }
+
+    fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
+        let ExceptHandler::ExceptHandler(inner) = handler;
+        let Some(name) = &inner.name else { return visitor::walk_except_handler(self, handler) };
+        inner.type_.iter().for_each(|class| self.visit_expr(class));
+        // Python deletes the name after the handler.
+        let scope = Scope { bound: BTreeSet::from([name.to_string()]), ..Scope::of(Kind::Handler) };
+        self.within(scope, |walker| walker.visit_body(&inner.body));
+    }
+
+    fn visit_pattern(&mut self, pattern: &'a Pattern) {
+        visitor::walk_pattern(self, pattern);
+        if let Some(name) = captured(pattern) {
+            self.bind(name);
+        }
+    }
+}
+
+fn is_changed(part: &Expr) -> bool {
+    let (Expr::Attribute(ruff_python_ast::ExprAttribute { ctx, .. })
+    | Expr::Subscript(ruff_python_ast::ExprSubscript { ctx, .. })) = part
+    else {
+        return false;
+    };
+    matches!(ctx, ExprContext::Store | ExprContext::Del)
+}
+
+/// `a` of `a.b[c].d`.
+fn root(part: &Expr) -> Option<&str> {
+    match part {
+        Expr::Name(name) => Some(&name.id),
+        Expr::Attribute(attribute) => root(&attribute.value),
+        Expr::Subscript(subscript) => root(&subscript.value),
+        _ => None,
+    }
+}
