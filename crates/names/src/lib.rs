@@ -23,4 +23,5 @@ mod parse;
 mod walker;
 
 pub use builtins::is_builtin;
+pub use magics::is_blank;
 pub use names::{Effects, Name, Names, Unknown};

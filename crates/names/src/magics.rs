@@ -47,8 +47,12 @@ pub(crate) fn split(source: &str) -> Cell<'_> {
         }
         body = below;
     }
-    let is_code = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-    if magics.is_empty() && !body.lines().any(is_code) { Cell::Blank } else { Cell::Python { body, magics } }
+    if magics.is_empty() && is_blank(body) { Cell::Blank } else { Cell::Python { body, magics } }
+}
+
+/// Whether a cell has no code, only blank lines and comments.
+pub fn is_blank(source: &str) -> bool {
+    source.lines().map(str::trim_start).all(|line| line.is_empty() || line.starts_with('#'))
 }
 
 /// What a line magic does with names.
