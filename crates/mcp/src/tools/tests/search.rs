@@ -38,6 +38,8 @@ const REQUESTS: &[(&str, &[&str])] = &[
     ("clear all outputs", &["clear_cell_output"]),
     ("run a cell", &["execute_cell"]),
     ("run all cells in order", &["run_cells"]),
+    ("which cells are stale", &["read_notebook", "run_cells"]),
+    ("run the stale cells again", &["run_cells"]),
     ("what variables are defined in the kernel", &["execute_code"]),
     ("pip install a package", &["execute_code"]),
     ("is the cell still running", &["get_run"]),
