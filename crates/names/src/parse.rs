@@ -14,8 +14,10 @@ use crate::walker::Walker;
 const MAX_LENGTH: usize = 64 * 1024;
 /// Deeper trees are not walked. CPython's own parser refuses code that nests deeper than this.
 const MAX_DEPTH: usize = 200;
-/// What the walk over a tree of [`MAX_DEPTH`] needs of the stack in a build without optimisation, in bytes.
-const STACK_OF_WALK: usize = 2 * 1024 * 1024;
+/// How many sources may be nested in one another: `%time %time x` has three.
+pub(crate) const MAX_NESTED: usize = 4;
+/// What walks over nested trees of [`MAX_DEPTH`] need of the stack in a build without optimisation, in bytes.
+const STACK_OF_WALK: usize = MAX_NESTED * 2 * 1024 * 1024;
 /// What dropping a tree needs of the stack for each level, of which a source has at most one for each byte.
 const STACK_OF_LEVEL: usize = 1024;
 

@@ -13,7 +13,7 @@ use ruff_text_size::Ranged;
 use crate::locals::{Locals, captured, imported};
 use crate::magics::{self, CellMagic, LineMagic};
 use crate::names::{Effects, Names, Unknown};
-use crate::parse::with_statements;
+use crate::parse::{MAX_NESTED, with_statements};
 
 mod calls;
 mod scope;
@@ -31,6 +31,8 @@ pub(crate) struct Walker {
     functions: usize,
     /// The text that the tree's positions count in.
     source: String,
+    /// How many sources the walk is in.
+    sources: usize,
 }
 
 impl Walker {
@@ -42,7 +44,8 @@ impl Walker {
             deferred: Effects::default(),
             definitions: 0,
             functions: 0,
-            source: body.to_owned(),
+            source: String::new(),
+            sources: 0,
         };
         if magics.contains(&CellMagic::Timeit) {
             walker.walk_as_function(body);
@@ -58,18 +61,26 @@ impl Walker {
     }
 
     fn walk_source(&mut self, source: &str) {
-        let outer = std::mem::replace(&mut self.source, source.to_owned());
-        let walked = with_statements(source, |statements| self.visit_body(statements));
-        self.source = outer;
-        self.note(walked);
+        self.nested(source, |walker, statements| walker.visit_body(statements));
     }
 
     /// What the source binds is lost.
     fn walk_as_function(&mut self, source: &str) {
-        let walked = with_statements(source, |statements: &Suite| {
+        self.nested(source, |walker, statements| {
             let scope = Scope::function(Locals::of_body(statements));
-            self.within(scope, |walker| walker.visit_body(statements));
+            walker.within(scope, |walker| walker.visit_body(statements));
         });
+    }
+
+    fn nested(&mut self, source: &str, walk: impl FnOnce(&mut Self, &Suite)) {
+        if self.sources == MAX_NESTED {
+            return self.note(Err(Unknown::TooDeep));
+        }
+        self.sources += 1;
+        let outer = std::mem::replace(&mut self.source, source.to_owned());
+        let walked = with_statements(source, |statements| walk(self, statements));
+        self.source = outer;
+        self.sources -= 1;
         self.note(walked);
     }
 
