@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{
-    Comprehension, ExceptHandler, Expr, ExprContext, Parameters, Pattern, PatternMatchAs, PatternMatchMapping,
-    PatternMatchStar, Stmt,
+    Comprehension, ExceptHandler, Expr, ExprContext, Parameters, Pattern, PatternMatchAs,
+    PatternMatchMapping, PatternMatchStar, Stmt,
 };
 
 use crate::names::Name;

@@ -9,9 +9,14 @@ const MAX_STACKED: usize = 8;
 pub(crate) enum Cell<'s> {
     /// It has no code.
     Blank,
-    Python { body: &'s str, magics: Vec<CellMagic> },
+    Python {
+        body: &'s str,
+        magics: Vec<CellMagic>,
+    },
     /// The body is something else.
-    Other { magic: String },
+    Other {
+        magic: String,
+    },
 }
 
 /// A cell magic whose body is Python.
@@ -74,9 +79,9 @@ pub(crate) fn line(text: &str) -> LineMagic<'_> {
     match name {
         "time" => LineMagic::Python(rest),
         "timeit" | "prun" | "memit" | "mprun" | "lprun" => LineMagic::Function(without_options(rest)),
-        "run" | "load" | "loadpy" | "pylab" | "rerun" | "recall" | "rep" | "reset" | "reset_selective" | "xdel"
-        | "store" | "macro" | "edit" | "ed" | "R" | "Rget" | "Rpull" | "Rpush" | "octave" | "octave_pull"
-        | "octave_push" | "julia" | "sql" | "bigquery" => {
+        "run" | "load" | "loadpy" | "pylab" | "rerun" | "recall" | "rep" | "reset" | "reset_selective"
+        | "xdel" | "store" | "macro" | "edit" | "ed" | "R" | "Rget" | "Rpull" | "Rpush" | "octave"
+        | "octave_pull" | "octave_push" | "julia" | "sql" | "bigquery" => {
             LineMagic::Unknown(Unknown::DynamicCode { by: format!("%{name}") })
         }
         _ => LineMagic::Text,
@@ -90,7 +95,9 @@ fn without_options(text: &str) -> &str {
         let (option, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         rest = after.trim_start();
         // Most take a value, which may stand apart from them.
-        if option.len() == 2 && !matches!(option, "-o" | "-q" | "-c" | "-t" | "-p" if !rest.starts_with(|c: char| c.is_ascii_digit())) {
+        if option.len() == 2
+            && !matches!(option, "-o" | "-q" | "-c" | "-t" | "-p" if !rest.starts_with(|c: char| c.is_ascii_digit()))
+        {
             rest = rest.split_once(char::is_whitespace).map_or("", |(_, after)| after).trim_start();
         }
     }

@@ -41,11 +41,17 @@ pub struct Effects {
 /// Why the names of code cannot be known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unknown {
-    StarImport { module: String },
+    StarImport {
+        module: String,
+    },
     /// Code that is made at run time, or is elsewhere, by this function or magic.
-    DynamicCode { by: String },
+    DynamicCode {
+        by: String,
+    },
     /// A cell magic whose body is not Python.
-    CellMagic { magic: String },
+    CellMagic {
+        magic: String,
+    },
     NotPython,
     SyntaxError,
     TooLong,

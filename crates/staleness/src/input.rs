@@ -63,7 +63,12 @@ impl Book<'_> {
     }
 
     /// What is wrong with one writer.
-    fn writer(&self, used: Used<'_>, (writer, write): (usize, Write), above: &[CellState]) -> Option<Finding> {
+    fn writer(
+        &self,
+        used: Used<'_>,
+        (writer, write): (usize, Write),
+        above: &[CellState],
+    ) -> Option<Finding> {
         let finding = |state, clause: &str| {
             let state = if write == Write::Calls { State::MayHaveChanged } else { state };
             Some(used.finding(state, &format!("{} {} and {clause}", self.cell(writer), verb(write))))
@@ -71,7 +76,8 @@ impl Book<'_> {
         let cell = &self.facts.cells[writer];
         if above[writer].state == State::OutputsFromElsewhere {
             // Somebody else ran it. The counts tell in which order, if it was in this kernel.
-            let count = cell.execution_count.filter(|count| used.execution_count.is_some_and(|own| own < *count))?;
+            let count =
+                cell.execution_count.filter(|count| used.execution_count.is_some_and(|own| own < *count))?;
             return finding(State::OutOfOrder, &format!("has run after it, as In[{count}]"));
         }
         let Some(run) = self.run(writer).filter(|run| self.is_present(run)) else {
@@ -109,9 +115,9 @@ impl Book<'_> {
         };
         let fixed = defined.names.fixed.get(used.name);
         let is_same = |event: &Event<'_>| fixed.is_some() && event.run.names.fixed.get(used.name) == fixed;
-        let others = self.earlier_writes(used).filter(|(event, order, _)| {
-            *order > defined_at && !is_writer(event) && !is_same(event)
-        });
+        let others = self
+            .earlier_writes(used)
+            .filter(|(event, order, _)| *order > defined_at && !is_writer(event) && !is_same(event));
         let (event, _, write) = others.max_by_key(|(_, order, write)| (*write > Write::Calls, *order))?;
         if write == Write::Calls {
             let clause = format!("{} calls a method of it and ran before it", self.source_of(event));
@@ -125,9 +131,8 @@ impl Book<'_> {
     /// Where a name comes from that no cell above defines.
     fn without_definer(&self, used: Used<'_>) -> Option<Finding> {
         let others = self.writers(used.name);
-        let below = others.iter().find(|(position, write)| {
-            *position > used.position && *write == Write::Defines
-        });
+        let below =
+            others.iter().find(|(position, write)| *position > used.position && *write == Write::Defines);
         let written = self
             .earlier_writes(used)
             .filter(|(_, _, write)| *write == Write::Defines)
@@ -173,7 +178,8 @@ impl Book<'_> {
         };
         let unknown = (0..used.position).rev().find(is_later)?;
         let why = self.now[unknown].unknown.as_ref()?;
-        let clause = format!("{} ({why}) may define it and has not run since, or ran later", self.cell(unknown));
+        let clause =
+            format!("{} ({why}) may define it and has not run since, or ran later", self.cell(unknown));
         Some(used.finding(State::MayHaveChanged, &clause))
     }
 

@@ -13,17 +13,19 @@ pub fn plan(states: &[CellState], wanted: &[usize], all: bool) -> Vec<usize> {
     loop {
         while let Some(position) = open.pop() {
             if planned.insert(position) {
-                let needed = states[position].inputs.iter().filter(|input| {
-                    input.must_run || states[input.position].state.is_stale()
-                });
+                let needed = states[position]
+                    .inputs
+                    .iter()
+                    .filter(|input| input.must_run || states[input.position].state.is_stale());
                 open.extend(needed.map(|input| input.position));
             }
         }
         let is_changed = |position: &usize| {
             !planned.contains(position)
-                && states[*position].inputs.iter().any(|input| {
-                    input.is_changing && planned.contains(&input.position)
-                })
+                && states[*position]
+                    .inputs
+                    .iter()
+                    .any(|input| input.is_changing && planned.contains(&input.position))
         };
         if all {
             open.extend((0..states.len()).filter(is_changed));

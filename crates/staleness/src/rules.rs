@@ -22,7 +22,8 @@ impl Book<'_> {
         if cell.is_blank {
             return CellState::new(State::UpToDate, "");
         }
-        let mut state = self.state_without_names(position).unwrap_or_else(|| self.state_by_names(position, above));
+        let mut state =
+            self.state_without_names(position).unwrap_or_else(|| self.state_by_names(position, above));
         state.inputs = self.inputs(position);
         state
     }
@@ -36,9 +37,10 @@ impl Book<'_> {
                     State::OutputsFromElsewhere,
                     format!("In[{count}] is of a run that is not known here"),
                 ),
-                None if cell.has_outputs => {
-                    CellState::new(State::OutputsFromElsewhere, "its outputs are of a run that is not known here")
-                }
+                None if cell.has_outputs => CellState::new(
+                    State::OutputsFromElsewhere,
+                    "its outputs are of a run that is not known here",
+                ),
                 None => CellState::new(State::NeverRun, "no run of it is known"),
             });
         };
@@ -54,7 +56,9 @@ impl Book<'_> {
         }
         match self.facts.instance {
             Some(instance) if instance == run.instance => None,
-            Some(_) => Some(CellState::new(State::OtherKernel, format!("{at}, before the kernel was restarted"))),
+            Some(_) => {
+                Some(CellState::new(State::OtherKernel, format!("{at}, before the kernel was restarted")))
+            }
             None => Some(CellState::new(State::OtherKernel, format!("{at}, and its kernel no longer runs"))),
         }
     }

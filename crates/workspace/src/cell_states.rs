@@ -51,7 +51,8 @@ impl Workspace {
     pub fn cell_states(&self, opened: &OpenNotebook, notebook: &Notebook, clock: Clock<'_>) -> CellStates {
         let history = self.runner().history();
         let runs = history.runs(opened.path());
-        let kernel = opened.kernel().filter(|kernel| !kernel.is_gone()).map(|kernel| (kernel.description(), kernel));
+        let kernel =
+            opened.kernel().filter(|kernel| !kernel.is_gone()).map(|kernel| (kernel.description(), kernel));
         let is_alive =
             |state: &KernelState| !matches!(state, KernelState::Dead { .. } | KernelState::NotStarted);
         let alive = kernel.as_ref().filter(|(known, _)| is_alive(&known.state));

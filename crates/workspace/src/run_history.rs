@@ -88,7 +88,10 @@ impl RunHistory {
         let mut inner = self.0.lock();
         ended.instance = inner.counted(kernel.id(), instance, count);
         inner.history(path).add(ended);
-        if matches!(state, RunState::KernelDied { .. } | RunState::Lost { cause: LossCause::KernelReplaced, .. }) {
+        if matches!(
+            state,
+            RunState::KernelDied { .. } | RunState::Lost { cause: LossCause::KernelReplaced, .. }
+        ) {
             inner.begin(kernel.id());
         }
     }
@@ -142,7 +145,11 @@ impl Inner {
 
 /// The names of a cell in this language.
 pub(crate) fn names_of(source: &str, language: &str) -> Names {
-    if language.eq_ignore_ascii_case("python") { Names::of_cell(source) } else { Names::unknown(Unknown::NotPython) }
+    if language.eq_ignore_ascii_case("python") {
+        Names::of_cell(source)
+    } else {
+        Names::unknown(Unknown::NotPython)
+    }
 }
 
 #[cfg(test)]
@@ -167,7 +174,8 @@ mod tests {
 
     #[test]
     fn what_was_used_longest_ago_is_forgotten() {
-        let (mut inner, path) = (Inner::default(), |index: usize| NotebookPath::from(format!("{index}.ipynb")));
+        let (mut inner, path) =
+            (Inner::default(), |index: usize| NotebookPath::from(format!("{index}.ipynb")));
         for index in 0..MAX_NOTEBOOKS {
             inner.history(&path(index));
         }

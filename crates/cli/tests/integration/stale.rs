@@ -64,7 +64,10 @@ async fn what_may_have_changed_is_named_and_not_run() -> Result<()> {
     client.call("execute_cell", json!({ "cell_index": 1 })).await?;
     let stale = client.call("read_notebook", json!({ "only": "stale" })).await?;
     assert!(stale.contains("0 of them selected"), "{stale}");
-    assert!(stale.contains("\nmay have changed: cells 2.\n") && stale.contains("\nnothing known: cells 3.\n"), "{stale}");
+    assert!(
+        stale.contains("\nmay have changed: cells 2.\n") && stale.contains("\nnothing known: cells 3.\n"),
+        "{stale}"
+    );
     let again = client.call("run_cells", json!({ "stale": true })).await?;
     assert!(again.contains("nothing was run"), "{again}");
     Ok(())

@@ -133,7 +133,10 @@ fn functions_and_classes() {
         ("def f():\n    global n\n    n = m", "defines f; f(): uses m, defines n"),
         ("def f():\n    global n\n    n += 1", "defines f; f(): uses n, changes n"),
         ("def f():\n    global n\n    del n", "defines f; f(): uses n, deletes n"),
-        ("def f():\n    data.append(1)\n    log['a'] = 1", "defines f; f(): uses data log, changes log, calls data"),
+        (
+            "def f():\n    data.append(1)\n    log['a'] = 1",
+            "defines f; f(): uses data log, changes log, calls data",
+        ),
         (
             "def f():\n    n = 0\n    def g():\n        nonlocal n\n        n += k\n    return g",
             "defines f; f(): uses k",
@@ -141,7 +144,10 @@ fn functions_and_classes() {
         ("def f():\n    return [i * k for i in xs]", "defines f; f(): uses k xs"),
         ("def f():\n    import os\n    for i in os.x: i", "defines f; f(): "),
         ("def f():\n    with a as b: b\n    try: c\n    except E as e: e", "defines f; f(): uses E a c"),
-        ("def f(p):\n    match p:\n        case {'k': v, **rest}: return v, rest, w", "defines f; f(): uses w"),
+        (
+            "def f(p):\n    match p:\n        case {'k': v, **rest}: return v, rest, w",
+            "defines f; f(): uses w",
+        ),
         ("def f(): return f()", "defines f; f(): uses f"),
         ("async def f():\n    async for i in g(): yield i", "defines f; f(): uses g"),
         ("f = lambda x: x + k", "defines f; f(): uses k"),
@@ -187,7 +193,10 @@ fn what_cannot_be_known() {
         ("def f(): exec(s)", "defines f; f(): uses exec s, unknown: exec()"),
         ("eval = 1\neval(2)", "defines eval"),
         ("model.eval()", "uses model, calls model"),
-        ("get_ipython().run_line_magic('run', 'x.py')", "uses get_ipython, unknown: get_ipython().run_line_magic()"),
+        (
+            "get_ipython().run_line_magic('run', 'x.py')",
+            "uses get_ipython, unknown: get_ipython().run_line_magic()",
+        ),
         ("get_ipython().system('ls')", "uses get_ipython"),
         ("%run other.py", "unknown: %run"),
         ("x = 1\n%reset -f", "defines x, unknown: %reset"),

@@ -105,7 +105,11 @@ impl Played {
     fn run(&mut self, id: &str) {
         let index = self.story.ids().iter().position(|other| other == id).unwrap();
         let value = self.kernel.run(&self.story.sources()[index]);
-        if value.is_some() { self.story.run(id) } else { self.story.fail(id) }
+        if value.is_some() {
+            self.story.run(id)
+        } else {
+            self.story.fail(id)
+        }
         self.outputs.insert(id.to_owned(), value);
     }
 

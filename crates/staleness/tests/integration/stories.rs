@@ -115,10 +115,7 @@ fn edits_and_reruns() {
 fn order() {
     let mut story = Story::of(&THREE);
     ["b", "a"].iter().for_each(|id| story.run(id));
-    check(
-        &story,
-        &[UP, "out of order: uses x: cell 0 defines it and ran after it (run 9:02)", "never run"],
-    );
+    check(&story, &[UP, "out of order: uses x: cell 0 defines it and ran after it (run 9:02)", "never run"]);
     let mut story = Story::of(&["x = 1", "x"]);
     story.run("b");
     check(&story, &["never run", "out of order: uses x: cell 0 defines it and has not run in this kernel"]);
@@ -133,12 +130,7 @@ fn order() {
     ran(
         &["x = 1", "x", "x = 2", "x"],
         |story| story.run("b"),
-        &[
-            UP,
-            "out of order: uses x: cell 2 (run 9:03) wrote it after cell 0 and before this ran",
-            UP,
-            UP,
-        ],
+        &[UP, "out of order: uses x: cell 2 (run 9:03) wrote it after cell 0 and before this ran", UP, UP],
     );
     ran(
         &["x = 1", "x", "x = 2", "x"],
@@ -146,7 +138,12 @@ fn order() {
             story.run("a");
             story.run("d");
         },
-        &[UP, "input changed", UP, "out of order: uses x: cell 0 (run 9:05) wrote it after cell 2 and before this ran"],
+        &[
+            UP,
+            "input changed",
+            UP,
+            "out of order: uses x: cell 0 (run 9:05) wrote it after cell 2 and before this ran",
+        ],
     );
     // A cell below is not an input.
     ran(&["x = 1", "x", "x = 2"], |story| story.run("c"), &[UP, UP, UP]);
@@ -163,7 +160,10 @@ fn order() {
             story.run_code("x = 5");
             story.run("b");
         },
-        &[UP, "out of order: uses x: code that is in no cell (run 9:03) wrote it after cell 0 and before this ran"],
+        &[
+            UP,
+            "out of order: uses x: code that is in no cell (run 9:03) wrote it after cell 0 and before this ran",
+        ],
     );
     ran(&["x = 1", "x"], |story| story.run_code("x = 5"), &[UP, UP]);
     ran(&["x = 1", "x"], |story| story.run_code("print(x)"), &[UP, UP]);
@@ -217,7 +217,11 @@ fn insertions_moves_and_deletions() {
     ran(
         &THREE,
         |story| story.edit("a", "z = 1"),
-        &["edited", "undefined name: uses x: it came from cell 0 (run 9:01), and no cell defines it", "input changed"],
+        &[
+            "edited",
+            "undefined name: uses x: it came from cell 0 (run 9:01), and no cell defines it",
+            "input changed",
+        ],
     );
     ran(
         &["x = 0", "x = 1", "x"],
@@ -251,20 +255,12 @@ fn changed_objects() {
             "input changed",
         ],
     );
-    ran(
-        &frame,
-        |story| story.run("a"),
-        &[UP, "input changed", "input changed", "input changed"],
-    );
+    ran(&frame, |story| story.run("a"), &[UP, "input changed", "input changed", "input changed"]);
     ran(&frame, |story| story.run("c"), &[UP, UP, UP, UP]);
     ran(
         &["df = load()", "df.shape", "df['a'] = 1"],
         |story| story.run("b"),
-        &[
-            UP,
-            "out of order: uses df: cell 2 (run 9:03) wrote it after cell 0 and before this ran",
-            UP,
-        ],
+        &[UP, "out of order: uses df: cell 2 (run 9:03) wrote it after cell 0 and before this ran", UP],
     );
     ran(
         &["n = 0", "n += 1", "n"],
@@ -282,11 +278,7 @@ fn changed_objects() {
     ran(
         &["xs = []", "xs", "xs.append(1)"],
         |story| story.run("b"),
-        &[
-            UP,
-            "may have changed: uses xs: cell 2 (run 9:03) calls a method of it and ran before it",
-            UP,
-        ],
+        &[UP, "may have changed: uses xs: cell 2 (run 9:03) calls a method of it and ran before it", UP],
     );
     ran(
         &["df = load()", "df.dropna(inplace=True)", "df"],
@@ -297,7 +289,12 @@ fn changed_objects() {
     ran(
         &["xs = []", "xs.append(1)", "ys = list(xs)", "ys"],
         |story| story.run("b"),
-        &[UP, UP, "may have changed", "may have changed: uses ys: cell 2 defines it and may have changed itself"],
+        &[
+            UP,
+            UP,
+            "may have changed",
+            "may have changed: uses ys: cell 2 defines it and may have changed itself",
+        ],
     );
 }
 
@@ -321,11 +318,7 @@ fn functions_and_imports() {
     );
     // Defining the same function again changes nothing.
     ran(&function, |story| story.run("b"), &[UP, UP, UP, UP]);
-    ran(
-        &function,
-        |story| story.edit("b", "def f(x): return k * x\nprint(1)"),
-        &[UP, "edited", UP, UP],
-    );
+    ran(&function, |story| story.edit("b", "def f(x): return k * x\nprint(1)"), &[UP, "edited", UP, UP]);
     ran(
         &["n = 0", "def f():\n    global n\n    n = 5", "n", "f()", "n"],
         |story| story.run("c"),
@@ -340,7 +333,12 @@ fn functions_and_imports() {
     ran(
         &["def g(): return h()", "def h(): return k", "k = 1", "g()"],
         |story| story.edit("c", "k = 2"),
-        &[UP, UP, "edited", "input changed: uses k through h(): cell 2 defines it and was edited since its run 9:03"],
+        &[
+            UP,
+            UP,
+            "edited",
+            "input changed: uses k through h(): cell 2 defines it and was edited since its run 9:03",
+        ],
     );
     ran(
         &["class A:\n    def m(self): return k", "k = 1", "A().m()"],
@@ -355,7 +353,11 @@ fn functions_and_imports() {
     let imports = ["import numpy as np", "a = np.zeros(3)", "a"];
     ran(&imports, |story| story.run("a"), &[UP, UP, UP]);
     ran(&imports, |story| story.edit("a", "import numpy as np\nimport os"), &["edited", UP, UP]);
-    ran(&imports, |story| story.edit("a", "import cupy as np"), &["edited", "input changed", "input changed"]);
+    ran(
+        &imports,
+        |story| story.edit("a", "import cupy as np"),
+        &["edited", "input changed", "input changed"],
+    );
     ran(
         &["import numpy as np", "np.random.rand()", "np.random.seed(0)"],
         |story| story.run("b"),

@@ -95,8 +95,12 @@ impl Story {
     }
 
     pub(crate) fn insert(&mut self, position: usize, id: &str, source: &str) {
-        let cell =
-            Written { id: id.to_owned(), source: source.to_owned(), execution_count: None, has_outputs: false };
+        let cell = Written {
+            id: id.to_owned(),
+            source: source.to_owned(),
+            execution_count: None,
+            has_outputs: false,
+        };
         self.cells.insert(position, cell);
     }
 
@@ -131,7 +135,8 @@ impl Story {
     }
 
     pub(crate) fn states(&self) -> Vec<CellState> {
-        let cells: Vec<Cell> = self.cells.iter().enumerate().map(|(index, cell)| self.fact(index, cell)).collect();
+        let cells: Vec<Cell> =
+            self.cells.iter().enumerate().map(|(index, cell)| self.fact(index, cell)).collect();
         let clock = |time: SystemTime| {
             let minutes = time.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() / 60;
             format!("9:{minutes:02}")
@@ -143,7 +148,10 @@ impl Story {
     pub(crate) fn planned(&self, wanted: &[&str], all: bool) -> Vec<String> {
         let position = |id: &&str| self.cells.iter().position(|cell| cell.id == *id).unwrap();
         let wanted: Vec<_> = wanted.iter().map(position).collect();
-        plan(&self.states(), &wanted, all).into_iter().map(|position| self.cells[position].id.clone()).collect()
+        plan(&self.states(), &wanted, all)
+            .into_iter()
+            .map(|position| self.cells[position].id.clone())
+            .collect()
     }
 
     pub(crate) fn ids(&self) -> Vec<String> {

@@ -72,9 +72,7 @@ fn row(notebook: &Notebook, index: usize) -> [String; COLUMNS.len()] {
 
 /// The states of the cells of a notebook, with times as agents are shown them.
 pub(crate) fn cell_states(session: &Session, opened: &OpenNotebook, notebook: &Notebook) -> CellStates {
-    let clock = |time: SystemTime| {
-        chrono::DateTime::<chrono::Utc>::from(time).format("%H:%M:%S").to_string()
-    };
+    let clock = |time: SystemTime| chrono::DateTime::<chrono::Utc>::from(time).format("%H:%M:%S").to_string();
     session.workspace().cell_states(opened, notebook, &clock)
 }
 
