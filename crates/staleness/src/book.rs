@@ -34,7 +34,7 @@ impl<'a> Book<'a> {
             facts.cells.iter().enumerate().map(|(position, cell)| (&cell.id, position)).collect();
         let position = |run: &Run| run.cell.as_ref().and_then(|id| positions.get(id)).copied();
         let mut runs = vec![None; facts.cells.len()];
-        for run in facts.runs {
+        for run in facts.runs.iter().filter(|run| !run.is_superseded) {
             if let Some(position) = position(run) {
                 runs[position] = Some(run);
             }
@@ -72,6 +72,12 @@ impl<'a> Book<'a> {
     /// Whether a run was in the kernel as it is now.
     pub(crate) fn is_present(&self, run: &Run) -> bool {
         self.facts.instance == Some(run.instance)
+    }
+
+    /// The names that a cell defines or changes now.
+    pub(crate) fn strong_writes(&self, position: usize) -> Vec<Name> {
+        let writes = self.now[position].writes.iter();
+        writes.filter(|(_, write)| **write != Write::Calls).map(|(name, _)| name.clone()).collect()
     }
 
     /// The cells that write a name now, in order.

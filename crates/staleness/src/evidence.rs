@@ -20,6 +20,9 @@ impl Book<'_> {
     /// What an event belongs to, and when it was: `cell 3 (run 14:02)`.
     pub(crate) fn source_of(&self, event: &Event<'_>) -> String {
         let what = match (event.position, &event.run.cell) {
+            (Some(position), _) if event.run.is_superseded => {
+                format!("an earlier source of {}", self.cell(position))
+            }
             (Some(position), _) => self.cell(position),
             (None, Some(_)) => "a cell that was deleted".to_owned(),
             (None, None) => "code that is in no cell".to_owned(),

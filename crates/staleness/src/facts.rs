@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use names::Names;
+use names::{Name, Names};
 use notebook::CellId;
 
 /// A code cell as it is now.
@@ -21,11 +21,13 @@ pub struct Cell {
     pub execution_count: Option<u64>,
 }
 
-/// The last run of a cell, or a run of code that is in no cell.
+/// A run of a cell, or of code that is in no cell.
 #[derive(Debug, Clone)]
 pub struct Run {
     /// The cell may have been deleted since.
     pub cell: Option<CellId>,
+    /// Whether the cell has run with another source since.
+    pub is_superseded: bool,
     pub source: u64,
     pub names: Arc<Names>,
     /// The life of a kernel from a start to an end: a restart begins another.
@@ -34,11 +36,21 @@ pub struct Run {
     pub order: u64,
     /// The number of the cell's first run in this instance.
     pub first: u64,
-    /// The number of the first run since which the source is the same, in this instance.
-    pub since: u64,
+    /// The numbers of its earlier runs with the same source in this instance, in order.
+    pub earlier: Vec<u64>,
     pub ended_at: SystemTime,
     pub has_failed: bool,
     pub execution_count: Option<u64>,
+}
+
+impl Run {
+    /// The number of the last time that it ran before `order`.
+    pub(crate) fn last_before(&self, order: u64) -> Option<u64> {
+        if self.order < order {
+            return Some(self.order);
+        }
+        self.earlier[..self.earlier.partition_point(|earlier| *earlier < order)].last().copied()
+    }
 }
 
 /// Shows a time to the agent.
@@ -48,7 +60,7 @@ pub type Clock<'a> = &'a dyn Fn(SystemTime) -> String;
 pub struct Facts<'a> {
     /// The code cells, in order.
     pub cells: &'a [Cell],
-    /// At most one for each cell.
+    /// At most one for each cell, besides those that are superseded.
     pub runs: &'a [Run],
     /// The kernel's instance now; `None` if the notebook has no living kernel.
     pub instance: Option<u64>,
@@ -112,22 +124,33 @@ pub struct CellState {
     pub state: State,
     /// Why, in one line. Empty for a cell that is up to date.
     pub evidence: String,
-    /// The cells that it depends on, as positions in [`Facts::cells`].
+    /// The names that it uses, if cells above write them.
     pub(crate) inputs: Vec<Input>,
+    /// The names that it defines or changes.
+    pub(crate) writes: Vec<Name>,
 }
 
-/// A writer of a name that a cell uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A name that a cell uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Input {
+    pub(crate) name: Name,
+    pub(crate) writers: Vec<Writer>,
+    /// Whether something else has written the name since its writers ran.
+    pub(crate) is_overwritten: bool,
+}
+
+/// A cell that a used name depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Writer {
+    /// In [`Facts::cells`].
     pub(crate) position: usize,
     /// Whether running it again changes the name.
     pub(crate) is_changing: bool,
-    /// Whether it must run again, stale or not, for the cell to be up to date.
-    pub(crate) must_run: bool,
+    pub(crate) has_failed: bool,
 }
 
 impl CellState {
     pub(crate) fn new(state: State, evidence: impl Into<String>) -> Self {
-        Self { state, evidence: evidence.into(), inputs: Vec::new() }
+        Self { state, evidence: evidence.into(), inputs: Vec::new(), writes: Vec::new() }
     }
 }

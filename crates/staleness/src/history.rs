@@ -9,10 +9,13 @@ use notebook::CellId;
 
 use crate::facts::Run;
 
-/// How many cells, and runs of code in no cell, are remembered. The oldest are forgotten.
+/// How many runs are remembered. The oldest of those that are not the last of their cell are forgotten first.
 const MAX_RUNS: usize = 1000;
+/// How many runs of a cell with the same source are remembered by their numbers.
+const MAX_EARLIER: usize = 100;
 
-/// The last run of each cell of a notebook, deleted cells included, and the runs of code in no cell.
+/// The last run of each cell of a notebook, deleted cells included; of each cell the last run with every earlier source; and
+/// the runs of code in no cell.
 #[derive(Debug, Default)]
 pub struct History {
     runs: Vec<Run>,
@@ -33,29 +36,40 @@ pub struct Ended {
 }
 
 impl History {
-    /// Adds a run. It takes the place of an earlier one of its cell.
+    /// Adds a run. It takes the place of the earlier one of its cell.
     pub fn add(&mut self, ended: Ended) {
         self.count += 1;
         let order = self.count;
-        let last = self.runs.iter().position(|run| run.cell.is_some() && run.cell == ended.cell);
-        let last = last.map(|index| self.runs.remove(index)).filter(|run| run.instance == ended.instance);
-        let first = last.as_ref().map_or(order, |run| run.first);
-        let since = last.filter(|run| run.source == ended.source).map_or(order, |run| run.since);
+        let is_last = |run: &Run| run.cell.is_some() && run.cell == ended.cell && !run.is_superseded;
+        let last = self.runs.iter().position(is_last).map(|index| self.runs.remove(index));
+        let here = last.as_ref().filter(|run| run.instance == ended.instance);
+        let first = here.map_or(order, |run| run.first);
+        let same = here.filter(|run| run.source == ended.source);
+        let mut earlier = same.map(|run| run.earlier.clone()).unwrap_or_default();
+        earlier.extend(same.map(|run| run.order));
+        earlier.drain(..earlier.len().saturating_sub(MAX_EARLIER));
+        // The names that another source defined are still in the kernel.
+        if let Some(last) = last.filter(|run| run.source != ended.source) {
+            self.runs.push(Run { is_superseded: true, ..last });
+        }
         let Ended { cell, source, names, instance, ended_at, has_failed, execution_count } = ended;
         self.runs.push(Run {
             cell,
+            is_superseded: false,
             source,
             names,
             instance,
             order,
             first,
-            since,
+            earlier,
             ended_at,
             has_failed,
             execution_count,
         });
-        if self.runs.len() > MAX_RUNS {
-            self.runs.remove(0);
+        while self.runs.len() > MAX_RUNS {
+            let is_of_a_cell = |run: &Run| run.cell.is_some() && !run.is_superseded;
+            let least = self.runs.iter().position(|run| !is_of_a_cell(run)).unwrap_or(0);
+            self.runs.remove(least);
         }
     }
 

@@ -5,7 +5,7 @@ use names::{Name, is_builtin};
 use crate::book::{Book, Event};
 use crate::effective::Write;
 use crate::evidence::{uses, verb};
-use crate::facts::{CellState, Input, State};
+use crate::facts::{CellState, Input, State, Writer};
 
 /// Something that is wrong with an input.
 pub(crate) struct Finding {
@@ -43,23 +43,30 @@ impl Book<'_> {
         findings
     }
 
-    /// The cells that a cell depends on, if it runs next.
+    /// What a cell depends on, if it runs next.
     pub(crate) fn inputs(&self, position: usize) -> Vec<Input> {
-        let mut inputs = Vec::new();
-        for (name, through) in &self.now[position].uses {
+        let uses = self.now[position].uses.iter();
+        let input = |(name, through): (&Name, &Option<Name>)| {
             let through = through.as_ref();
             let used = Used { position, order: u64::MAX, execution_count: None, name, through };
             let (writers, definer) = self.writers_above(name, position);
             let overwritten = definer.and_then(|definer| self.overwritten(used, definer, writers));
-            let is_lost = overwritten.is_some_and(|finding| finding.state.is_stale());
             let strong = writers.iter().filter(|(_, write)| *write != Write::Calls);
-            inputs.extend(strong.map(|(writer, _)| Input {
-                position: *writer,
-                is_changing: !self.is_fixed(*writer, name),
-                must_run: is_lost || self.run(*writer).is_some_and(|run| run.has_failed),
-            }));
+            Input {
+                name: name.clone(),
+                writers: strong.map(|(writer, _)| self.writer_of(*writer, name)).collect(),
+                is_overwritten: overwritten.is_some_and(|finding| finding.state.is_stale()),
+            }
+        };
+        uses.map(input).filter(|input| !input.writers.is_empty()).collect()
+    }
+
+    fn writer_of(&self, position: usize, name: &str) -> Writer {
+        Writer {
+            position,
+            is_changing: !self.is_fixed(position, name),
+            has_failed: self.run(position).is_some_and(|run| run.has_failed),
         }
-        inputs
     }
 
     /// What is wrong with one writer.
@@ -109,7 +116,7 @@ impl Book<'_> {
     /// What wrote the name after its writers had, and before the cell ran.
     fn overwritten(&self, used: Used<'_>, definer: usize, writers: &[(usize, Write)]) -> Option<Finding> {
         let defined = self.run(definer).filter(|run| self.is_present(run))?;
-        let defined_at = [defined.order, defined.since].into_iter().find(|order| *order < used.order)?;
+        let defined_at = defined.last_before(used.order)?;
         let is_writer = |event: &Event<'_>| {
             event.position.is_some_and(|position| writers.iter().any(|(writer, _)| *writer == position))
         };
@@ -158,11 +165,10 @@ impl Book<'_> {
             return None;
         }
         let id = &self.facts.cells[used.position].id;
-        let defined = self
-            .facts
-            .runs
-            .iter()
-            .find(|run| run.cell.as_ref() != Some(id) && run.names.effects.defines.contains(used.name));
+        let defined = self.facts.runs.iter().find(|run| {
+            (run.is_superseded || run.cell.as_ref() != Some(id))
+                && run.names.effects.defines.contains(used.name)
+        });
         if let Some(run) = defined {
             let clause = format!("it was last defined by code that is gone ({})", self.at(run));
             return self.gone(used, &clause);
@@ -191,13 +197,15 @@ impl Book<'_> {
 
     /// What other code wrote to the name in this kernel before the cell ran, and when.
     fn earlier_writes(&self, used: Used<'_>) -> impl Iterator<Item = (&Event<'_>, u64, Write)> {
-        self.events.iter().filter(move |event| event.position != Some(used.position)).filter_map(
-            move |event| {
-                let write = *event.did.writes.get(used.name)?;
-                let orders = [event.run.order, event.run.since];
-                let order = orders.into_iter().find(|order| *order < used.order)?;
-                Some((event, order, write))
-            },
-        )
+        self.events.iter().filter_map(move |event| {
+            let write = *event.did.writes.get(used.name)?;
+            // What the cell itself did counts if it defined the name by another source: running it again does not undo that.
+            let is_own = event.position == Some(used.position);
+            let is_same = event.run.source == self.facts.cells[used.position].source;
+            if is_own && (is_same || write != Write::Defines) {
+                return None;
+            }
+            Some((event, event.run.last_before(used.order)?, write))
+        })
     }
 }

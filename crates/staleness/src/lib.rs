@@ -21,7 +21,7 @@
 //! | up to date | else |
 //!
 //! A writer that gives the same value each time, as an import does, matters only if it has not run before the cell.
-//! What a cell did to its own input in an earlier run is not seen: `x += 1` may run twice.
+//! What a cell did to its own input in an earlier run with the same source is not seen: `x += 1` may run twice.
 
 mod book;
 mod effective;

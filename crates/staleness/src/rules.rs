@@ -25,6 +25,7 @@ impl Book<'_> {
         let mut state =
             self.state_without_names(position).unwrap_or_else(|| self.state_by_names(position, above));
         state.inputs = self.inputs(position);
+        state.writes = self.strong_writes(position);
         state
     }
 

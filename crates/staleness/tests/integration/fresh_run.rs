@@ -147,8 +147,10 @@ proptest! {
     fn running_what_is_stale_leaves_nothing_stale_that_can_run(steps in prop::collection::vec(step(), 0..25)) {
         let mut played = played(steps);
         played.run_stale();
-        let failed = played.outputs.values().any(Option::is_none);
-        let stale = played.story.states().iter().any(|state| state.state.is_stale());
-        prop_assert!(failed || !stale, "{:#?} {:#?}", played.story.sources(), played.story.states());
+        // Nothing helps cells that use what no cell above them defines.
+        let mut fresh = Kernel::default();
+        let can_run = played.story.sources().iter().all(|source| fresh.run(source).is_some());
+        let is_stale = played.story.states().iter().any(|state| state.state.is_stale());
+        prop_assert!(!can_run || !is_stale, "{:#?} {:#?}", played.story.sources(), played.story.states());
     }
 }

@@ -381,6 +381,31 @@ fn shadows_and_scopes() {
         |story| story.run("a"),
         &[UP, "input changed", "input changed: uses x: cell 1 defines it and is stale: input changed"],
     );
+    // What an earlier source of a cell defined is still there.
+    ran(
+        &["x = 1", "y = 2", "x"],
+        |story| {
+            story.edit("a", "z = 1");
+            story.run("a");
+            story.run("c");
+        },
+        &[
+            UP,
+            UP,
+            "undefined name: uses x: it came from an earlier source of cell 0 (run 9:01), and no cell defines it",
+        ],
+    );
+    ran(
+        &["x = 1", "x = x + 1"],
+        |story| {
+            story.edit("b", "x = x + 2");
+            story.run("b");
+        },
+        &[
+            UP,
+            "out of order: uses x: an earlier source of cell 1 (run 9:02) wrote it after cell 0 and before this ran",
+        ],
+    );
     // The cell's own earlier run is no input.
     ran(&["x = 1", "x = x + 1", "x"], |story| story.run("b"), &[UP, UP, "input changed"]);
 }
