@@ -1,4 +1,4 @@
-//! The names that Python and IPython define.
+//! The names that Python and `IPython` define.
 
 const BUILTINS: &str = include_str!("builtins.txt");
 

@@ -1,4 +1,4 @@
-//! IPython's magics: which have Python in them, and which names they touch.
+//! Magics of `IPython`: which have Python in them, and which names they touch.
 
 use crate::names::Unknown;
 
@@ -104,7 +104,7 @@ fn without_options(text: &str) -> &str {
     rest
 }
 
-/// The names that IPython replaces in the text of a magic or a command: `$name` and `{name…}`.
+/// The names that `IPython` replaces in the text of a magic or a command: `$name` and `{name…}`.
 pub(crate) fn expanded(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices(['$', '{']).filter_map(|(at, _)| {
         let rest = &text[at + 1..];

@@ -7,7 +7,7 @@ use crate::{magics, parse};
 
 pub type Name = String;
 
-/// The names of a cell of Python, with IPython's magics.
+/// The names of a cell of Python, with the magics of `IPython`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
     /// What the cell does when it runs.

@@ -12,7 +12,7 @@ use crate::walker::Walker;
 
 /// A longer source is data rather than code, in bytes.
 const MAX_LENGTH: usize = 64 * 1024;
-/// Deeper trees are not walked. CPython's own parser refuses code that nests deeper than this.
+/// Deeper trees are not walked. Python's own parser refuses code that nests deeper than this.
 const MAX_DEPTH: usize = 200;
 /// How many sources may be nested in one another: `%time %time x` has three.
 pub(crate) const MAX_NESTED: usize = 4;

@@ -11,10 +11,8 @@ impl Walker {
     pub(super) fn call(&mut self, call: &ExprCall) {
         match &*call.func {
             Expr::Name(function) => self.call_of_function(&function.id, call),
-            Expr::Attribute(method) if is_ipython(&method.value) => {
-                if runs_code(&method.attr) {
-                    self.note(Err(dynamic(&format!("get_ipython().{}", method.attr))));
-                }
+            Expr::Attribute(method) if is_ipython(&method.value) && runs_code(&method.attr) => {
+                self.note(Err(dynamic(&format!("get_ipython().{}", method.attr))));
             }
             Expr::Attribute(method) => {
                 let name = root(&method.value).filter(|name| self.is_from_outside(name));

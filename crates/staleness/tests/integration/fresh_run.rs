@@ -106,9 +106,9 @@ impl Played {
         let index = self.story.ids().iter().position(|other| other == id).unwrap();
         let value = self.kernel.run(&self.story.sources()[index]);
         if value.is_some() {
-            self.story.run(id)
+            self.story.run(id);
         } else {
-            self.story.fail(id)
+            self.story.fail(id);
         }
         self.outputs.insert(id.to_owned(), value);
     }
@@ -123,7 +123,9 @@ impl Played {
 fn played(steps: Vec<Step>) -> Played {
     let story = Story::of(&["p = 1", "q = p + 2", "r = p + q"]);
     let mut played = Played { story, kernel: Kernel::default(), outputs: HashMap::new(), inserted: 0 };
-    steps.into_iter().for_each(|step| played.play(step));
+    for step in steps {
+        played.play(step);
+    }
     played
 }
 

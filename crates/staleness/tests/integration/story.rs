@@ -59,6 +59,12 @@ impl Story {
         self.run_and(id, false);
     }
 
+    pub(crate) fn run_each(&mut self, ids: &[&str]) {
+        for id in ids {
+            self.run(id);
+        }
+    }
+
     pub(crate) fn fail(&mut self, id: &str) {
         self.run_and(id, true);
     }
@@ -73,10 +79,12 @@ impl Story {
 
     pub(crate) fn run_all(&mut self) {
         let ids: Vec<_> = self.cells.iter().map(|cell| cell.id.clone()).collect();
-        ids.iter().for_each(|id| self.run(id));
+        for id in ids {
+            self.run(&id);
+        }
     }
 
-    /// Somebody runs a cell in JupyterLab.
+    /// Somebody runs a cell in another program.
     pub(crate) fn run_elsewhere(&mut self, id: &str) {
         self.count += 1;
         let count = self.count;
@@ -194,4 +202,27 @@ impl Story {
     fn cell(&mut self, id: &str) -> &mut Written {
         self.cells.iter_mut().find(|cell| cell.id == id).unwrap()
     }
+}
+
+pub(crate) const UP: &str = "up to date";
+
+/// Compares the states, and the evidence after a colon where it is given.
+pub(crate) fn check(story: &Story, expected: &[&str]) {
+    let states = story.states();
+    let found: Vec<String> = states
+        .iter()
+        .zip(expected)
+        .map(|(state, expected)| {
+            let (name, evidence) = (state.state.name(), &state.evidence);
+            if expected.contains(": ") { format!("{name}: {evidence}") } else { name.to_owned() }
+        })
+        .collect();
+    assert_eq!(found, expected, "{:#?}", story.sources());
+    assert_eq!(states.len(), expected.len());
+}
+
+pub(crate) fn ran(sources: &[&str], then: impl FnOnce(&mut Story), expected: &[&str]) {
+    let mut story = Story::ran(sources);
+    then(&mut story);
+    check(&story, expected);
 }
