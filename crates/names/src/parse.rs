@@ -26,10 +26,27 @@ pub(crate) fn names(body: &str, magics: &[CellMagic]) -> Names {
     if body.len() > MAX_LENGTH {
         return Names::unknown(Unknown::TooLong);
     }
+    if is_deep(body) {
+        return Names::unknown(Unknown::TooDeep);
+    }
     let stack = STACK_OF_WALK + STACK_OF_LEVEL * body.len();
     let walk = || stacker::maybe_grow(stack, stack, || Walker::walk_cell(body, magics));
     // A panic would be an error in the parser, which must not end the program.
     catch_unwind(AssertUnwindSafe(walk)).unwrap_or_else(|_| Names::unknown(Unknown::SyntaxError))
+}
+
+/// Whether more brackets are open at once than Python allows, strings and comments included. The parser takes quadratic time for
+/// f-strings in one another.
+fn is_deep(source: &str) -> bool {
+    let mut open = 0_usize;
+    source.bytes().any(|byte| {
+        match byte {
+            b'(' | b'[' | b'{' => open += 1,
+            b')' | b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        open > MAX_DEPTH
+    })
 }
 
 /// Passes the statements of a source to `walk`, if it has any meaning.
