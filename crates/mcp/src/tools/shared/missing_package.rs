@@ -59,7 +59,7 @@ fn hint(error: &str, value: &str) -> Option<String> {
     Some(format!(
         "The kernel's environment has no module {top}. Unless it is a file of this project, and if the person agrees: \
          execute_code(code=\"%pip install {package}\") installs the package {package}; where pip is missing, use \
-         \"import sys\" and \"!uv pip install --python {{sys.executable}} {package}\"."
+         \"import sys\" and \"!uv pip install -p {{sys.executable}} {package}\"."
     ))
 }
 
