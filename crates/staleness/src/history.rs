@@ -85,3 +85,53 @@ pub fn hash(source: &str) -> u64 {
     source.hash(&mut hash);
     hash.finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(cell: Option<usize>, source: u64) -> Ended {
+        Ended {
+            cell: cell.map(|cell| CellId::from(format!("c{cell}"))),
+            source,
+            names: Arc::default(),
+            instance: 1,
+            ended_at: SystemTime::UNIX_EPOCH,
+            has_failed: false,
+            execution_count: None,
+        }
+    }
+
+    #[test]
+    fn the_last_run_of_a_cell_is_forgotten_last() {
+        let mut history = History::default();
+        history.add(ended(Some(0), 1));
+        history.add(ended(Some(0), 2));
+        for _ in 0..MAX_RUNS * 2 {
+            history.add(ended(None, 3));
+        }
+        assert_eq!(history.runs().len(), MAX_RUNS);
+        assert_eq!(history.runs().iter().filter(|run| run.cell.is_some()).count(), 1);
+        assert_eq!(history.runs()[0].source, 2);
+        for cell in 0..MAX_RUNS * 2 {
+            history.add(ended(Some(cell), 4));
+        }
+        assert_eq!(history.runs().len(), MAX_RUNS);
+        assert_eq!(history.runs().last().unwrap().cell, Some(format!("c{}", MAX_RUNS * 2 - 1).into()));
+    }
+
+    #[test]
+    fn earlier_runs_with_the_same_source_are_numbers() {
+        let mut history = History::default();
+        for source in [1, 2, 2, 2] {
+            history.add(ended(Some(0), source));
+        }
+        let run = &history.runs()[1];
+        assert_eq!((run.first, run.order, &*run.earlier), (1, 4, &[2, 3][..]));
+        assert_eq!([2, 3, 4, 5].map(|order| run.last_before(order)), [None, Some(2), Some(3), Some(4)]);
+        for _ in 0..MAX_EARLIER * 2 {
+            history.add(ended(Some(0), 2));
+        }
+        assert_eq!(history.runs()[1].earlier.len(), MAX_EARLIER);
+    }
+}

@@ -39,6 +39,9 @@ fn deep_code_is_refused_and_not_walked() {
         let refused = deep(open, middle, close, enough);
         assert!(matches!(refused, Some(Unknown::TooDeep | Unknown::SyntaxError)), "{source}: {refused:?}");
     }
+    // The parser would take quadratic time for these.
+    assert_eq!(deep("f'{", "x", "", 20_000), Some(Unknown::TooDeep));
+    assert_eq!(deep("f'{x:{", "x", "", 300), Some(Unknown::TooDeep));
     // Deep in Python's grammar, not in the tree.
     assert_eq!(deep("(", "x", ")", 150), None);
     assert_eq!(deep("-", "1", "", 150), None);
