@@ -16,16 +16,17 @@ pub(crate) struct Book<'a> {
     pub(crate) now: Vec<Effective>,
     /// For each name, the cells that write it now, in order.
     writers: HashMap<Name, Vec<(usize, Write)>>,
-    /// All runs in the present instance, with what they did.
-    pub(crate) events: Vec<Event<'a>>,
+    /// For each name, what wrote it in the present instance.
+    events: HashMap<Name, Vec<Event<'a>>>,
 }
 
-/// Something that ran in the present kernel.
+/// Something that wrote a name in the present kernel.
+#[derive(Clone, Copy)]
 pub(crate) struct Event<'a> {
     pub(crate) run: &'a Run,
     /// Where its cell is; `None` if it has none, or it was deleted.
     pub(crate) position: Option<usize>,
-    pub(crate) did: Effective,
+    pub(crate) write: Write,
 }
 
 impl<'a> Book<'a> {
@@ -46,16 +47,14 @@ impl<'a> Book<'a> {
             .enumerate()
             .map(|(position, cell)| definers.effective(&cell.names, position))
             .collect();
-        let events = facts
-            .runs
-            .iter()
-            .filter(|run| Some(run.instance) == facts.instance)
-            .map(|run| {
-                let position = position(run);
-                let did = definers.effective(&run.names, position.unwrap_or(facts.cells.len()));
-                Event { run, position, did }
-            })
-            .collect();
+        let mut events = HashMap::<_, Vec<_>>::new();
+        for run in facts.runs.iter().filter(|run| Some(run.instance) == facts.instance) {
+            let position = position(run);
+            let did = definers.effective(&run.names, position.unwrap_or(facts.cells.len()));
+            for (name, write) in did.writes {
+                events.entry(name).or_default().push(Event { run, position, write });
+            }
+        }
         let mut writers = HashMap::<_, Vec<_>>::new();
         for (position, effective) in now.iter().enumerate() {
             for (name, write) in &effective.writes {
@@ -72,6 +71,11 @@ impl<'a> Book<'a> {
     /// Whether a run was in the kernel as it is now.
     pub(crate) fn is_present(&self, run: &Run) -> bool {
         self.facts.instance == Some(run.instance)
+    }
+
+    /// What wrote a name in the present instance.
+    pub(crate) fn events(&self, name: &str) -> &[Event<'a>] {
+        self.events.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The names that a cell defines or changes now.

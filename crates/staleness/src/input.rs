@@ -124,9 +124,9 @@ impl Book<'_> {
         let is_same = |event: &Event<'_>| fixed.is_some() && event.run.names.fixed.get(used.name) == fixed;
         let others = self
             .earlier_writes(used)
-            .filter(|(event, order, _)| *order > defined_at && !is_writer(event) && !is_same(event));
-        let (event, _, write) = others.max_by_key(|(_, order, write)| (*write > Write::Calls, *order))?;
-        if write == Write::Calls {
+            .filter(|(event, order)| *order > defined_at && !is_writer(event) && !is_same(event));
+        let (event, _) = others.max_by_key(|(event, order)| (event.write > Write::Calls, *order))?;
+        if event.write == Write::Calls {
             let clause = format!("{} calls a method of it and ran before it", self.source_of(event));
             return Some(used.finding(State::MayHaveChanged, &clause));
         }
@@ -142,8 +142,8 @@ impl Book<'_> {
             others.iter().find(|(position, write)| *position > used.position && *write == Write::Defines);
         let written = self
             .earlier_writes(used)
-            .filter(|(_, _, write)| *write == Write::Defines)
-            .max_by_key(|(_, order, _)| *order);
+            .filter(|(event, _)| event.write == Write::Defines)
+            .max_by_key(|(_, order)| *order);
         match (written, below) {
             (Some((event, ..)), Some((below, _))) => {
                 let from = self.source_of(event);
@@ -196,16 +196,15 @@ impl Book<'_> {
     }
 
     /// What other code wrote to the name in this kernel before the cell ran, and when.
-    fn earlier_writes(&self, used: Used<'_>) -> impl Iterator<Item = (&Event<'_>, u64, Write)> {
-        self.events.iter().filter_map(move |event| {
-            let write = *event.did.writes.get(used.name)?;
+    fn earlier_writes(&self, used: Used<'_>) -> impl Iterator<Item = (&Event<'_>, u64)> {
+        self.events(used.name).iter().filter_map(move |event| {
             // What the cell itself did counts if it defined the name by another source: running it again does not undo that.
             let is_own = event.position == Some(used.position);
             let is_same = event.run.source == self.facts.cells[used.position].source;
-            if is_own && (is_same || write != Write::Defines) {
+            if is_own && (is_same || event.write != Write::Defines) {
                 return None;
             }
-            Some((event, event.run.last_before(used.order)?, write))
+            Some((event, event.run.last_before(used.order)?))
         })
     }
 }
