@@ -21,7 +21,7 @@ html_use_index = False
 NAVIGATION = {
     "Start": ["folder", "jupyter", "inside", "colab", "places"],
     "Clients": ["install", "clients/*"],
-    "Reference": ["tools", "settings", "telemetry"],
+    "Reference": ["tools", "stale", "settings", "telemetry"],
     "Help": ["doctor", "troubleshooting", "migration", "comparison"],
     "About": ["benchmarks", "releasing", "glossary"],
 }

@@ -3,6 +3,7 @@
 //! A place (a Colab tab, a Jupyter server, a folder) implements the traits of this crate, and the MCP tools use only the
 //! traits. Neither names the other, so a place can be added without a change to the tools.
 
+mod cell_states;
 mod changes;
 mod error;
 mod executor;
@@ -20,6 +21,7 @@ mod place;
 mod places;
 pub mod progress;
 mod relay;
+mod run_history;
 mod runs;
 mod session;
 mod shown_paths;
@@ -27,6 +29,7 @@ mod stored_notebook;
 mod telemetry;
 mod workspace;
 
+pub use cell_states::CellStates;
 pub use changes::Changes;
 pub use error::{Error, ErrorKind, Fault};
 pub use executor::{Code, Execution, Executor};
@@ -48,6 +51,7 @@ pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use rest::{NextStep as ServerStep, Secret};
 pub use runs::{Journal, Run, RunCell, RunState, RunView, Runner};
 pub use session::{CopiedNotebook, Session};
+pub use staleness::{CellState, State as StaleState};
 pub use stored_notebook::{Content, Known, NotebookStore, Replaced, StoredNotebook};
 pub use telemetry::TRACED;
 pub use workspace::{Settings, Workspace};

@@ -7,7 +7,7 @@ use spdx::{Expression, LicenseReq, ParseMode};
 
 use super::Finding;
 
-const LICENCES: [&str; 12] = [
+const LICENCES: [&str; 13] = [
     "0BSD",
     "Apache-2.0",
     "BSD-2-Clause",
@@ -17,6 +17,8 @@ const LICENCES: [&str; 12] = [
     "MIT",
     "NCSA",
     "Unicode-3.0",
+    // Its older text, for the names of characters.
+    "Unicode-DFS-2016",
     // For data: root certificates.
     "CDLA-Permissive-2.0",
     "Unlicense",

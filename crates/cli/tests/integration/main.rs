@@ -25,5 +25,6 @@ mod progress;
 mod secrets;
 mod session;
 mod sharing;
+mod stale;
 mod stuck;
 mod tools;

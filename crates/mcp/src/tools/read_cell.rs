@@ -6,7 +6,7 @@ use workspace::{Error, ErrorKind};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
-use super::shared::cell_text::banner;
+use super::shared::cell_text::{banner, cell_states, state_line};
 use super::shared::context::Context;
 use super::shared::parameters::{BudgetArguments, CellArguments, NotebookArgument};
 use super::{Availability, Discovery, Effect, Tool};
@@ -56,6 +56,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let metadata = cell.metadata();
     if metadata.as_str() != "{}" {
         reply.say(&format!("[metadata] {}\n", metadata.as_str()));
+    }
+    if let Some(line) = state_line(&cell_states(context.session, &opened, &notebook), index) {
+        reply.say(&line);
     }
     if arguments.include_outputs {
         reply.outputs(&merged(&cell.outputs()), &|output, offset| more(cell.id(), output, offset));

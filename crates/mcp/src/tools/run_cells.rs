@@ -10,7 +10,7 @@ use workspace::{Error, OpenNotebook, Run, Session};
 use super::execute_cell::place;
 use super::shared::answer::{Answer, Outcome};
 use super::shared::arguments::{Choice, Schema, arguments};
-use super::shared::cell_text::{index_or_id, label};
+use super::shared::cell_text::{cell_states, index_or_id, label};
 use super::shared::context::Context;
 use super::shared::given::{Given, refused};
 use super::shared::parameters::NotebookArgument;
@@ -26,8 +26,8 @@ const MIN_SHARE: usize = 400;
 pub(super) const TOOL: Tool = Tool {
     name: "run_cells",
     title: "Run several cells",
-    description: "Run all cells of a notebook in order, or from..through. from and through are an index, id or In[n].",
-    discovery: Discovery::FoundBy("run a whole notebook from top to bottom, run all above or below"),
+    description: "Run all cells of a notebook in order, or from..through, or the stale ones. from and through are an index, id or In[n].",
+    discovery: Discovery::FoundBy("run a whole notebook from top to bottom, run all above or below, bring outputs up to date"),
     effect: Effect::Runs,
     groups: &[Group::Run],
     permission: Permission::Execute,
@@ -41,6 +41,8 @@ arguments! {
         from: Option<String>,
         through: Option<String>,
         all: bool = false,
+        /// Only stale cells, and those that they need
+        stale: bool = false,
         on_error: OnError = OnError::Stop,
         waiting: WaitingArguments,
         notebook: NotebookArgument,
@@ -61,10 +63,25 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
     let cells = selected(&arguments, context.session, &opened, &notebook)?;
+    if cells.is_empty() {
+        return Ok("No code cell there is stale; nothing was run.".to_owned().into());
+    }
+    let heading = if arguments.stale { reasons(context, &opened, &notebook, &cells) } else { String::new() };
     context.consent.check_shown(cells.iter().map(|index| &notebook.cells()[*index]))?;
     let stops_on_error = arguments.on_error == OnError::Stop;
     let series = Series::start(context, &opened, &notebook, cells, stops_on_error)?;
-    series.wait("", &arguments.waiting, context).await
+    series.wait(&heading, &arguments.waiting, context).await
+}
+
+/// Why each of these cells runs, in a line.
+fn reasons(context: &Context<'_>, opened: &OpenNotebook, notebook: &Notebook, cells: &[usize]) -> String {
+    let states = cell_states(context.session, opened, notebook);
+    let reason = |index: &usize| match states.get(*index).filter(|_| states.is_stale(*index)) {
+        Some(known) => format!("{index} ({})", known.state.name()),
+        None => format!("{index} (with the others)"),
+    };
+    let cells: Vec<_> = cells.iter().map(reason).collect();
+    format!("To run: cells {}.", cells.join(", "))
 }
 
 /// The indices of the cells whose runs a call with these arguments starts.
@@ -77,15 +94,17 @@ pub(super) fn started(
     selected(&given.read()?, session, opened, notebook)
 }
 
-/// The code cells from `from` through `through`.
+/// The code cells from `from` through `through`. If only stale ones are wanted, there may be none, and cells above that
+/// they need are added; without `from` and `through` also the cells that would be stale afterwards.
 fn selected(
     arguments: &Arguments,
     session: &Session,
     opened: &OpenNotebook,
     notebook: &Notebook,
 ) -> Result<Vec<usize>, Error> {
-    if arguments.from.is_none() && arguments.through.is_none() && !arguments.all {
-        return Err(refused("run_cells needs from, through or all."));
+    let is_whole = arguments.from.is_none() && arguments.through.is_none();
+    if is_whole && !arguments.all && !arguments.stale {
+        return Err(refused("run_cells needs from, through, all or stale."));
     }
     let end = |text: &Option<String>, default: usize| match text {
         None => Ok(default),
@@ -93,6 +112,9 @@ fn selected(
     };
     let from = end(&arguments.from, 0)?;
     let through = end(&arguments.through, notebook.cells().len().saturating_sub(1))?;
+    if arguments.stale {
+        return Ok(cell_states(session, opened, notebook).to_run(from..=through, is_whole));
+    }
     let is_code = |index: &usize| notebook.cells().get(*index).is_some_and(Cell::is_code);
     let cells: Vec<usize> = (from..=through).filter(is_code).collect();
     if cells.is_empty() { Err(refused("There is no code cell to run there.")) } else { Ok(cells) }

@@ -6,6 +6,7 @@ pub(super) mod cell_text;
 pub(super) mod context;
 pub(super) mod given;
 pub(super) mod kernel_selector;
+mod missing_package;
 pub(super) mod older_names;
 pub(super) mod parameters;
 pub(super) mod preview;

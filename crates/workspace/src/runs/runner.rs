@@ -17,6 +17,7 @@ use crate::kernel_request::KernelRequest;
 use crate::limits::Slot;
 use crate::open_notebook::OpenNotebook;
 use crate::place::{Kernel, KernelChoice, Place};
+use crate::run_history::RunHistory;
 use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, telemetry};
 
 mod task;
@@ -28,6 +29,7 @@ type DefaultKernel = (Arc<dyn Place>, Arc<dyn Kernel>);
 /// Runs code in kernels. Every run is a task of it, which ends though the agent disconnects.
 pub struct Runner {
     journal: Journal,
+    history: RunHistory,
     /// By the kernel's id.
     queues: Mutex<HashMap<KernelId, Arc<KernelQueue>>>,
     tasks: TaskTracker,
@@ -42,6 +44,7 @@ impl Runner {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             journal: Journal::default(),
+            history: RunHistory::default(),
             queues: Mutex::default(),
             tasks: TaskTracker::new(),
             runtime: Handle::current(),
@@ -51,6 +54,10 @@ impl Runner {
 
     pub fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    pub(crate) fn history(&self) -> &RunHistory {
+        &self.history
     }
 
     /// Runs code in a notebook's kernel, which is chosen and started if need be. Never waits. The outputs go into the cell, if
@@ -164,6 +171,7 @@ impl Runner {
         kernel.check_restartable()?;
         let queue = self.queue(kernel.id());
         queue.restarted();
+        self.history.restarted(kernel.id());
         if let Some(run) = queue.running() {
             run.expect_restart();
             run.note("The kernel was restarted while this ran.");

@@ -2,7 +2,7 @@
 
 use notebook::{Cell, CellRef, Notebook, Output};
 use serde_json::json;
-use workspace::{Error, NotebookPath, Session};
+use workspace::{CellStates, Error, NotebookPath, Session};
 
 use crate::tools::shared::arguments::{Argument, Schema, arguments};
 use crate::tools::shared::cell_text::index_or_id;
@@ -10,7 +10,7 @@ use crate::tools::shared::given::{Given, refused};
 
 arguments! {
     pub(super) struct Selection {
-        /// errors, code, markdown or tag:NAME
+        /// errors, code, markdown, stale or tag:NAME
         only: Option<Kind>,
         /// Only near this cell: index, id or In[n]
         around: Option<String>,
@@ -25,6 +25,7 @@ pub(super) enum Kind {
     Errors,
     Code,
     Markdown,
+    Stale,
     Tag(String),
 }
 
@@ -45,20 +46,21 @@ impl Kind {
             "errors" => Self::Errors,
             "code" => Self::Code,
             "markdown" => Self::Markdown,
-            "stale" => return Err(refused("only=\"stale\" is not supported yet.")),
+            "stale" => Self::Stale,
             other => match other.strip_prefix("tag:").map(str::trim) {
                 Some(tag) if !tag.is_empty() => Self::Tag(tag.to_owned()),
                 _ => {
                     return Err(refused(format!(
-                        "only must be errors, code, markdown or tag:NAME, not {other:?}."
+                        "only must be errors, code, markdown, stale or tag:NAME, not {other:?}."
                     )));
                 }
             },
         })
     }
 
-    fn has(&self, cell: &Cell) -> bool {
+    fn has(&self, cell: &Cell, is_stale: bool) -> bool {
         match self {
+            Self::Stale => is_stale,
             Self::Errors => cell.outputs().iter().any(|output| matches!(output, Output::Error { .. })),
             Self::Code => cell.is_code(),
             Self::Markdown => *cell.cell_type() == notebook::CellType::Markdown,
@@ -71,6 +73,7 @@ impl Kind {
             Self::Errors => "errors".to_owned(),
             Self::Code => "code".to_owned(),
             Self::Markdown => "markdown".to_owned(),
+            Self::Stale => "stale".to_owned(),
             Self::Tag(tag) => format!("tag:{tag}"),
         }
     }
@@ -81,20 +84,27 @@ impl Selection {
         self.only.is_none() && self.around.is_none()
     }
 
+    pub(super) fn is_of_stale(&self) -> bool {
+        self.only == Some(Kind::Stale)
+    }
+
     /// The indices of the cells, in order.
     pub(super) fn cells(
         &self,
         session: &Session,
         path: &NotebookPath,
         notebook: &Notebook,
+        states: &CellStates,
     ) -> Result<Vec<usize>, Error> {
-        self.cells_in(notebook, &|reference| session.find(path, notebook, reference))
+        let find = |reference: &CellRef| session.find(path, notebook, reference);
+        self.cells_in(notebook, &find, &|index| states.is_stale(index))
     }
 
     fn cells_in(
         &self,
         notebook: &Notebook,
         find: &dyn Fn(&CellRef) -> Result<usize, Error>,
+        is_stale: &dyn Fn(usize) -> bool,
     ) -> Result<Vec<usize>, Error> {
         let count = notebook.cells().len();
         let range = match &self.around {
@@ -105,7 +115,9 @@ impl Selection {
                     ..index.saturating_add(self.after).saturating_add(1).min(count)
             }
         };
-        let fits = |index: &usize| self.only.as_ref().is_none_or(|kind| kind.has(&notebook.cells()[*index]));
+        let fits = |index: &usize| {
+            self.only.as_ref().is_none_or(|kind| kind.has(&notebook.cells()[*index], is_stale(*index)))
+        };
         Ok(range.filter(fits).collect())
     }
 
@@ -159,14 +171,16 @@ mod tests {
             (json!({ "only": "markdown" }), vec![1, 3, 5]),
             (json!({ "only": "tag:b c" }), vec![3]),
             (json!({ "only": "tag:c" }), vec![]),
+            (json!({ "only": "stale" }), vec![0, 4]),
+            (json!({ "only": "stale", "around": 4, "after": 0 }), vec![4]),
             (json!({ "around": "1" }), vec![0, 1, 2, 3, 4]),
             (json!({ "around": 4, "before": 1, "after": 9 }), vec![3, 4, 5]),
             (json!({ "around": "c4", "before": 2, "after": 0, "only": "code" }), vec![2, 4]),
         ] {
-            let found = selection(&values).unwrap().cells_in(&notebook, &find).unwrap();
+            let found = selection(&values).unwrap().cells_in(&notebook, &find, &|index| index % 4 == 0).unwrap();
             assert_eq!(found, expected, "{values}");
         }
-        assert!(selection(&json!({ "around": "x" })).unwrap().cells_in(&notebook, &find).is_err());
+        assert!(selection(&json!({ "around": "x" })).unwrap().cells_in(&notebook, &find, &|_| false).is_err());
     }
 
     #[test]
@@ -179,9 +193,9 @@ mod tests {
 
     #[test]
     fn other_kinds_are_refused() {
-        for (only, expected) in [("stale", "not supported yet"), ("tag:", "tag:NAME"), ("text", "tag:NAME")] {
+        for only in ["tag:", "text", "Stale"] {
             let error = selection(&json!({ "only": only })).err().unwrap();
-            assert!(error.cause.contains(expected), "{error}");
+            assert!(error.cause.contains("stale or tag:NAME"), "{error}");
         }
     }
 }

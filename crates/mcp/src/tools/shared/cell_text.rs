@@ -2,8 +2,10 @@
 
 use std::ops::RangeInclusive;
 
+use std::time::SystemTime;
+
 use notebook::{Cell, CellRef, Notebook};
-use workspace::{OpenNotebook, Session};
+use workspace::{CellStates, OpenNotebook, Session, StaleState};
 
 /// A table with a header: tabs between columns, one row on each line.
 pub(crate) fn table<const N: usize>(
@@ -26,19 +28,58 @@ pub(crate) fn brief(
     indices: impl IntoIterator<Item = usize> + Clone,
 ) -> String {
     session.listed(opened.path(), notebook, indices.clone());
-    let rows = indices.into_iter().map(|index| {
-        let cell = &notebook.cells()[index];
-        let count = cell.execution_count().map_or_else(|| "N/A".to_owned(), |count| count.to_string());
-        [
-            index.to_string(),
-            cell.cell_type().to_string(),
-            count,
-            cell.id().to_string(),
-            cell.revision().to_owned(),
-            first_line(cell),
-        ]
+    table(COLUMNS, indices.into_iter().map(|index| row(notebook, index)))
+}
+
+/// The same, with the states of cells that are not up to date. There is no column for them if all shown cells are.
+pub(crate) fn brief_with_states(
+    session: &Session,
+    opened: &OpenNotebook,
+    notebook: &Notebook,
+    indices: &[usize],
+    states: &CellStates,
+) -> String {
+    let state = |index: usize| {
+        let state = states.get(index).map(|known| known.state);
+        state.filter(|state| *state != StaleState::UpToDate).map_or("", StaleState::name)
+    };
+    if indices.iter().all(|index| state(*index).is_empty()) {
+        return brief(session, opened, notebook, indices.iter().copied());
+    }
+    session.listed(opened.path(), notebook, indices.iter().copied());
+    let [index, kind, count, id, revision, first_line] = COLUMNS;
+    let rows = indices.iter().map(|index| {
+        let [place, kind, count, id, revision, first_line] = row(notebook, *index);
+        [place, kind, count, id, revision, first_line, state(*index).to_owned()]
     });
-    table(["Index", "Type", "Count", "ID", "Revision", "First Line"], rows)
+    table([index, kind, count, id, revision, first_line, "State"], rows)
+}
+
+const COLUMNS: [&str; 6] = ["Index", "Type", "Count", "ID", "Revision", "First Line"];
+
+fn row(notebook: &Notebook, index: usize) -> [String; COLUMNS.len()] {
+    let cell = &notebook.cells()[index];
+    let count = cell.execution_count().map_or_else(|| "N/A".to_owned(), |count| count.to_string());
+    [
+        index.to_string(),
+        cell.cell_type().to_string(),
+        count,
+        cell.id().to_string(),
+        cell.revision().to_owned(),
+        first_line(cell),
+    ]
+}
+
+/// The states of the cells of a notebook, with times as agents are shown them.
+pub(crate) fn cell_states(session: &Session, opened: &OpenNotebook, notebook: &Notebook) -> CellStates {
+    let clock = |time: SystemTime| chrono::DateTime::<chrono::Utc>::from(time).format("%H:%M:%S").to_string();
+    session.workspace().cell_states(opened, notebook, &clock)
+}
+
+/// The line about a code cell that is not up to date, with the evidence.
+pub(crate) fn state_line(states: &CellStates, index: usize) -> Option<String> {
+    let known = states.get(index).filter(|known| known.state != StaleState::UpToDate)?;
+    Some(format!("[state] {}: {}\n", known.state.name(), known.evidence))
 }
 
 /// Cells and those around them, for replies of tools that change something.

@@ -7,6 +7,7 @@ use workspace::{LossCause, Run, RunState};
 
 use super::answer::{Answer, FAILED};
 use super::cell_text::shortened;
+use super::missing_package;
 use crate::next_step::message;
 
 /// How much of an exception's message the last line shows, in characters.
@@ -20,6 +21,10 @@ pub(crate) fn report(run: &Run, budget: Budget, heading: &str, place: &str) -> A
     let mut closing = String::new();
     for note in &view.notes {
         closing.push_str(note);
+        closing.push('\n');
+    }
+    if let Some(line) = missing_package::line(run, &view.state) {
+        closing.push_str(&line);
         closing.push('\n');
     }
     closing.push_str(&end_line(id, &view.state, view.elapsed, view.execution_count, place));

@@ -41,6 +41,8 @@ const REQUESTS: &[(&str, &[&str])] = &[
     ("what variables are defined in the kernel", &["list_variables"]),
     ("show the columns of a dataframe", &["inspect_variable"]),
     ("what is the shape of the array", &["inspect_variable", "list_variables"]),
+    ("which cells are stale", &["read_notebook", "run_cells"]),
+    ("run the stale cells again", &["run_cells"]),
     ("pip install a package", &["execute_code"]),
     ("is the cell still running", &["get_run"]),
     ("stop a running cell", &["interrupt_kernel"]),

@@ -107,7 +107,9 @@ impl Runner {
         if run.state().is_over() {
             return Ok(());
         }
+        let path = notebook.map(|notebook| notebook.path());
         let notebook = notebook.filter(|notebook| !notebook.document().stores_outputs());
+        let instance = self.history.begin(kernel.id());
         let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id) };
         run.executing(executor.execute(code, self.sink(run, notebook)));
         match notebook.zip(run.cell()) {
@@ -118,6 +120,9 @@ impl Runner {
                 outputs::write_end(notebook, run, &*kernel, &*executor).await;
                 outputs::set_running(notebook, &cell.id, false).await;
             }
+        }
+        if let Some(path) = path {
+            self.history.ended(path, run, &*kernel, instance);
         }
         run.close();
         Ok(())

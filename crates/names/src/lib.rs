@@ -1,0 +1,27 @@
+//! What a cell of Python defines, uses and changes, read from its source alone.
+//!
+//! Nothing is executed, and no input makes it panic, hang or exhaust the stack: what cannot be read is
+//! [`Unknown`]. The parser is Ruff's, whose interface changes with every version; nothing of it leaves this crate.
+//!
+//! What is decided here:
+//! - A name counts as used if the cell reads it before it binds it, in the order of the source. A branch that may not be
+//!   taken counts as taken.
+//! - The body of a function is not run by defining it. Its [`Effects`] are kept under the function's name, and those of
+//!   methods under the name of their class, for the cells that read that name: to read a function is to call it, or to
+//!   hand it to something that may. A lambda counts as called where it stands, unless a name is assigned to it.
+//! - Objects are not followed: neither a second name for the same object, nor an argument that a function changes, nor
+//!   the methods of an instance.
+//! - An assignment to an attribute or an item, and an augmented assignment, changes the object; a call of a method may
+//!   have changed it, unless methods of that name only read in the libraries that people use most.
+
+mod builtins;
+mod locals;
+mod magics;
+mod methods;
+mod names;
+mod parse;
+mod walker;
+
+pub use builtins::is_builtin;
+pub use magics::is_blank;
+pub use names::{Effects, Name, Names, Unknown};

@@ -1,0 +1,118 @@
+//! The local names of a function: whatever its body binds, wherever in the body that is.
+
+use std::collections::BTreeSet;
+
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{
+    Comprehension, ExceptHandler, Expr, ExprContext, Parameters, Pattern, PatternMatchAs,
+    PatternMatchMapping, PatternMatchStar, Stmt,
+};
+
+use crate::names::Name;
+
+#[derive(Default)]
+pub(crate) struct Locals {
+    pub(crate) bound: BTreeSet<Name>,
+    pub(crate) globals: BTreeSet<Name>,
+}
+
+impl Locals {
+    pub(crate) fn of_function(parameters: &Parameters, body: &[Stmt]) -> Self {
+        let mut locals = Self::default();
+        locals.add_parameters(parameters);
+        locals.visit_body(body);
+        locals.finish()
+    }
+
+    pub(crate) fn of_lambda(parameters: Option<&Parameters>, body: &Expr) -> Self {
+        let mut locals = Self::default();
+        if let Some(parameters) = parameters {
+            locals.add_parameters(parameters);
+        }
+        locals.visit_expr(body);
+        locals
+    }
+
+    /// Those of statements that are compiled as a function, as `%timeit` does.
+    pub(crate) fn of_body(body: &[Stmt]) -> Self {
+        let mut locals = Self::default();
+        locals.visit_body(body);
+        locals.finish()
+    }
+
+    fn finish(mut self) -> Self {
+        self.bound.retain(|name| !self.globals.contains(name));
+        self
+    }
+
+    fn add_parameters(&mut self, parameters: &Parameters) {
+        for parameter in parameters {
+            self.bind(parameter.name().as_str());
+        }
+    }
+
+    fn bind(&mut self, name: &str) {
+        self.bound.insert(name.to_owned());
+    }
+}
+
+impl<'a> Visitor<'a> for Locals {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(function) => self.bind(&function.name),
+            Stmt::ClassDef(class) => self.bind(&class.name),
+            Stmt::Import(import) => import.names.iter().for_each(|alias| self.bind(imported(alias))),
+            Stmt::ImportFrom(import) => import.names.iter().for_each(|alias| self.bind(imported(alias))),
+            Stmt::Global(global) => self.globals.extend(global.names.iter().map(ToString::to_string)),
+            _ => visitor::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Name(name) if name.ctx != ExprContext::Load => self.bind(&name.id),
+            Expr::Lambda(_) => {}
+            _ => visitor::walk_expr(self, expression),
+        }
+    }
+
+    fn visit_comprehension(&mut self, comprehension: &'a Comprehension) {
+        // Its targets are its own; `:=` inside binds outside.
+        self.visit_expr(&comprehension.iter);
+        comprehension.ifs.iter().for_each(|test| self.visit_expr(test));
+    }
+
+    fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
+        let ExceptHandler::ExceptHandler(inner) = handler;
+        if let Some(name) = &inner.name {
+            self.bind(name);
+        }
+        visitor::walk_except_handler(self, handler);
+    }
+
+    fn visit_pattern(&mut self, pattern: &'a Pattern) {
+        if let Some(name) = captured(pattern) {
+            self.bind(name);
+        }
+        visitor::walk_pattern(self, pattern);
+    }
+}
+
+/// The name that an import binds: `a` for `a.b.c`.
+pub(crate) fn imported(alias: &ruff_python_ast::Alias) -> &str {
+    match &alias.asname {
+        Some(name) => name.as_str(),
+        None => alias.name.split('.').next().unwrap_or_default(),
+    }
+}
+
+/// The name that a pattern itself binds.
+pub(crate) fn captured(pattern: &Pattern) -> Option<&str> {
+    let (Pattern::MatchAs(PatternMatchAs { name, .. })
+    | Pattern::MatchStar(PatternMatchStar { name, .. })
+    | Pattern::MatchMapping(PatternMatchMapping { rest: name, .. })) = pattern
+    else {
+        return None;
+    };
+    name.as_ref().map(ruff_python_ast::Identifier::as_str)
+}

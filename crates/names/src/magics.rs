@@ -1,0 +1,158 @@
+//! Magics of `IPython`: which have Python in them, and which names they touch.
+
+use crate::names::Unknown;
+
+/// More cell magics than anybody stacks.
+const MAX_STACKED: usize = 8;
+
+/// A cell without the magics that stand before its body.
+pub(crate) enum Cell<'s> {
+    /// It has no code.
+    Blank,
+    Python {
+        body: &'s str,
+        magics: Vec<CellMagic>,
+    },
+    /// The body is something else.
+    Other {
+        magic: String,
+    },
+}
+
+/// A cell magic whose body is Python.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum CellMagic {
+    /// The body runs as if the magic were not there.
+    Plain,
+    /// The output goes into this name.
+    Capture(String),
+    /// The body runs as a function, and what it binds is lost.
+    Timeit,
+}
+
+pub(crate) fn split(source: &str) -> Cell<'_> {
+    let mut body = source;
+    let mut magics = Vec::new();
+    // IPython ignores blank lines before the magic.
+    while let Some(rest) = body.trim_start().strip_prefix("%%") {
+        let (line, below) = rest.split_once('\n').unwrap_or((rest, ""));
+        let mut words = line.split_whitespace();
+        let magic = words.next().unwrap_or_default();
+        magics.push(match magic {
+            "time" | "prun" | "debug" => CellMagic::Plain,
+            "timeit" => CellMagic::Timeit,
+            "capture" => match words.find(|word| is_identifier(word)) {
+                Some(name) => CellMagic::Capture(name.to_owned()),
+                None => CellMagic::Plain,
+            },
+            _ => return Cell::Other { magic: format!("%%{magic}") },
+        });
+        if magics.len() > MAX_STACKED {
+            return Cell::Other { magic: format!("%%{magic}") };
+        }
+        body = below;
+    }
+    if magics.is_empty() && is_blank(body) { Cell::Blank } else { Cell::Python { body, magics } }
+}
+
+/// Whether a cell has no code, only blank lines and comments.
+pub fn is_blank(source: &str) -> bool {
+    source.lines().map(str::trim_start).all(|line| line.is_empty() || line.starts_with('#'))
+}
+
+/// What a line magic does with names.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum LineMagic<'s> {
+    /// It runs this Python in the cell.
+    Python(&'s str),
+    /// It runs this Python as a function.
+    Function(&'s str),
+    Unknown(Unknown),
+    /// Nothing, but what `$name` and `{name}` in its text use.
+    Text,
+}
+
+/// `%name rest`, without the `%`.
+pub(crate) fn line(text: &str) -> LineMagic<'_> {
+    let text = text.trim_start();
+    let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    match name {
+        "time" => LineMagic::Python(rest),
+        "timeit" | "prun" | "memit" | "mprun" | "lprun" => LineMagic::Function(without_options(rest)),
+        "run" | "load" | "loadpy" | "pylab" | "rerun" | "recall" | "rep" | "reset" | "reset_selective"
+        | "xdel" | "store" | "macro" | "edit" | "ed" | "R" | "Rget" | "Rpull" | "Rpush" | "octave"
+        | "octave_pull" | "octave_push" | "julia" | "sql" | "bigquery" => {
+            LineMagic::Unknown(Unknown::DynamicCode { by: format!("%{name}") })
+        }
+        _ => LineMagic::Text,
+    }
+}
+
+/// The text after options such as `-n 10 -r3 -q`.
+fn without_options(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while rest.starts_with('-') {
+        let (option, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        rest = after.trim_start();
+        // Most take a value, which may stand apart from them.
+        if option.len() == 2
+            && !matches!(option, "-o" | "-q" | "-c" | "-t" | "-p" if !rest.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            rest = rest.split_once(char::is_whitespace).map_or("", |(_, after)| after).trim_start();
+        }
+    }
+    rest
+}
+
+/// The names that `IPython` replaces in the text of a magic or a command: `$name` and `{name…}`.
+pub(crate) fn expanded(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices(['$', '{']).filter_map(|(at, _)| {
+        let rest = &text[at + 1..];
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        Some(&rest[..end]).filter(|name| is_identifier(name))
+    })
+}
+
+fn is_identifier(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || c == '_') && text.starts_with(|c: char| !c.is_numeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn magics_before_the_body_are_cut_off() {
+        for (source, expected) in [
+            ("", "blank"),
+            ("\n # only a comment\n\n", "blank"),
+            ("x", "x []"),
+            ("\n\n%%time\nx", "x [Plain]"),
+            ("%%capture --no-stderr out\n%%time\nx", "x [Capture(\"out\"), Plain]"),
+            ("%%timeit -n 3\nx", "x [Timeit]"),
+            ("%%time", " [Plain]"),
+            ("%%bash\nls", "%%bash"),
+            ("%%", "%%"),
+            ("# first\n%%bash\nls", "# first\n%%bash\nls []"),
+        ] {
+            let found = match split(source) {
+                Cell::Blank => "blank".to_owned(),
+                Cell::Python { body, magics } => format!("{body} {magics:?}"),
+                Cell::Other { magic } => magic,
+            };
+            assert_eq!(found, expected, "{source:?}");
+        }
+    }
+
+    #[test]
+    fn line_magics_are_python_text_or_unknown() {
+        assert_eq!(line("time x = 1"), LineMagic::Python("x = 1"));
+        for options in ["", "-n 10 -r3 ", "-q ", "-o -n1 "] {
+            assert_eq!(line(&format!("timeit {options}f(x)")), LineMagic::Function("f(x)"), "{options}");
+        }
+        assert!(matches!(line("run other.py"), LineMagic::Unknown(_)));
+        assert_eq!(line("matplotlib inline"), LineMagic::Text);
+        let names: Vec<_> = expanded("ls {folder.name}/$file {} $ ${HOME} {1}").collect();
+        assert_eq!(names, ["folder", "file", "HOME"]);
+    }
+}

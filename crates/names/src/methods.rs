@@ -1,0 +1,10 @@
+//! Methods that only read, by name.
+
+/// Methods of the types that cells use most (of Python, pandas, polars, numpy, plots) that leave their object as it is.
+/// A type with another method of the same name is rare enough.
+const READING: &str = include_str!("methods.txt");
+
+pub(crate) fn only_reads(method: &str) -> bool {
+    // What Python itself calls to show or compare.
+    method.starts_with("__") || READING.split_ascii_whitespace().any(|known| known == method)
+}

@@ -1,0 +1,94 @@
+//! The names of a cell.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use crate::{magics, parse};
+
+pub type Name = String;
+
+/// The names of a cell of Python, with the magics of `IPython`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Names {
+    /// What the cell does when it runs.
+    pub effects: Effects,
+    /// What the functions and classes that it defines do when they are called.
+    pub functions: BTreeMap<Name, Effects>,
+    /// The names that it imports.
+    pub imports: BTreeSet<Name>,
+    /// Definitions that give the same value each time they run: imports, and functions without decorators and defaults.
+    /// The number stands for their text.
+    pub fixed: BTreeMap<Name, u64>,
+}
+
+/// What running code does with the names of its module.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// Read before the code itself binds them.
+    pub uses: BTreeSet<Name>,
+    /// Read at all.
+    pub reads: BTreeSet<Name>,
+    pub defines: BTreeSet<Name>,
+    pub deletes: BTreeSet<Name>,
+    /// Changed by an assignment to a part of their object, or an augmented one.
+    pub changes: BTreeSet<Name>,
+    /// A method was called that may change their object.
+    pub calls: BTreeSet<Name>,
+    /// Why the sets may not be complete.
+    pub unknown: Option<Unknown>,
+}
+
+/// Why the names of code cannot be known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unknown {
+    StarImport {
+        module: String,
+    },
+    /// Code that is made at run time, or is elsewhere, by this function or magic.
+    DynamicCode {
+        by: String,
+    },
+    /// A cell magic whose body is not Python.
+    CellMagic {
+        magic: String,
+    },
+    NotPython,
+    SyntaxError,
+    TooLong,
+    TooDeep,
+}
+
+impl Names {
+    /// The names of a cell with this source.
+    pub fn of_cell(source: &str) -> Self {
+        match magics::split(source) {
+            magics::Cell::Blank => Self::default(),
+            magics::Cell::Other { magic } => Self::unknown(Unknown::CellMagic { magic }),
+            magics::Cell::Python { body, magics } => parse::names(body, &magics),
+        }
+    }
+
+    /// A cell of which nothing is known.
+    pub fn unknown(why: Unknown) -> Self {
+        let effects = Effects { unknown: Some(why), ..Effects::default() };
+        Self { effects, ..Self::default() }
+    }
+
+    /// Whether running the cell does nothing with names, which holds for one without code.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StarImport { module } => write!(f, "from {module} import *"),
+            Self::DynamicCode { by } | Self::CellMagic { magic: by } => f.write_str(by),
+            Self::NotPython => f.write_str("not Python"),
+            Self::SyntaxError => f.write_str("a syntax error"),
+            Self::TooLong => f.write_str("a very long source"),
+            Self::TooDeep => f.write_str("deeply nested code"),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Parses source and walks through it, within bounds.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{Expr, Mod, Pattern, Stmt, Suite};
+use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
+
+use crate::magics::CellMagic;
+use crate::names::{Names, Unknown};
+use crate::walker::Walker;
+
+/// A longer source is data rather than code, in bytes.
+const MAX_LENGTH: usize = 64 * 1024;
+/// Deeper trees are not walked. Python's own parser refuses code that nests deeper than this.
+const MAX_DEPTH: usize = 200;
+/// How many sources may be nested in one another: `%time %time x` has three.
+pub(crate) const MAX_NESTED: usize = 4;
+/// What walks over nested trees of [`MAX_DEPTH`] need of the stack in a build without optimisation, in bytes.
+const STACK_OF_WALK: usize = MAX_NESTED * 2 * 1024 * 1024;
+/// What dropping a tree needs of the stack for each level, of which a source has at most one for each byte.
+const STACK_OF_LEVEL: usize = 1024;
+
+/// The names of a cell's body. It has been freed of its cell magics, which are given from the outermost inwards.
+pub(crate) fn names(body: &str, magics: &[CellMagic]) -> Names {
+    if body.len() > MAX_LENGTH {
+        return Names::unknown(Unknown::TooLong);
+    }
+    if is_deep(body) {
+        return Names::unknown(Unknown::TooDeep);
+    }
+    let stack = STACK_OF_WALK + STACK_OF_LEVEL * body.len();
+    let walk = || stacker::maybe_grow(stack, stack, || Walker::walk_cell(body, magics));
+    // A panic would be an error in the parser, which must not end the program.
+    catch_unwind(AssertUnwindSafe(walk)).unwrap_or_else(|_| Names::unknown(Unknown::SyntaxError))
+}
+
+/// Whether more brackets are open at once than Python allows, strings and comments included. The parser takes quadratic time for
+/// f-strings in one another.
+fn is_deep(source: &str) -> bool {
+    let mut open = 0_usize;
+    source.bytes().any(|byte| {
+        match byte {
+            b'(' | b'[' | b'{' => open += 1,
+            b')' | b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        open > MAX_DEPTH
+    })
+}
+
+/// Passes the statements of a source to `walk`, if it has any meaning.
+///
+/// The caller provides the stack, see [`names`].
+pub(crate) fn with_statements(source: &str, walk: impl FnOnce(&Suite)) -> Result<(), Unknown> {
+    let parsed = parse_unchecked(source, ParseOptions::from(Mode::Ipython));
+    if !parsed.errors().is_empty() {
+        return Err(Unknown::SyntaxError);
+    }
+    let Mod::Module(module) = parsed.syntax() else { return Err(Unknown::SyntaxError) };
+    let mut depth = Depth::default();
+    depth.visit_body(&module.body);
+    if depth.is_exceeded {
+        return Err(Unknown::TooDeep);
+    }
+    walk(&module.body);
+    Ok(())
+}
+
+/// Finds out whether a tree is deeper than [`MAX_DEPTH`], without going deeper itself.
+#[derive(Default)]
+struct Depth {
+    depth: usize,
+    is_exceeded: bool,
+}
+
+impl Depth {
+    fn below(&mut self, visit: impl FnOnce(&mut Self)) {
+        if self.depth == MAX_DEPTH {
+            self.is_exceeded = true;
+        }
+        if !self.is_exceeded {
+            self.depth += 1;
+            visit(self);
+            self.depth -= 1;
+        }
+    }
+}
+
+impl<'a> Visitor<'a> for Depth {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        self.below(|depth| visitor::walk_stmt(depth, statement));
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        self.below(|depth| visitor::walk_expr(depth, expression));
+    }
+
+    fn visit_pattern(&mut self, pattern: &'a Pattern) {
+        self.below(|depth| visitor::walk_pattern(depth, pattern));
+    }
+}

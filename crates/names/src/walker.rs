@@ -1,0 +1,290 @@
+//! The walk through a cell in the order in which it runs.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use ruff_python_ast::visitor::Visitor;
+use ruff_python_ast::{
+    Comprehension, Expr, IpyEscapeKind, Parameters, StmtClassDef, StmtFunctionDef, Suite, TypeParams,
+};
+use ruff_text_size::Ranged;
+
+use crate::locals::Locals;
+use crate::magics::{self, CellMagic, LineMagic};
+use crate::names::{Effects, Names, Unknown};
+use crate::parse::{MAX_NESTED, with_statements};
+
+mod calls;
+mod scope;
+mod visit;
+
+use scope::{Kind, Resolved, Scope, Scopes};
+
+pub(crate) struct Walker {
+    names: Names,
+    scopes: Scopes,
+    /// The effects of the function or class of the cell that is being defined.
+    deferred: Effects,
+    /// How many functions and classes the walk is in.
+    definitions: usize,
+    /// How many of them are functions.
+    functions: usize,
+    /// The text that the tree's positions count in.
+    source: String,
+    /// How many sources the walk is in.
+    sources: usize,
+}
+
+impl Walker {
+    /// The caller provides the stack, see [`crate::parse`].
+    pub(crate) fn walk_cell(body: &str, magics: &[CellMagic]) -> Names {
+        let mut walker = Self {
+            names: Names::default(),
+            scopes: Scopes::default(),
+            deferred: Effects::default(),
+            definitions: 0,
+            functions: 0,
+            source: String::new(),
+            sources: 0,
+        };
+        if magics.contains(&CellMagic::Timeit) {
+            walker.walk_as_function(body);
+        } else {
+            walker.walk_source(body);
+        }
+        for magic in magics {
+            if let CellMagic::Capture(name) = magic {
+                walker.define(name);
+            }
+        }
+        walker.names
+    }
+
+    fn walk_source(&mut self, source: &str) {
+        self.nested(source, |walker, statements| walker.visit_body(statements));
+    }
+
+    /// What the source binds is lost.
+    fn walk_as_function(&mut self, source: &str) {
+        self.nested(source, |walker, statements| {
+            let scope = Scope::function(Locals::of_body(statements));
+            walker.within(scope, |walker| walker.visit_body(statements));
+        });
+    }
+
+    fn nested(&mut self, source: &str, walk: impl FnOnce(&mut Self, &Suite)) {
+        if self.sources == MAX_NESTED {
+            return self.note(Err(Unknown::TooDeep));
+        }
+        self.sources += 1;
+        let outer = std::mem::replace(&mut self.source, source.to_owned());
+        let walked = with_statements(source, |statements| walk(self, statements));
+        self.source = outer;
+        self.sources -= 1;
+        self.note(walked);
+    }
+
+    fn note(&mut self, walked: Result<(), Unknown>) {
+        if let Err(why) = walked {
+            self.effects().unknown.get_or_insert(why);
+        }
+    }
+
+    /// The effects of the code that the walk is in.
+    fn effects(&mut self) -> &mut Effects {
+        if self.functions > 0 { &mut self.deferred } else { &mut self.names.effects }
+    }
+
+    fn within(&mut self, scope: Scope, walk: impl FnOnce(&mut Self)) {
+        self.scopes.push(scope);
+        walk(self);
+        self.scopes.pop();
+    }
+
+    /// Whether the name is one of the cell, and not one that the cell itself has bound already.
+    fn is_from_outside(&self, name: &str) -> bool {
+        self.scopes.resolve(name) == Resolved::Module
+            && (self.functions > 0 || !self.names.effects.defines.contains(name))
+    }
+
+    fn read(&mut self, name: &str) {
+        if self.scopes.resolve(name) == Resolved::Module {
+            if self.is_from_outside(name) {
+                self.effects().uses.insert(name.to_owned());
+            }
+            self.effects().reads.insert(name.to_owned());
+        }
+    }
+
+    fn bind(&mut self, name: &str) {
+        if self.scopes.bind(name) == Resolved::Module {
+            self.define(name);
+        }
+    }
+
+    /// Binds a name of the module.
+    fn define(&mut self, name: &str) {
+        self.effects().deletes.remove(name);
+        self.effects().defines.insert(name.to_owned());
+        if self.functions == 0 {
+            self.forget(name);
+        }
+    }
+
+    fn forget(&mut self, name: &str) {
+        self.names.functions.remove(name);
+        self.names.imports.remove(name);
+        self.names.fixed.remove(name);
+    }
+
+    fn delete(&mut self, name: &str) {
+        if self.scopes.resolve(name) != Resolved::Module {
+            return;
+        }
+        if self.is_from_outside(name) {
+            self.read(name);
+        }
+        self.effects().defines.remove(name);
+        self.effects().deletes.insert(name.to_owned());
+        if self.functions == 0 {
+            self.forget(name);
+        }
+    }
+
+    /// The object behind an expression like `a.b[c]` is changed.
+    fn change(&mut self, part: &Expr) {
+        if let Some(name) = root(part).filter(|name| self.is_from_outside(name)) {
+            self.effects().changes.insert(name.to_owned());
+        }
+    }
+
+    /// Remembers that the definition of a name always gives the same value.
+    fn fix(&mut self, name: &str, text: &str) {
+        if self.definitions == 0 && self.scopes.are_empty() {
+            let mut hash = DefaultHasher::new();
+            text.hash(&mut hash);
+            self.names.fixed.insert(name.to_owned(), hash.finish());
+        }
+    }
+
+    fn import(&mut self, name: &str, text: &str) {
+        self.bind(name);
+        if self.scopes.are_empty() {
+            self.names.imports.insert(name.to_owned());
+        }
+        self.fix(name, text);
+    }
+
+    /// Walks through the definition of a function or class. Its effects when it is called are kept under its name.
+    fn defining(&mut self, name: &str, walk: impl FnOnce(&mut Self)) {
+        self.definitions += 1;
+        walk(self);
+        self.definitions -= 1;
+        self.bind(name);
+        if self.definitions == 0 {
+            let effects = std::mem::take(&mut self.deferred);
+            self.names.functions.insert(name.to_owned(), effects);
+        }
+    }
+
+    /// Walks through the body of a function, which runs when it is called.
+    fn called_later(&mut self, locals: Locals, walk: impl FnOnce(&mut Self)) {
+        self.functions += 1;
+        self.within(Scope::function(locals), walk);
+        self.functions -= 1;
+    }
+
+    fn function(&mut self, function: &StmtFunctionDef) {
+        function.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+        self.defining(&function.name, |walker| {
+            walker.with_type_params(function.type_params.as_deref(), |walker| {
+                walker.visit_parameters(&function.parameters);
+                function.returns.iter().for_each(|returns| walker.visit_annotation(returns));
+                let locals = Locals::of_function(&function.parameters, &function.body);
+                walker.called_later(locals, |walker| walker.visit_body(&function.body));
+            });
+        });
+        let has_defaults = |parameters: &Parameters| {
+            parameters.iter_non_variadic_params().any(|parameter| parameter.default.is_some())
+        };
+        if function.decorator_list.is_empty() && !has_defaults(&function.parameters) {
+            let text = self.source.get(function.range().to_std_range()).unwrap_or_default().to_owned();
+            self.fix(&function.name, &text);
+        }
+    }
+
+    fn class(&mut self, class: &StmtClassDef) {
+        class.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+        self.defining(&class.name, |walker| {
+            walker.with_type_params(class.type_params.as_deref(), |walker| {
+                class.arguments.iter().for_each(|arguments| walker.visit_arguments(arguments));
+                walker.within(Scope::of(Kind::Class), |walker| walker.visit_body(&class.body));
+            });
+        });
+    }
+
+    fn with_type_params(&mut self, params: Option<&TypeParams>, walk: impl FnOnce(&mut Self)) {
+        let Some(params) = params else { return walk(self) };
+        let names = params.type_params.iter().map(|param| param.name().to_string()).collect();
+        let scope = Scope { bound: names, ..Scope::of(Kind::TypeParams) };
+        self.within(scope, |walker| {
+            walker.visit_type_params(params);
+            walk(walker);
+        });
+    }
+
+    /// `name = lambda …`
+    fn assigned_lambda(&mut self, name: &str, lambda: &ruff_python_ast::ExprLambda) {
+        self.defining(name, |walker| {
+            lambda.parameters.iter().for_each(|parameters| walker.visit_parameters(parameters));
+            let locals = Locals::of_lambda(lambda.parameters.as_deref(), &lambda.body);
+            walker.called_later(locals, |walker| walker.visit_expr(&lambda.body));
+        });
+    }
+
+    /// The first iterable is evaluated outside.
+    fn comprehension(&mut self, generators: &[Comprehension], elements: &[&Expr]) {
+        if let Some(first) = generators.first() {
+            self.visit_expr(&first.iter);
+        }
+        self.within(Scope::of(Kind::Comprehension), |walker| {
+            for (index, generator) in generators.iter().enumerate() {
+                if index > 0 {
+                    walker.visit_expr(&generator.iter);
+                }
+                walker.visit_expr(&generator.target);
+                generator.ifs.iter().for_each(|test| walker.visit_expr(test));
+            }
+            for element in elements {
+                walker.visit_expr(element);
+            }
+        });
+    }
+
+    fn escape(&mut self, kind: IpyEscapeKind, text: &str) {
+        match kind {
+            IpyEscapeKind::Help | IpyEscapeKind::Help2 => {}
+            IpyEscapeKind::Magic | IpyEscapeKind::Magic2 => match magics::line(text) {
+                LineMagic::Python(source) => self.walk_source(source),
+                LineMagic::Function(source) => self.walk_as_function(source),
+                LineMagic::Unknown(why) => self.note(Err(why)),
+                LineMagic::Text => magics::expanded(text).for_each(|name| self.read(name)),
+            },
+            IpyEscapeKind::Shell | IpyEscapeKind::ShCap => {
+                magics::expanded(text).for_each(|name| self.read(name));
+            }
+            IpyEscapeKind::Quote | IpyEscapeKind::Quote2 | IpyEscapeKind::Paren => {
+                self.note(Err(Unknown::DynamicCode { by: "a line that IPython calls".to_owned() }));
+            }
+        }
+    }
+}
+
+/// `a` of `a.b[c].d`.
+fn root(part: &Expr) -> Option<&str> {
+    match part {
+        Expr::Name(name) => Some(&name.id),
+        Expr::Attribute(attribute) => root(&attribute.value),
+        Expr::Subscript(subscript) => root(&subscript.value),
+        _ => None,
+    }
+}

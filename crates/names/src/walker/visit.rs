@@ -1,0 +1,123 @@
+//! Which part of the walk a node is for.
+
+use std::collections::BTreeSet;
+
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{ExceptHandler, Expr, ExprAttribute, ExprContext, ExprSubscript, Pattern, Stmt};
+
+use super::{Kind, Resolved, Scope, Walker};
+use crate::locals::{Locals, captured, imported};
+use crate::names::Unknown;
+
+impl<'a> Visitor<'a> for Walker {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(function) => self.function(function),
+            Stmt::ClassDef(class) => self.class(class),
+            Stmt::Assign(assign) => match (&*assign.targets, &*assign.value) {
+                ([Expr::Name(name)], Expr::Lambda(lambda)) => self.assigned_lambda(&name.id, lambda),
+                _ => visitor::walk_stmt(self, statement),
+            },
+            Stmt::AugAssign(assign) => {
+                self.visit_expr(&assign.value);
+                match &*assign.target {
+                    Expr::Name(name) => self.read(&name.id),
+                    part => self.visit_expr(part),
+                }
+                self.change(&assign.target);
+            }
+            // `x: int` alone binds nothing.
+            Stmt::AnnAssign(assign) if assign.value.is_none() => self.visit_annotation(&assign.annotation),
+            Stmt::TypeAlias(alias) => {
+                self.with_type_params(alias.type_params.as_deref(), |walker| walker.visit_expr(&alias.value));
+                self.visit_expr(&alias.name);
+            }
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    self.import(imported(alias), &format!("import {}", alias.name));
+                }
+            }
+            Stmt::ImportFrom(import) => {
+                let module = ".".repeat(import.level as usize) + import.module.as_deref().unwrap_or_default();
+                for alias in &import.names {
+                    if alias.name.as_str() == "*" {
+                        self.note(Err(Unknown::StarImport { module: module.clone() }));
+                    } else if module != "__future__" {
+                        self.import(imported(alias), &format!("from {module} import {}", alias.name));
+                    }
+                }
+            }
+            Stmt::Global(global) => {
+                self.scopes.declare_global(global.names.iter().map(ToString::to_string));
+            }
+            Stmt::IpyEscapeCommand(escape) => self.escape(escape.kind, &escape.value),
+            _ => visitor::walk_stmt(self, statement),
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Name(name) => match name.ctx {
+                ExprContext::Store => self.bind(&name.id),
+                ExprContext::Del => self.delete(&name.id),
+                ExprContext::Load | ExprContext::Invalid => self.read(&name.id),
+            },
+            Expr::Attribute(_) | Expr::Subscript(_) => {
+                visitor::walk_expr(self, expression);
+                if is_changed(expression) {
+                    self.change(expression);
+                }
+            }
+            Expr::Named(named) => {
+                self.visit_expr(&named.value);
+                if let Expr::Name(name) = &*named.target
+                    && self.scopes.bind_outside_comprehensions(&name.id) == Resolved::Module
+                {
+                    self.define(&name.id);
+                }
+            }
+            Expr::Lambda(lambda) => {
+                lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
+                let locals = Locals::of_lambda(lambda.parameters.as_deref(), &lambda.body);
+                self.within(Scope::function(locals), |walker| walker.visit_expr(&lambda.body));
+            }
+            Expr::ListComp(list) => self.comprehension(&list.generators, &[&list.elt]),
+            Expr::SetComp(set) => self.comprehension(&set.generators, &[&set.elt]),
+            Expr::Generator(generator) => self.comprehension(&generator.generators, &[&generator.elt]),
+            Expr::DictComp(dict) => {
+                let elements: Vec<_> = dict.key.as_deref().into_iter().chain([&*dict.value]).collect();
+                self.comprehension(&dict.generators, &elements);
+            }
+            Expr::Call(call) => {
+                visitor::walk_expr(self, expression);
+                self.call(call);
+            }
+            Expr::IpyEscapeCommand(escape) => self.escape(escape.kind, &escape.value),
+            _ => visitor::walk_expr(self, expression),
+        }
+    }
+
+    fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
+        let ExceptHandler::ExceptHandler(inner) = handler;
+        let Some(name) = &inner.name else { return visitor::walk_except_handler(self, handler) };
+        inner.type_.iter().for_each(|class| self.visit_expr(class));
+        // Python deletes the name after the handler.
+        let scope = Scope { bound: BTreeSet::from([name.to_string()]), ..Scope::of(Kind::Handler) };
+        self.within(scope, |walker| walker.visit_body(&inner.body));
+    }
+
+    fn visit_pattern(&mut self, pattern: &'a Pattern) {
+        visitor::walk_pattern(self, pattern);
+        if let Some(name) = captured(pattern) {
+            self.bind(name);
+        }
+    }
+}
+
+fn is_changed(part: &Expr) -> bool {
+    let (Expr::Attribute(ExprAttribute { ctx, .. }) | Expr::Subscript(ExprSubscript { ctx, .. })) = part
+    else {
+        return false;
+    };
+    matches!(ctx, ExprContext::Store | ExprContext::Del)
+}

@@ -1,0 +1,80 @@
+//! What a cell does together with the functions that it calls.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use names::{Effects, Name, Names, Unknown};
+
+#[derive(Debug, Default)]
+pub(crate) struct Effective {
+    /// What it uses, with the function through which it does so.
+    pub(crate) uses: BTreeMap<Name, Option<Name>>,
+    pub(crate) writes: BTreeMap<Name, Write>,
+    pub(crate) unknown: Option<Unknown>,
+}
+
+/// How code writes a name; a later one says more about the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Write {
+    /// It calls a method of the object.
+    Calls,
+    /// It changes the object, or deletes the name.
+    Changes,
+    Defines,
+}
+
+impl Effective {
+    /// `functions` finds what a function of another cell does, `is_import` whether a name is that of a module.
+    pub(crate) fn of<'n>(
+        names: &'n Names,
+        functions: impl Fn(&str) -> Option<&'n Effects>,
+        is_import: impl Fn(&str) -> bool,
+    ) -> Self {
+        let mut effective = Self::default();
+        effective.add(&names.effects, None, &|_| false);
+        let is_own = |name: &str| names.effects.defines.contains(name);
+        let mut called: Vec<&Name> = names.effects.reads.iter().collect();
+        let mut known = BTreeSet::new();
+        while let Some(name) = called.pop() {
+            let function = names.functions.get(name).or_else(|| functions(name).filter(|_| !is_own(name)));
+            let Some(function) = function.filter(|_| known.insert(name)) else { continue };
+            effective.add(function, Some(name), &is_own);
+            called.extend(&function.reads);
+        }
+        effective.weaken_modules(&is_import);
+        effective
+    }
+
+    fn add(&mut self, effects: &Effects, through: Option<&Name>, is_own: &dyn Fn(&str) -> bool) {
+        for name in effects.uses.iter().filter(|name| !is_own(name)) {
+            self.uses.entry(name.clone()).or_insert_with(|| through.cloned());
+        }
+        for (names, write) in [
+            (&effects.calls, Write::Calls),
+            (&effects.changes, Write::Changes),
+            (&effects.deletes, Write::Changes),
+            (&effects.defines, Write::Defines),
+        ] {
+            for name in names.iter().filter(|name| write == Write::Defines || !is_own(name)) {
+                let known = self.writes.entry(name.clone()).or_insert(write);
+                *known = (*known).max(write);
+            }
+        }
+        if self.unknown.is_none() {
+            self.unknown.clone_from(&effects.unknown);
+        }
+    }
+
+    /// A module is hardly ever an input: its functions are called, and its settings are of little effect.
+    fn weaken_modules(&mut self, is_import: &dyn Fn(&str) -> bool) {
+        self.writes.retain(|name, write| match write {
+            Write::Calls => !is_import(name),
+            Write::Changes => {
+                if is_import(name) {
+                    *write = Write::Calls;
+                }
+                true
+            }
+            Write::Defines => true,
+        });
+    }
+}

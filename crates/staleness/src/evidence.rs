@@ -1,0 +1,49 @@
+//! The words of the evidence.
+
+use names::Name;
+
+use crate::book::{Book, Event};
+use crate::effective::Write;
+use crate::facts::Run;
+
+impl Book<'_> {
+    /// `run 14:02`
+    pub(crate) fn at(&self, run: &Run) -> String {
+        format!("run {}", (self.facts.clock)(run.ended_at))
+    }
+
+    /// `cell 3`
+    pub(crate) fn cell(&self, position: usize) -> String {
+        format!("cell {}", self.facts.cells[position].index)
+    }
+
+    /// What an event belongs to, and when it was: `cell 3 (run 14:02)`.
+    pub(crate) fn source_of(&self, event: &Event<'_>) -> String {
+        let what = match (event.position, &event.run.cell) {
+            (Some(position), _) if event.run.is_superseded => {
+                format!("an earlier source of {}", self.cell(position))
+            }
+            (Some(position), _) => self.cell(position),
+            (None, Some(_)) => "a cell that was deleted".to_owned(),
+            (None, None) => "code that is in no cell".to_owned(),
+        };
+        format!("{what} ({})", self.at(event.run))
+    }
+}
+
+/// `uses df`, `uses df through load()`
+pub(crate) fn uses(name: &str, through: Option<&Name>) -> String {
+    match through {
+        None => format!("uses {name}"),
+        Some(function) => format!("uses {name} through {function}()"),
+    }
+}
+
+/// What a cell does to a name, in a sentence.
+pub(crate) fn verb(write: Write) -> &'static str {
+    match write {
+        Write::Calls => "calls a method of it",
+        Write::Changes => "changes it",
+        Write::Defines => "defines it",
+    }
+}

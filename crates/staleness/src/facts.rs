@@ -1,0 +1,156 @@
+//! What is known of a notebook, and what follows for its cells.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use names::{Name, Names};
+use notebook::CellId;
+
+/// A code cell as it is now.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// Where it stands in the notebook.
+    pub index: usize,
+    pub id: CellId,
+    /// See [`hash`](crate::hash).
+    pub source: u64,
+    pub names: Arc<Names>,
+    /// Whether it has no code.
+    pub is_blank: bool,
+    pub has_outputs: bool,
+    pub execution_count: Option<u64>,
+}
+
+/// A run of a cell, or of code that is in no cell.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// The cell may have been deleted since.
+    pub cell: Option<CellId>,
+    /// Whether the cell has run with another source since.
+    pub is_superseded: bool,
+    pub source: u64,
+    pub names: Arc<Names>,
+    /// The life of a kernel from a start to an end: a restart begins another.
+    pub instance: u64,
+    /// Later runs have greater numbers.
+    pub order: u64,
+    /// The number of the cell's first run in this instance.
+    pub first: u64,
+    /// The numbers of its earlier runs with the same source in this instance, in order.
+    pub earlier: Vec<u64>,
+    pub ended_at: SystemTime,
+    pub has_failed: bool,
+    pub execution_count: Option<u64>,
+}
+
+impl Run {
+    /// The number of the last time that it ran before `order`.
+    pub(crate) fn last_before(&self, order: u64) -> Option<u64> {
+        if self.order < order {
+            return Some(self.order);
+        }
+        self.earlier[..self.earlier.partition_point(|earlier| *earlier < order)].last().copied()
+    }
+}
+
+/// Shows a time to the agent.
+pub type Clock<'a> = &'a dyn Fn(SystemTime) -> String;
+
+#[derive(Clone, Copy)]
+pub struct Facts<'a> {
+    /// The code cells, in order.
+    pub cells: &'a [Cell],
+    /// At most one for each cell, besides those that are superseded.
+    pub runs: &'a [Run],
+    /// The kernel's instance now; `None` if the notebook has no living kernel.
+    pub instance: Option<u64>,
+    pub clock: Clock<'a>,
+}
+
+/// What can be said of a cell's outputs. A later one is a weaker statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    NeverRun,
+    OutputsFromElsewhere,
+    Edited,
+    OtherKernel,
+    UndefinedName,
+    OutOfOrder,
+    InputChanged,
+    MayHaveChanged,
+    NothingKnown,
+    UpToDate,
+}
+
+impl State {
+    pub const ALL: [Self; 10] = [
+        Self::NeverRun,
+        Self::OutputsFromElsewhere,
+        Self::Edited,
+        Self::OtherKernel,
+        Self::UndefinedName,
+        Self::OutOfOrder,
+        Self::InputChanged,
+        Self::MayHaveChanged,
+        Self::NothingKnown,
+        Self::UpToDate,
+    ];
+
+    /// Its name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NeverRun => "never run",
+            Self::OutputsFromElsewhere => "outputs from elsewhere",
+            Self::Edited => "edited",
+            Self::OtherKernel => "other kernel",
+            Self::UndefinedName => "undefined name",
+            Self::OutOfOrder => "out of order",
+            Self::InputChanged => "input changed",
+            Self::MayHaveChanged => "may have changed",
+            Self::NothingKnown => "nothing known",
+            Self::UpToDate => "up to date",
+        }
+    }
+
+    /// Whether the outputs are not to be believed. What may have changed, or is not known, is not stale.
+    pub fn is_stale(self) -> bool {
+        self < Self::MayHaveChanged
+    }
+}
+
+/// The state of a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellState {
+    pub state: State,
+    /// Why, in one line. Empty for a cell that is up to date.
+    pub evidence: String,
+    /// The names that it uses, if cells above write them.
+    pub(crate) inputs: Vec<Input>,
+    /// The names that it defines or changes.
+    pub(crate) writes: Vec<Name>,
+}
+
+/// A name that a cell uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Input {
+    pub(crate) name: Name,
+    pub(crate) writers: Vec<Writer>,
+    /// Whether something else has written the name since its writers ran.
+    pub(crate) is_overwritten: bool,
+}
+
+/// A cell that a used name depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Writer {
+    /// In [`Facts::cells`].
+    pub(crate) position: usize,
+    /// Whether running it again changes the name.
+    pub(crate) is_changing: bool,
+    pub(crate) has_failed: bool,
+}
+
+impl CellState {
+    pub(crate) fn new(state: State, evidence: impl Into<String>) -> Self {
+        Self { state, evidence: evidence.into(), inputs: Vec::new(), writes: Vec::new() }
+    }
+}

@@ -1,0 +1,137 @@
+//! The runs of a notebook's cells that are remembered.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use names::Names;
+use notebook::CellId;
+
+use crate::facts::Run;
+
+/// How many runs are remembered. The oldest of those that are not the last of their cell are forgotten first.
+const MAX_RUNS: usize = 1000;
+/// How many runs of a cell with the same source are remembered by their numbers.
+const MAX_EARLIER: usize = 100;
+
+/// The last run of each cell of a notebook, deleted cells included; of each cell the last run with every earlier source; and
+/// the runs of code in no cell.
+#[derive(Debug, Default)]
+pub struct History {
+    runs: Vec<Run>,
+    count: u64,
+}
+
+/// A run that has ended, after the kernel had begun with it.
+#[derive(Debug, Clone)]
+pub struct Ended {
+    pub cell: Option<CellId>,
+    /// The hash of what ran.
+    pub source: u64,
+    pub names: Arc<Names>,
+    pub instance: u64,
+    pub ended_at: SystemTime,
+    pub has_failed: bool,
+    pub execution_count: Option<u64>,
+}
+
+impl History {
+    /// Adds a run. It takes the place of the earlier one of its cell.
+    pub fn add(&mut self, ended: Ended) {
+        self.count += 1;
+        let order = self.count;
+        let is_last = |run: &Run| run.cell.is_some() && run.cell == ended.cell && !run.is_superseded;
+        let last = self.runs.iter().position(is_last).map(|index| self.runs.remove(index));
+        let here = last.as_ref().filter(|run| run.instance == ended.instance);
+        let first = here.map_or(order, |run| run.first);
+        let same = here.filter(|run| run.source == ended.source);
+        let mut earlier = same.map(|run| run.earlier.clone()).unwrap_or_default();
+        earlier.extend(same.map(|run| run.order));
+        earlier.drain(..earlier.len().saturating_sub(MAX_EARLIER));
+        // The names that another source defined are still in the kernel.
+        if let Some(last) = last.filter(|run| run.source != ended.source) {
+            self.runs.push(Run { is_superseded: true, ..last });
+        }
+        let Ended { cell, source, names, instance, ended_at, has_failed, execution_count } = ended;
+        self.runs.push(Run {
+            cell,
+            is_superseded: false,
+            source,
+            names,
+            instance,
+            order,
+            first,
+            earlier,
+            ended_at,
+            has_failed,
+            execution_count,
+        });
+        while self.runs.len() > MAX_RUNS {
+            let is_of_a_cell = |run: &Run| run.cell.is_some() && !run.is_superseded;
+            let least = self.runs.iter().position(|run| !is_of_a_cell(run)).unwrap_or(0);
+            self.runs.remove(least);
+        }
+    }
+
+    /// In the order in which they ended.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+}
+
+/// Equal for equal sources, within one process.
+pub fn hash(source: &str) -> u64 {
+    let mut hash = DefaultHasher::new();
+    source.hash(&mut hash);
+    hash.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(cell: Option<usize>, source: u64) -> Ended {
+        Ended {
+            cell: cell.map(|cell| CellId::from(format!("c{cell}"))),
+            source,
+            names: Arc::default(),
+            instance: 1,
+            ended_at: SystemTime::UNIX_EPOCH,
+            has_failed: false,
+            execution_count: None,
+        }
+    }
+
+    #[test]
+    fn the_last_run_of_a_cell_is_forgotten_last() {
+        let mut history = History::default();
+        history.add(ended(Some(0), 1));
+        history.add(ended(Some(0), 2));
+        for _ in 0..MAX_RUNS * 2 {
+            history.add(ended(None, 3));
+        }
+        assert_eq!(history.runs().len(), MAX_RUNS);
+        assert_eq!(history.runs().iter().filter(|run| run.cell.is_some()).count(), 1);
+        assert_eq!(history.runs()[0].source, 2);
+        for cell in 0..MAX_RUNS * 2 {
+            history.add(ended(Some(cell), 4));
+        }
+        assert_eq!(history.runs().len(), MAX_RUNS);
+        assert_eq!(history.runs().last().unwrap().cell, Some(format!("c{}", MAX_RUNS * 2 - 1).into()));
+    }
+
+    #[test]
+    fn earlier_runs_with_the_same_source_are_numbers() {
+        let mut history = History::default();
+        for source in [1, 2, 2, 2] {
+            history.add(ended(Some(0), source));
+        }
+        let run = &history.runs()[1];
+        assert_eq!((run.first, run.order, &*run.earlier), (1, 4, &[2, 3][..]));
+        assert_eq!([2, 3, 4, 5].map(|order| run.last_before(order)), [None, Some(2), Some(3), Some(4)]);
+        for _ in 0..MAX_EARLIER * 2 {
+            history.add(ended(Some(0), 2));
+        }
+        assert_eq!(history.runs()[1].earlier.len(), MAX_EARLIER);
+    }
+}

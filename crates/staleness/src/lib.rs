@@ -1,0 +1,38 @@
+//! Which cells of a notebook have outputs that can no longer be believed, and why. Nothing is executed.
+//!
+//! The measure is a run of the whole notebook from top to bottom in a fresh kernel, as far as names tell. Where it would
+//! give a cell another input than its last run had, the cell is stale.
+//!
+//! What a cell reads there comes from the nearest cell above it that defines the name, and from the cells in between that
+//! change its object. These are its *writers*. The first of these rules that holds decides about a cell:
+//!
+//! | state | what is known |
+//! |---|---|
+//! | up to date | the cell has no code |
+//! | outputs from elsewhere | it has outputs or a count, and they are not those of the last run here |
+//! | never run | no run of it is known |
+//! | edited | its source is not what ran |
+//! | other kernel | it ran in a kernel that was restarted since, or is gone |
+//! | nothing known | its names cannot be known, or it is not Python |
+//! | undefined name | it uses a name that no other cell defines, and a cell that ran did |
+//! | out of order | a writer has not run before it, or something else wrote the name after the writers had run |
+//! | input changed | a writer was rerun or edited after it, is stale itself, or failed |
+//! | may have changed | the same, but the writer only calls a method |
+//! | up to date | else |
+//!
+//! A writer that gives the same value each time, as an import does, matters only if it has not run before the cell.
+//! What a cell did to its own input in an earlier run with the same source is not seen: `x += 1` may run twice.
+
+mod book;
+mod effective;
+mod evidence;
+mod facts;
+mod history;
+mod input;
+mod plan;
+mod rules;
+
+pub use facts::{Cell, CellState, Clock, Facts, Run, State};
+pub use history::{Ended, History, hash};
+pub use plan::plan;
+pub use rules::states;

@@ -1,0 +1,8 @@
+//! What is said of cells after people and agents have worked on a notebook.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails here has said enough")]
+
+mod fresh_run;
+mod objects;
+mod plans;
+mod stories;
+mod story;

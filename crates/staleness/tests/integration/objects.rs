@@ -1,0 +1,217 @@
+//! Small stories about objects, functions and what is not known.
+
+use crate::story::{Story, UP, check, ran};
+
+#[test]
+fn changed_objects() {
+    let frame = ["df = load()", "df['a'] = 1", "df.head()", "df.shape"];
+    ran(
+        &frame,
+        |story| story.edit("b", "df['a'] = 2"),
+        &[
+            UP,
+            "edited",
+            "input changed: uses df: cell 1 changes it and was edited since its run 9:02",
+            "input changed",
+        ],
+    );
+    ran(&frame, |story| story.run("a"), &[UP, "input changed", "input changed", "input changed"]);
+    ran(&frame, |story| story.run("c"), &[UP, UP, UP, UP]);
+    ran(
+        &["df = load()", "df.shape", "df['a'] = 1"],
+        |story| story.run("b"),
+        &[UP, "out of order: uses df: cell 2 (run 9:03) wrote it after cell 0 and before this ran", UP],
+    );
+    ran(
+        &["n = 0", "n += 1", "n"],
+        |story| story.edit("b", "n += 2"),
+        &[UP, "edited", "input changed: uses n: cell 1 changes it and was edited since its run 9:02"],
+    );
+    let list = ["xs = []", "xs.append(1)", "xs"];
+    ran(
+        &list,
+        |story| story.run("b"),
+        &[UP, UP, "may have changed: uses xs: cell 1 calls a method of it and was rerun (run 9:04)"],
+    );
+    ran(&list, |story| story.edit("b", "xs.append(2)"), &[UP, "edited", "may have changed"]);
+    ran(&list, |story| story.run("a"), &[UP, "input changed", "input changed"]);
+    ran(
+        &["xs = []", "xs", "xs.append(1)"],
+        |story| story.run("b"),
+        &[UP, "may have changed: uses xs: cell 2 (run 9:03) calls a method of it and ran before it", UP],
+    );
+    ran(
+        &["df = load()", "df.dropna(inplace=True)", "df"],
+        |story| story.run("b"),
+        &[UP, UP, "input changed: uses df: cell 1 changes it and was rerun (run 9:04)"],
+    );
+    // Later cells of a cell that may have changed may have changed, too.
+    ran(
+        &["xs = []", "xs.append(1)", "ys = list(xs)", "ys"],
+        |story| story.run("b"),
+        &[
+            UP,
+            UP,
+            "may have changed",
+            "may have changed: uses ys: cell 2 defines it and may have changed itself",
+        ],
+    );
+}
+
+#[test]
+fn functions_and_imports() {
+    let function = ["k = 2", "def f(x): return k * x", "f(1)", "k"];
+    ran(
+        &function,
+        |story| story.edit("a", "k = 3"),
+        &[
+            "edited",
+            UP,
+            "input changed: uses k through f(): cell 0 defines it and was edited since its run 9:01",
+            "input changed",
+        ],
+    );
+    ran(
+        &function,
+        |story| story.edit("b", "def f(x): return k + x"),
+        &[UP, "edited", "input changed: uses f: cell 1 defines it and was edited since its run 9:02", UP],
+    );
+    // Defining the same function again changes nothing.
+    ran(&function, |story| story.run("b"), &[UP, UP, UP, UP]);
+    ran(&function, |story| story.edit("b", "def f(x): return k * x\nprint(1)"), &[UP, "edited", UP, UP]);
+    ran(
+        &["n = 0", "def f():\n    global n\n    n = 5", "n", "f()", "n"],
+        |story| story.run("c"),
+        &[
+            UP,
+            UP,
+            "out of order: uses n: cell 3 (run 9:04) wrote it after cell 0 and before this ran",
+            UP,
+            UP,
+        ],
+    );
+    ran(
+        &["def g(): return h()", "def h(): return k", "k = 1", "g()"],
+        |story| story.edit("c", "k = 2"),
+        &[
+            UP,
+            UP,
+            "edited",
+            "input changed: uses k through h(): cell 2 defines it and was edited since its run 9:03",
+        ],
+    );
+    ran(
+        &["class A:\n    def m(self): return k", "k = 1", "A().m()"],
+        |story| story.run("b"),
+        &[UP, UP, "input changed: uses k through A(): cell 1 defines it and was rerun (run 9:04)"],
+    );
+    ran(
+        &["k = 1", "f = lambda: k", "f()"],
+        |story| story.edit("a", "k = 2"),
+        &["edited", UP, "input changed"],
+    );
+    let imports = ["import numpy as np", "a = np.zeros(3)", "a"];
+    ran(&imports, |story| story.run("a"), &[UP, UP, UP]);
+    ran(&imports, |story| story.edit("a", "import numpy as np\nimport os"), &["edited", UP, UP]);
+    ran(
+        &imports,
+        |story| story.edit("a", "import cupy as np"),
+        &["edited", "input changed", "input changed"],
+    );
+    ran(
+        &["import numpy as np", "np.random.rand()", "np.random.seed(0)"],
+        |story| story.run("b"),
+        &[UP, UP, UP],
+    );
+    ran(
+        &["import matplotlib.pyplot as plt", "plt.plot()", "plt.rcParams['a'] = 1"],
+        |story| story.run("b"),
+        &[UP, "may have changed", UP],
+    );
+}
+
+#[test]
+fn shadows_and_scopes() {
+    ran(&["x = 1", "[x for x in range(3)]"], |story| story.run("a"), &[UP, UP]);
+    ran(&["x = 1", "def f(x): return x", "f(2)"], |story| story.run("a"), &[UP, UP, UP]);
+    ran(&["x = 1", "x = 2", "x"], |story| story.edit("a", "x = 3"), &["edited", UP, UP]);
+    ran(&["i = 0", "for i in range(3): print(i)"], |story| story.run("a"), &[UP, UP]);
+    ran(
+        &["x = 1", "x = x + 1", "x"],
+        |story| story.run("a"),
+        &[UP, "input changed", "input changed: uses x: cell 1 defines it and is stale: input changed"],
+    );
+    // What an earlier source of a cell defined is still there.
+    ran(
+        &["x = 1", "y = 2", "x"],
+        |story| {
+            story.edit("a", "z = 1");
+            story.run("a");
+            story.run("c");
+        },
+        &[
+            UP,
+            UP,
+            "undefined name: uses x: it came from an earlier source of cell 0 (run 9:01), and no cell defines it",
+        ],
+    );
+    ran(
+        &["x = 1", "x = x + 1"],
+        |story| {
+            story.edit("b", "x = x + 2");
+            story.run("b");
+        },
+        &[
+            UP,
+            "out of order: uses x: an earlier source of cell 1 (run 9:02) wrote it after cell 0 and before this ran",
+        ],
+    );
+    // The cell's own earlier run is no input.
+    ran(&["x = 1", "x = x + 1", "x"], |story| story.run("b"), &[UP, UP, "input changed"]);
+}
+
+#[test]
+fn nothing_known() {
+    ran(
+        &["from os import *", "path", "1 + 1"],
+        |_| {},
+        &["nothing known: its names cannot be known: from os import *", UP, UP],
+    );
+    ran(
+        &["from os import *", "path", "print(1)"],
+        |story| story.run("a"),
+        &[
+            "nothing known",
+            "may have changed: uses path: cell 0 (from os import *) may define it and has not run since, or ran later",
+            UP,
+        ],
+    );
+    ran(
+        &["x = 1", "exec('x = 2')", "x"],
+        |story| story.edit("a", "x = 3"),
+        &["edited", "nothing known: its names cannot be known: exec()", "input changed"],
+    );
+    ran(&["x = 1", "%run other.py", "x"], |_| {}, &[UP, "nothing known", UP]);
+    ran(&["%%bash\nls"], |story| story.edit("a", "%%bash\nls -l"), &["edited"]);
+    ran(&["x = 1", "%%time\ny = x"], |story| story.edit("a", "x = 2"), &["edited", "input changed"]);
+    // A name that a star import may define is not called undefined.
+    ran(&["x = 1", "from m import *", "x"], |story| story.delete("a"), &["nothing known", UP]);
+    let mut story = Story::of(&["x <- 1", "x", "y"]).in_another_language();
+    story.run_each(&["a", "b"]);
+    story.edit("b", "x + 1");
+    check(&story, &["nothing known: its names cannot be known: not Python", "edited", "never run"]);
+}
+
+#[test]
+fn runs_of_others() {
+    // The count tells that somebody ran the cell above after this one.
+    ran(
+        &["x = 1", "x"],
+        |story| story.run_elsewhere("a"),
+        &["outputs from elsewhere", "out of order: uses x: cell 0 defines it and has run after it, as In[3]"],
+    );
+    let mut story = Story::of(&["x = 1", "x"]);
+    story.run_elsewhere("a");
+    story.run("b");
+    check(&story, &["outputs from elsewhere", UP]);
+}

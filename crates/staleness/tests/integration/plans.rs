@@ -1,0 +1,62 @@
+//! Which cells `run_cells` runs for stale ones.
+
+use crate::story::Story;
+
+fn check(story: &Story, wanted: &[&str], all: bool, expected: &[&str]) {
+    assert_eq!(story.planned(wanted, all), expected, "{:#?}", story.states());
+}
+
+#[test]
+fn stale_cells_run_in_order() {
+    let mut story = Story::ran(&["x = 1", "y = 2", "z = x", "z"]);
+    check(&story, &["a", "b", "c", "d"], true, &[]);
+    story.edit("a", "x = 2");
+    check(&story, &["a", "b", "c", "d"], true, &["a", "c", "d"]);
+}
+
+#[test]
+fn a_range_takes_its_stale_ancestors_along() {
+    let mut story = Story::ran(&["x = 1", "y = x", "w = x", "y"]);
+    story.edit("a", "x = 2");
+    check(&story, &["d"], false, &["a", "b", "d"]);
+    check(&story, &["a"], false, &["a"]);
+    let story = Story::of(&["x = 1", "y = 2", "x"]);
+    check(&story, &["c"], false, &["a", "c"]);
+}
+
+#[test]
+fn what_was_overwritten_since_runs_again() {
+    let mut story = Story::ran(&["x = 1", "x", "x = 2", "x"]);
+    story.run("b");
+    check(&story, &["a", "b", "c", "d"], true, &["a", "b"]);
+    let mut story = Story::ran(&["x = 1", "y = x", "x = 2", "x"]);
+    story.edit("b", "y = x + 1");
+    check(&story, &["b"], false, &["a", "b"]);
+}
+
+#[test]
+fn cells_whose_input_is_made_again_follow() {
+    let mut story = Story::ran(&["x, w = 1, 2", "y = x", "x = 2", "w"]);
+    story.edit("b", "y = x + 1");
+    check(&story, &["a", "b", "c", "d"], true, &["a", "b", "d"]);
+    check(&story, &["b"], false, &["a", "b"]);
+}
+
+#[test]
+fn what_may_have_changed_is_not_stale() {
+    let mut story = Story::ran(&["xs = []", "xs.append(1)", "xs"]);
+    story.run("b");
+    check(&story, &["a", "b", "c"], true, &[]);
+}
+
+#[test]
+fn after_the_plan_nothing_is_stale() {
+    let mut story = Story::ran(&["x = 1", "y = x", "x = 2", "z = x + y", "z"]);
+    story.edit("b", "y = x + 1");
+    let all = story.ids();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    for id in story.planned(&all, true) {
+        story.run(&id);
+    }
+    assert!(story.states().iter().all(|state| !state.state.is_stale()), "{:#?}", story.states());
+}

@@ -1,0 +1,228 @@
+//! A notebook, its kernel, and what is remembered of its runs.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use names::{Names, Unknown, is_blank};
+use staleness::{Cell, CellState, Ended, Facts, History, hash, plan, states};
+
+pub(crate) struct Story {
+    cells: Vec<Written>,
+    history: History,
+    instance: Option<u64>,
+    instances: u64,
+    /// The kernel's counter.
+    count: u64,
+    minutes: u64,
+    is_python: bool,
+}
+
+#[derive(Clone)]
+struct Written {
+    id: String,
+    source: String,
+    execution_count: Option<u64>,
+    has_outputs: bool,
+}
+
+impl Story {
+    /// A notebook whose cells, `a`, `b` and so on, have never run.
+    pub(crate) fn of(sources: &[&str]) -> Self {
+        let mut story = Self {
+            cells: Vec::new(),
+            history: History::default(),
+            instance: Some(1),
+            instances: 1,
+            count: 0,
+            minutes: 0,
+            is_python: true,
+        };
+        for (source, id) in sources.iter().zip('a'..) {
+            story.insert(story.cells.len(), &id.to_string(), source);
+        }
+        story
+    }
+
+    /// The same, run from top to bottom.
+    pub(crate) fn ran(sources: &[&str]) -> Self {
+        let mut story = Self::of(sources);
+        story.run_all();
+        story
+    }
+
+    pub(crate) fn in_another_language(mut self) -> Self {
+        self.is_python = false;
+        self
+    }
+
+    pub(crate) fn run(&mut self, id: &str) {
+        self.run_and(id, false);
+    }
+
+    pub(crate) fn run_each(&mut self, ids: &[&str]) {
+        for id in ids {
+            self.run(id);
+        }
+    }
+
+    pub(crate) fn fail(&mut self, id: &str) {
+        self.run_and(id, true);
+    }
+
+    fn run_and(&mut self, id: &str, has_failed: bool) {
+        self.count += 1;
+        let (count, cell) = (self.count, self.cell(id));
+        (cell.execution_count, cell.has_outputs) = (Some(count), true);
+        let source = cell.source.clone();
+        self.ended(Some(id), &source, has_failed);
+    }
+
+    pub(crate) fn run_all(&mut self) {
+        let ids: Vec<_> = self.cells.iter().map(|cell| cell.id.clone()).collect();
+        for id in ids {
+            self.run(&id);
+        }
+    }
+
+    /// Somebody runs a cell in another program.
+    pub(crate) fn run_elsewhere(&mut self, id: &str) {
+        self.count += 1;
+        let count = self.count;
+        let cell = self.cell(id);
+        (cell.execution_count, cell.has_outputs) = (Some(count), true);
+    }
+
+    /// The agent runs code beside the cells.
+    pub(crate) fn run_code(&mut self, source: &str) {
+        self.count += 1;
+        self.ended(None, source, false);
+    }
+
+    pub(crate) fn edit(&mut self, id: &str, source: &str) {
+        source.clone_into(&mut self.cell(id).source);
+    }
+
+    pub(crate) fn insert(&mut self, position: usize, id: &str, source: &str) {
+        let cell = Written {
+            id: id.to_owned(),
+            source: source.to_owned(),
+            execution_count: None,
+            has_outputs: false,
+        };
+        self.cells.insert(position, cell);
+    }
+
+    pub(crate) fn delete(&mut self, id: &str) {
+        self.cells.retain(|cell| cell.id != id);
+    }
+
+    pub(crate) fn move_to(&mut self, id: &str, position: usize) {
+        let cell = self.cell(id).clone();
+        self.delete(id);
+        self.cells.insert(position, cell);
+    }
+
+    pub(crate) fn clear(&mut self, id: &str) {
+        let cell = self.cell(id);
+        (cell.execution_count, cell.has_outputs) = (None, false);
+    }
+
+    pub(crate) fn restart(&mut self) {
+        self.instances += 1;
+        self.instance = Some(self.instances);
+        self.count = 0;
+    }
+
+    pub(crate) fn shut_down(&mut self) {
+        self.instance = None;
+    }
+
+    /// Our server is started again: it remembers no runs.
+    pub(crate) fn forget(&mut self) {
+        self.history = History::default();
+    }
+
+    pub(crate) fn states(&self) -> Vec<CellState> {
+        let cells: Vec<Cell> =
+            self.cells.iter().enumerate().map(|(index, cell)| self.fact(index, cell)).collect();
+        let clock = |time: SystemTime| {
+            let minutes = time.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() / 60;
+            format!("9:{minutes:02}")
+        };
+        states(Facts { cells: &cells, runs: self.history.runs(), instance: self.instance, clock: &clock })
+    }
+
+    /// The ids of the cells that `plan` runs.
+    pub(crate) fn planned(&self, wanted: &[&str], all: bool) -> Vec<String> {
+        let position = |id: &&str| self.cells.iter().position(|cell| cell.id == *id).unwrap();
+        let wanted: Vec<_> = wanted.iter().map(position).collect();
+        plan(&self.states(), &wanted, all)
+            .into_iter()
+            .map(|position| self.cells[position].id.clone())
+            .collect()
+    }
+
+    pub(crate) fn ids(&self) -> Vec<String> {
+        self.cells.iter().map(|cell| cell.id.clone()).collect()
+    }
+
+    pub(crate) fn sources(&self) -> Vec<String> {
+        self.cells.iter().map(|cell| cell.source.clone()).collect()
+    }
+
+    fn fact(&self, index: usize, cell: &Written) -> Cell {
+        Cell {
+            index,
+            id: cell.id.as_str().into(),
+            source: hash(&cell.source),
+            names: self.names(&cell.source),
+            is_blank: is_blank(&cell.source),
+            has_outputs: cell.has_outputs,
+            execution_count: cell.execution_count,
+        }
+    }
+
+    fn names(&self, source: &str) -> Arc<Names> {
+        Arc::new(if self.is_python { Names::of_cell(source) } else { Names::unknown(Unknown::NotPython) })
+    }
+
+    fn ended(&mut self, id: Option<&str>, source: &str, has_failed: bool) {
+        self.minutes += 1;
+        self.history.add(Ended {
+            cell: id.map(Into::into),
+            source: hash(source),
+            names: self.names(source),
+            instance: self.instance.unwrap(),
+            ended_at: SystemTime::UNIX_EPOCH + Duration::from_secs(self.minutes * 60),
+            has_failed,
+            execution_count: Some(self.count),
+        });
+    }
+
+    fn cell(&mut self, id: &str) -> &mut Written {
+        self.cells.iter_mut().find(|cell| cell.id == id).unwrap()
+    }
+}
+
+pub(crate) const UP: &str = "up to date";
+
+/// Compares the states, and the evidence after a colon where it is given.
+pub(crate) fn check(story: &Story, expected: &[&str]) {
+    let states = story.states();
+    let found: Vec<String> = states
+        .iter()
+        .zip(expected)
+        .map(|(state, expected)| {
+            let (name, evidence) = (state.state.name(), &state.evidence);
+            if expected.contains(": ") { format!("{name}: {evidence}") } else { name.to_owned() }
+        })
+        .collect();
+    assert_eq!(found, expected, "{:#?}", story.sources());
+    assert_eq!(states.len(), expected.len());
+}
+
+pub(crate) fn ran(sources: &[&str], then: impl FnOnce(&mut Story), expected: &[&str]) {
+    let mut story = Story::ran(sources);
+    then(&mut story);
+    check(&story, expected);
+}

@@ -1,0 +1,94 @@
+//! Which cells of a notebook are stale, in any place: from its cells, the runs of this process and its kernel as it is now.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use names::{Names, Unknown, is_blank};
+use notebook::Notebook;
+use staleness::{Cell, CellState, Clock, Facts, hash, plan, states};
+
+use crate::open_notebook::OpenNotebook;
+use crate::place::KernelState;
+use crate::run_history::names_of;
+use crate::workspace::Workspace;
+
+/// The names of more source than this are not looked for, in bytes.
+const MAX_SOURCE: usize = 4 * 1024 * 1024;
+
+/// The states of a notebook's code cells at one moment.
+pub struct CellStates {
+    /// The index of each in the notebook.
+    indices: Vec<usize>,
+    states: Vec<CellState>,
+    has_runs: bool,
+}
+
+impl CellStates {
+    /// The state of the cell at this index; `None` if it is no code cell.
+    pub fn get(&self, index: usize) -> Option<&CellState> {
+        self.indices.binary_search(&index).ok().map(|position| &self.states[position])
+    }
+
+    pub fn is_stale(&self, index: usize) -> bool {
+        self.get(index).is_some_and(|state| state.state.is_stale())
+    }
+
+    /// Whether any run of the notebook is known. If not, its cells can only have never run, or run elsewhere.
+    pub fn has_runs(&self) -> bool {
+        self.has_runs
+    }
+
+    /// The indices of the cells to run so that the stale ones among `wanted` are up to date, in order. With `all`, also
+    /// of those that would be stale afterwards.
+    pub fn to_run(&self, wanted: impl Iterator<Item = usize>, all: bool) -> Vec<usize> {
+        let wanted: Vec<_> = wanted.filter_map(|index| self.indices.binary_search(&index).ok()).collect();
+        plan(&self.states, &wanted, all).into_iter().map(|position| self.indices[position]).collect()
+    }
+}
+
+impl Workspace {
+    /// The states of the code cells of `notebook`, a snapshot of `opened`. `clock` words the time of a run.
+    pub fn cell_states(&self, opened: &OpenNotebook, notebook: &Notebook, clock: Clock<'_>) -> CellStates {
+        let history = self.runner().history();
+        let runs = history.runs(opened.path());
+        let kernel =
+            opened.kernel().filter(|kernel| !kernel.is_gone()).map(|kernel| (kernel.description(), kernel));
+        let is_alive =
+            |state: &KernelState| !matches!(state, KernelState::Dead { .. } | KernelState::NotStarted);
+        let alive = kernel.as_ref().filter(|(known, _)| is_alive(&known.state));
+        let instance = alive.and_then(|(_, kernel)| history.instance(kernel.id()));
+        let language = kernel.map(|(known, _)| known.language).or_else(|| notebook.language());
+        let language = language.unwrap_or_else(|| "python".to_owned());
+
+        // What ran unchanged has been read already.
+        let known: HashMap<u64, &Arc<Names>> = runs.iter().map(|run| (run.source, &run.names)).collect();
+        let mut left = MAX_SOURCE;
+        let mut names = |source: &str, hash: u64| {
+            if let Some(names) = known.get(&hash) {
+                return Arc::clone(names);
+            }
+            let is_short = source.len() <= left;
+            left = left.saturating_sub(source.len());
+            Arc::new(if is_short { names_of(source, &language) } else { Names::unknown(Unknown::TooLong) })
+        };
+        let code = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
+        let cells: Vec<Cell> = code
+            .map(|(index, cell)| {
+                let source = cell.source();
+                let hash = hash(&source);
+                Cell {
+                    index,
+                    id: cell.id().clone(),
+                    source: hash,
+                    names: names(&source, hash),
+                    is_blank: is_blank(&source),
+                    has_outputs: cell.output_count() > 0,
+                    execution_count: cell.execution_count(),
+                }
+            })
+            .collect();
+        let states = states(Facts { cells: &cells, runs: &runs, instance, clock });
+        let indices = cells.iter().map(|cell| cell.index).collect();
+        CellStates { indices, states, has_runs: !runs.is_empty() }
+    }
+}

@@ -1,0 +1,64 @@
+"""Which cells are stale on every place. The rules have tests of their own; here a place must give back the source that ran and
+the count of its kernel's run, for otherwise each cell would seem edited or run elsewhere, and no stand-in tells."""
+
+import pytest
+
+from e2e.support.notebook_client import NotebookClient
+from e2e.support.notebook_files import printed
+from e2e.support.places import Can
+from e2e.tools.conftest import OpenPlace
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SOURCES = ["first = 1", "# Text", "second = first * 2", "print(second)", "print('apart')"]
+
+
+async def _filled(client: NotebookClient) -> None:
+    """Gives the notebook these cells, and runs them."""
+    kinds = ["markdown" if source.startswith("#") else "code" for source in SOURCES]
+    cells = [{"cell_type": kind, "cell_source": source} for kind, source in zip(kinds, SOURCES, strict=True)]
+    await client.do("insert_cell", cells=cells, run=True)
+
+
+async def _states(client: NotebookClient, **given: str) -> dict[str, str]:
+    """The states of the cells that `read_notebook` shows, by their sources; empty for those that are up to date."""
+    lines = (await client.do("read_notebook", **given)).text.splitlines()
+    rows = [line.split("\t") for line in lines if "\t" in line and not line.startswith("Index\t")]
+    return {row[5]: row[6] if len(row) > 6 else "" for row in rows}
+
+
+async def test_stale_cells_are_found_and_run(opened: OpenPlace) -> None:
+    async with opened.notebook() as client:
+        await _filled(client)
+        assert await _states(client) == dict.fromkeys(SOURCES, "")
+        assert await _states(client, only="stale") == {}
+
+        await client.stores("overwrite_cell_source", cell_index=0, cell_source="first = 21")
+        expected = {"first = 21": "edited", SOURCES[2]: "input changed", SOURCES[3]: "input changed"}
+        assert await _states(client, only="stale") == expected
+        read = await client.do("read_cell", cell_index=2)
+        assert "[state] input changed: uses first: cell 0 defines it and was edited since its run " in read.text
+
+        before = (await client.cells())[4]
+        ran = await client.do("run_cells", stale=True)
+        assert "To run: cells 0 (edited), 2 (input changed), 3 (input changed)." in ran.text
+        assert "42" in ran.text and "apart" not in ran.text and "[3 cells run in" in ran.text
+        cells = await client.cells()
+        assert printed(cells[3]) == "42\n" and cells[4] == before
+        assert await _states(client, only="stale") == {}
+        assert "nothing was run" in (await client.do("run_cells", stale=True)).text
+
+
+async def test_after_a_restart_all_outputs_are_stale(opened: OpenPlace) -> None:
+    async with opened.notebook() as client:
+        await _filled(client)
+        if not await client.attempt(Can.RESTART, "restart_notebook"):
+            assert await _states(client, only="stale") == {}
+            return
+        code = [source for source in SOURCES if not source.startswith("#")]
+        assert await _states(client, only="stale") == dict.fromkeys(code, "other kernel")
+        assert "NameError" in await client.fails("execute_cell", cell_index=3)
+        assert (await _states(client))[SOURCES[3]] == "out of order"
+        ran = await client.do("run_cells", stale=True, **{"from": "3", "through": "3"})
+        assert "[3 cells run in" in ran.text and printed((await client.cells())[3]) == "2\n"
+        assert await _states(client, only="stale") == {SOURCES[4]: "other kernel"}
