@@ -31,6 +31,9 @@ pub(crate) fn connection<T: Transport>(transport: T, language_info: Json) -> (Cl
     if transport.is_remote() {
         executions.watch_for_silence(Instant::now());
     }
+    if transport.is_busy() {
+        executions.assume_busy();
+    }
     if transport.can_be_superseded() {
         executions.watch_for_superseding();
     }
@@ -114,6 +117,22 @@ impl<T: Transport> Driver<T> {
         self.end(how);
     }
 
+    #[cfg(unix)]
+    pub(crate) fn transport(&self) -> &T {
+        &self.transport
+    }
+
+    /// Handles what happened before the connection was made.
+    #[cfg(unix)]
+    pub(crate) async fn catch_up(&mut self) {
+        while !self.transport.is_caught_up() {
+            let Some(received) = self.transport.receive().await else { return };
+            self.on_received(received).await;
+            consume_budget().await;
+        }
+        self.publish(self.executions.status());
+    }
+
     async fn next_event(&mut self, process_end: &mut BoxFuture<'static, String>) -> Event {
         let deadline = self.executions.deadline();
         tokio::select! {
@@ -151,7 +170,10 @@ impl<T: Transport> Driver<T> {
     /// Does what a client asks. Returns how the kernel's process ended, if that is what it reports.
     async fn on_command(&mut self, command: Command) -> Option<String> {
         match command {
-            Command::Execute { id, request, sink } => {
+            Command::Execute { id, request, note, sink } => {
+                if let Some(note) = note {
+                    self.transport.note(&id, note).await;
+                }
                 self.executions.add(id, sink, Instant::now());
                 self.transport.send((Channel::Shell, request)).await;
             }
@@ -183,6 +205,9 @@ impl<T: Transport> Driver<T> {
                 let question = self.executions.replaced();
                 self.transport.send(question).await;
             }
+            Received::Adopted(id, sink) => self.executions.add(id, sink, Instant::now()),
+            Received::InputAnswered { request } => self.executions.input_answered(&request),
+            Received::Ended(outcome) => self.executions.end(&outcome),
         }
     }
 
@@ -203,7 +228,7 @@ impl<T: Transport> Driver<T> {
             while !self.transport.is_closed() {
                 match timeout(DRAIN_SILENCE, self.transport.receive()).await {
                     Ok(Some(Received::Message(message))) => self.on_message(message),
-                    Ok(Some(Received::Reconnected | Received::Replaced) | None) => {}
+                    Ok(_) => {}
                     Err(_) => return,
                 }
                 consume_budget().await;

@@ -103,6 +103,19 @@ impl Executions {
         self.is_superseded.store(true, Ordering::Relaxed);
     }
 
+    /// The kernel works on something that was asked before this connection was made.
+    pub(crate) fn assume_busy(&mut self) {
+        self.status = Status::Busy;
+    }
+
+    /// Somebody has answered the `input_request` of this id.
+    pub(crate) fn input_answered(&mut self, request: &str) {
+        let Some(id) = self.input_requests.answered(request) else { return };
+        if let Some(execution) = self.known.get_mut(&id) {
+            execution.emit(Event::InputAnswered);
+        }
+    }
+
     /// Adds an execution whose request is about to be sent.
     pub(crate) fn add(&mut self, id: ExecutionId, sink: Sink, now: Instant) {
         self.silence_check.reset(now);

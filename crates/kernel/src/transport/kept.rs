@@ -1,0 +1,443 @@
+//! Kernels reached through their keeper.
+//!
+//! A connection reads the keeper's log: first what belongs to runs that it adopts, then everything that comes. The executions
+//! of an earlier client are followed by the same state machine as our own:
+//!
+//! | record | what the driver gets |
+//! |---|---|
+//! | the note of an adopted run | [`Received::Adopted`] |
+//! | a message of the kernel | [`Received::Message`] |
+//! | a restart or the kernel's death | [`Received::Ended`]; once all is read that was there before, also the end |
+
+use std::collections::HashMap;
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use bytes::Bytes;
+use notebook::Json;
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::runtime;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
+
+use super::framed::{FramedRead, FramedWrite};
+use super::sequence::{Cause, Sequence};
+use super::{ExecutionNote, Received, Transport};
+use crate::keeper::{
+    ClientFrame, Hello, KeeperEvent, KeeperFrame, KernelPhase, KernelStatus, Note, Peek, Record,
+    RecordReader, VERSION, Welcome,
+};
+use crate::messages::{self, Channel, Message, Outgoing};
+use crate::{Client, Event, ExecutionId, KernelError, Outcome, Sink, driver};
+
+/// How long a keeper may take to answer. It does nothing that takes long.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+const KEEPER_ENDED: &str = "its keeper ended";
+const RESTARTED: &str = "it was restarted";
+
+/// How to connect to a keeper.
+#[derive(Debug)]
+pub struct Connect {
+    pub stream: UnixStream,
+    /// Whether the kernel is to be started anew first.
+    pub restart: bool,
+    /// How long the kernel may take to be ready, if it is starting.
+    pub ready_timeout: Duration,
+}
+
+/// A kernel that a keeper keeps.
+#[derive(Debug)]
+pub struct Kept {
+    pub client: Client,
+    pub keeper: KeeperHandle,
+    /// The runs of earlier clients, which are ours now, the oldest first.
+    pub orphans: Vec<OrphanedExecution>,
+}
+
+/// A run of an earlier client.
+#[derive(Debug)]
+pub struct OrphanedExecution {
+    pub note: Note,
+    pub noted_at: SystemTime,
+    /// What happened to it so far and what happens from now on; `None` if its request was never sent.
+    pub execution: Option<(ExecutionId, mpsc::UnboundedReceiver<Event>)>,
+}
+
+/// Speaks to the keeper over a [`Client`]'s connection.
+#[derive(Debug, Clone)]
+pub struct KeeperHandle {
+    control: mpsc::UnboundedSender<ClientFrame>,
+    orphaned: watch::Receiver<u64>,
+}
+
+impl KeeperHandle {
+    /// Queues a frame. `false` if the connection has ended.
+    pub fn send(&self, frame: ClientFrame) -> bool {
+        self.control.send(frame).is_ok()
+    }
+
+    /// A counter that changes when another client has left runs behind.
+    pub fn orphaned(&self) -> &watch::Receiver<u64> {
+        &self.orphaned
+    }
+}
+
+/// Asks a keeper how it is.
+pub async fn greet(stream: UnixStream) -> Result<Welcome, KernelError> {
+    let mut halves = Halves::new(stream);
+    timeout(ANSWER_TIMEOUT, halves.greet()).await.unwrap_or_else(|_| Err(silent()))
+}
+
+/// Connects to the kernel of a keeper, adopts the runs whose clients are gone, and reads what happened to them. If the kernel
+/// is starting, waits until it is ready.
+pub async fn connect_kept(connect: Connect) -> Result<Kept, KernelError> {
+    let no_thread = |error: io::Error| unusable(&format!("no thread for it: {error}"));
+    // The thread's runtime owns the socket from here on.
+    let stream = connect.stream.into_std().map_err(|error| unusable(&error))?;
+    let (answer, connected) = oneshot::channel();
+    let (restart, ready_timeout) = (connect.restart, connect.ready_timeout);
+    let serving = serve(stream, restart, ready_timeout, answer);
+    let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(no_thread)?;
+    let thread = thread::Builder::new().name("kernel".to_owned());
+    thread.spawn(move || runtime.block_on(serving)).map_err(no_thread)?;
+    connected.await.unwrap_or_else(|_| Err(unusable(&"its thread ended")))
+}
+
+async fn serve(
+    stream: std::os::unix::net::UnixStream,
+    restart: bool,
+    ready_timeout: Duration,
+    mut answer: oneshot::Sender<Result<Kept, KernelError>>,
+) {
+    let opened = match UnixStream::from_std(stream) {
+        Ok(stream) => timeout(ANSWER_TIMEOUT, KeeperConnection::open(stream, restart)).await,
+        Err(error) => Ok(Err(unusable(&error))),
+    };
+    let (connection, keeper, orphans) = match opened.unwrap_or_else(|_| Err(silent())) {
+        Ok(opened) => opened,
+        Err(error) => {
+            let _ = answer.send(Err(error));
+            return;
+        }
+    };
+    let began = Instant::now();
+    let (mut client, mut driver) = driver::connection(connection, Json::empty_object());
+    let caught_up = tokio::select! {
+        caught_up = timeout(ready_timeout, driver.catch_up()) => caught_up.is_ok(),
+        () = answer.closed() => return,
+    };
+    if !caught_up {
+        let cause = "it is starting".to_owned();
+        let _ = answer.send(Err(KernelError::NotReady { waited: began.elapsed(), cause }));
+        return;
+    }
+    if let Some(cause) = driver.transport().failed.clone() {
+        let _ = answer.send(Err(unusable(&cause)));
+        return;
+    }
+    client.language_info = driver.transport().language_info();
+    let _ = answer.send(Ok(Kept { client, keeper, orphans }));
+    driver.run(Box::pin(std::future::pending())).await;
+}
+
+fn unusable(cause: &impl ToString) -> KernelError {
+    KernelError::Unusable { cause: cause.to_string() }
+}
+
+fn silent() -> KernelError {
+    KernelError::NoAnswer { request: "its keeper was asked", waited: ANSWER_TIMEOUT }
+}
+
+/// The two directions of a connection.
+struct Halves {
+    read: FramedRead<OwnedReadHalf>,
+    write: FramedWrite<OwnedWriteHalf>,
+}
+
+impl Halves {
+    fn new(stream: UnixStream) -> Self {
+        let (read, write) = stream.into_split();
+        Self { read: FramedRead::new(read), write: FramedWrite::new(write) }
+    }
+
+    async fn greet(&mut self) -> Result<Welcome, KernelError> {
+        let hello = Hello { version: VERSION, process: std::process::id() };
+        self.send(&ClientFrame::Hello(hello)).await.map_err(|error| unusable(&error))?;
+        match self.answer().await? {
+            KeeperFrame::Welcome(welcome) => Ok(welcome),
+            KeeperFrame::Refused { version } => Err(unusable(&format!(
+                "its keeper is of another version of cellbridge (protocol {version}, here {VERSION}); end it with the \
+                 version that started it"
+            ))),
+            _ => Err(unusable(&"its keeper gave no greeting")),
+        }
+    }
+
+    async fn answer(&mut self) -> Result<KeeperFrame, KernelError> {
+        loop {
+            let frame = self.read.receive().await.map_err(|error| unusable(&error))?;
+            let frame = frame.ok_or_else(|| KernelError::Died { how: KEEPER_ENDED.to_owned() })?;
+            match KeeperFrame::read(frame).map_err(|error| unusable(&error))? {
+                KeeperFrame::Unknown => {}
+                frame => return Ok(frame),
+            }
+        }
+    }
+
+    async fn send(&mut self, frame: &ClientFrame) -> io::Result<()> {
+        self.write.send(&frame.write()).await
+    }
+}
+
+/// A connection to a keeper that reads its log.
+struct KeeperConnection {
+    halves: Halves,
+    control: mpsc::UnboundedReceiver<ClientFrame>,
+    orphaned: watch::Sender<u64>,
+    records: RecordReader,
+    session: String,
+    kernel: KernelStatus,
+    /// The adopted executions that are not reached in the log yet, by request.
+    adopted: HashMap<String, Sink>,
+    /// What was in the log when this began.
+    end: u64,
+    sequence: Sequence,
+    /// The id of the last request on the shell channel.
+    last_request: String,
+    /// What follows the report of a loss.
+    held: Option<Message>,
+    /// Why the kernel could not be started.
+    failed: Option<String>,
+    how_it_ended: Option<String>,
+    is_closed: bool,
+}
+
+type Opened = (KeeperConnection, KeeperHandle, Vec<OrphanedExecution>);
+
+impl KeeperConnection {
+    async fn open(stream: UnixStream, restart: bool) -> Result<Opened, KernelError> {
+        let mut halves = Halves::new(stream);
+        halves.greet().await?;
+        if restart {
+            halves.send(&ClientFrame::Restart).await.map_err(|error| unusable(&error))?;
+        }
+        halves.send(&ClientFrame::Adopt).await.map_err(|error| unusable(&error))?;
+        let KeeperFrame::Adopted(runs) = halves.answer().await? else {
+            return Err(unusable(&"its keeper did not say which runs it has"));
+        };
+        let follow = ClientFrame::Follow { offset: runs.from };
+        halves.send(&follow).await.map_err(|error| unusable(&error))?;
+        let mut adopted = HashMap::new();
+        let orphans = runs.runs.into_iter().map(|run| {
+            let execution = run.note.message.as_deref().map(|message| {
+                let (sender, events) = mpsc::unbounded_channel();
+                let sink: Sink = Box::new(move |event| {
+                    // Nobody may want to know any longer.
+                    let _ = sender.send(event);
+                });
+                adopted.insert(message.to_owned(), sink);
+                (ExecutionId::new(message), events)
+            });
+            OrphanedExecution { note: run.note, noted_at: run.noted_at, execution }
+        });
+        let orphans = orphans.collect();
+        let (control, commands) = mpsc::unbounded_channel();
+        let (sender, orphaned) = watch::channel(0);
+        let connection = Self {
+            halves,
+            control: commands,
+            orphaned: sender,
+            records: RecordReader::at(runs.from),
+            session: uuid::Uuid::new_v4().to_string(),
+            kernel: runs.kernel,
+            adopted,
+            end: runs.end,
+            sequence: Sequence::of_direct_connection(),
+            last_request: String::new(),
+            held: None,
+            failed: None,
+            how_it_ended: None,
+            is_closed: false,
+        };
+        Ok((connection, KeeperHandle { control, orphaned }, orphans))
+    }
+
+    /// What the kernel reported as its `language_info`.
+    fn language_info(&self) -> Json {
+        match &self.kernel.language_info {
+            object @ serde_json::Value::Object(_) => Json::from_value(object),
+            _ => Json::empty_object(),
+        }
+    }
+
+    fn has_read_the_past(&self) -> bool {
+        self.records.offset() >= self.end
+    }
+
+    fn on_record(&mut self, record: Record) -> Option<Received> {
+        match record {
+            Record::FromKernel { channel, parts } => self.on_message(Message::of_parts(channel, parts)?),
+            Record::ToKernel { channel, parts } => self.on_request(channel, &parts),
+            Record::Note(note) => {
+                let message = note.message?;
+                let sink = self.adopted.remove(&message)?;
+                Some(Received::Adopted(ExecutionId::new(&message), sink))
+            }
+            Record::Event(event) => self.on_event(event),
+            Record::Acknowledged { .. } => None,
+        }
+    }
+
+    fn on_message(&mut self, message: Message) -> Option<Received> {
+        let next = match self.sequence.observe(&message, &self.last_request).notice {
+            Some(notice) => {
+                self.held = Some(message);
+                notice
+            }
+            None => message,
+        };
+        Some(Received::Message(Box::new(next)))
+    }
+
+    /// What a client sent: this one or another.
+    fn on_request(&mut self, channel: Channel, parts: &[Bytes]) -> Option<Received> {
+        let request = Peek::of(channel, parts);
+        match channel {
+            Channel::Shell => self.last_request = request.id,
+            Channel::Stdin if request.kind == "input_reply" => {
+                return Some(Received::InputAnswered { request: request.parent });
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn on_event(&mut self, event: KeeperEvent) -> Option<Received> {
+        match event {
+            KeeperEvent::Ready { language_info } => {
+                self.kernel.phase = KernelPhase::Running;
+                self.kernel.language_info = language_info;
+                None
+            }
+            KeeperEvent::Restarting => {
+                self.end_unless_past(RESTARTED);
+                Some(Received::Ended(Outcome::Restarted))
+            }
+            KeeperEvent::Died { how } => {
+                self.end_unless_past(&how);
+                Some(Received::Ended(Outcome::KernelDied { how }))
+            }
+            KeeperEvent::Orphaned => {
+                self.orphaned.send_modify(|count| *count += 1);
+                None
+            }
+            KeeperEvent::Cut { message } => {
+                let notice = self.sequence.server_dropped(Cause::LogLimit, &message)?;
+                Some(Received::Message(Box::new(notice)))
+            }
+            KeeperEvent::Withdrawn { .. } | KeeperEvent::Unknown => None,
+        }
+    }
+
+    /// What happens now ends this connection; what happened before, to an earlier process of the kernel, does not.
+    fn end_unless_past(&mut self, how: &str) {
+        if self.records.offset() > self.end {
+            self.how_it_ended = Some(how.to_owned());
+        }
+    }
+
+    /// Receives the next part of the log, or does what was asked.
+    async fn progress(&mut self) -> io::Result<()> {
+        tokio::select! {
+            frame = self.halves.read.receive() => {
+                let Some(frame) = frame? else {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                };
+                let frame = KeeperFrame::read(frame);
+                match frame.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))? {
+                    KeeperFrame::Records { bytes, .. } => self.records.push(&bytes),
+                    KeeperFrame::Failed { cause } => self.failed = Some(cause),
+                    _ => {}
+                }
+                Ok(())
+            }
+            Some(frame) = self.control.recv() => {
+                self.halves.write.queue(&frame.write());
+                Ok(())
+            }
+            flushed = self.halves.write.flush(), if self.halves.write.has_queued() => flushed,
+        }
+    }
+}
+
+impl Transport for KeeperConnection {
+    async fn receive(&mut self) -> Option<Received> {
+        if let Some(message) = self.held.take() {
+            return Some(Received::Message(Box::new(message)));
+        }
+        loop {
+            if self.how_it_ended.is_some() || self.failed.is_some() {
+                self.is_closed = true;
+                return None;
+            }
+            match self.records.next_record() {
+                Ok(Some((_, record))) => match self.on_record(record) {
+                    Some(received) => return Some(received),
+                    None => continue,
+                },
+                Ok(None) => {}
+                Err(error) => {
+                    self.how_it_ended = Some(format!("the log of its keeper cannot be read: {error}"));
+                    continue;
+                }
+            }
+            if self.has_read_the_past()
+                && let KernelPhase::Dead { how } = &self.kernel.phase
+            {
+                self.how_it_ended = Some(how.clone());
+                continue;
+            }
+            if self.progress().await.is_err() {
+                self.how_it_ended = Some(KEEPER_ENDED.to_owned());
+            }
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    async fn send(&mut self, (channel, message): Outgoing) {
+        match messages::write(message, &self.session) {
+            Ok(parts) => {
+                let frame = ClientFrame::Send { channel, parts: parts.into() };
+                // An end of the connection shows when it is read.
+                let _ = self.halves.send(&frame).await;
+            }
+            Err(error) => tracing::error!(?channel, %error, "a message to the kernel cannot be written"),
+        }
+    }
+
+    async fn note(&mut self, id: &ExecutionId, ExecutionNote { run, data }: ExecutionNote) {
+        let note = Note { run, message: Some(id.as_str().to_owned()), data };
+        let _ = self.halves.send(&ClientFrame::Note(note)).await;
+    }
+
+    fn is_caught_up(&self) -> bool {
+        let is_settled = self.kernel.phase == KernelPhase::Running || self.how_it_ended.is_some();
+        self.failed.is_some() || (self.has_read_the_past() && is_settled)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.kernel.is_busy
+    }
+
+    fn how_it_ended(&self) -> Option<String> {
+        self.how_it_ended.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;
