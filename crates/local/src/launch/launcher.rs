@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use kernel::{Client, KernelError};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+#[cfg(unix)]
+use kernel::keeper::KernelSockets;
+use kernel::{Client, ConnectionInfo, KernelError};
 use workspace::{Error, ErrorKind, KernelId};
 
 use super::connection_file::ConnectionFile;
@@ -37,18 +41,18 @@ pub(crate) struct KernelLauncher {
     pub(crate) start_timeout: Duration,
 }
 
-/// A kernel that answers. Its process is ended when this is dropped.
-pub(crate) struct RunningKernel {
-    pub(crate) client: Client,
+/// A process that answers, and what its user holds of the connection. The process is ended when this is dropped.
+pub(crate) struct Started<C> {
+    pub(crate) connection: C,
     pub(crate) process: Process,
     _connection_file: ConnectionFile,
 }
 
-impl RunningKernel {
+impl Started<Client> {
     /// Sends a shutdown request, and ends the process if it does not exit.
     pub(crate) async fn stop(&self, for_restart: bool) {
         let requested = async {
-            if self.client.shutdown_message(for_restart).await.is_ok() {
+            if self.connection.shutdown_message(for_restart).await.is_ok() {
                 self.process.wait().await;
             }
         };
@@ -59,17 +63,33 @@ impl RunningKernel {
 
 impl KernelLauncher {
     /// Starts the kernel and waits until it answers. Dropping the future ends the process.
-    pub(crate) async fn start(&self) -> Result<RunningKernel, Error> {
+    pub(crate) async fn start(&self) -> Result<Started<Client>, Error> {
+        self.start_with(async |info, timeout, exit| kernel::connect(info, timeout, true, exit).await).await
+    }
+
+    /// The same for a keeper.
+    #[cfg(unix)]
+    pub(crate) async fn start_kept(&self) -> Result<Started<KernelSockets>, Error> {
+        self.start_with(async |info, timeout, exit| KernelSockets::connect(info, timeout, exit).await).await
+    }
+
+    async fn start_with<C>(
+        &self,
+        connect: impl AsyncFn(&ConnectionInfo, Duration, BoxFuture<'static, String>) -> Result<C, KernelError>,
+    ) -> Result<Started<C>, Error> {
         let mut attempt = 1;
         loop {
-            match self.try_start().await {
+            match self.try_start(&connect).await {
                 Err(StartError::PortTaken(_)) if attempt < MAX_ATTEMPTS => attempt += 1,
                 other => return other.map_err(|failure| self.explain(failure)),
             }
         }
     }
 
-    async fn try_start(&self) -> Result<RunningKernel, StartError> {
+    async fn try_start<C>(
+        &self,
+        connect: &impl AsyncFn(&ConnectionInfo, Duration, BoxFuture<'static, String>) -> Result<C, KernelError>,
+    ) -> Result<Started<C>, StartError> {
         let kernelspec = &self.choice.kernelspec;
         let is_ipykernel = kernelspec.argv.iter().any(|argument| argument.contains("ipykernel"));
         let connection_file =
@@ -84,9 +104,9 @@ impl KernelLauncher {
         };
         let process = Process::start(&spec).map_err(StartError::Process)?;
         let exit = process.wait();
-        let exit = async move { exit.await.to_string() };
-        match kernel::connect(&connection_file.info, self.start_timeout, true, exit).await {
-            Ok(client) => Ok(RunningKernel { client, process, _connection_file: connection_file }),
+        let exit = async move { exit.await.to_string() }.boxed();
+        match connect(&connection_file.info, self.start_timeout, exit).await {
+            Ok(connection) => Ok(Started { connection, process, _connection_file: connection_file }),
             Err(error) => {
                 let exit = process.exit();
                 process.stop().await;

@@ -1,0 +1,23 @@
+//! Keepers: processes of this program that are the parent of one kernel each and outlive the server that started them.
+//!
+//! [`keep`] is the keeper itself; [`start`] starts one, [`folder`] finds those that run, and [`attach`] connects to one.
+
+mod attach;
+mod clients;
+mod descriptors;
+mod folder;
+mod keep;
+mod lifetime;
+mod log;
+mod start;
+mod turns;
+
+pub(crate) use attach::{Attached, attach};
+pub use descriptors::close_inherited_descriptors;
+pub(crate) use folder::{KeeperFolder, KernelRecord, keepers};
+pub use lifetime::Lifetimes;
+pub(crate) use start::{KeepSpec, start};
+pub use start::{detach, keep_from_stdin};
+
+#[cfg(test)]
+mod tests;
