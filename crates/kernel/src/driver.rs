@@ -112,7 +112,10 @@ impl<T: Transport> Driver<T> {
                 }
             }
             Stop::ReportedDead { how } => how,
-            Stop::Unused => "the connection is no longer used".to_owned(),
+            Stop::Unused => {
+                self.transport.finish().await;
+                "the connection is no longer used".to_owned()
+            }
         };
         self.end(how);
     }
@@ -208,6 +211,7 @@ impl<T: Transport> Driver<T> {
             Received::Adopted(id, sink) => self.executions.add(id, sink, Instant::now()),
             Received::InputAnswered { request } => self.executions.input_answered(&request),
             Received::Ended(outcome) => self.executions.end(&outcome),
+            Received::Withdrawn(id) => self.executions.withdrawn(&id),
         }
     }
 

@@ -35,4 +35,6 @@ pub use crate::messages::Channel;
 #[cfg(unix)]
 pub use crate::transport::framed::{FramedRead, FramedWrite};
 #[cfg(unix)]
-pub use crate::transport::kept::{Connect, Kept, KeeperHandle, OrphanedExecution, connect_kept, greet};
+pub use crate::transport::kept::{
+    Connect, KeeperHandle, Kept, OrphanedExecution, TimedEvents, connect_kept, greet,
+};

@@ -26,6 +26,8 @@ pub(crate) enum Received {
     },
     /// What the kernel was sent before is over.
     Ended(Outcome),
+    /// A request was withdrawn before the kernel got it.
+    Withdrawn(ExecutionId),
 }
 
 /// What a keeper is to note about an execution before the kernel gets its request.
@@ -52,6 +54,11 @@ pub(crate) trait Transport: Send + 'static {
 
     /// Notes what the execution is whose request is sent next, where notes are kept.
     fn note(&mut self, _id: &ExecutionId, _note: ExecutionNote) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+
+    /// Sends what is queued: the connection is no longer used. Returns in bounded time.
+    fn finish(&mut self) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }
 

@@ -221,7 +221,11 @@ impl Session {
         notebook: &OpenNotebook,
         selector: KernelSelector,
     ) -> Result<KernelChoice, Error> {
-        notebook.choose(selector, self.id, false).await
+        let choice = notebook.choose(selector, self.id, false).await?;
+        if let KernelChoice::Kernel { kernel, .. } = &choice {
+            self.workspace.runner().adopt(kernel, notebook).await;
+        }
+        Ok(choice)
     }
 
     /// Runs a cell, or code of no cell, in a notebook's kernel. Never waits.

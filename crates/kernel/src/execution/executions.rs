@@ -116,6 +116,11 @@ impl Executions {
         }
     }
 
+    /// The kernel will never get this request.
+    pub(crate) fn withdrawn(&mut self, id: &ExecutionId) {
+        self.finish(id, |_| (Vec::new(), Outcome::Aborted));
+    }
+
     /// Adds an execution whose request is about to be sent.
     pub(crate) fn add(&mut self, id: ExecutionId, sink: Sink, now: Instant) {
         self.silence_check.reset(now);

@@ -11,11 +11,13 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use notebook::Json;
+use parking_lot::Mutex;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::runtime;
@@ -34,6 +36,8 @@ use crate::{Client, Event, ExecutionId, KernelError, Outcome, Sink, driver};
 
 /// How long a keeper may take to answer. It does nothing that takes long.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the last frames may take.
+const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
 const KEEPER_ENDED: &str = "its keeper ended";
 const RESTARTED: &str = "it was restarted";
 
@@ -56,13 +60,16 @@ pub struct Kept {
     pub orphans: Vec<OrphanedExecution>,
 }
 
+/// The events of an execution, each with the time at which the keeper knew of it.
+pub type TimedEvents = mpsc::UnboundedReceiver<(SystemTime, Event)>;
+
 /// A run of an earlier client.
 #[derive(Debug)]
 pub struct OrphanedExecution {
     pub note: Note,
     pub noted_at: SystemTime,
     /// What happened to it so far and what happens from now on; `None` if its request was never sent.
-    pub execution: Option<(ExecutionId, mpsc::UnboundedReceiver<Event>)>,
+    pub execution: Option<(ExecutionId, TimedEvents)>,
 }
 
 /// Speaks to the keeper over a [`Client`]'s connection.
@@ -197,6 +204,8 @@ struct KeeperConnection {
     control: mpsc::UnboundedReceiver<ClientFrame>,
     orphaned: watch::Sender<u64>,
     records: RecordReader,
+    /// The time of the record that was read last.
+    time: Arc<Mutex<SystemTime>>,
     session: String,
     kernel: KernelStatus,
     /// The adopted executions that are not reached in the log yet, by request.
@@ -230,12 +239,14 @@ impl KeeperConnection {
         let follow = ClientFrame::Follow { offset: runs.from };
         halves.send(&follow).await.map_err(|error| unusable(&error))?;
         let mut adopted = HashMap::new();
+        let time = Arc::new(Mutex::new(SystemTime::now()));
         let orphans = runs.runs.into_iter().map(|run| {
             let execution = run.note.message.as_deref().map(|message| {
                 let (sender, events) = mpsc::unbounded_channel();
+                let time = time.clone();
                 let sink: Sink = Box::new(move |event| {
                     // Nobody may want to know any longer.
-                    let _ = sender.send(event);
+                    let _ = sender.send((*time.lock(), event));
                 });
                 adopted.insert(message.to_owned(), sink);
                 (ExecutionId::new(message), events)
@@ -250,6 +261,7 @@ impl KeeperConnection {
             control: commands,
             orphaned: sender,
             records: RecordReader::at(runs.from),
+            time: time.clone(),
             session: uuid::Uuid::new_v4().to_string(),
             kernel: runs.kernel,
             adopted,
@@ -337,7 +349,8 @@ impl KeeperConnection {
                 let notice = self.sequence.server_dropped(Cause::LogLimit, &message)?;
                 Some(Received::Message(Box::new(notice)))
             }
-            KeeperEvent::Withdrawn { .. } | KeeperEvent::Unknown => None,
+            KeeperEvent::Withdrawn { message } => Some(Received::Withdrawn(ExecutionId::new(&message))),
+            KeeperEvent::Unknown => None,
         }
     }
 
@@ -383,10 +396,13 @@ impl Transport for KeeperConnection {
                 return None;
             }
             match self.records.next_record() {
-                Ok(Some((_, record))) => match self.on_record(record) {
-                    Some(received) => return Some(received),
-                    None => continue,
-                },
+                Ok(Some((time, record))) => {
+                    *self.time.lock() = time;
+                    match self.on_record(record) {
+                        Some(received) => return Some(received),
+                        None => continue,
+                    }
+                }
                 Ok(None) => {}
                 Err(error) => {
                     self.how_it_ended = Some(format!("the log of its keeper cannot be read: {error}"));
@@ -423,6 +439,13 @@ impl Transport for KeeperConnection {
     async fn note(&mut self, id: &ExecutionId, ExecutionNote { run, data }: ExecutionNote) {
         let note = Note { run, message: Some(id.as_str().to_owned()), data };
         let _ = self.halves.send(&ClientFrame::Note(note)).await;
+    }
+
+    async fn finish(&mut self) {
+        while let Ok(frame) = self.control.try_recv() {
+            self.halves.write.queue(&frame.write());
+        }
+        let _ = timeout(FINISH_TIMEOUT, self.halves.write.flush()).await;
     }
 
     fn is_caught_up(&self) -> bool {

@@ -48,6 +48,37 @@ pub(crate) struct Started<C> {
     _connection_file: ConnectionFile,
 }
 
+/// What speaks to a kernel that was just started.
+pub(crate) trait KernelConnection: Sized + Send {
+    /// Connects, and waits until the kernel answers. `exit` completes with how its process ended.
+    fn open(
+        info: &ConnectionInfo,
+        timeout: Duration,
+        exit: BoxFuture<'static, String>,
+    ) -> impl Future<Output = Result<Self, KernelError>> + Send;
+}
+
+impl KernelConnection for Client {
+    async fn open(
+        info: &ConnectionInfo,
+        timeout: Duration,
+        exit: BoxFuture<'static, String>,
+    ) -> Result<Self, KernelError> {
+        kernel::connect(info, timeout, true, exit).await
+    }
+}
+
+#[cfg(unix)]
+impl KernelConnection for KernelSockets {
+    async fn open(
+        info: &ConnectionInfo,
+        timeout: Duration,
+        exit: BoxFuture<'static, String>,
+    ) -> Result<Self, KernelError> {
+        Self::connect(info, timeout, exit).await
+    }
+}
+
 impl Started<Client> {
     /// Sends a shutdown request, and ends the process if it does not exit.
     pub(crate) async fn stop(&self, for_restart: bool) {
@@ -61,35 +92,29 @@ impl Started<Client> {
     }
 }
 
+#[cfg(unix)]
+impl Started<KernelSockets> {
+    /// The same.
+    pub(crate) async fn stop(&self, for_restart: bool) {
+        self.connection.send_shutdown(for_restart);
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.process.wait()).await;
+        self.process.stop().await;
+    }
+}
+
 impl KernelLauncher {
     /// Starts the kernel and waits until it answers. Dropping the future ends the process.
-    pub(crate) async fn start(&self) -> Result<Started<Client>, Error> {
-        self.start_with(async |info, timeout, exit| kernel::connect(info, timeout, true, exit).await).await
-    }
-
-    /// The same for a keeper.
-    #[cfg(unix)]
-    pub(crate) async fn start_kept(&self) -> Result<Started<KernelSockets>, Error> {
-        self.start_with(async |info, timeout, exit| KernelSockets::connect(info, timeout, exit).await).await
-    }
-
-    async fn start_with<C>(
-        &self,
-        connect: impl AsyncFn(&ConnectionInfo, Duration, BoxFuture<'static, String>) -> Result<C, KernelError>,
-    ) -> Result<Started<C>, Error> {
+    pub(crate) async fn start<C: KernelConnection>(&self) -> Result<Started<C>, Error> {
         let mut attempt = 1;
         loop {
-            match self.try_start(&connect).await {
+            match self.try_start().await {
                 Err(StartError::PortTaken(_)) if attempt < MAX_ATTEMPTS => attempt += 1,
                 other => return other.map_err(|failure| self.explain(failure)),
             }
         }
     }
 
-    async fn try_start<C>(
-        &self,
-        connect: &impl AsyncFn(&ConnectionInfo, Duration, BoxFuture<'static, String>) -> Result<C, KernelError>,
-    ) -> Result<Started<C>, StartError> {
+    async fn try_start<C: KernelConnection>(&self) -> Result<Started<C>, StartError> {
         let kernelspec = &self.choice.kernelspec;
         let is_ipykernel = kernelspec.argv.iter().any(|argument| argument.contains("ipykernel"));
         let connection_file =
@@ -105,7 +130,7 @@ impl KernelLauncher {
         let process = Process::start(&spec).map_err(StartError::Process)?;
         let exit = process.wait();
         let exit = async move { exit.await.to_string() }.boxed();
-        match connect(&connection_file.info, self.start_timeout, exit).await {
+        match C::open(&connection_file.info, self.start_timeout, exit).await {
             Ok(connection) => Ok(Started { connection, process, _connection_file: connection_file }),
             Err(error) => {
                 let exit = process.exit();

@@ -19,6 +19,7 @@ use crate::open_notebook::OpenNotebook;
 use crate::place::{Kernel, KernelChoice, Place};
 use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, telemetry};
 
+mod adopt;
 mod task;
 
 use task::has_cell;
@@ -39,9 +40,9 @@ pub struct Runner {
 
 impl Runner {
     /// Must be called within the runtime that serves the workspace.
-    pub(crate) fn new() -> Arc<Self> {
+    pub(crate) fn new(run_suffix: String) -> Arc<Self> {
         Arc::new(Self {
-            journal: Journal::default(),
+            journal: Journal::with_suffix(run_suffix),
             queues: Mutex::default(),
             tasks: TaskTracker::new(),
             runtime: Handle::current(),

@@ -89,6 +89,7 @@ impl Kernel for Idle {
             state: KernelState::NotStarted,
             last_activity: None,
             connections: None,
+            keeping: None,
         }
     }
 

@@ -108,7 +108,7 @@ async fn events(orphan: &mut OrphanedExecution) -> Vec<Event> {
     let (_, events) = orphan.execution.as_mut().unwrap();
     let mut all = Vec::new();
     loop {
-        let event = timeout(TIMEOUT, events.recv()).await.unwrap().unwrap();
+        let (_, event) = timeout(TIMEOUT, events.recv()).await.unwrap().unwrap();
         let is_over = matches!(event, Event::Finished(_));
         all.push(event);
         if is_over {

@@ -44,6 +44,8 @@ impl Runner {
                 Ok(kernel) => kernel,
                 Err(error) => return run.end(RunState::Failed(error)),
             };
+            self.adopt(&kernel, notebook).await;
+            notebook.take_notices().into_iter().for_each(|notice| run.note(notice));
             match self.run_in_kernel(kernel, run, Some(notebook)).await {
                 Ok(()) => {
                     // Its outputs, if it has a cell.
@@ -108,7 +110,8 @@ impl Runner {
             return Ok(());
         }
         let notebook = notebook.filter(|notebook| !notebook.document().stores_outputs());
-        let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id) };
+        let note = run.to_note();
+        let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), note: &note };
         run.executing(executor.execute(code, self.sink(run, notebook)));
         match notebook.zip(run.cell()) {
             None => run.over().await,
@@ -118,6 +121,10 @@ impl Runner {
                 outputs::write_end(notebook, run, &*kernel, &*executor).await;
                 outputs::set_running(notebook, &cell.id, false).await;
             }
+        }
+        // If this program ends during the run, a later one stores the rest.
+        if run.is_finished() {
+            executor.acknowledge(run.id());
         }
         run.close();
         Ok(())
