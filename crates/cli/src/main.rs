@@ -13,6 +13,8 @@ mod doctor;
 mod endpoint;
 mod install;
 mod jupyter;
+#[cfg(unix)]
+mod keep;
 mod logging;
 #[cfg(test)]
 mod pages;
@@ -25,6 +27,10 @@ use crate::args::{Cli, Command, JupyterArgs, Verb};
 
 fn main() -> ExitCode {
     let cli = Cli::read();
+    #[cfg(unix)]
+    if let Some(Command::Keep(options)) = &cli.command {
+        return keep::run(options);
+    }
     if let Some(Command::Colab(options)) = &cli.command
         && let Some(option) = options.not_built()
     {
@@ -56,6 +62,7 @@ fn main() -> ExitCode {
                     Some(Verb::Stop(running)) => running_server::stop(&running).await,
                 }
             }
+            Some(Command::Keep(_)) => Err(anyhow::anyhow!("kernels are kept on Unix only")),
             Some(Command::Demo(options)) => demo::run(options).await,
             Some(Command::Install(options)) => install::install(&options),
             Some(Command::Uninstall(options)) => install::uninstall(&options),

@@ -5,6 +5,7 @@
 mod attach;
 mod clients;
 mod descriptors;
+mod executor;
 mod folder;
 mod keep;
 mod lifetime;
@@ -12,8 +13,9 @@ mod log;
 mod start;
 mod turns;
 
-pub(crate) use attach::{Attached, attach};
+pub(crate) use attach::{Attached, attach, greet};
 pub use descriptors::close_inherited_descriptors;
+pub(crate) use executor::KeptExecutor;
 pub(crate) use folder::{KeeperFolder, KernelRecord, keepers};
 pub use lifetime::Lifetimes;
 pub(crate) use start::{KeepSpec, start};

@@ -75,19 +75,35 @@ pub struct OrphanedExecution {
 /// Speaks to the keeper over a [`Client`]'s connection.
 #[derive(Debug, Clone)]
 pub struct KeeperHandle {
-    control: mpsc::UnboundedSender<ClientFrame>,
+    control: mpsc::UnboundedSender<Control>,
     orphaned: watch::Receiver<u64>,
+}
+
+/// What a [`KeeperHandle`] wants of the connection.
+#[derive(Debug)]
+enum Control {
+    Frame(ClientFrame),
+    /// Answered once everything before it is sent.
+    Flush(oneshot::Sender<()>),
 }
 
 impl KeeperHandle {
     /// Queues a frame. `false` if the connection has ended.
     pub fn send(&self, frame: ClientFrame) -> bool {
-        self.control.send(frame).is_ok()
+        self.control.send(Control::Frame(frame)).is_ok()
+    }
+
+    /// Waits until what was queued is sent, for at most a second.
+    pub async fn flush(&self) {
+        let (done, flushed) = oneshot::channel();
+        if self.control.send(Control::Flush(done)).is_ok() {
+            let _ = timeout(FINISH_TIMEOUT, flushed).await;
+        }
     }
 
     /// A counter that changes when another client has left runs behind.
-    pub fn orphaned(&self) -> &watch::Receiver<u64> {
-        &self.orphaned
+    pub fn orphaned(&self) -> watch::Receiver<u64> {
+        self.orphaned.clone()
     }
 }
 
@@ -201,7 +217,9 @@ impl Halves {
 /// A connection to a keeper that reads its log.
 struct KeeperConnection {
     halves: Halves,
-    control: mpsc::UnboundedReceiver<ClientFrame>,
+    control: mpsc::UnboundedReceiver<Control>,
+    /// Who waits until everything queued is sent.
+    flushing: Vec<oneshot::Sender<()>>,
     orphaned: watch::Sender<u64>,
     records: RecordReader,
     /// The time of the record that was read last.
@@ -259,6 +277,7 @@ impl KeeperConnection {
         let connection = Self {
             halves,
             control: commands,
+            flushing: Vec::new(),
             orphaned: sender,
             records: RecordReader::at(runs.from),
             time: time.clone(),
@@ -361,6 +380,23 @@ impl KeeperConnection {
         }
     }
 
+    fn on_control(&mut self, control: Control) {
+        match control {
+            Control::Frame(frame) => self.halves.write.queue(&frame.write()),
+            Control::Flush(done) => self.flushing.push(done),
+        }
+        if !self.halves.write.has_queued() {
+            self.notify_flushed();
+        }
+    }
+
+    fn notify_flushed(&mut self) {
+        for done in self.flushing.drain(..) {
+            // It may have stopped waiting.
+            let _ = done.send(());
+        }
+    }
+
     /// Receives the next part of the log, or does what was asked.
     async fn progress(&mut self) -> io::Result<()> {
         tokio::select! {
@@ -376,11 +412,14 @@ impl KeeperConnection {
                 }
                 Ok(())
             }
-            Some(frame) = self.control.recv() => {
-                self.halves.write.queue(&frame.write());
+            Some(control) = self.control.recv() => {
+                self.on_control(control);
                 Ok(())
             }
-            flushed = self.halves.write.flush(), if self.halves.write.has_queued() => flushed,
+            flushed = self.halves.write.flush(), if self.halves.write.has_queued() => {
+                self.notify_flushed();
+                flushed
+            }
         }
     }
 }
@@ -442,10 +481,11 @@ impl Transport for KeeperConnection {
     }
 
     async fn finish(&mut self) {
-        while let Ok(frame) = self.control.try_recv() {
-            self.halves.write.queue(&frame.write());
+        while let Ok(control) = self.control.try_recv() {
+            self.on_control(control);
         }
         let _ = timeout(FINISH_TIMEOUT, self.halves.write.flush()).await;
+        self.notify_flushed();
     }
 
     fn is_caught_up(&self) -> bool {

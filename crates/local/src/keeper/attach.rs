@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use kernel::KernelError;
-use kernel::keeper::{Connect, Kept, connect_kept};
+use kernel::keeper::{self, Connect, Kept, Welcome, connect_kept};
 use tokio::net::UnixStream;
 
 use super::folder::{KeeperFolder, KernelRecord};
@@ -43,4 +43,10 @@ pub(crate) async fn attach(
     };
     let kept = connect_kept(Connect { stream, restart: restart && is_kept, ready_timeout }).await?;
     Ok(Attached { kept, is_kept })
+}
+
+/// Asks a keeper how it is. `None` if it has ended or does not answer.
+pub(crate) async fn greet(folder: &KeeperFolder, record: &KernelRecord) -> Option<Welcome> {
+    let stream = folder.connect(record).await.ok()?;
+    keeper::greet(stream).await.ok()
 }

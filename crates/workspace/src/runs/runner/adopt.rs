@@ -1,7 +1,9 @@
 //! Runs of earlier servers: followed to their end, and stored as if this server had begun them.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
+use kernel::Event;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::Runner;
@@ -12,8 +14,6 @@ use crate::runs::orphan::{Orphan, OrphanedExecution};
 use crate::runs::outputs;
 use crate::runs::run::Run;
 use crate::runs::state::RunState;
-use kernel::Event;
-use std::time::SystemTime;
 
 const NOT_RUN: &str = "It did not run: its server ended before its turn.";
 const NEWER_RUN: &str = "The outputs are only here: the cell has run again since.";
@@ -27,7 +27,14 @@ impl Runner {
     pub(crate) async fn adopt(self: &Arc<Self>, kernel: &Arc<dyn Kernel>, notebook: &Arc<OpenNotebook>) {
         for orphan in kernel.take_orphans().await {
             let Orphan { note, requested_at, execution, executor } = orphan;
-            let Some(run) = self.journal.adopt(note, requested_at) else { continue };
+            let id = note.run.clone();
+            let Some(run) = self.journal.adopt(note, requested_at) else {
+                // One of ours that ended with its keeper.
+                if self.journal.run(&id).is_ok_and(|known| known.is_closed()) {
+                    executor.acknowledge(&id);
+                }
+                continue;
+            };
             run.set_kernel(kernel.clone());
             let Some(OrphanedExecution { execution, mut events }) = execution else {
                 run.note(NOT_RUN);
