@@ -4,6 +4,7 @@ mod environment;
 mod install;
 mod jupyter;
 mod keep_kernels;
+mod kernels;
 mod serving;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ pub(crate) use environment::{either, given, variable};
 pub(crate) use install::{Install, Status, Uninstall, Which};
 pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Running, Servers, Start, Verb};
 pub(crate) use keep_kernels::{KeepKernels, keep_kernels};
+pub(crate) use kernels::{Kernels, KernelsVerb, ListKernels, StopKernels};
 pub(crate) use serving::{Level, Logging, Network, Serving, Transport, seconds};
 #[cfg(test)]
 pub(crate) use unsupported::refused;
@@ -84,6 +86,9 @@ pub(crate) enum Command {
     /// that people have open, and both see each other's changes. Without an address, it uses a server that this user
     /// has running.
     Jupyter(Box<JupyterArgs>),
+
+    /// List or stop the kernels that outlive their servers (`--keep-kernels`)
+    Kernels(Kernels),
 
     /// Keep a kernel; a server starts this
     #[command(hide = true)]

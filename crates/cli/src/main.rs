@@ -15,6 +15,7 @@ mod install;
 mod jupyter;
 #[cfg(unix)]
 mod keep;
+mod kernels;
 mod logging;
 #[cfg(test)]
 mod pages;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
                     Some(Verb::Stop(running)) => running_server::stop(&running).await,
                 }
             }
+            Some(Command::Kernels(options)) => kernels::run(options).await,
             Some(Command::Keep(_)) => Err(anyhow::anyhow!("kernels are kept on Unix only")),
             Some(Command::Demo(options)) => demo::run(options).await,
             Some(Command::Install(options)) => install::install(&options),

@@ -77,7 +77,7 @@ async fn serve<C: Connector>(
             let (client, driver) = driver::connection(transport, language_info);
             // If the caller has gone, the client is dropped here and the driver ends at once.
             let _ = answer.send(Ok(client));
-            driver.run(process_end).await;
+            drop(driver.run(process_end).await);
         }
         Err(error) => {
             let _ = answer.send(Err(error));

@@ -86,8 +86,9 @@ pub(crate) struct Driver<T> {
 }
 
 impl<T: Transport> Driver<T> {
-    /// Runs until all clients are dropped or the kernel is dead. `process_end` completes with how its process ended.
-    pub(crate) async fn run(mut self, mut process_end: BoxFuture<'static, String>) {
+    /// Runs until all clients are dropped or the kernel is dead. `process_end` completes with how its process ended. Returns
+    /// the transport.
+    pub(crate) async fn run(mut self, mut process_end: BoxFuture<'static, String>) -> T {
         let stop = loop {
             let event = self.next_event(&mut process_end).await;
             if let Some(stop) = self.handle(event).await {
@@ -117,7 +118,7 @@ impl<T: Transport> Driver<T> {
                 "the connection is no longer used".to_owned()
             }
         };
-        self.end(how);
+        self.end(how)
     }
 
     #[cfg(unix)]
@@ -243,7 +244,7 @@ impl<T: Transport> Driver<T> {
         }
     }
 
-    fn end(mut self, how: String) {
+    fn end(mut self, how: String) -> T {
         self.publish(Status::Dead { how: how.clone() });
         // From here on clients answer executions themselves. Those already queued are answered here.
         self.commands.close();
@@ -256,6 +257,7 @@ impl<T: Transport> Driver<T> {
         }
         let outcome = if self.is_restarting { Outcome::Restarted } else { Outcome::KernelDied { how } };
         self.executions.end(&outcome);
+        self.transport
     }
 
     fn publish(&self, status: Status) {

@@ -36,5 +36,5 @@ pub use crate::messages::Channel;
 pub use crate::transport::framed::{FramedRead, FramedWrite};
 #[cfg(unix)]
 pub use crate::transport::kept::{
-    Connect, KeeperHandle, Kept, OrphanedExecution, TimedEvents, connect_kept, greet,
+    Connect, KeeperHandle, Kept, OrphanedExecution, TimedEvents, connect_kept, end, greet,
 };

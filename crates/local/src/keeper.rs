@@ -9,6 +9,7 @@ mod executor;
 mod folder;
 mod keep;
 mod lifetime;
+mod list;
 mod log;
 mod start;
 mod turns;
@@ -18,6 +19,7 @@ pub use descriptors::close_inherited_descriptors;
 pub(crate) use executor::KeptExecutor;
 pub(crate) use folder::{KeeperFolder, KernelRecord, keepers};
 pub use lifetime::Lifetimes;
+pub use list::{KeptKernel, KeptState, StopError, kept_kernels};
 pub(crate) use start::{KeepSpec, start};
 pub use start::{detach, keep_from_stdin};
 

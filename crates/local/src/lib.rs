@@ -23,7 +23,9 @@ pub use environment::{
     KernelInspection, ManagedState, NextKernel,
 };
 pub use folder::Folder;
-pub use keeper::{Lifetimes, close_inherited_descriptors, detach, keep_from_stdin};
+pub use keeper::{
+    KeptKernel, KeptState, Lifetimes, StopError, close_inherited_descriptors, detach, keep_from_stdin, kept_kernels,
+};
 pub use launch::{KernelKeeping, Leftover, leftovers};
 pub use process_env::ProcessEnv;
 

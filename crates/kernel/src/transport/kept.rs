@@ -113,6 +113,19 @@ pub async fn greet(stream: UnixStream) -> Result<Welcome, KernelError> {
     timeout(ANSWER_TIMEOUT, halves.greet()).await.unwrap_or_else(|_| Err(silent()))
 }
 
+/// Asks a keeper to end its kernel and itself.
+pub async fn end(stream: UnixStream) -> Result<(), KernelError> {
+    let mut halves = Halves::new(stream);
+    let ending = async {
+        halves.greet().await?;
+        halves.send(&ClientFrame::End).await.map_err(|error| unusable(&error))?;
+        // The keeper closes the connection as it ends.
+        while halves.answer().await.is_ok() {}
+        Ok(())
+    };
+    timeout(2 * ANSWER_TIMEOUT, ending).await.unwrap_or_else(|_| Err(silent()))
+}
+
 /// Connects to the kernel of a keeper, adopts the runs whose clients are gone, and reads what happened to them. If the kernel
 /// is starting, waits until it is ready.
 pub async fn connect_kept(connect: Connect) -> Result<Kept, KernelError> {
@@ -162,7 +175,8 @@ async fn serve(
     }
     client.language_info = driver.transport().language_info();
     let _ = answer.send(Ok(Kept { client, keeper, orphans }));
-    driver.run(Box::pin(std::future::pending())).await;
+    let connection = driver.run(Box::pin(std::future::pending())).await;
+    connection.serve_handles().await;
 }
 
 fn unusable(cause: &impl ToString) -> KernelError {
@@ -377,6 +391,27 @@ impl KeeperConnection {
     fn end_unless_past(&mut self, how: &str) {
         if self.records.offset() > self.end {
             self.how_it_ended = Some(how.to_owned());
+        }
+    }
+
+    /// Passes frames on after the kernel's end, such as the acknowledgements of its last runs, until nobody has a handle.
+    async fn serve_handles(mut self) {
+        loop {
+            tokio::select! {
+                control = self.control.recv() => match control {
+                    Some(control) => self.on_control(control),
+                    None => return self.finish().await,
+                },
+                flushed = self.halves.write.flush(), if self.halves.write.has_queued() => {
+                    self.notify_flushed();
+                    if flushed.is_err() {
+                        return;
+                    }
+                }
+                frame = self.halves.read.receive() => if !matches!(frame, Ok(Some(_))) {
+                    return;
+                },
+            }
         }
     }
 

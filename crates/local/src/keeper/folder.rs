@@ -99,7 +99,11 @@ impl KeeperFolder {
         } else {
             let mut builder = tempfile::Builder::new();
             builder.prefix("cellbridge-").permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-            builder.tempdir_in(process_env.temp_dir())?.keep().join(SOCKET)
+            let temporary = process_env.temp_dir();
+            // What tempfile adds to the prefix, and the socket.
+            let is_short = temporary.as_os_str().len() + "/cellbridge-123456/s".len() <= MAX_SOCKET_PATH;
+            let temporary = if is_short { &*temporary } else { Path::new("/tmp") };
+            builder.tempdir_in(temporary)?.keep().join(SOCKET)
         };
         Ok((UnixListener::bind(&path)?, path))
     }

@@ -279,3 +279,20 @@ async fn a_keeper_of_another_version_is_named() {
     let error = connecting.await.unwrap().unwrap_err().to_string();
     assert!(error.contains("protocol 7") && error.contains(&format!("here {VERSION}")), "{error}");
 }
+
+#[tokio::test]
+async fn runs_are_acknowledged_after_the_death_of_the_kernel() {
+    let (mut keeper, stream) = FakeKeeper::new();
+    keeper.orphan("r1", Some("m1"));
+    keeper.record(Record::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
+    let connecting = connect(stream);
+    keeper.welcome(KernelPhase::Dead { how: "exit code 9".to_owned() }, false).await;
+    let mut kept = connecting.await.unwrap().unwrap();
+    events(&mut kept.orphans[0]).await;
+    let mut status = kept.client.status();
+    timeout(TIMEOUT, status.wait_for(|status| matches!(status, Status::Dead { .. }))).await.unwrap().unwrap();
+    kept.keeper.send(ClientFrame::Acknowledge { run: "r1".to_owned() });
+    drop(kept);
+    assert_eq!(keeper.frame().await, ClientFrame::Acknowledge { run: "r1".to_owned() });
+    assert_eq!(keeper.read.receive().await.unwrap(), None, "the connection ends with its last handle");
+}
