@@ -211,7 +211,8 @@ impl<T: Transport> Driver<T> {
             }
             Received::Adopted(id, sink) => self.executions.add(id, sink, Instant::now()),
             Received::InputAnswered { request } => self.executions.input_answered(&request),
-            Received::Ended(outcome) => self.executions.end(&outcome),
+            Received::Ended(outcome) => self.executions.process_ended(&outcome),
+            Received::CaughtUp => {}
             Received::Withdrawn(id) => self.executions.withdrawn(&id),
         }
     }

@@ -26,6 +26,8 @@ pub(crate) enum Received {
     },
     /// What the kernel was sent before is over.
     Ended(Outcome),
+    /// Everything was received that happened before the connection was made.
+    CaughtUp,
     /// A request was withdrawn before the kernel got it.
     Withdrawn(ExecutionId),
 }

@@ -218,7 +218,7 @@ impl Session {
     /// The kernel of a notebook. Chooses one if it has none yet.
     pub async fn choose_kernel(
         &self,
-        notebook: &OpenNotebook,
+        notebook: &Arc<OpenNotebook>,
         selector: KernelSelector,
     ) -> Result<KernelChoice, Error> {
         let choice = notebook.choose(selector, self.id, false).await?;

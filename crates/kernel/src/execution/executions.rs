@@ -116,6 +116,12 @@ impl Executions {
         }
     }
 
+    /// The kernel's process ended, and another one may have taken its place, which is idle.
+    pub(crate) fn process_ended(&mut self, outcome: &Outcome) {
+        self.end(outcome);
+        self.status = Status::Idle;
+    }
+
     /// The kernel will never get this request.
     pub(crate) fn withdrawn(&mut self, id: &ExecutionId) {
         self.finish(id, |_| (Vec::new(), Outcome::Aborted));

@@ -249,6 +249,8 @@ struct KeeperConnection {
     last_request: String,
     /// What follows the report of a loss.
     held: Option<Message>,
+    /// Whether [`Received::CaughtUp`] was returned.
+    has_caught_up: bool,
     /// Why the kernel could not be started.
     failed: Option<String>,
     how_it_ended: Option<String>,
@@ -302,6 +304,7 @@ impl KeeperConnection {
             sequence: Sequence::of_direct_connection(),
             last_request: String::new(),
             held: None,
+            has_caught_up: false,
             failed: None,
             how_it_ended: None,
             is_closed: false,
@@ -476,6 +479,10 @@ impl Transport for KeeperConnection {
                         Some(received) => return Some(received),
                         None => continue,
                     }
+                }
+                Ok(None) if !self.has_caught_up && self.is_caught_up() => {
+                    self.has_caught_up = true;
+                    return Some(Received::CaughtUp);
                 }
                 Ok(None) => {}
                 Err(error) => {

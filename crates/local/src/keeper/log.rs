@@ -226,7 +226,9 @@ mod tests {
     fn a_torn_record_at_the_end_is_cut_off_when_the_log_is_opened_again() {
         let folder = tempfile::tempdir().unwrap();
         let mut log = Log::create_with(folder.path(), 500).unwrap();
-        (0..10).for_each(|it| drop(log.append(&record(it), SystemTime::now()).unwrap()));
+        for number in 0..10 {
+            log.append(&record(number), SystemTime::now()).unwrap();
+        }
         let (end, newest) = (log.end(), path(folder.path(), log.newest()));
         drop(log);
         File::options().append(true).open(newest).unwrap().write_all(&[0, 0, 1]).unwrap();

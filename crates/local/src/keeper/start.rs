@@ -118,7 +118,10 @@ pub async fn keep_from_stdin() -> io::Result<()> {
     drop((input, output));
     leave_standard_streams()?;
     let ending = if is_wanted {
-        keep.run(Some(&listener), async { drop(terminate.recv().await) }).await
+        let terminated = async {
+            terminate.recv().await;
+        };
+        keep.run(Some(&listener), terminated).await
     } else {
         super::keep::Ending::Asked
     };

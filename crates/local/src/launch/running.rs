@@ -60,10 +60,6 @@ impl RunningKernel {
         }
     }
 
-    pub(crate) fn is_kept(&self) -> bool {
-        matches!(self, Self::Kept(_))
-    }
-
     /// How the process exited; `None` while it runs.
     pub(crate) fn exit_status(&self) -> Option<String> {
         if let Self::Own(own) = self {

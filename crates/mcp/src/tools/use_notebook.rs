@@ -1,5 +1,6 @@
 //! `use_notebook`: opens or creates a notebook, and says which kernel it has.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -102,7 +103,7 @@ async fn permit(context: &Context<'_>, mode: Mode, names_kernel: bool) -> Result
 /// and edited without one.
 async fn kernel(
     context: &Context<'_>,
-    opened: &OpenNotebook,
+    opened: &Arc<OpenNotebook>,
     name: &str,
     wanted: KernelSelector,
 ) -> Result<String, Error> {

@@ -41,7 +41,10 @@ impl FakeKeeper {
     }
 
     fn from_kernel(&mut self, channel: Channel, kind: &str, parent: &str, content: &Value) {
-        let header = json!({ "msg_id": format!("{kind} of {parent}"), "msg_type": kind, "session": "k" });
+        let header = json!({
+            "msg_id": format!("{kind} of {parent}"), "msg_type": kind, "session": "k", "username": "kernel",
+            "version": "5.3", "date": "2026-01-01T00:00:00.000000Z",
+        });
         let parent = json!({ "msg_id": parent });
         let parts = [&header, &parent, &json!({}), content].map(|part| Bytes::from(part.to_string()));
         self.record(Record::FromKernel { channel, parts: parts.into() });
