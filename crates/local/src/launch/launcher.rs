@@ -24,6 +24,9 @@ use crate::process_env::prepend_path;
 /// How often a kernel is started because another program took one of its ports.
 const MAX_ATTEMPTS: usize = 3;
 
+/// How many connection files one kernel may have.
+const MAX_FILES: usize = 9;
+
 /// How long a kernel may take to exit after a shutdown request.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -117,9 +120,7 @@ impl KernelLauncher {
     async fn try_start<C: KernelConnection>(&self) -> Result<Started<C>, StartError> {
         let kernelspec = &self.choice.kernelspec;
         let is_ipykernel = kernelspec.argv.iter().any(|argument| argument.contains("ipykernel"));
-        let connection_file =
-            ConnectionFile::create(&self.id, &kernelspec.name, is_ipykernel, &self.process_env)
-                .map_err(StartError::ConnectionFile)?;
+        let connection_file = self.connection_file(is_ipykernel).map_err(StartError::ConnectionFile)?;
         let spec = ProcessSpec {
             program: self.choice.program.clone(),
             arguments: arguments(kernelspec, &self.choice.program, &connection_file.path),
@@ -145,6 +146,24 @@ impl KernelLauncher {
                 })
             }
         }
+    }
+
+    /// A new connection file, named by the kernel's id. The one of a process before may exist for a moment, until the
+    /// watchdog of a keeper that was killed removes it; another process must not take its place.
+    fn connection_file(&self, is_ipykernel: bool) -> io::Result<ConnectionFile> {
+        let create = |id: &str| {
+            ConnectionFile::create(id, &self.choice.kernelspec.name, is_ipykernel, &self.process_env)
+        };
+        let mut file = create(&self.id);
+        for number in 2..=MAX_FILES {
+            match &file {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    file = create(&format!("{}-{number}", &*self.id));
+                }
+                _ => break,
+            }
+        }
+        file
     }
 
     /// The environment of the kernel: that of this program, its Python environment as if activated, the variables of
