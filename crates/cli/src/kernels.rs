@@ -34,7 +34,8 @@ fn list(kernels: &[KeptKernel], as_json: bool) -> anyhow::Result<()> {
 }
 
 async fn stop(kernels: &[KeptKernel], options: &StopKernels) -> anyhow::Result<()> {
-    let is_meant = |kernel: &&KeptKernel| options.id.as_ref().is_none_or(|id| kernel.id.starts_with(id.as_str()));
+    let is_meant =
+        |kernel: &&KeptKernel| options.id.as_ref().is_none_or(|id| kernel.id.starts_with(id.as_str()));
     let meant: Vec<&KeptKernel> = kernels.iter().filter(is_meant).collect();
     match (&options.id, meant.len()) {
         (Some(id), 0) => bail!("there is no kernel {id:?}; `cellbridge kernels` lists them"),

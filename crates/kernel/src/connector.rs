@@ -142,14 +142,11 @@ impl<C: Connector> Attempt<C> {
             readiness.missing().clone_into(&mut self.missing);
             let ask_again = readiness.deadline().unwrap_or_else(Instant::now);
             let Ok(received) = timeout_at(ask_again.into(), transport.receive()).await else { continue };
-            match received? {
-                Received::Message(message) => {
-                    if let Some(language_info) = readiness.handle(&message, Instant::now()) {
-                        return Some(language_info);
-                    }
-                }
-                // The question is repeated in time.
-                _ => {}
+            // After anything else the question is repeated in time.
+            if let Received::Message(message) = received?
+                && let Some(language_info) = readiness.handle(&message, Instant::now())
+            {
+                return Some(language_info);
             }
         }
     }

@@ -7,8 +7,8 @@ mod reply;
 mod signature;
 pub(crate) mod wire;
 
+pub use message::Channel;
 #[cfg(test)]
 pub(crate) use message::Header;
-pub use message::Channel;
 pub(crate) use message::{Message, Outgoing, write};
 pub(crate) use reply::Reply;

@@ -62,7 +62,7 @@ impl Folder {
         let chooser = KernelspecChooser::new(root.real().to_path_buf(), process_env.clone());
         let kernels = Mutex::new(Some(Vec::new()));
         let (store, keeping) = (FileStore::new(root.clone()), keeping.map(Arc::new));
-        Arc::new(Self { store, root, process_env, chooser, keeping, kernels })
+        Arc::new(Self { root, process_env, store, chooser, keeping, kernels })
     }
 
     fn live_kernels(&self) -> Vec<Arc<LocalKernel>> {
@@ -159,18 +159,18 @@ impl Folder {
                 && its.kernelspec.name == choice.kernelspec.name
                 && its.program == choice.program
         };
-        let mut found: Vec<_> = keepers(&self.process_env).into_iter().filter(|(_, record)| fits(record)).collect();
+        let mut found: Vec<_> =
+            keepers(&self.process_env).into_iter().filter(|(_, record)| fits(record)).collect();
         found.sort_by_key(|(folder, record)| (folder.is_kept(), record.started_at));
         let (folder, record) = found.pop()?;
         let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
-        let kernel = match known {
-            Some(kernel) => kernel,
-            None => {
-                let welcome = greet(&folder, &record).await;
-                let kernel = self.of_keeper(KnownKeeper { folder, record, welcome, is_from_earlier: true });
-                self.kernels.lock().as_mut()?.push(kernel.clone());
-                kernel
-            }
+        let kernel = if let Some(kernel) = known {
+            kernel
+        } else {
+            let welcome = greet(&folder, &record).await;
+            let kernel = self.of_keeper(KnownKeeper { folder, record, welcome, is_from_earlier: true });
+            self.kernels.lock().as_mut()?.push(kernel.clone());
+            kernel
         };
         join(&kernel).await;
         Some(kernel)
@@ -248,11 +248,9 @@ impl Place for Folder {
             self.chooser.stop();
             let kernels = self.kernels.lock().take().unwrap_or_default();
             // After the timeout, the watchdogs end what is left.
-            let _ = tokio::time::timeout(
-                SHUTDOWN_TIMEOUT,
-                join_all(kernels.iter().map(|kernel| kernel.leave())),
-            )
-            .await;
+            let _ =
+                tokio::time::timeout(SHUTDOWN_TIMEOUT, join_all(kernels.iter().map(|kernel| kernel.leave())))
+                    .await;
         }
         .boxed()
     }

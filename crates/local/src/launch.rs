@@ -12,9 +12,9 @@ mod running;
 mod tests;
 mod watchdog;
 
-pub(crate) use kernel::LocalKernel;
 pub use kernel::KernelKeeping;
 pub(crate) use kernel::KnownKeeper;
+pub(crate) use kernel::LocalKernel;
 pub(crate) use launcher::{KernelLauncher, Started};
 #[cfg(unix)]
 pub use leftovers::{Leftover, leftovers};

@@ -17,7 +17,7 @@ pub enum FrameError {
 }
 
 impl FrameError {
-    pub(super) fn malformed(cause: impl ToString) -> Self {
+    pub(super) fn malformed(cause: &impl ToString) -> Self {
         Self::Malformed { cause: cause.to_string() }
     }
 }
@@ -72,7 +72,9 @@ mod tests {
             payloads: Vec<Vec<u8>>, cuts in prop::collection::vec(1_usize..40, 1..20)
         ) {
             let mut stream = BytesMut::new();
-            payloads.iter().for_each(|payload| write_frame(&mut stream, payload));
+            for payload in &payloads {
+                write_frame(&mut stream, payload);
+            }
             let (mut reader, mut arrived, mut cuts) = (FrameReader::default(), Vec::new(), cuts.iter().cycle());
             while !stream.is_empty() {
                 let length = cuts.next().map_or(1, |cut| *cut).min(stream.len());

@@ -241,15 +241,15 @@ impl KeeperFrame {
 }
 
 fn tag(payload: &mut Bytes) -> Result<u8, FrameError> {
-    if payload.is_empty() { Err(FrameError::malformed("it is empty")) } else { Ok(payload.get_u8()) }
+    if payload.is_empty() { Err(FrameError::malformed(&"it is empty")) } else { Ok(payload.get_u8()) }
 }
 
 fn number(payload: &mut Bytes) -> Result<u64, FrameError> {
-    if payload.len() < 8 { Err(FrameError::malformed("it has no offset")) } else { Ok(payload.get_u64()) }
+    if payload.len() < 8 { Err(FrameError::malformed(&"it has no offset")) } else { Ok(payload.get_u64()) }
 }
 
 fn json<T: for<'de> Deserialize<'de>>(payload: &Bytes) -> Result<T, FrameError> {
-    serde_json::from_slice(payload).map_err(FrameError::malformed)
+    serde_json::from_slice(payload).map_err(|error| FrameError::malformed(&error))
 }
 
 fn put_json(tag: u8, value: &impl Serialize, out: &mut BytesMut) {
@@ -331,7 +331,9 @@ mod tests {
 
     #[test]
     fn malformed_frames_are_errors() {
-        for payload in [&b""[..], b"\x01", b"\x03abc", b"\x05\x00\x00\x00\x00\x02\x00\x00\x00\x09a", b"\x05\x09"] {
+        for payload in
+            [&b""[..], b"\x01", b"\x03abc", b"\x05\x00\x00\x00\x00\x02\x00\x00\x00\x09a", b"\x05\x09"]
+        {
             assert!(ClientFrame::read(Bytes::copy_from_slice(payload)).is_err(), "{payload:?}");
         }
     }

@@ -35,14 +35,22 @@ const ACKNOWLEDGED: u8 = 4;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Record {
     /// A message of the kernel: header, parent header, metadata, content, buffers.
-    FromKernel { channel: Channel, parts: Vec<Bytes> },
+    FromKernel {
+        channel: Channel,
+        parts: Vec<Bytes>,
+    },
     /// A message that the keeper sent to the kernel.
-    ToKernel { channel: Channel, parts: Vec<Bytes> },
+    ToKernel {
+        channel: Channel,
+        parts: Vec<Bytes>,
+    },
     /// What a client wants to be known about a run.
     Note(Note),
     Event(KeeperEvent),
     /// The outcome of this run is stored elsewhere.
-    Acknowledged { run: String },
+    Acknowledged {
+        run: String,
+    },
 }
 
 /// What happened to the kernel or its keeper.
@@ -89,7 +97,7 @@ impl Record {
     /// Reads a record without its length. `None` for a kind that is not known.
     fn read(mut bytes: Bytes) -> Result<Option<(SystemTime, Self)>, FrameError> {
         if bytes.len() < HEAD_BYTES {
-            return Err(FrameError::malformed("a record without a kind"));
+            return Err(FrameError::malformed(&"a record without a kind"));
         }
         let time = SystemTime::UNIX_EPOCH + Duration::from_millis(bytes.get_u64());
         let record = match bytes.get_u8() {
@@ -111,7 +119,7 @@ impl Record {
 }
 
 fn json<T: for<'de> Deserialize<'de>>(bytes: &Bytes) -> Result<T, FrameError> {
-    serde_json::from_slice(bytes).map_err(FrameError::malformed)
+    serde_json::from_slice(bytes).map_err(|error| FrameError::malformed(&error))
 }
 
 fn write_json(kind: u8, value: &impl Serialize, out: &mut BytesMut) {
@@ -143,7 +151,7 @@ pub(super) fn put_message(channel: Channel, parts: &[Bytes], out: &mut BytesMut)
 
 /// Reads a message; its parts are slices of `bytes`.
 pub(super) fn read_message(bytes: &mut Bytes) -> Result<(Channel, Vec<Bytes>), FrameError> {
-    let too_short = || FrameError::malformed("a message is shorter than it says");
+    let too_short = || FrameError::malformed(&"a message is shorter than it says");
     if bytes.len() < 5 {
         return Err(too_short());
     }
@@ -152,7 +160,7 @@ pub(super) fn read_message(bytes: &mut Bytes) -> Result<(Channel, Vec<Bytes>), F
         1 => Channel::Control,
         2 => Channel::Stdin,
         3 => Channel::Iopub,
-        other => return Err(FrameError::malformed(format!("there is no channel {other}"))),
+        other => return Err(FrameError::malformed(&format!("there is no channel {other}"))),
     };
     let mut parts = Vec::new();
     for _ in 0..bytes.get_u32() {
@@ -220,12 +228,8 @@ mod tests {
     use super::*;
 
     fn message() -> impl Strategy<Value = (Channel, Vec<Bytes>)> {
-        let channel = prop::sample::select(vec![
-            Channel::Shell,
-            Channel::Control,
-            Channel::Stdin,
-            Channel::Iopub,
-        ]);
+        let channel =
+            prop::sample::select(vec![Channel::Shell, Channel::Control, Channel::Stdin, Channel::Iopub]);
         let part = prop::collection::vec(any::<u8>(), 0..50).prop_map(Bytes::from);
         (channel, prop::collection::vec(part, 0..8))
     }
@@ -237,9 +241,8 @@ mod tests {
             ".*".prop_map(|run| Record::Acknowledged { run }),
             ".*".prop_map(|how| Record::Event(KeeperEvent::Died { how })),
             Just(Record::Event(KeeperEvent::Restarting)),
-            (".*", ".*").prop_map(|(run, data)| {
-                Record::Note(Note { run, message: None, data: data.into() })
-            }),
+            (".*", ".*")
+                .prop_map(|(run, data)| { Record::Note(Note { run, message: None, data: data.into() }) }),
         ]
     }
 
@@ -248,7 +251,9 @@ mod tests {
         fn records_are_read_as_they_were_written(records in prop::collection::vec(record(), 0..20), cut in 1_usize..30) {
             let time = SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_123);
             let mut log = BytesMut::new();
-            records.iter().for_each(|record| record.write(time, &mut log));
+            for record in &records {
+                record.write(time, &mut log);
+            }
             let (mut reader, mut read) = (RecordReader::at(7), Vec::new());
             for chunk in log.chunks(cut) {
                 reader.push(chunk);

@@ -172,8 +172,7 @@ mod tests {
     fn runs() -> Runs {
         let mut runs = Runs::default();
         for (run, message, offset, owner) in [("r1", "m1", 10, 1), ("r2", "m2", 20, 2)] {
-            let note =
-                Note { run: run.to_owned(), message: Some(message.to_owned()), data: Value::Null };
+            let note = Note { run: run.to_owned(), message: Some(message.to_owned()), data: Value::Null };
             runs.note(note, offset, Some(owner), SystemTime::UNIX_EPOCH);
         }
         runs

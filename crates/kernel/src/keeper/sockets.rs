@@ -118,13 +118,12 @@ async fn serve(
     loop {
         tokio::select! {
             parts = sockets.receive_parts() => match parts {
-                Some(parts) => {
-                    if sender.send(parts).is_err() {
-                        return;
-                    }
-                }
-                None if sockets.is_closed() => return,
-                None => {}
+                Some(parts) => if sender.send(parts).is_err() {
+                    return;
+                },
+                None => if sockets.is_closed() {
+                    return;
+                },
             },
             parts = outgoing.recv() => match parts {
                 Some((channel, parts)) => sockets.send_parts(channel, parts).await,

@@ -26,7 +26,8 @@ pub(crate) async fn attach(
     restart: bool,
     ready_timeout: Duration,
 ) -> Result<Attached, KernelError> {
-    let unreachable = |error: io::Error| KernelError::Unusable { cause: format!("its keeper is not reached: {error}") };
+    let unreachable =
+        |error: io::Error| KernelError::Unusable { cause: format!("its keeper is not reached: {error}") };
     let (stream, is_kept) = match folder.lock().map_err(unreachable)? {
         None => (folder.connect(record).await.map_err(unreachable)?, true),
         Some(lock) => {

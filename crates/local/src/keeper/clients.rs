@@ -35,7 +35,7 @@ enum ToClient {
 
 /// The keeper's side of one client.
 pub(super) struct Client {
-    to_client: mpsc::UnboundedSender<ToClient>,
+    queue: mpsc::UnboundedSender<ToClient>,
     /// The offset of what it has not been sent yet.
     position: Arc<AtomicU64>,
     reader: JoinHandle<()>,
@@ -54,9 +54,9 @@ impl Client {
         events: mpsc::Sender<(ClientId, FromClient)>,
     ) -> Self {
         let (read, write) = stream.into_split();
-        let (to_client, queue) = mpsc::unbounded_channel();
+        let (queue, wanted) = mpsc::unbounded_channel();
         let position = Arc::new(AtomicU64::new(NOTHING));
-        let writing = send_all(FramedWrite::new(write), queue, log, position.clone());
+        let writing = send_all(FramedWrite::new(write), wanted, log, position.clone());
         let ended = events.clone();
         let writer = tokio::spawn(async move {
             writing.await;
@@ -66,19 +66,19 @@ impl Client {
             receive_all(id, FramedRead::new(read), &events).await;
             let _ = events.send((id, FromClient::Left)).await;
         });
-        Self { to_client, position, reader, writer, process: None, is_following: false }
+        Self { queue, position, reader, writer, process: None, is_following: false }
     }
 
     pub(super) fn send(&self, frame: KeeperFrame) {
         // It fails if the client has gone, which is an event of its own.
-        let _ = self.to_client.send(ToClient::Frame(frame));
+        let _ = self.queue.send(ToClient::Frame(frame));
     }
 
     /// Sends the log from `offset` on, and whatever is appended.
     pub(super) fn follow(&mut self, offset: u64) {
         self.is_following = true;
         self.position.store(offset, Ordering::Relaxed);
-        let _ = self.to_client.send(ToClient::Follow { offset });
+        let _ = self.queue.send(ToClient::Follow { offset });
     }
 
     /// The offset from which on it needs the log.

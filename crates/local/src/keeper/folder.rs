@@ -17,6 +17,8 @@ const MAX_SOCKET_PATH: usize = 100;
 /// How long the log of a keeper that has ended is kept if nobody has read all of it.
 const UNREAD_TTL: Duration = Duration::from_secs(7 * 24 * 3600);
 
+/// The permissions of everybody but the owner.
+const OTHERS: u32 = 0o077;
 const KERNELS: &str = "kernels";
 const RECORD: &str = "kernel.json";
 const LOCK: &str = "lock";
@@ -86,7 +88,8 @@ impl KeeperFolder {
     /// Writes what it says about its kernel, all at once.
     pub(super) fn set_record(&self, record: &KernelRecord) -> io::Result<()> {
         let temporary = self.path.join("kernel.new");
-        let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        let mut file =
+            File::options().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
         file.write_all(&serde_json::to_vec_pretty(record)?)?;
         fs::rename(temporary, self.path.join(RECORD))
     }
@@ -110,7 +113,12 @@ impl KeeperFolder {
 
     /// Takes the lock. `None` if its keeper lives, or somebody else reads what it has left.
     pub(crate) fn lock(&self) -> io::Result<Option<FolderLock>> {
-        let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(self.path.join(LOCK))?;
+        let file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(self.path.join(LOCK))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(FolderLock(file))),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
@@ -161,7 +169,7 @@ impl KeeperFolder {
 /// Whether this is a folder of this user, no link, into which nobody else may look.
 pub(super) fn is_private(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|it| {
-        it.is_dir() && it.uid() == rustix::process::geteuid().as_raw() && it.mode() & 0o077 == 0
+        it.is_dir() && it.uid() == rustix::process::geteuid().as_raw() && it.mode() & OTHERS == 0
     })
 }
 

@@ -7,11 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
-use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use kernel::keeper::{
-    Channel, ClientFrame, ClientId, KeeperEvent, KeeperFrame, KernelPhase, KernelSockets, KernelStatus,
-    LogDecision, Peek, Record, Runs, VERSION, Welcome,
+    Channel, ClientId, KeeperEvent, KernelPhase, KernelSockets, KernelStatus, Peek, Record, Runs,
 };
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
@@ -22,25 +20,20 @@ use super::clients::{Client, FromClient};
 use super::folder::{FolderLock, KeeperFolder, is_own_process};
 use super::lifetime::{Lifetime, Lifetimes};
 use super::log::Log;
-use super::turns::{Request, Turns};
-use crate::kernelspec::InterruptMode;
+use super::turns::Turns;
 use crate::launch::{KernelLauncher, Started};
 
-/// How much of the outputs of one run is kept.
-const MAX_RUN_BYTES: u64 = 256 * 1024 * 1024;
+mod process;
+mod requests;
+
 /// How much is kept in all. Beyond it, no text that code prints is kept.
 const MAX_LOG_BYTES: u64 = 1024 * 1024 * 1024;
 /// How many clients are served at once.
 const MAX_CLIENTS: usize = 64;
 /// How many frames of clients wait for the keeper.
 const MAX_FRAMES: usize = 256;
-/// How many messages of the kernel are taken before clients get their turn.
-const MAX_MESSAGES: usize = 256;
 /// How often the keeper checks that its folder exists.
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
-/// How long a dead kernel's connection may be silent before nothing more is expected, and how long it is read at all.
-const DRAIN_SILENCE: Duration = Duration::from_millis(500);
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long clients may take to read how it ended.
 const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longer than any server runs.
@@ -129,13 +122,12 @@ impl Keep {
             Record::Event(KeeperEvent::Withdrawn { message }) => runs.ended(&message),
             Record::ToKernel { .. } | Record::Event(_) => {}
         })?;
-        let how = match how {
-            Some(how) => how,
-            None => {
-                let died = KeeperEvent::Died { how: KEEPER_DIED.to_owned() };
-                log.append(&Record::Event(died), SystemTime::now())?;
-                KEEPER_DIED.to_owned()
-            }
+        let how = if let Some(how) = how {
+            how
+        } else {
+            let died = KeeperEvent::Died { how: KEEPER_DIED.to_owned() };
+            log.append(&Record::Event(died), SystemTime::now())?;
+            KEEPER_DIED.to_owned()
         };
         runs.kernel_ended();
         let mut keep = Self::new(folder, lock, log, Lifetimes::of_idle(FOREVER));
@@ -225,7 +217,12 @@ impl Keep {
         let expiry = self.lifetime.expiry().map(|(at, _)| at);
         let due = [expiry, self.turns.deadline()].into_iter().flatten().fold(check_at, Instant::min);
         let exit = self.kernel.as_ref().map(|kernel| kernel.process.wait());
-        let exit = async { match exit { Some(exit) => exit.await.to_string(), None => pending().await } };
+        let exit = async {
+            match exit {
+                Some(exit) => exit.await.to_string(),
+                None => pending().await,
+            }
+        };
         let is_open = self.are_sockets_open;
         let kernel = &mut self.kernel;
         let message = async {
@@ -234,7 +231,12 @@ impl Keep {
                 None => pending().await,
             }
         };
-        let starting = async { match &mut self.starting { Some(starting) => starting.await, None => pending().await } };
+        let starting = async {
+            match &mut self.starting {
+                Some(starting) => starting.await,
+                None => pending().await,
+            }
+        };
         let connection = async {
             match listener {
                 Some(listener) => loop {
@@ -291,134 +293,9 @@ impl Keep {
         None
     }
 
-    fn on_frame(&mut self, id: ClientId, frame: ClientFrame) -> Option<Ending> {
-        let client = self.clients.get_mut(&id)?;
-        if let ClientFrame::Hello(hello) = frame {
-            client.process = Some(hello.process);
-            let answer = if hello.version == VERSION {
-                KeeperFrame::Welcome(self.welcome())
-            } else {
-                KeeperFrame::Refused { version: VERSION }
-            };
-            if let Some(client) = self.clients.get(&id) {
-                client.send(answer);
-            }
-            return None;
-        }
-        if client.process.is_none() {
-            // It does not speak our protocol.
-            self.clients.remove(&id);
-            return None;
-        }
-        match frame {
-            ClientFrame::Adopt => {
-                let runs = self.runs.adopt(id, self.status.clone(), self.log.end());
-                if let Some(client) = self.clients.get(&id) {
-                    client.send(KeeperFrame::Adopted(runs));
-                }
-            }
-            ClientFrame::Follow { offset } => {
-                client.follow(offset);
-                self.count_attached();
-            }
-            ClientFrame::Note(note) => {
-                let now = SystemTime::now();
-                if let Some(offset) = self.record(&Record::Note(note.clone())) {
-                    self.runs.note(note, offset, Some(id), now);
-                }
-            }
-            ClientFrame::Send { channel, parts } => {
-                self.requested();
-                let released = self.turns.submit(Request::new(id, channel, parts));
-                self.release(released);
-            }
-            ClientFrame::Acknowledge { run } => {
-                if self.runs.acknowledge(&run) {
-                    self.record(&Record::Acknowledged { run });
-                    self.forget();
-                }
-            }
-            ClientFrame::Interrupt { message } => self.interrupt(message),
-            ClientFrame::Restart => self.restart(),
-            ClientFrame::End => return Some(Ending::Asked),
-            ClientFrame::Hello(_) | ClientFrame::Unknown => {}
-        }
-        None
-    }
-
-    fn welcome(&self) -> Welcome {
-        let following = self.clients.values().filter(|client| client.is_following);
-        let mut attached: Vec<u32> = following.filter_map(|client| client.process).collect();
-        attached.sort_unstable();
-        attached.dedup();
-        let mut kernel = self.status.clone();
-        kernel.is_busy = self.is_busy();
-        let orphans = self.runs.orphans();
-        Welcome { version: VERSION, kernel, last_request: self.last_request, attached, orphans }
-    }
-
-    fn on_left(&mut self, id: ClientId) {
-        if self.clients.remove(&id).is_none() {
-            return;
-        }
-        if self.runs.left(id) {
-            self.record(&Record::Event(KeeperEvent::Orphaned));
-        }
-        self.count_attached();
-    }
-
-    fn count_attached(&mut self) {
-        let attached = self.clients.values().filter(|client| client.is_following).count();
-        self.lifetime.set_attached(attached, Instant::now());
-    }
-
-    fn requested(&mut self) {
-        self.last_request = SystemTime::now();
-        self.lifetime.requested(Instant::now());
-    }
-
     /// Whether the kernel works on something, or soon will.
     fn is_busy(&self) -> bool {
         self.status.is_busy || self.turns.is_busy() || self.status.phase == KernelPhase::Starting
-    }
-
-    fn on_message(&mut self, channel: Channel, parts: Vec<Bytes>) {
-        let peek = Peek::of(channel, &parts);
-        match peek.state.as_deref() {
-            Some("busy") => self.status.is_busy = true,
-            Some("idle") => self.status.is_busy = false,
-            _ => {}
-        }
-        let bytes = parts.iter().map(|part| part.len() as u64).sum();
-        let limit = if self.log.size() > MAX_LOG_BYTES { 0 } else { MAX_RUN_BYTES };
-        match self.runs.received(channel, &peek, bytes, limit) {
-            LogDecision::Keep => drop(self.record(&Record::FromKernel { channel, parts })),
-            LogDecision::CutFromHere => {
-                let message = peek.parent.clone();
-                self.record(&Record::Event(KeeperEvent::Cut { message }));
-            }
-            LogDecision::Drop => {}
-        }
-        let released = self.turns.received(channel, &peek, Instant::now());
-        self.release(released);
-    }
-
-    /// Takes what has arrived already, up to a limit.
-    fn take_messages(&mut self) {
-        for _ in 0..MAX_MESSAGES {
-            let next = self.kernel.as_mut().and_then(|kernel| kernel.connection.try_receive());
-            let Some((channel, parts)) = next else { return };
-            self.on_message(channel, parts);
-        }
-    }
-
-    fn release(&mut self, requests: Vec<Request>) {
-        for Request { channel, parts, .. } in requests {
-            self.record(&Record::ToKernel { channel, parts: parts.clone() });
-            if let Some(kernel) = &self.kernel {
-                kernel.connection.send(channel, parts);
-            }
-        }
     }
 
     /// Appends to the log. What cannot be written is lost for all clients; the kernel goes on.
@@ -433,85 +310,6 @@ impl Keep {
         let followed = self.clients.values().map(Client::position).min().unwrap_or(end);
         let is_full = self.log.size() > MAX_LOG_BYTES;
         self.log.forget_before(if is_full { unread } else { unread.min(followed) });
-    }
-
-    fn interrupt(&mut self, message: Option<String>) {
-        if let Some(message) = message
-            && self.turns.withdraw(&message)
-        {
-            self.runs.ended(&message);
-            self.record(&Record::Event(KeeperEvent::Withdrawn { message }));
-            return;
-        }
-        let (Some(kernel), Some(launcher)) = (&self.kernel, &self.launcher) else { return };
-        match launcher.choice.kernelspec.interrupt_mode {
-            InterruptMode::Signal => kernel.process.interrupt(),
-            InterruptMode::Message => kernel.connection.send_interrupt(),
-        }
-    }
-
-    fn restart(&mut self) {
-        let Some(launcher) = self.launcher.clone() else { return };
-        self.requested();
-        self.kernel_ended(KernelPhase::Starting);
-        self.record(&Record::Event(KeeperEvent::Restarting));
-        let (old, starting) = (self.kernel.take(), self.starting.take());
-        self.starting = Some(
-            async move {
-                // Its process ends with it.
-                drop(starting);
-                if let Some(old) = old {
-                    old.stop(true).await;
-                }
-                launcher.start().await
-            }
-            .boxed(),
-        );
-    }
-
-    fn started(&mut self, kernel: KeptKernel) {
-        let language_info = kernel.connection.language_info().to_value();
-        self.status = KernelStatus {
-            phase: KernelPhase::Running,
-            is_busy: false,
-            language_info: language_info.clone(),
-            process: kernel.process.id(),
-        };
-        self.kernel = Some(kernel);
-        self.are_sockets_open = true;
-        self.record(&Record::Event(KeeperEvent::Ready { language_info }));
-    }
-
-    fn on_failed_start(&mut self, error: &Error) {
-        let how = error.cause.clone();
-        self.kernel_ended(KernelPhase::Dead { how: how.clone() });
-        for client in self.clients.values() {
-            client.send(KeeperFrame::Failed { cause: how.clone() });
-        }
-        self.record(&Record::Event(KeeperEvent::Died { how }));
-    }
-
-    /// The kernel's process ended. Its connections may hold messages that it sent before.
-    async fn on_exit(&mut self, how: String) {
-        let began = Instant::now();
-        while self.are_sockets_open && began.elapsed() < DRAIN_TIMEOUT {
-            let Some(kernel) = &mut self.kernel else { break };
-            match timeout(DRAIN_SILENCE, kernel.connection.receive()).await {
-                Ok(Ok((channel, parts))) => self.on_message(channel, parts),
-                Ok(Err(_)) | Err(_) => break,
-            }
-        }
-        self.kernel = None;
-        self.kernel_ended(KernelPhase::Dead { how: how.clone() });
-        self.record(&Record::Event(KeeperEvent::Died { how }));
-    }
-
-    fn kernel_ended(&mut self, phase: KernelPhase) {
-        self.status.phase = phase;
-        (self.status.is_busy, self.status.process) = (false, None);
-        self.are_sockets_open = false;
-        self.turns.kernel_ended();
-        self.runs.kernel_ended();
     }
 
     /// Ends the kernel. What nobody has read stays, except on request.

@@ -43,7 +43,9 @@ pub enum KeptState {
     Idle,
     Busy,
     /// Its process ended; the keeper lives.
-    Dead { how: String },
+    Dead {
+        how: String,
+    },
     /// The keeper has ended, and left runs that nobody has read.
     Left,
     /// The keeper does not answer.
@@ -56,7 +58,8 @@ pub struct StopError(pub String);
 
 /// The kept kernels of this user, the oldest first.
 pub async fn kept_kernels(process_env: &ProcessEnv) -> Vec<KeptKernel> {
-    let mut found = join_all(keepers(process_env).into_iter().map(|(folder, record)| look_at(folder, record))).await;
+    let mut found =
+        join_all(keepers(process_env).into_iter().map(|(folder, record)| look_at(folder, record))).await;
     found.sort_by_key(|kernel| kernel.started_at);
     found
 }

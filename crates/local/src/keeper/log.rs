@@ -57,7 +57,8 @@ impl Log {
 
     /// The log of a keeper that no longer runs. What it was writing when it ended is cut off.
     pub(super) fn reopen(folder: &Path, mut each: impl FnMut(u64, SystemTime, Record)) -> io::Result<Self> {
-        let mut bases: Vec<u64> = fs::read_dir(folder)?.flatten().filter_map(|entry| base(&entry.path())).collect();
+        let mut bases: Vec<u64> =
+            fs::read_dir(folder)?.flatten().filter_map(|entry| base(&entry.path())).collect();
         bases.sort_unstable();
         let first = *bases.first().ok_or(io::ErrorKind::NotFound)?;
         let mut records = RecordReader::at(first);
@@ -195,7 +196,8 @@ mod tests {
     fn everything_is_read_from_any_offset_over_all_files() {
         let folder = tempfile::tempdir().unwrap();
         let mut log = Log::create_with(folder.path(), 500).unwrap();
-        let offsets: Vec<u64> = (0..30).map(|it| log.append(&record(it), SystemTime::now()).unwrap()).collect();
+        let offsets: Vec<u64> =
+            (0..30).map(|it| log.append(&record(it), SystemTime::now()).unwrap()).collect();
         assert!(files(folder.path()) > 4);
         for first in [0, 7, 29] {
             let expected: Vec<_> = (first..30).map(record).collect();
@@ -211,7 +213,8 @@ mod tests {
     fn only_whole_files_before_the_offset_are_forgotten() {
         let folder = tempfile::tempdir().unwrap();
         let mut log = Log::create_with(folder.path(), 500).unwrap();
-        let offsets: Vec<u64> = (0..30).map(|it| log.append(&record(it), SystemTime::now()).unwrap()).collect();
+        let offsets: Vec<u64> =
+            (0..30).map(|it| log.append(&record(it), SystemTime::now()).unwrap()).collect();
         let (before, size) = (files(folder.path()), log.size());
         log.forget_before(offsets[20]);
         assert!(files(folder.path()) < before && log.size() < size);

@@ -57,8 +57,12 @@ enum Answer {
 pub(crate) async fn start(program: &Path, process_env: &ProcessEnv, spec: &KeepSpec) -> Result<(), Error> {
     let failed = |error: io::Error| {
         let cause = format!("The process that keeps the kernel cannot be started: {error}.");
-        Error::new(ErrorKind::KernelStart, cause, "Check that processes can be started, or start this program \
-            without keeping kernels.")
+        Error::new(
+            ErrorKind::KernelStart,
+            cause,
+            "Check that processes can be started, or start this program \
+            without keeping kernels.",
+        )
     };
     let mut command = Command::new(program);
     command.args(["keep", "--detach"]).env_clear().envs(&process_env.variables).current_dir("/");
@@ -95,7 +99,8 @@ pub async fn keep_from_stdin() -> io::Result<()> {
     let mut input = FramedRead::new(input);
     let spec = input.receive().await?.ok_or(io::ErrorKind::UnexpectedEof)?;
     let spec: KeepSpec = serde_json::from_slice(&spec)?;
-    let mut output = FramedWrite::new(pipe::Sender::from_owned_fd(io::stdout().as_fd().try_clone_to_owned()?)?);
+    let mut output =
+        FramedWrite::new(pipe::Sender::from_owned_fd(io::stdout().as_fd().try_clone_to_owned()?)?);
     let folder = KeeperFolder { path: spec.folder.clone() };
     let started = tokio::select! {
         started = begin(&spec, &folder) => started,

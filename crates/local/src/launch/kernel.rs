@@ -52,7 +52,11 @@ enum Phase {
 
 impl LocalKernel {
     /// A kernel that is started at the first use, and kept if `keeping` says so.
-    pub(crate) fn new(launcher: KernelLauncher, keeping: Option<Arc<KernelKeeping>>, root: Root) -> Arc<Self> {
+    pub(crate) fn new(
+        launcher: KernelLauncher,
+        keeping: Option<Arc<KernelKeeping>>,
+        root: Root,
+    ) -> Arc<Self> {
         Self::with_keeper(launcher, keeping, root, None)
     }
 
@@ -213,7 +217,9 @@ impl Kernel for LocalKernel {
         let info = self.launcher.choice.info();
         let state = self.state.lock();
         let kernel_state = match &state.phase {
-            Phase::NotStarted => state.keeper.as_ref().map_or(KernelState::NotStarted, KnownKeeper::kernel_state),
+            Phase::NotStarted => {
+                state.keeper.as_ref().map_or(KernelState::NotStarted, KnownKeeper::kernel_state)
+            }
             Phase::Starting => KernelState::Starting,
             Phase::FailedToStart { cause } => KernelState::Dead { how: cause.clone() },
             Phase::ShutDown => KernelState::Dead { how: "it was shut down".to_owned() },

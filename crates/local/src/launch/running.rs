@@ -19,7 +19,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(6);
 
 pub(crate) enum RunningKernel {
     /// It ends with this program.
-    Own(Started<Client>),
+    Own(Box<Started<Client>>),
     /// It ends with its keeper.
     Kept(KeptKernel),
 }

@@ -65,7 +65,7 @@ impl Run {
 
     /// Whether the kernel, or its connection, has ended it.
     pub(crate) fn is_finished(&self) -> bool {
-        self.record.lock().is_finished
+        self.record.lock().finished_at.is_some()
     }
 
     pub fn id(&self) -> &RunId {
@@ -257,7 +257,8 @@ impl Run {
         if is_end {
             let age = SystemTime::now().duration_since(time).unwrap_or_default();
             let mut record = self.record.lock();
-            record.ended_at = Instant::now().checked_sub(age).map(|at| at.max(self.requested_at)).or(record.ended_at);
+            record.ended_at =
+                Instant::now().checked_sub(age).map(|at| at.max(self.requested_at)).or(record.ended_at);
         }
     }
 

@@ -7,8 +7,8 @@ pub struct RunSuffix {
 impl RunSuffix {
     const LETTERS: usize = 4;
     const ALL: [&'static str; 26] = [
-        "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u",
-        "v", "w", "x", "y", "z",
+        "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t",
+        "u", "v", "w", "x", "y", "z",
     ];
 
     /// A suffix made of random bytes.

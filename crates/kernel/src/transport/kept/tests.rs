@@ -1,11 +1,11 @@
 //! A keeper that says what the test wants, on a real socket.
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Status;
-use crate::keeper::{AdoptedRun, AdoptedRuns};
+use crate::keeper::{AdoptedRun, AdoptedRuns, Channel, KeeperEvent, KernelPhase, KernelStatus, Peek, Record};
+use crate::{ExecutionNote, Outcome, Status};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -29,39 +29,39 @@ impl FakeKeeper {
         (Self { read, write, log: BytesMut::new(), runs: Vec::new() }, theirs)
     }
 
-    fn record(&mut self, record: Record) {
+    fn record(&mut self, record: &Record) {
         record.write(SystemTime::now(), &mut self.log);
     }
 
     /// A run whose client is gone, in the log.
     fn orphan(&mut self, run: &str, message: Option<&str>) {
         let note = note(run, message);
-        self.record(Record::Note(note.clone()));
+        self.record(&Record::Note(note.clone()));
         self.runs.push(AdoptedRun { note, noted_at: SystemTime::UNIX_EPOCH });
     }
 
-    fn from_kernel(&mut self, channel: Channel, kind: &str, parent: &str, content: &Value) {
+    fn publish(&mut self, channel: Channel, kind: &str, parent: &str, content: &Value) {
         let header = json!({
             "msg_id": format!("{kind} of {parent}"), "msg_type": kind, "session": "k", "username": "kernel",
             "version": "5.3", "date": "2026-01-01T00:00:00.000000Z",
         });
         let parent = json!({ "msg_id": parent });
         let parts = [&header, &parent, &json!({}), content].map(|part| Bytes::from(part.to_string()));
-        self.record(Record::FromKernel { channel, parts: parts.into() });
+        self.record(&Record::FromKernel { channel, parts: parts.into() });
     }
 
     fn print(&mut self, parent: &str, text: &str) {
         let content = json!({ "name": "stdout", "text": text });
-        self.from_kernel(Channel::Iopub, "stream", parent, &content);
+        self.publish(Channel::Iopub, "stream", parent, &content);
     }
 
     fn status(&mut self, parent: &str, state: &str) {
-        self.from_kernel(Channel::Iopub, "status", parent, &json!({ "execution_state": state }));
+        self.publish(Channel::Iopub, "status", parent, &json!({ "execution_state": state }));
     }
 
     fn finish(&mut self, parent: &str) {
         let content = json!({ "status": "ok", "execution_count": 3 });
-        self.from_kernel(Channel::Shell, "execute_reply", parent, &content);
+        self.publish(Channel::Shell, "execute_reply", parent, &content);
         self.status(parent, "idle");
     }
 
@@ -156,7 +156,7 @@ async fn a_run_that_goes_on_is_followed_to_its_end_and_its_input_answered() {
     keeper.orphan("r1", Some("m1"));
     keeper.status("m1", "busy");
     keeper.print("m1", "one\n");
-    keeper.from_kernel(Channel::Stdin, "input_request", "m1", &json!({ "prompt": "? ", "password": false }));
+    keeper.publish(Channel::Stdin, "input_request", "m1", &json!({ "prompt": "? ", "password": false }));
     let connecting = connect(stream);
     keeper.welcome(KernelPhase::Running, true).await;
     let mut kept = connecting.await.unwrap().unwrap();
@@ -176,11 +176,11 @@ async fn a_run_that_goes_on_is_followed_to_its_end_and_its_input_answered() {
 async fn input_that_an_earlier_client_answered_is_not_waited_for() {
     let (mut keeper, stream) = FakeKeeper::new();
     keeper.orphan("r1", Some("m1"));
-    keeper.from_kernel(Channel::Stdin, "input_request", "m1", &json!({ "prompt": "? " }));
+    keeper.publish(Channel::Stdin, "input_request", "m1", &json!({ "prompt": "? " }));
     let header = json!({ "msg_id": "1", "msg_type": "input_reply" });
     let parent = json!({ "msg_id": "input_request of m1" });
     let parts = [header, parent].map(|part| Bytes::from(part.to_string()));
-    keeper.record(Record::ToKernel { channel: Channel::Stdin, parts: parts.into() });
+    keeper.record(&Record::ToKernel { channel: Channel::Stdin, parts: parts.into() });
     keeper.finish("m1");
     let connecting = connect(stream);
     keeper.welcome(KernelPhase::Running, false).await;
@@ -220,10 +220,10 @@ async fn runs_of_an_earlier_process_end_with_it_and_the_connection_goes_on() {
     let (mut keeper, stream) = FakeKeeper::new();
     keeper.orphan("r1", Some("m1"));
     keeper.status("m1", "busy");
-    keeper.record(Record::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
+    keeper.record(&Record::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
     keeper.orphan("r2", Some("m2"));
-    keeper.record(Record::Event(KeeperEvent::Restarting));
-    keeper.record(Record::Event(KeeperEvent::Ready { language_info: json!({ "name": "later" }) }));
+    keeper.record(&Record::Event(KeeperEvent::Restarting));
+    keeper.record(&Record::Event(KeeperEvent::Ready { language_info: json!({ "name": "later" }) }));
     let connecting = connect(stream);
     keeper.welcome(KernelPhase::Running, false).await;
     let mut kept = connecting.await.unwrap().unwrap();
@@ -243,7 +243,7 @@ async fn a_death_of_the_kernel_and_the_end_of_the_keeper_end_the_connection() {
         keeper.welcome(KernelPhase::Running, false).await;
         let kept = connecting.await.unwrap().unwrap();
         if is_told {
-            keeper.record(Record::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
+            keeper.record(&Record::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
             keeper.send_log(0).await;
         } else {
             drop(keeper);
@@ -261,7 +261,7 @@ async fn a_starting_kernel_is_waited_for_and_its_failure_reported() {
     let connecting = connect(stream);
     keeper.welcome(KernelPhase::Starting, false).await;
     assert!(!connecting.is_finished());
-    keeper.record(Record::Event(KeeperEvent::Ready { language_info: Value::Null }));
+    keeper.record(&Record::Event(KeeperEvent::Ready { language_info: Value::Null }));
     keeper.send_log(0).await;
     connecting.await.unwrap().unwrap();
 
@@ -287,7 +287,7 @@ async fn a_keeper_of_another_version_is_named() {
 async fn runs_are_acknowledged_after_the_death_of_the_kernel() {
     let (mut keeper, stream) = FakeKeeper::new();
     keeper.orphan("r1", Some("m1"));
-    keeper.record(Record::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
+    keeper.record(&Record::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
     let connecting = connect(stream);
     keeper.welcome(KernelPhase::Dead { how: "exit code 9".to_owned() }, false).await;
     let mut kept = connecting.await.unwrap().unwrap();

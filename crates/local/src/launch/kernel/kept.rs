@@ -11,7 +11,7 @@ use workspace::{Error, ErrorKind, Keeping, KernelId, KernelState, NextStep, Orph
 use super::{LocalKernel, Phase};
 use crate::ProcessEnv;
 use crate::keeper::{
-    self, Attached, KeepSpec, KeeperFolder, KernelRecord, KeptExecutor, Lifetimes, attach, greet, keepers,
+    self, Attached, KeepSpec, KeeperFolder, KeptExecutor, KernelRecord, Lifetimes, attach, greet, keepers,
 };
 use crate::launch::launcher::KernelLauncher;
 use crate::launch::running::{KeptKernel, RunningKernel};
@@ -125,23 +125,24 @@ impl LocalKernel {
         let Some(keeper) = self.state.lock().keeper.clone() else { return Ok(()) };
         let (running, is_kept) = self.attach(&keeper, false).await?;
         let mut state = self.state.lock();
-        match running.exit_status() {
-            Some(cause) => {
-                state.phase = Phase::FailedToStart { cause };
-                if !is_kept {
-                    state.keeper = None;
-                }
+        if let Some(cause) = running.exit_status() {
+            state.phase = Phase::FailedToStart { cause };
+            if !is_kept {
+                state.keeper = None;
             }
-            None => {
-                self.track_activity(running.client());
-                state.phase = Phase::Running(Arc::new(running));
-            }
+        } else {
+            self.track_activity(running.client());
+            state.phase = Phase::Running(Arc::new(running));
         }
         Ok(())
     }
 
     /// Connects to the keeper and takes over the runs that nobody follows. Returns also whether the keeper lives.
-    async fn attach(&self, keeper: &KnownKeeper, restart: bool) -> Result<(RunningKernel, bool), KernelError> {
+    async fn attach(
+        &self,
+        keeper: &KnownKeeper,
+        restart: bool,
+    ) -> Result<(RunningKernel, bool), KernelError> {
         let timeout = self.launcher.start_timeout;
         let Attached { kept, is_kept } = attach(&keeper.folder, &keeper.record, restart, timeout).await?;
         let (client, root) = (kept.client, self.root.clone());
@@ -165,7 +166,7 @@ impl LocalKernel {
             self.state.lock().keeper = None;
         }
         match &self.keeping {
-            None => Ok(RunningKernel::Own(self.launcher.start().await?)),
+            None => Ok(RunningKernel::Own(Box::new(self.launcher.start().await?))),
             Some(keeping) => self.start_kept(keeping).await,
         }
     }
@@ -194,7 +195,7 @@ impl LocalKernel {
             Ok(folder) => folder,
             Err(error) => {
                 tracing::warn!(%error, "kernels cannot be kept: this one ends with this program");
-                return Ok(RunningKernel::Own(self.launcher.start().await?));
+                return Ok(RunningKernel::Own(Box::new(self.launcher.start().await?)));
             }
         };
         let spec = KeepSpec {

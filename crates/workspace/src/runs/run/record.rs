@@ -43,8 +43,8 @@ pub(super) struct Record {
     pub(super) execution_count: Option<u64>,
     pub(super) notes: Vec<String>,
     pub(super) ended_at: Option<Instant>,
-    /// Its execution has ended, which may not be known when this program ends.
-    pub(super) is_finished: bool,
+    /// When its execution ended; `None` if this program ends the run, and the kernel continues it.
+    pub(super) finished_at: Option<Instant>,
     /// The end is stored where it belongs.
     pub(super) is_closed: bool,
     pub(super) stop: Stop,
@@ -70,7 +70,7 @@ impl Record {
             execution_count: None,
             notes: Vec::new(),
             ended_at: None,
-            is_finished: false,
+            finished_at: None,
             is_closed: false,
             stop: Stop::NotRequested,
             saved: None,
@@ -165,7 +165,7 @@ impl Record {
             }
         };
         self.ended_at = Some(Instant::now());
-        self.is_finished = true;
+        self.finished_at = self.ended_at;
         self.execution = None;
     }
 }
