@@ -101,6 +101,10 @@ pub(crate) struct Keep {
     /// Start the keeper and end
     #[arg(long)]
     pub(crate) detach: bool,
+
+    /// Store the runs of the keeper in this folder, and end
+    #[arg(long, value_name = "DIR", conflicts_with = "detach")]
+    pub(crate) settle: Option<PathBuf>,
 }
 
 /// The server for every place.

@@ -94,7 +94,7 @@ fn keeping(options: args::KeepKernels) -> anyhow::Result<Option<KernelKeeping>> 
         return Ok(None);
     }
     let program = std::env::current_exe().context("this program does not find itself to keep kernels")?;
-    Ok(Some(KernelKeeping { program, lifetimes: Lifetimes::of_idle(idle) }))
+    Ok(Some(KernelKeeping { program, lifetimes: Lifetimes::of_idle(idle), only_stores: false }))
 }
 
 /// What distinguishes the runs of this server from those of others.

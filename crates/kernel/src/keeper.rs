@@ -9,7 +9,8 @@
 //! | [`ClientFrame::Adopt`] | [`KeeperFrame::Adopted`]: the runs that have no owner now belong to this client |
 //! | [`ClientFrame::Follow`] from an offset | [`KeeperFrame::Records`]: the log from there on, and everything that comes |
 //! | [`ClientFrame::Note`] about a run, then [`ClientFrame::Send`] | both appear in the log, before the kernel gets the message |
-//! | [`ClientFrame::Acknowledge`] | the run is stored elsewhere: the log may forget it |
+//! | [`ClientFrame::Store`] | the outputs of a run are in its cell; the next client has to tell of it |
+//! | [`ClientFrame::Acknowledge`] | that is done: later clients are only shown the run, as long as the log has room |
 //!
 //! A keeper reads the headers of messages and the `execution_state` of a `status`, no other content, and knows no notebooks.
 //! Old keepers serve new clients: both ignore fields, frames and records that they do not know.

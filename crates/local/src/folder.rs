@@ -125,6 +125,7 @@ impl Folder {
             return all;
         }
         all.retain(|kernel| !kernel.is_only_listed());
+        join_all(all.iter().map(|kernel| kernel.refresh())).await;
         let is_here = |record: &KernelRecord| {
             let home = record.notebook.as_ref().unwrap_or(&record.folder);
             self.root.relative(home).is_some()

@@ -13,8 +13,8 @@ use tokio::sync::watch;
 use crate::executor::Executor;
 use crate::file::{Existing, FileContent};
 use crate::kernel_request::KernelRequest;
-use crate::runs::Orphan;
-use crate::{Error, ErrorKind, KernelId, NextStep, NotebookPath, Secret, SessionId};
+use crate::runs::{Orphan, RunNote};
+use crate::{Error, ErrorKind, KernelId, NextStep, NotebookPath, RunId, Secret, SessionId};
 
 pub type Future<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
@@ -353,6 +353,12 @@ pub trait Kernel: Send + Sync + 'static {
     fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
         Box::pin(ready(Vec::new()))
     }
+
+    /// Lets a later server know of a run that waits for its turn, in case this program ends before. Never waits.
+    fn announce(&self, _note: &RunNote) {}
+
+    /// An announced run will not be run. Never waits.
+    fn retract(&self, _run: &RunId) {}
 
     /// Connects; starts the kernel if it is not running, and waits until it is ready.
     fn executor(&self) -> Future<'_, Arc<dyn Executor>>;

@@ -91,6 +91,12 @@ pub struct AdoptedRun {
     pub note: Note,
     /// Its client wrote the note then.
     pub noted_at: SystemTime,
+    /// Its outputs are in its cell already.
+    #[serde(default)]
+    pub is_stored: bool,
+    /// It was acknowledged: it is shown to whoever asks for it, and nothing is left to do.
+    #[serde(default)]
+    pub is_acknowledged: bool,
 }
 
 /// What a client sends.
@@ -110,7 +116,11 @@ pub enum ClientFrame {
         channel: Channel,
         parts: Vec<Bytes>,
     },
-    /// The outcome of this run is stored elsewhere.
+    /// The outputs of this run are in its cell; somebody has to be told of them.
+    Store {
+        run: String,
+    },
+    /// The outcome of this run is stored, and known to whoever wants it.
     Acknowledge {
         run: String,
     },
@@ -157,6 +167,7 @@ const ACKNOWLEDGE: u8 = 6;
 const INTERRUPT: u8 = 7;
 const RESTART: u8 = 8;
 const END: u8 = 9;
+const STORE: u8 = 10;
 
 const WELCOME: u8 = 1;
 const REFUSED: u8 = 2;
@@ -181,6 +192,7 @@ impl ClientFrame {
                 put_message(*channel, parts, &mut out);
             }
             Self::Acknowledge { run } => put_json(ACKNOWLEDGE, run, &mut out),
+            Self::Store { run } => put_json(STORE, run, &mut out),
             Self::Interrupt { message } => put_json(INTERRUPT, message, &mut out),
             Self::Restart => out.put_u8(RESTART),
             Self::End => out.put_u8(END),
@@ -200,6 +212,7 @@ impl ClientFrame {
                 Self::Send { channel, parts }
             }
             ACKNOWLEDGE => Self::Acknowledge { run: json(&payload)? },
+            STORE => Self::Store { run: json(&payload)? },
             INTERRUPT => Self::Interrupt { message: json(&payload)? },
             RESTART => Self::Restart,
             END => Self::End,
@@ -281,6 +294,7 @@ mod tests {
             ClientFrame::Note(note()),
             ClientFrame::Send { channel: Channel::Stdin, parts: vec!["a".into(), "".into()] },
             ClientFrame::Acknowledge { run: "r1".to_owned() },
+            ClientFrame::Store { run: "r1".to_owned() },
             ClientFrame::Interrupt { message: None },
             ClientFrame::Interrupt { message: Some("m".to_owned()) },
             ClientFrame::Restart,
@@ -307,7 +321,7 @@ mod tests {
             attached: vec![1, 2],
             orphans: 3,
         };
-        let runs = vec![AdoptedRun { note: note(), noted_at: time }];
+        let runs = vec![AdoptedRun { note: note(), noted_at: time, is_stored: true, is_acknowledged: false }];
         let frames = [
             KeeperFrame::Welcome(welcome),
             KeeperFrame::Refused { version: 2 },

@@ -30,6 +30,7 @@ const TO_KERNEL: u8 = 1;
 const NOTE: u8 = 2;
 const EVENT: u8 = 3;
 const ACKNOWLEDGED: u8 = 4;
+const STORED: u8 = 5;
 
 /// One entry of a keeper's log.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +48,11 @@ pub enum Record {
     /// What a client wants to be known about a run.
     Note(Note),
     Event(KeeperEvent),
-    /// The outcome of this run is stored elsewhere.
+    /// The outputs of this run are in its cell; nobody was told of them.
+    Stored {
+        run: String,
+    },
+    /// The outcome of this run is stored, and known to whoever wants it.
     Acknowledged {
         run: String,
     },
@@ -89,6 +94,7 @@ impl Record {
             Self::Note(note) => write_json(NOTE, note, out),
             Self::Event(event) => write_json(EVENT, event, out),
             Self::Acknowledged { run } => write_json(ACKNOWLEDGED, run, out),
+            Self::Stored { run } => write_json(STORED, run, out),
         }
         let length = u32::try_from(out.len() - start - LENGTH_BYTES).unwrap_or(u32::MAX);
         out[start..start + LENGTH_BYTES].copy_from_slice(&length.to_be_bytes());
@@ -112,6 +118,7 @@ impl Record {
             NOTE => Self::Note(json(&bytes)?),
             EVENT => Self::Event(serde_json::from_slice(&bytes).unwrap_or(KeeperEvent::Unknown)),
             ACKNOWLEDGED => Self::Acknowledged { run: json(&bytes)? },
+            STORED => Self::Stored { run: json(&bytes)? },
             _ => return Ok(None),
         };
         Ok(Some((time, record)))
@@ -239,6 +246,7 @@ mod tests {
             message().prop_map(|(channel, parts)| Record::FromKernel { channel, parts }),
             message().prop_map(|(channel, parts)| Record::ToKernel { channel, parts }),
             ".*".prop_map(|run| Record::Acknowledged { run }),
+            ".*".prop_map(|run| Record::Stored { run }),
             ".*".prop_map(|how| Record::Event(KeeperEvent::Died { how })),
             Just(Record::Event(KeeperEvent::Restarting)),
             (".*", ".*")

@@ -8,7 +8,7 @@
 //! | client 1 is killed | nobody | no |
 //! | the kernel replies to `m` and is idle | nobody | no |
 //! | client 2 adopts | 2 | no |
-//! | client 2 acknowledges `r1` | 2 | yes |
+//! | client 2 acknowledges `r1` | 2 | yes, but not before newer runs need its place |
 
 use std::time::SystemTime;
 
@@ -18,6 +18,10 @@ use crate::messages::Channel;
 
 /// A connection to the keeper.
 pub type ClientId = u64;
+
+/// How many acknowledged runs are remembered, and from how much of the end of the log.
+const HISTORY: usize = 50;
+const HISTORY_BYTES: u64 = 16 * 1024 * 1024;
 
 /// What the log keeps of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,16 +44,40 @@ struct Entry {
     /// How many bytes the log keeps of its outputs.
     output_bytes: u64,
     is_cut: bool,
+    fate: Fate,
+}
+
+/// What has become of a run outside of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Unknown,
+    /// Its outputs are in its cell, and nobody was told of it.
+    Stored,
+    Acknowledged,
 }
 
 impl Entry {
+    fn is_acknowledged(&self) -> bool {
+        self.fate == Fate::Acknowledged
+    }
+
+    /// Whether its client has gone before it was acknowledged.
+    fn is_orphan(&self) -> bool {
+        self.owner.is_none() && !self.is_acknowledged()
+    }
+
+    /// Whether its outputs are still to be stored.
+    fn is_to_store(&self) -> bool {
+        self.is_orphan() && self.fate == Fate::Unknown && self.note.message.is_some()
+    }
+
     /// Whether the kernel has its request and has not ended it.
     fn is_running(&self) -> bool {
         self.note.message.is_some() && !(self.has_reply && self.is_idle)
     }
 }
 
-/// The runs that nobody has acknowledged.
+/// The runs that nobody has acknowledged, and the last ones that somebody has.
 #[derive(Debug, Default)]
 pub struct Runs {
     entries: Vec<Entry>,
@@ -62,16 +90,16 @@ impl Runs {
             (entry.note, entry.owner) = (note, owner);
             return;
         }
-        let (has_reply, is_idle, output_bytes, is_cut) = (false, false, 0, false);
         self.entries.push(Entry {
             note,
             noted_at: now,
             offset,
             owner,
-            has_reply,
-            is_idle,
-            output_bytes,
-            is_cut,
+            has_reply: false,
+            is_idle: false,
+            output_bytes: 0,
+            is_cut: false,
+            fate: Fate::Unknown,
         });
     }
 
@@ -115,32 +143,63 @@ impl Runs {
         let mut has_left_some = false;
         for entry in self.entries.iter_mut().filter(|entry| entry.owner == Some(client)) {
             entry.owner = None;
-            has_left_some = true;
+            has_left_some |= !entry.is_acknowledged();
         }
         has_left_some
     }
 
-    /// Gives `client` the runs that have no owner.
+    /// Gives `client` the runs that have no owner, and shows it those that were acknowledged.
     pub fn adopt(&mut self, client: ClientId, kernel: KernelStatus, end: u64) -> AdoptedRuns {
         let mut adopted = AdoptedRuns { kernel, runs: Vec::new(), from: end, end };
-        for entry in self.entries.iter_mut().filter(|entry| entry.owner.is_none()) {
-            entry.owner = Some(client);
+        for entry in self.entries.iter_mut().filter(|entry| entry.is_acknowledged() || entry.owner.is_none())
+        {
+            if !entry.is_acknowledged() {
+                entry.owner = Some(client);
+            }
             adopted.from = adopted.from.min(entry.offset);
-            adopted.runs.push(AdoptedRun { note: entry.note.clone(), noted_at: entry.noted_at });
+            adopted.runs.push(AdoptedRun {
+                note: entry.note.clone(),
+                noted_at: entry.noted_at,
+                is_stored: entry.fate == Fate::Stored,
+                is_acknowledged: entry.is_acknowledged(),
+            });
         }
         adopted
     }
 
-    /// The outcome of a run is stored elsewhere. `false` if that is no news.
-    pub fn acknowledge(&mut self, run: &str) -> bool {
-        let before = self.entries.len();
-        self.entries.retain(|entry| entry.note.run != run);
-        self.entries.len() < before
+    /// The outputs of a run are in its cell. `false` if that is no news.
+    pub fn store(&mut self, run: &str) -> bool {
+        let is_it = |entry: &&mut Entry| entry.note.run == run && entry.fate == Fate::Unknown;
+        self.entries.iter_mut().find(is_it).map(|entry| entry.fate = Fate::Stored).is_some()
     }
 
-    /// Where in the log the oldest run begins that nobody has acknowledged.
+    /// The outcome of a run is stored, and known. `false` if that is no news.
+    pub fn acknowledge(&mut self, run: &str) -> bool {
+        let is_it = |entry: &&mut Entry| entry.note.run == run && !entry.is_acknowledged();
+        self.entries.iter_mut().find(is_it).map(|entry| entry.fate = Fate::Acknowledged).is_some()
+    }
+
+    /// Forgets acknowledged runs beyond the limits, in a log that ends at `end`.
+    pub fn forget(&mut self, end: u64) {
+        let acknowledged = self.entries.iter().filter(|entry| entry.is_acknowledged()).count();
+        let mut excess = acknowledged.saturating_sub(HISTORY);
+        self.entries.retain(|entry| {
+            let is_old = entry.offset + HISTORY_BYTES < end || excess > 0;
+            if entry.is_acknowledged() && is_old {
+                excess = excess.saturating_sub(1);
+            }
+            !(entry.is_acknowledged() && is_old)
+        });
+    }
+
+    /// Where in the log the oldest run begins that is remembered.
     pub fn oldest(&self) -> Option<u64> {
         self.entries.iter().map(|entry| entry.offset).min()
+    }
+
+    /// Whether there are runs that nobody has acknowledged.
+    pub fn has_unread(&self) -> bool {
+        self.entries.iter().any(|entry| !entry.is_acknowledged())
     }
 
     /// Whether the kernel works on a run.
@@ -150,13 +209,16 @@ impl Runs {
 
     /// How many runs have no owner.
     pub fn orphans(&self) -> usize {
-        self.entries.iter().filter(|entry| entry.owner.is_none()).count()
+        self.entries.iter().filter(|entry| entry.is_orphan()).count()
     }
 
-    /// Whether all runs without an owner are over, and there are some.
-    pub fn can_settle(&self) -> bool {
-        let mut orphans = self.entries.iter().filter(|entry| entry.owner.is_none()).peekable();
-        orphans.peek().is_some() && orphans.all(|entry| !entry.is_running())
+    /// The runs without an owner whose outputs are still to be stored, once all of them are over.
+    pub fn to_settle(&self) -> Vec<&str> {
+        if self.entries.iter().any(|entry| entry.is_to_store() && entry.is_running()) {
+            return Vec::new();
+        }
+        let to_store = self.entries.iter().filter(|entry| entry.is_to_store());
+        to_store.map(|entry| &*entry.note.run).collect()
     }
 }
 
@@ -219,9 +281,13 @@ mod tests {
         assert!(runs.is_running(), "m1 is not idle");
         finish(&mut runs, "m1");
         assert!(!runs.is_running());
-        assert!(!runs.can_settle(), "all have owners");
+        assert!(runs.to_settle().is_empty(), "all have owners");
         runs.left(1);
-        assert!(runs.can_settle());
+        assert_eq!(runs.to_settle(), ["r1"]);
+        assert!(runs.store("r1") && !runs.store("r1"));
+        assert!(runs.to_settle().is_empty());
+        let adopted = adopt(&mut runs, 3);
+        assert!(adopted.runs[0].is_stored && !adopted.runs[0].is_acknowledged);
     }
 
     #[test]
@@ -230,19 +296,36 @@ mod tests {
         runs.left(1);
         runs.left(2);
         finish(&mut runs, "m1");
-        assert!(!runs.can_settle());
+        assert!(runs.to_settle().is_empty());
         runs.kernel_ended();
-        assert!(runs.can_settle() && !runs.is_running());
+        assert_eq!(runs.to_settle(), ["r1", "r2"]);
+        assert!(!runs.is_running());
     }
 
     #[test]
-    fn what_was_acknowledged_is_forgotten() {
+    fn what_was_acknowledged_is_shown_until_newer_runs_need_its_place() {
         let mut runs = runs();
-        assert_eq!(runs.oldest(), Some(10));
         assert!(runs.acknowledge("r1") && !runs.acknowledge("r1"));
-        assert_eq!(runs.oldest(), Some(20));
-        assert!(runs.acknowledge("r2"));
-        assert_eq!((runs.oldest(), runs.is_running()), (None, false));
+        assert!(!runs.left(1), "nothing is left to do");
+        assert_eq!((runs.orphans(), runs.has_unread()), (0, true));
+        for client in [3, 4] {
+            let adopted = adopt(&mut runs, client);
+            assert_eq!((names(&adopted), adopted.from), (vec!["r1"], 10));
+            assert!(adopted.runs[0].is_acknowledged);
+        }
+        runs.forget(HISTORY_BYTES);
+        assert_eq!(runs.oldest(), Some(10));
+        runs.forget(HISTORY_BYTES + 50);
+        assert_eq!(runs.oldest(), Some(20), "it was not acknowledged");
+        assert!(runs.acknowledge("r2") && !runs.has_unread());
+        for number in 0..HISTORY {
+            let run = format!("later {number}");
+            let note = Note { run: run.clone(), message: None, data: Value::Null };
+            runs.note(note, 100, None, SystemTime::UNIX_EPOCH);
+            runs.acknowledge(&run);
+        }
+        runs.forget(200);
+        assert_eq!((adopt(&mut runs, 5).runs.len(), runs.oldest()), (HISTORY, Some(100)));
     }
 
     #[test]

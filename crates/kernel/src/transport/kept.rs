@@ -61,6 +61,10 @@ pub type TimedEvents = mpsc::UnboundedReceiver<(SystemTime, Event)>;
 pub struct OrphanedExecution {
     pub note: Note,
     pub noted_at: SystemTime,
+    /// Its outputs are in its cell already.
+    pub is_stored: bool,
+    /// Nothing is left to do but to show it.
+    pub is_acknowledged: bool,
     /// What happened to it so far and what happens from now on; `None` if its request was never sent.
     pub execution: Option<(ExecutionId, TimedEvents)>,
 }

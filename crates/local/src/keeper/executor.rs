@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kernel::keeper::{ClientFrame, KeeperHandle, OrphanedExecution as Orphaned};
+use kernel::keeper::{ClientFrame, KeeperHandle, Note, OrphanedExecution as Orphaned};
 use kernel::{Client, ExecutionId, ExecutionNote, Sink, Status};
 use notebook::{CellId, Json};
 use serde::{Deserialize, Serialize};
@@ -26,12 +26,14 @@ pub(crate) struct KeptExecutor {
     pub(crate) client: Client,
     pub(crate) keeper: KeeperHandle,
     pub(crate) root: Root,
+    /// Whether this process only stores runs, of which the next server has to tell.
+    pub(crate) only_stores: bool,
 }
 
 impl KeptExecutor {
     /// A run of an earlier server that this connection has adopted.
     pub(crate) fn orphan(self: &Arc<Self>, orphaned: Orphaned) -> Orphan {
-        let Orphaned { note, noted_at, execution } = orphaned;
+        let Orphaned { note, noted_at, is_stored, is_acknowledged, execution } = orphaned;
         let data: KeptNote = serde_json::from_value(note.data).unwrap_or_default();
         let notebook = data.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new);
         let cell = data.cell.map(CellId::new);
@@ -40,23 +42,39 @@ impl KeptExecutor {
             execution: Arc::new(KeptExecution { client: self.client.clone(), id }),
             events,
         });
-        Orphan { note, requested_at: noted_at, execution, executor: self.clone() }
+        let (requested_at, executor) = (noted_at, self.clone());
+        Orphan { note, requested_at, is_stored, is_acknowledged, execution, executor }
+    }
+}
+
+impl KeptExecutor {
+    /// What the keeper's log is to hold about a run whose request is not sent yet.
+    pub(crate) fn note(&self, note: &RunNote) -> Note {
+        Note { run: note.run.to_string(), message: None, data: self.data(note) }
+    }
+
+    fn data(&self, note: &RunNote) -> serde_json::Value {
+        let notebook = note.notebook.as_deref().and_then(|path| self.root.resolve(path).ok());
+        let cell = note.cell.as_ref().map(ToString::to_string);
+        let data = KeptNote { notebook, cell, source: note.source.clone() };
+        serde_json::to_value(&data).unwrap_or_default()
     }
 }
 
 impl Executor for KeptExecutor {
     fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution> {
-        let notebook = code.note.notebook.as_deref().and_then(|path| self.root.resolve(path).ok());
-        let cell = code.note.cell.as_ref().map(ToString::to_string);
-        let data = KeptNote { notebook, cell, source: code.source.to_owned() };
-        let data = serde_json::to_value(&data).unwrap_or_default();
-        let note = ExecutionNote { run: code.note.run.to_string(), data };
+        let note = ExecutionNote { run: code.note.run.to_string(), data: self.data(code.note) };
         let id = self.client.execute_with_note(code.source, Some(note), sink);
         Arc::new(KeptExecution { client: self.client.clone(), id })
     }
 
     fn acknowledge(&self, run: &RunId) {
-        self.keeper.send(ClientFrame::Acknowledge { run: run.to_string() });
+        let run = run.to_string();
+        self.keeper.send(if self.only_stores {
+            ClientFrame::Store { run }
+        } else {
+            ClientFrame::Acknowledge { run }
+        });
     }
 
     fn status(&self) -> watch::Receiver<Status> {

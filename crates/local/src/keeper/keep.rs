@@ -25,6 +25,9 @@ use crate::launch::{KernelLauncher, Started};
 
 mod process;
 mod requests;
+mod settle;
+
+pub(super) use settle::Settling;
 
 /// How much is kept in all. Beyond it, no text that code prints is kept.
 const MAX_LOG_BYTES: u64 = 1024 * 1024 * 1024;
@@ -87,6 +90,7 @@ pub(super) struct Keep {
     client_count: ClientId,
     events: mpsc::Receiver<(ClientId, FromClient)>,
     event_sender: mpsc::Sender<(ClientId, FromClient)>,
+    settling: Settling,
 }
 
 impl Keep {
@@ -96,9 +100,11 @@ impl Keep {
         launcher: Arc<KernelLauncher>,
         kernel: KeptKernel,
         limits: Lifetimes,
+        settling: Settling,
     ) -> io::Result<Self> {
         let log = Log::create(&folder.path)?;
         let mut keep = Self::new(folder, lock, log, limits);
+        keep.settling = settling;
         keep.launcher = Some(launcher);
         keep.started(kernel);
         Ok(keep)
@@ -112,7 +118,12 @@ impl Keep {
             Record::FromKernel { channel, parts } => {
                 runs.received(channel, &Peek::of(channel, &parts), 0, u64::MAX);
             }
-            Record::Acknowledged { run } => drop(runs.acknowledge(&run)),
+            Record::Stored { run } => {
+                runs.store(&run);
+            }
+            Record::Acknowledged { run } => {
+                runs.acknowledge(&run);
+            }
             Record::Event(KeeperEvent::Died { how: cause }) => {
                 runs.kernel_ended();
                 how = Some(cause);
@@ -157,12 +168,13 @@ impl Keep {
             client_count: 0,
             events,
             event_sender,
+            settling: Settling::default(),
         }
     }
 
     /// Whether it has runs that nobody has acknowledged.
     pub(super) fn has_unread_runs(&self) -> bool {
-        self.runs.oldest().is_some()
+        self.runs.has_unread()
     }
 
     /// Adds a client.
@@ -190,6 +202,7 @@ impl Keep {
                 return ending;
             }
             let now = Instant::now();
+            self.settle(now);
             self.lifetime.set_busy(self.is_busy(), now);
             if let Some(expiry) = self.lifetime.expired(now) {
                 return Ending::Expired(expiry.how());
@@ -215,7 +228,10 @@ impl Keep {
         check_at: Instant,
     ) -> Event {
         let expiry = self.lifetime.expiry().map(|(at, _)| at);
-        let due = [expiry, self.turns.deadline()].into_iter().flatten().fold(check_at, Instant::min);
+        let due = [expiry, self.turns.deadline(), self.settling.deadline()]
+            .into_iter()
+            .flatten()
+            .fold(check_at, Instant::min);
         let exit = self.kernel.as_ref().map(|kernel| kernel.process.wait());
         let exit = async {
             match exit {
@@ -306,6 +322,7 @@ impl Keep {
     /// Removes the parts of the log that nobody needs.
     fn forget(&mut self) {
         let end = self.log.end();
+        self.runs.forget(end);
         let unread = self.runs.oldest().unwrap_or(end);
         let followed = self.clients.values().map(Client::position).min().unwrap_or(end);
         let is_full = self.log.size() > MAX_LOG_BYTES;

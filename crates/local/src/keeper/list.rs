@@ -1,6 +1,6 @@
 //! The kept kernels of this user, for people.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use futures_util::future::join_all;
@@ -92,6 +92,11 @@ async fn look_at(folder: KeeperFolder, record: KernelRecord) -> KeptKernel {
 }
 
 impl KeptKernel {
+    /// The folder of its keeper.
+    pub fn folder(&self) -> &Path {
+        &self.folder.path
+    }
+
     /// Ends it at once, with what runs on it; removes what an ended keeper left.
     pub async fn stop(&self) -> Result<(), StopError> {
         if self.state == KeptState::Left {

@@ -25,7 +25,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use workspace::{Error, ErrorKind, KernelId};
 
 use super::folder::{FolderLock, KeeperFolder, KernelRecord};
-use super::keep::Keep;
+use super::keep::{Keep, Settling};
 use super::lifetime::Lifetimes;
 use crate::ProcessEnv;
 use crate::environment::KernelChoice;
@@ -43,6 +43,8 @@ pub(crate) struct KeepSpec {
     pub(crate) home: Option<PathBuf>,
     pub(crate) start_timeout: Duration,
     pub(crate) lifetimes: Lifetimes,
+    /// What stores runs that end while no server is attached.
+    pub(crate) program: PathBuf,
 }
 
 /// How the start of a kernel went.
@@ -172,7 +174,8 @@ fn open(
         process: std::process::id(),
         socket,
     };
-    let keep = Keep::of_kernel((folder.clone(), lock), launcher, kernel, spec.lifetimes)?;
+    let settling = Settling::with(spec.program.clone());
+    let keep = Keep::of_kernel((folder.clone(), lock), launcher, kernel, spec.lifetimes, settling)?;
     folder.set_record(&record)?;
     Ok((keep, listener))
 }

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use workspace::{
     Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep, Orphan,
+    RunId, RunNote,
 };
 
 use super::launcher::KernelLauncher;
@@ -257,6 +258,18 @@ impl Kernel for LocalKernel {
 
     fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
         self.adopted().boxed()
+    }
+
+    fn announce(&self, note: &RunNote) {
+        if let Some(running) = self.running() {
+            running.announce(note);
+        }
+    }
+
+    fn retract(&self, run: &RunId) {
+        if let Some(running) = self.running() {
+            running.executor().acknowledge(run);
+        }
     }
 
     fn executor(&self) -> Future<'_, Arc<dyn Executor>> {

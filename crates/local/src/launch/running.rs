@@ -8,7 +8,7 @@ use kernel::{Client, KernelError, Status};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::timeout;
-use workspace::Executor;
+use workspace::{Executor, RunNote};
 
 use super::launcher::Started;
 use crate::keeper::KeptExecutor;
@@ -73,6 +73,13 @@ impl RunningKernel {
         match &*self.client().status().borrow() {
             Status::Dead { how } => Some(how.clone()),
             _ => None,
+        }
+    }
+
+    /// Lets a later server know of a run that waits for its turn.
+    pub(crate) fn announce(&self, note: &RunNote) {
+        if let Self::Kept(kept) = self {
+            kept.keeper.send(ClientFrame::Note(kept.executor.note(note)));
         }
     }
 

@@ -23,6 +23,10 @@ pub struct RunNote {
 pub struct Orphan {
     pub note: RunNote,
     pub requested_at: SystemTime,
+    /// Its outputs are in its cell already.
+    pub is_stored: bool,
+    /// An earlier server has told of it: it is only to be found by its id.
+    pub is_acknowledged: bool,
     /// `None` if its server ended before the kernel was asked.
     pub execution: Option<OrphanedExecution>,
     /// The connection over which its outcome is acknowledged.

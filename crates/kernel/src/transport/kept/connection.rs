@@ -80,7 +80,13 @@ impl KeeperConnection {
                 adopted.insert(message.to_owned(), sink);
                 (ExecutionId::new(message), events)
             });
-            OrphanedExecution { note: run.note, noted_at: run.noted_at, execution }
+            OrphanedExecution {
+                note: run.note,
+                noted_at: run.noted_at,
+                is_stored: run.is_stored,
+                is_acknowledged: run.is_acknowledged,
+                execution,
+            }
         });
         let orphans = orphans.collect();
         let (control, commands) = mpsc::unbounded_channel();
@@ -131,7 +137,7 @@ impl KeeperConnection {
                 Some(Received::Adopted(ExecutionId::new(&message), sink))
             }
             Record::Event(event) => self.on_event(event),
-            Record::Acknowledged { .. } => None,
+            Record::Stored { .. } | Record::Acknowledged { .. } => None,
         }
     }
 

@@ -37,7 +37,12 @@ impl FakeKeeper {
     fn orphan(&mut self, run: &str, message: Option<&str>) {
         let note = note(run, message);
         self.record(&Record::Note(note.clone()));
-        self.runs.push(AdoptedRun { note, noted_at: SystemTime::UNIX_EPOCH });
+        self.runs.push(AdoptedRun {
+            note,
+            noted_at: SystemTime::UNIX_EPOCH,
+            is_stored: false,
+            is_acknowledged: false,
+        });
     }
 
     fn publish(&mut self, channel: Channel, kind: &str, parent: &str, content: &Value) {

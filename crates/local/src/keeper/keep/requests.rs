@@ -49,6 +49,11 @@ impl Keep {
                 let released = self.turns.submit(Request::new(id, channel, parts));
                 self.release(released);
             }
+            ClientFrame::Store { run } => {
+                if self.runs.store(&run) {
+                    self.record(&Record::Stored { run });
+                }
+            }
             ClientFrame::Acknowledge { run } => {
                 if self.runs.acknowledge(&run) {
                     self.record(&Record::Acknowledged { run });

@@ -23,6 +23,8 @@ pub struct KernelKeeping {
     /// This program, which is also the keeper.
     pub program: PathBuf,
     pub lifetimes: Lifetimes,
+    /// Whether this process only stores the runs of earlier servers, of which the next server tells.
+    pub only_stores: bool,
 }
 
 /// The keeper of a kernel.
@@ -146,7 +148,8 @@ impl LocalKernel {
         let timeout = self.launcher.start_timeout;
         let Attached { kept, is_kept } = attach(&keeper.folder, &keeper.record, restart, timeout).await?;
         let (client, root) = (kept.client, self.root.clone());
-        let executor = Arc::new(KeptExecutor { client, keeper: kept.keeper.clone(), root });
+        let only_stores = self.keeping.as_ref().is_some_and(|keeping| keeping.only_stores);
+        let executor = Arc::new(KeptExecutor { client, keeper: kept.keeper.clone(), root, only_stores });
         let orphans = kept.orphans.into_iter().map(|orphan| executor.orphan(orphan));
         self.state.lock().orphans.extend(orphans);
         Ok((RunningKernel::Kept(KeptKernel::new(kept.keeper, executor)), is_kept))
@@ -208,6 +211,7 @@ impl LocalKernel {
             home: process_env.home.clone(),
             start_timeout: self.launcher.start_timeout,
             lifetimes: keeping.lifetimes,
+            program: keeping.program.clone(),
         };
         keeper::start(&keeping.program, process_env, &spec).await?;
         let failed = |cause: String| Error::new(ErrorKind::KernelStart, cause, NextStep::TryAgain);
@@ -235,6 +239,15 @@ impl LocalKernel {
             && let RunningKernel::Kept(kept) = &*running
         {
             kept.keeper.flush().await;
+        }
+    }
+
+    /// Asks the keeper how it is, if there is one.
+    pub(crate) async fn refresh(&self) {
+        let Some(known) = self.state.lock().keeper.clone() else { return };
+        let welcome = greet(&known.folder, &known.record).await;
+        if let Some(keeper) = &mut self.state.lock().keeper {
+            keeper.welcome = welcome;
         }
     }
 

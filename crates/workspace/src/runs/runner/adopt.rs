@@ -26,7 +26,7 @@ impl Runner {
     /// that is known; what still runs is followed by a task.
     pub(crate) async fn adopt(self: &Arc<Self>, kernel: &Arc<dyn Kernel>, notebook: &Arc<OpenNotebook>) {
         for orphan in kernel.take_orphans().await {
-            let Orphan { note, requested_at, execution, executor } = orphan;
+            let Orphan { note, requested_at, is_stored, is_acknowledged, execution, executor } = orphan;
             let id = note.run.clone();
             let Some(run) = self.journal.adopt(note, requested_at) else {
                 // One of ours that ended with its keeper.
@@ -39,15 +39,26 @@ impl Runner {
             let Some(OrphanedExecution { execution, mut events }) = execution else {
                 run.note(NOT_RUN);
                 run.end(RunState::Interrupted);
-                executor.acknowledge(run.id());
-                notebook.add_notice(described(&run));
+                if !is_acknowledged {
+                    executor.acknowledge(run.id());
+                    notebook.add_notice(described(&run));
+                }
                 continue;
             };
             run.executing(execution);
             while let Ok((time, event)) = events.try_recv() {
                 run.on_event_at(time, event);
             }
+            if is_acknowledged {
+                run.close();
+                continue;
+            }
             notebook.add_notice(described(&run));
+            if is_stored && run.is_finished() {
+                executor.acknowledge(run.id());
+                run.close();
+                continue;
+            }
             let (runner, kernel, notebook) = (self.clone(), kernel.clone(), notebook.clone());
             self.tasks.spawn(async move {
                 runner.follow(&run, events, &kernel, &*executor, &notebook).await;

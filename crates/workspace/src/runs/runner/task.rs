@@ -76,12 +76,15 @@ impl Runner {
         run.set_kernel(kernel.clone());
         let queue = self.queue(kernel.id());
         run.set_stage("waiting for earlier runs of the kernel");
+        kernel.announce(&run.to_note());
         let Some(_turn) = queue.enter(run).await else {
             run.note("The kernel was restarted before this could run.");
             run.end(RunState::Interrupted);
+            kernel.retract(run.id());
             return Ok(());
         };
         if run.state().is_over() {
+            kernel.retract(run.id());
             return Ok(());
         }
         if let KernelState::Dead { how } = kernel.description().state {
@@ -93,6 +96,7 @@ impl Runner {
             Err(error) if kernel.is_gone() => return Err(error),
             Err(error) => {
                 run.end(RunState::Failed(error));
+                kernel.retract(run.id());
                 return Ok(());
             }
         };
@@ -107,6 +111,7 @@ impl Runner {
         }
         // It may have been cancelled while the kernel started.
         if run.state().is_over() {
+            kernel.retract(run.id());
             return Ok(());
         }
         let notebook = notebook.filter(|notebook| !notebook.document().stores_outputs());
