@@ -1,9 +1,11 @@
 """Kernels that outlive the server that started them: the next server finds the variables, the runs and their outputs."""
 
 import asyncio
+import json
 import os
 import re
 import signal
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +16,7 @@ from e2e.support.home import Home, new_mark
 from e2e.support.notebook_files import cell, printed, read_valid
 from e2e.support.notebook_server import launch, nothing_is_left
 from e2e.support.processes import kernels, marked
+from e2e.support.program import program
 from e2e.support.stdio_client import StdioClient, stdio_client
 from e2e.support.waiting import LONG, until
 
@@ -215,3 +218,84 @@ async def test_an_idle_kernel_ends_after_its_time(tmp_path: Path) -> None:
     await until(lambda: not machine.keepers and not machine.folders, "the keeper has ended")
     machine.end()
     assert machine.home.left_by_kernels() == []
+
+
+async def test_outputs_reach_the_file_while_no_server_is_attached_and_the_next_one_tells(machine: Machine) -> None:
+    opened, wait = machine.gate()
+    async with machine.server() as server:
+        await create(server)
+        cell_id, run = await begin(server, f"{wait}\nprint('late')")
+        await kill(server)
+    opened.touch()
+    await until(lambda: machine.printed(cell_id) == "late\n", "the output is in the file")
+    machine.file.write_text(machine.file.read_text().replace("late\\n", "mine\\n"))
+    async with machine.server() as server:
+        assert f"run {run} of cell {cell_id} ended well" in await server.call("use_notebook", notebook_path=NOTEBOOK)
+        assert "late" in await server.call("get_run", run_id=run)
+        # What was stored once is not written again.
+        assert machine.printed(cell_id) == "mine\n"
+
+
+async def test_cells_that_were_queued_are_reported_as_not_run(machine: Machine) -> None:
+    async with machine.server() as server:
+        await create(server)
+        for source in (machine.gate()[1], "print('second')"):
+            cell = {"cell_index": -1, "cell_type": "code", "cell_source": source}
+            await server.call("insert_cell", notebook_name=NOTEBOOK, **cell)
+        await server.call("run_cells", notebook_name=NOTEBOOK, all=True, timeout=0.5)
+        await kill(server)
+    async with machine.server() as server:
+        text = await server.call("use_notebook", notebook_path=NOTEBOOK)
+        assert "is still running" in text and "did not run" in text
+        await server.call("interrupt_kernel")
+
+
+async def test_runs_that_an_earlier_server_has_reported_are_found_and_not_told_again(machine: Machine) -> None:
+    async with machine.server() as server:
+        await create(server)
+        answer = await server.call("execute_code", code="print('earlier')")
+        found = re.search(r"\brun (r\d+-[a-z]{4})", answer)
+        assert found, answer
+        server.end_input()
+        await server.ended()
+    async with machine.server() as server:
+        assert found[1] not in await server.call("use_notebook", notebook_path=NOTEBOOK)
+        text = await server.call("get_run", run_id=found[1])
+        assert "earlier" in text and "[COMPLETED" in text
+
+
+async def test_two_servers_take_turns_and_one_that_is_stopped_disturbs_nobody(machine: Machine) -> None:
+    async with machine.server() as one, machine.server() as other:
+        await create(one)
+        await other.call("use_notebook", notebook_path=NOTEBOOK)
+        opened, wait = machine.gate()
+        cell_id, run = await begin(one, f"{wait}\nshared = 1\nraise ValueError('of one')")
+        waiting = asyncio.create_task(other.call("execute_code", code="shared + 1"))
+        one.process.send_signal(signal.SIGSTOP)
+        opened.touch()
+        # The error of the first run does not abort the second.
+        assert "2" in await waiting and "[COMPLETED" in waiting.result()
+        assert "3" in await other.call("execute_code", code="shared + 2")
+        one.process.send_signal(signal.SIGCONT)
+        assert "[ERROR ValueError" in await one.call("get_run", run_id=run, wait_seconds=LONG)
+        assert len(kernels(machine.mark)) == 1
+        listed = await other.call("list_kernels")
+        assert "2 servers attached" in listed
+
+
+async def test_kept_kernels_are_listed_and_stopped_at_the_command_line(machine: Machine) -> None:
+    def kernels_command(*arguments: str) -> str:
+        environment = machine.home.environment(machine.mark)
+        return subprocess.run(
+            [program(), "kernels", *arguments], env=environment, check=True, capture_output=True, text=True
+        ).stdout
+
+    assert "No kernels" in kernels_command()
+    async with machine.server() as server:
+        await create(server)
+        await kill(server)
+    [kernel] = json.loads(kernels_command("--json"))
+    assert kernel["notebook"] == str(machine.file) and kernel["state"] == "idle"
+    assert kernel["id"] in kernels_command() and "no server attached" in kernels_command()
+    assert "stopped" in kernels_command("stop", kernel["id"][:8])
+    await until(lambda: not machine.keepers and not machine.folders, "the keeper has ended")

@@ -87,7 +87,10 @@ impl Runs {
     /// A client noted a run at `offset`. A second note about it says what has changed: that its request is sent now.
     pub fn note(&mut self, note: Note, offset: u64, owner: Option<ClientId>, now: SystemTime) {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.note.run == note.run) {
-            (entry.note, entry.owner) = (note, owner);
+            // Announcements and requests come to the keeper in any order.
+            if note.message.is_some() || entry.note.message.is_none() {
+                (entry.note, entry.owner) = (note, owner);
+            }
             return;
         }
         self.entries.push(Entry {
@@ -340,6 +343,8 @@ mod tests {
         assert!(!runs.is_running());
         runs.note(note(Some("m")), 50, Some(1), SystemTime::UNIX_EPOCH);
         assert!(runs.is_running());
+        runs.note(note(None), 60, Some(1), SystemTime::UNIX_EPOCH);
+        assert!(runs.is_running(), "a late announcement changes nothing");
         assert_eq!(runs.oldest(), Some(5));
     }
 

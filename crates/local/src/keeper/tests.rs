@@ -104,11 +104,11 @@ async fn runs_of_a_dead_keeper_are_adopted_and_its_folder_is_removed_once_they_a
     machine.leave("one", &records);
     let Attached { mut kept, is_kept } = machine.attach().await;
     assert!(!is_kept);
-    let names: Vec<_> = kept.orphans.iter().map(|orphan| &*orphan.note.run).collect();
-    assert_eq!(names, ["r1", "r2"]);
+    let runs: Vec<_> = kept.orphans.iter().map(|run| (&*run.note.run, run.is_acknowledged)).collect();
+    assert_eq!(runs, [("r0", true), ("r1", false), ("r2", false)]);
     let done = Outcome::Done { execution_count: None, next_input: None };
-    assert_eq!(outcome(&mut kept.orphans[0]).await, done);
-    let Outcome::KernelDied { how } = outcome(&mut kept.orphans[1]).await else { panic!() };
+    assert_eq!(outcome(&mut kept.orphans[1]).await, done);
+    let Outcome::KernelDied { how } = outcome(&mut kept.orphans[2]).await else { panic!() };
     assert!(how.contains("its keeper was killed"), "{how}");
     let mut status = kept.client.status();
     status.wait_for(|status| matches!(status, Status::Dead { .. })).await.unwrap();
