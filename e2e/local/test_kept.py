@@ -231,7 +231,7 @@ async def test_outputs_reach_the_file_while_no_server_is_attached_and_the_next_o
     machine.file.write_text(machine.file.read_text().replace("late\\n", "mine\\n"))
     async with machine.server() as server:
         assert f"run {run} of cell {cell_id} ended well" in await server.call("use_notebook", notebook_path=NOTEBOOK)
-        assert "late" in await server.call("get_run", run_id=run)
+        assert "late" in await server.call("get_run", run_id=run, wait_seconds=LONG)
         # What was stored once is not written again.
         assert machine.printed(cell_id) == "mine\n"
 
