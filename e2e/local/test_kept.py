@@ -5,8 +5,9 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -299,3 +300,68 @@ async def test_kept_kernels_are_listed_and_stopped_at_the_command_line(machine: 
     assert kernel["id"] in kernels_command() and "no server attached" in kernels_command()
     assert "stopped" in kernels_command("stop", kernel["id"][:8])
     await until(lambda: not machine.keepers and not machine.folders, "the keeper has ended")
+
+
+async def test_a_ninth_kernel_ends_the_one_that_is_idle_longest(machine: Machine) -> None:
+    async def use(number: int) -> str:
+        async with machine.server() as server:
+            await server.call("use_notebook", notebook_path=f"{number}.ipynb", mode="create")
+            answer = await server.call("execute_code", code=str(number))
+            await kill(server)
+        return answer
+
+    answers = [await use(number) for number in range(9)]
+    assert all("kernels are kept" not in answer for answer in answers[:7])
+    assert "8 kernels are kept now" in answers[7] and "0.ipynb" in answers[7]
+    assert "was ended" in answers[8] and "0.ipynb" in answers[8]
+    assert len(machine.keepers) == 8
+
+
+def as_another_user(act: Callable[[], object]) -> str:
+    """What another user gets who does this: the result, or the name of the error."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            result = repr(act())
+        except BaseException as error:  # noqa: BLE001
+            result = type(error).__name__
+        os.write(writing, result.encode())
+        os._exit(0)
+    os.close(writing)
+    with open(reading) as results:
+        result = results.read()
+    os.waitpid(child, 0)
+    return result
+
+
+async def test_another_user_can_neither_connect_nor_read(machine: Machine) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    async with machine.server() as server:
+        await create(server)
+        [folder] = machine.folders
+        log, address = next(folder.glob("log.*")), json.loads((folder / "kernel.json").read_text())["socket"]
+
+        def ask() -> bytes:
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(address)
+                # Whoever is served waits for an answer here.
+                client.settimeout(10)
+                return client.recv(1)
+
+        # Only the keeper's own folders are in the way.
+        for above in {*folder.parent.parents, *Path(address).parent.parent.parents, Path(address).parent.parent}:
+            if above != folder.parent and "pytest-" in str(above):
+                above.chmod(above.stat().st_mode | 0o011)
+        assert as_another_user(ask) == "PermissionError"
+        assert as_another_user(log.read_bytes) == "PermissionError"
+        # Not even they: who connects is looked at.
+        for opened in {folder.parent, folder, Path(address).parent}:
+            opened.chmod(0o711)
+        Path(address).chmod(0o777)
+        assert as_another_user(log.read_bytes) == "PermissionError"
+        assert as_another_user(ask) == "b''"

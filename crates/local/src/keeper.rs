@@ -11,6 +11,7 @@ mod keep;
 mod lifetime;
 mod list;
 mod log;
+mod room;
 mod start;
 mod turns;
 
@@ -20,6 +21,7 @@ pub(crate) use executor::KeptExecutor;
 pub(crate) use folder::{KeeperFolder, KernelRecord, keepers};
 pub use lifetime::Lifetimes;
 pub use list::{KeptKernel, KeptState, StopError, kept_kernels};
+pub(crate) use room::make_room;
 pub(crate) use start::{KeepSpec, start};
 pub use start::{detach, keep_from_stdin};
 

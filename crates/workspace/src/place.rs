@@ -354,6 +354,11 @@ pub trait Kernel: Send + Sync + 'static {
         Box::pin(ready(Vec::new()))
     }
 
+    /// What an agent should know about other kernels because this one was started. Each is returned once.
+    fn take_notices(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Lets a later server know of a run that waits for its turn, in case this program ends before. Never waits.
     fn announce(&self, _note: &RunNote) {}
 

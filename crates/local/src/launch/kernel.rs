@@ -41,6 +41,7 @@ struct State {
     keeper: Option<KnownKeeper>,
     /// Runs of earlier servers that nobody has taken yet.
     orphans: Vec<Orphan>,
+    notices: Vec<String>,
 }
 
 enum Phase {
@@ -73,6 +74,7 @@ impl LocalKernel {
             cancel_start: CancellationToken::new(),
             keeper,
             orphans: Vec::new(),
+            notices: Vec::new(),
         };
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
@@ -258,6 +260,10 @@ impl Kernel for LocalKernel {
 
     fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
         self.adopted().boxed()
+    }
+
+    fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut self.state.lock().notices)
     }
 
     fn announce(&self, note: &RunNote) {

@@ -12,6 +12,7 @@ use super::{LocalKernel, Phase};
 use crate::ProcessEnv;
 use crate::keeper::{
     self, Attached, KeepSpec, KeeperFolder, KeptExecutor, KernelRecord, Lifetimes, attach, greet, keepers,
+    make_room,
 };
 use crate::launch::launcher::KernelLauncher;
 use crate::launch::running::{KeptKernel, RunningKernel};
@@ -194,6 +195,8 @@ impl LocalKernel {
     async fn start_kept(&self, keeping: &KernelKeeping) -> Result<RunningKernel, Error> {
         let process_env = &self.launcher.process_env;
         remove_abandoned(process_env);
+        let notice = make_room(process_env).await;
+        self.state.lock().notices.extend(notice);
         let folder = match NewFolder::create(process_env) {
             Ok(folder) => folder,
             Err(error) => {

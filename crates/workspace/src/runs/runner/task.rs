@@ -100,6 +100,7 @@ impl Runner {
                 return Ok(());
             }
         };
+        kernel.take_notices().into_iter().for_each(|notice| run.note(notice));
         if queue.is_new_connection(&*executor) {
             let (queue, restarts) = (queue.clone(), queue.restarts());
             telemetry::connected(&kernel, &*executor, move || {
