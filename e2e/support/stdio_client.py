@@ -59,7 +59,8 @@ class StdioClient:
 
 
 @asynccontextmanager
-async def stdio_client(launch: Launch) -> AsyncIterator[StdioClient]:
+async def stdio_client(launch: Launch, own_group: bool = False) -> AsyncIterator[StdioClient]:
+    """Starts the program; in a process group of its own, as clients do that kill the group."""
     process = await asyncio.create_subprocess_exec(
         *[program(), *launch.arguments],
         stdin=asyncio.subprocess.PIPE,
@@ -69,6 +70,7 @@ async def stdio_client(launch: Launch) -> AsyncIterator[StdioClient]:
         cwd=launch.folder,
         env=launch.environment,
         preexec_fn=obey_permissions,
+        start_new_session=own_group,
     )
     try:
         yield StdioClient(process)

@@ -3,6 +3,8 @@
 mod environment;
 mod install;
 mod jupyter;
+mod keep_kernels;
+mod kernels;
 mod serving;
 #[cfg(test)]
 mod tests;
@@ -17,6 +19,8 @@ use environment::variable_name;
 pub(crate) use environment::{either, given, variable};
 pub(crate) use install::{Install, Status, Uninstall, Which};
 pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Running, Servers, Start, Verb};
+pub(crate) use keep_kernels::{KeepKernels, keep_kernels};
+pub(crate) use kernels::{Kernels, KernelsVerb, ListKernels, StopKernels};
 pub(crate) use serving::{Level, Logging, Network, Serving, Transport, seconds};
 #[cfg(test)]
 pub(crate) use unsupported::refused;
@@ -82,6 +86,25 @@ pub(crate) enum Command {
     /// that people have open, and both see each other's changes. Without an address, it uses a server that this user
     /// has running.
     Jupyter(Box<JupyterArgs>),
+
+    /// List or stop the kernels that outlive their servers (`--keep-kernels`)
+    Kernels(Kernels),
+
+    /// Keep a kernel; a server starts this
+    #[command(hide = true)]
+    Keep(Keep),
+}
+
+/// A process between server and kernel.
+#[derive(Debug, Args)]
+pub(crate) struct Keep {
+    /// Start the keeper and end
+    #[arg(long)]
+    pub(crate) detach: bool,
+
+    /// Store the runs of the keeper in this folder, and end
+    #[arg(long, value_name = "DIR", conflicts_with = "detach")]
+    pub(crate) settle: Option<PathBuf>,
 }
 
 /// The server for every place.
@@ -112,6 +135,10 @@ pub(crate) struct Every {
     /// Let kernels have these variables, although they belong to the client or to its model
     #[arg(long, value_name = "NAME", env = "CELLBRIDGE_KERNEL_ENV", value_delimiter = ',', value_parser = variable_name)]
     pub(crate) kernel_env: Vec<String>,
+
+    /// How long kernels of notebooks outlive this server when nobody uses them: such as 30m or 2h, or off
+    #[arg(long, value_name = "DURATION", env = "CELLBRIDGE_KEEP_KERNELS", default_value = "off", value_parser = keep_kernels)]
+    pub(crate) keep_kernels: KeepKernels,
 
     #[command(flatten)]
     pub(crate) network: Network,

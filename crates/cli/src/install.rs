@@ -174,7 +174,7 @@ fn names<'a>(clients: impl Iterator<Item = &'a Client>) -> String {
     format!("Clients: {}", names.join(", "))
 }
 
-fn say(text: &str) -> anyhow::Result<()> {
+pub(crate) fn say(text: &str) -> anyhow::Result<()> {
     if text.is_empty() {
         return Ok(());
     }

@@ -14,6 +14,9 @@ mod doctor;
 mod endpoint;
 mod install;
 mod jupyter;
+#[cfg(unix)]
+mod keep;
+mod kernels;
 mod logging;
 #[cfg(test)]
 mod pages;
@@ -26,6 +29,10 @@ use crate::args::{Cli, Command, JupyterArgs, Verb};
 
 fn main() -> ExitCode {
     let cli = Cli::read();
+    #[cfg(unix)]
+    if let Some(Command::Keep(options)) = &cli.command {
+        return keep::run(options);
+    }
     if let Some(Command::Colab(options)) = &cli.command
         && let Some(option) = options.not_built()
     {
@@ -57,6 +64,8 @@ fn main() -> ExitCode {
                     Some(Verb::Stop(running)) => running_server::stop(&running).await,
                 }
             }
+            Some(Command::Kernels(options)) => kernels::run(options).await,
+            Some(Command::Keep(_)) => Err(anyhow::anyhow!("kernels are kept on Unix only")),
             Some(Command::Demo(options)) => demo::run(options).await,
             Some(Command::Install(options)) => install::install(&options),
             Some(Command::Uninstall(options)) => install::uninstall(&options),

@@ -6,11 +6,11 @@ use std::time::Duration;
 use ::jupyter::{Capabilities, Jupyter, JupyterConnector, Source};
 use anyhow::{Context as _, bail};
 use colab::{Browser, Listener, Settings};
-use local::ProcessEnv;
+use local::{KernelKeeping, Lifetimes, ProcessEnv};
 use mcp::{Group, Policy, Server};
 use rest::{Options, Secret};
 use tokio_util::sync::CancellationToken;
-use workspace::{Place, Workspace};
+use workspace::{Place, RunSuffix, Workspace};
 
 use crate::args::{self, Transport};
 use crate::colab_subset::ColabSubset;
@@ -44,11 +44,14 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let variables = std::env::vars_os();
     let process_env = ProcessEnv::inherited(variables, std::env::home_dir(), &options.kernel_env);
     let state_env = process_env.clone();
+    let keeping = keeping(options.keep_kernels)?;
+    let run_suffix = if keeping.is_some() { run_suffix()? } else { RunSuffix::default() };
     let budget =
         render::Budget { characters: options.max_characters as usize, images: options.max_images as usize };
     let settings = workspace::Settings {
         budget,
         default_timeout: options.execution_timeout,
+        run_suffix,
         ..workspace::Settings::default()
     };
     let reach = jupyter::reach(options.server.ca_file.clone(), options.network.network_timeout);
@@ -70,8 +73,8 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let policy = serving.allowed.policy();
     let has_tab = is_tab_a_place(&policy);
     let (first, others): (Arc<dyn Place>, Vec<Arc<dyn Place>>) = match server {
-        Some(server) => (server, vec![local::Folder::beside_another(root, process_env)]),
-        None => (local::Folder::new(root, process_env), Vec::new()),
+        Some(server) => (server, vec![local::Folder::beside_another(root, process_env, keeping)]),
+        None => (local::Folder::new(root, process_env, keeping), Vec::new()),
     };
     let others = others.into_iter().chain(has_tab.then(|| tab.place())).collect();
     let workspace = Workspace::with_places(first, others, settings, Some(connector));
@@ -82,6 +85,24 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     workspace.shutdown().await;
     let _ = tokio::time::timeout(TAB_SHUTDOWN_TIMEOUT, tabs).await;
     served
+}
+
+/// How kernels of the folder outlive this program.
+fn keeping(options: args::KeepKernels) -> anyhow::Result<Option<KernelKeeping>> {
+    let args::KeepKernels::For(idle) = options else { return Ok(None) };
+    if cfg!(not(unix)) {
+        tracing::warn!("--keep-kernels is not built for this system yet: kernels end with this server");
+        return Ok(None);
+    }
+    let program = std::env::current_exe().context("this program does not find itself to keep kernels")?;
+    Ok(Some(KernelKeeping { program, lifetimes: Lifetimes::of_idle(idle), only_stores: false }))
+}
+
+/// What distinguishes the runs of this server from those of others.
+fn run_suffix() -> anyhow::Result<RunSuffix> {
+    let random = Secret::generate()?;
+    let bytes = random.expose().as_bytes().first_chunk().copied();
+    Ok(RunSuffix::of_random(bytes.context("no random bytes")?))
 }
 
 /// The place of a given server, whose paths need no prefix. Contacts nothing yet.

@@ -66,6 +66,7 @@ impl Kernel for TabKernel {
             state: if is_busy { KernelState::Busy } else { KernelState::Idle },
             last_activity: *self.activity.last.lock(),
             connections: None,
+            keeping: None,
         }
     }
 

@@ -13,7 +13,7 @@ use crate::execution::InputRequests;
 use crate::memory::HandlerState;
 use crate::messages::json_string::Short;
 use crate::messages::{Channel, Message};
-use crate::{Event, ExecutionId, KernelError, Outcome, Sink, Status};
+use crate::{Event, ExecutionId, ExecutionNote, KernelError, Outcome, Sink, Status};
 
 /// How long a kernel may take to reply on the control channel. Many reply there only between two executions.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -35,6 +35,16 @@ impl Client {
     ///
     /// If the kernel is dead, `sink` receives that before this returns.
     pub fn execute(&self, code: impl Into<String>, sink: Sink) -> ExecutionId {
+        self.execute_with_note(code, None, sink)
+    }
+
+    /// The same, with a note for the kernel's keeper, if it has one.
+    pub fn execute_with_note(
+        &self,
+        code: impl Into<String>,
+        note: Option<ExecutionNote>,
+        sink: Sink,
+    ) -> ExecutionId {
         let request = ExecuteRequest {
             code: code.into(),
             silent: false,
@@ -45,7 +55,7 @@ impl Client {
         };
         let request = JupyterMessage::new(request, None);
         let id = ExecutionId::new(&request.header.msg_id);
-        let command = Command::Execute { id: id.clone(), request, sink };
+        let command = Command::Execute { id: id.clone(), request, note, sink };
         if let Err(mpsc::error::SendError(Command::Execute { mut sink, .. })) = self.commands.send(command) {
             sink(Event::Finished(Outcome::KernelDied { how: self.how_it_died() }));
         }

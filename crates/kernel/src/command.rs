@@ -2,13 +2,14 @@ use jupyter_protocol::JupyterMessage;
 use tokio::sync::oneshot;
 
 use crate::messages::{Message, Outgoing};
-use crate::{ExecutionId, Sink};
+use crate::{ExecutionId, ExecutionNote, Sink};
 
 /// What clients ask of the driver.
 pub(crate) enum Command {
     Execute {
         id: ExecutionId,
         request: JupyterMessage,
+        note: Option<ExecutionNote>,
         sink: Sink,
     },
     /// Send a message that has no reply.

@@ -68,29 +68,35 @@ async fn serve<C: Connector>(
     mut process_end: BoxFuture<'static, String>,
     mut answer: oneshot::Sender<Result<Client, KernelError>>,
 ) {
-    let mut attempt = Attempt { connector, missing: String::new() };
     let ready = tokio::select! {
-        ready = timeout(ready_timeout, attempt.until_ready()) => ready,
-        how = &mut process_end => {
-            let _ = answer.send(Err(KernelError::Died { how }));
-            return;
-        }
+        ready = until_ready(connector, ready_timeout, &mut process_end) => ready,
         () = answer.closed() => return,
     };
     match ready {
-        Ok(Ok((transport, language_info))) => {
+        Ok((transport, language_info)) => {
             let (client, driver) = driver::connection(transport, language_info);
             // If the caller has gone, the client is dropped here and the driver ends at once.
             let _ = answer.send(Ok(client));
-            driver.run(process_end).await;
+            drop(driver.run(process_end).await);
         }
-        Ok(Err(error)) => {
+        Err(error) => {
             let _ = answer.send(Err(error));
         }
-        Err(_) => {
-            let _ = answer.send(Err(KernelError::NotReady { waited: ready_timeout, cause: attempt.missing }));
-        }
     }
+}
+
+/// Connects, and waits until the kernel replies and its publications arrive. Returns its `language_info`, too.
+pub(crate) async fn until_ready<C: Connector>(
+    connector: C,
+    ready_timeout: Duration,
+    process_end: &mut BoxFuture<'static, String>,
+) -> Result<(C::Transport, Json), KernelError> {
+    let mut attempt = Attempt { connector, missing: String::new() };
+    let ready = tokio::select! {
+        ready = timeout(ready_timeout, attempt.until_ready()) => ready,
+        how = process_end => return Err(KernelError::Died { how }),
+    };
+    ready.unwrap_or_else(|_| Err(KernelError::NotReady { waited: ready_timeout, cause: attempt.missing }))
 }
 
 struct Attempt<C> {
@@ -136,14 +142,11 @@ impl<C: Connector> Attempt<C> {
             readiness.missing().clone_into(&mut self.missing);
             let ask_again = readiness.deadline().unwrap_or_else(Instant::now);
             let Ok(received) = timeout_at(ask_again.into(), transport.receive()).await else { continue };
-            match received? {
-                Received::Message(message) => {
-                    if let Some(language_info) = readiness.handle(&message, Instant::now()) {
-                        return Some(language_info);
-                    }
-                }
-                // The question is repeated in time.
-                Received::Reconnected | Received::Replaced => {}
+            // After anything else the question is repeated in time.
+            if let Received::Message(message) = received?
+                && let Some(language_info) = readiness.handle(&message, Instant::now())
+            {
+                return Some(language_info);
             }
         }
     }

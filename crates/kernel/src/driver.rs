@@ -31,6 +31,9 @@ pub(crate) fn connection<T: Transport>(transport: T, language_info: Json) -> (Cl
     if transport.is_remote() {
         executions.watch_for_silence(Instant::now());
     }
+    if transport.is_busy() {
+        executions.assume_busy();
+    }
     if transport.can_be_superseded() {
         executions.watch_for_superseding();
     }
@@ -84,8 +87,9 @@ pub(crate) struct Driver<T> {
 }
 
 impl<T: Transport> Driver<T> {
-    /// Runs until all clients are dropped or the kernel is dead. `process_end` completes with how its process ended.
-    pub(crate) async fn run(mut self, mut process_end: BoxFuture<'static, String>) {
+    /// Runs until all clients are dropped or the kernel is dead. `process_end` completes with how its process ended. Returns
+    /// the transport.
+    pub(crate) async fn run(mut self, mut process_end: BoxFuture<'static, String>) -> T {
         let stop = loop {
             let event = self.next_event(&mut process_end).await;
             if let Some(stop) = self.handle(event).await {
@@ -110,9 +114,28 @@ impl<T: Transport> Driver<T> {
                 }
             }
             Stop::ReportedDead { how } => how,
-            Stop::Unused => "the connection is no longer used".to_owned(),
+            Stop::Unused => {
+                self.transport.finish().await;
+                "the connection is no longer used".to_owned()
+            }
         };
-        self.end(how);
+        self.end(how)
+    }
+
+    #[cfg(unix)]
+    pub(crate) fn transport(&self) -> &T {
+        &self.transport
+    }
+
+    /// Handles what happened before the connection was made.
+    #[cfg(unix)]
+    pub(crate) async fn catch_up(&mut self) {
+        while !self.transport.is_caught_up() {
+            let Some(received) = self.transport.receive().await else { return };
+            self.on_received(received).await;
+            consume_budget().await;
+        }
+        self.publish(self.executions.status());
     }
 
     async fn next_event(&mut self, process_end: &mut BoxFuture<'static, String>) -> Event {
@@ -152,7 +175,10 @@ impl<T: Transport> Driver<T> {
     /// Does what a client asks. Returns how the kernel's process ended, if that is what it reports.
     async fn on_command(&mut self, command: Command) -> Option<String> {
         match command {
-            Command::Execute { id, request, sink } => {
+            Command::Execute { id, request, note, sink } => {
+                if let Some(note) = note {
+                    self.transport.note(&id, note).await;
+                }
                 self.executions.add(id, sink, Instant::now());
                 self.transport.send((Channel::Shell, request)).await;
             }
@@ -186,6 +212,11 @@ impl<T: Transport> Driver<T> {
                 let question = self.executions.replaced();
                 self.transport.send(question).await;
             }
+            Received::Adopted(id, sink) => self.executions.add(id, sink, Instant::now()),
+            Received::InputAnswered { request } => self.executions.input_answered(&request),
+            Received::Ended(outcome) => self.executions.process_ended(&outcome),
+            Received::CaughtUp => {}
+            Received::Withdrawn(id) => self.executions.withdrawn(&id),
         }
     }
 
@@ -206,7 +237,7 @@ impl<T: Transport> Driver<T> {
             while !self.transport.is_closed() {
                 match timeout(DRAIN_SILENCE, self.transport.receive()).await {
                     Ok(Some(Received::Message(message))) => self.on_message(message),
-                    Ok(Some(Received::Reconnected | Received::Replaced) | None) => {}
+                    Ok(_) => {}
                     Err(_) => return,
                 }
                 consume_budget().await;
@@ -217,7 +248,7 @@ impl<T: Transport> Driver<T> {
         }
     }
 
-    fn end(mut self, how: String) {
+    fn end(mut self, how: String) -> T {
         self.publish(Status::Dead { how: how.clone() });
         // From here on clients answer executions themselves. Those already queued are answered here.
         self.commands.close();
@@ -230,6 +261,7 @@ impl<T: Transport> Driver<T> {
         }
         let outcome = if self.is_restarting { Outcome::Restarted } else { Outcome::KernelDied { how } };
         self.executions.end(&outcome);
+        self.transport
     }
 
     fn publish(&self, status: Status) {

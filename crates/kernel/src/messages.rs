@@ -4,9 +4,11 @@ pub(crate) mod content;
 pub(crate) mod json_string;
 mod message;
 mod reply;
-pub(crate) mod signature;
+mod signature;
+pub(crate) mod wire;
 
+pub use message::Channel;
 #[cfg(test)]
 pub(crate) use message::Header;
-pub(crate) use message::{Channel, Message, Outgoing, write};
+pub(crate) use message::{Message, Outgoing, write};
 pub(crate) use reply::Reply;

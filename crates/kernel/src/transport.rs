@@ -1,12 +1,16 @@
 //! What carries messages to and from a kernel.
 
 use crate::messages::{Message, Outgoing};
+use crate::{ExecutionId, Outcome, Sink};
 
+#[cfg(unix)]
+pub(crate) mod framed;
+#[cfg(unix)]
+pub(crate) mod kept;
 mod sequence;
 pub(crate) mod websocket;
 pub(crate) mod zmq;
 
-#[derive(Debug)]
 pub(crate) enum Received {
     Message(Box<Message>),
     /// The connection was cut and restored. Messages that were on their way, in either direction, may be lost; those
@@ -14,6 +18,26 @@ pub(crate) enum Received {
     Reconnected,
     /// From here on the kernel is another process. What the last one had started is over.
     Replaced,
+    /// The request of an earlier client, whose messages follow.
+    Adopted(ExecutionId, Sink),
+    /// Somebody has answered the kernel's `input_request` of this id.
+    InputAnswered {
+        request: String,
+    },
+    /// What the kernel was sent before is over.
+    Ended(Outcome),
+    /// Everything was received that happened before the connection was made.
+    CaughtUp,
+    /// A request was withdrawn before the kernel got it.
+    Withdrawn(ExecutionId),
+}
+
+/// What a keeper is to note about an execution before the kernel gets its request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExecutionNote {
+    /// The id of the run.
+    pub run: String,
+    pub data: serde_json::Value,
 }
 
 /// The connections to one kernel.
@@ -29,6 +53,26 @@ pub(crate) trait Transport: Send + 'static {
 
     /// Queues a message for sending. A connection that has ended loses it.
     fn send(&mut self, message: Outgoing) -> impl Future<Output = ()> + Send;
+
+    /// Notes what the execution is whose request is sent next, where notes are kept.
+    fn note(&mut self, _id: &ExecutionId, _note: ExecutionNote) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+
+    /// Sends what is queued: the connection is no longer used. Returns in bounded time.
+    fn finish(&mut self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+
+    /// Whether everything has been received that happened before the connection was made.
+    fn is_caught_up(&self) -> bool {
+        true
+    }
+
+    /// Whether the kernel worked on something when the connection was made.
+    fn is_busy(&self) -> bool {
+        false
+    }
 
     /// Whether somebody else owns the kernel's process and may replace it unnoticed.
     fn is_remote(&self) -> bool {

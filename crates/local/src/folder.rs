@@ -1,7 +1,6 @@
 //! A folder of this machine as a [`Place`].
 
-use std::future::ready;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,8 +14,9 @@ use workspace::{
 };
 
 use crate::ProcessEnv;
-use crate::environment::{KernelspecChooser, KernelspecQuery};
-use crate::launch::{KernelLauncher, LocalKernel};
+use crate::environment::{KernelChoice as Choice, KernelspecChooser, KernelspecQuery};
+use crate::keeper::{KernelRecord, greet, keepers};
+use crate::launch::{KernelKeeping, KernelLauncher, KnownKeeper, LocalKernel};
 use crate::root::Root;
 use crate::store::FileStore;
 use crate::{files, listing};
@@ -36,26 +36,33 @@ pub struct Folder {
     process_env: Arc<ProcessEnv>,
     store: FileStore,
     chooser: KernelspecChooser,
+    /// `None` if kernels end with this program.
+    keeping: Option<Arc<KernelKeeping>>,
     /// `None` once the place has shut down.
     kernels: Mutex<Option<Vec<Arc<LocalKernel>>>>,
 }
 
 impl Folder {
     /// Uses the folder `root`, which should exist. Starts nothing.
-    pub fn new(root: PathBuf, process_env: ProcessEnv) -> Arc<Self> {
-        Self::at(Root::new(root), process_env)
+    pub fn new(root: PathBuf, process_env: ProcessEnv, keeping: Option<KernelKeeping>) -> Arc<Self> {
+        Self::at(Root::new(root), process_env, keeping)
     }
 
     /// The same beside another place, whose paths are shown without a prefix: those of the folder begin with `local:`.
-    pub fn beside_another(root: PathBuf, process_env: ProcessEnv) -> Arc<Self> {
-        Self::at(Root::new(root).with_prefix(NAME), process_env)
+    pub fn beside_another(
+        root: PathBuf,
+        process_env: ProcessEnv,
+        keeping: Option<KernelKeeping>,
+    ) -> Arc<Self> {
+        Self::at(Root::new(root).with_prefix(NAME), process_env, keeping)
     }
 
-    fn at(root: Root, process_env: ProcessEnv) -> Arc<Self> {
+    fn at(root: Root, process_env: ProcessEnv, keeping: Option<KernelKeeping>) -> Arc<Self> {
         let process_env = Arc::new(process_env);
         let chooser = KernelspecChooser::new(root.real().to_path_buf(), process_env.clone());
         let kernels = Mutex::new(Some(Vec::new()));
-        Arc::new(Self { store: FileStore::new(root.clone()), root, process_env, chooser, kernels })
+        let (store, keeping) = (FileStore::new(root.clone()), keeping.map(Arc::new));
+        Arc::new(Self { root, process_env, store, chooser, keeping, kernels })
     }
 
     fn live_kernels(&self) -> Vec<Arc<LocalKernel>> {
@@ -67,12 +74,13 @@ impl Folder {
 
     async fn choose(&self, request: KernelRequest) -> Result<KernelChoice, Error> {
         if let KernelSelector::Existing(id) = &request.kernel {
-            let known = self.live_kernels().into_iter().find(|kernel| kernel.id() == id);
+            let known = self.all_kernels().await.into_iter().find(|kernel| kernel.id() == id);
             let kernel = known.ok_or_else(|| Error::no_kernel(id))?;
+            join(&kernel).await;
             return Ok(KernelChoice::Kernel { kernel, is_new: false });
         }
         let notebook = request.notebook.as_deref().map(|path| self.root.resolve(path)).transpose()?;
-        let folder = notebook.as_deref().and_then(std::path::Path::parent).unwrap_or(self.root.real());
+        let folder = notebook.as_deref().and_then(Path::parent).unwrap_or(self.root.real());
         let progress = workspace::progress::sender();
         let query = KernelspecQuery {
             folder,
@@ -81,14 +89,23 @@ impl Folder {
             progress: progress.as_ref(),
         };
         let choice = self.chooser.choose(&query).await?;
-        let kernel = LocalKernel::new(KernelLauncher {
+        if !matches!(request.kernel, KernelSelector::New(_))
+            && let Some(notebook) = &notebook
+            && let Some(kernel) = self.kept_kernel(notebook, &choice).await
+        {
+            return Ok(KernelChoice::Kernel { kernel, is_new: false });
+        }
+        // A kernel of no notebook is found by nobody later.
+        let keeping = self.keeping.clone().filter(|_| notebook.is_some());
+        let launcher = KernelLauncher {
             id: KernelId::new(uuid::Uuid::new_v4().to_string()),
             choice,
             folder: folder.to_path_buf(),
             notebook: notebook.clone(),
             process_env: self.process_env.clone(),
             start_timeout: START_TIMEOUT,
-        });
+        };
+        let kernel = LocalKernel::new(launcher, keeping, self.root.clone());
         let mut kernels = self.kernels.lock();
         let Some(kernels) = &mut *kernels else {
             return Err(Error::new(
@@ -99,6 +116,65 @@ impl Folder {
         };
         kernels.push(kernel.clone());
         Ok(KernelChoice::Kernel { kernel, is_new: true })
+    }
+
+    /// The kernels of this program, and those that other servers have left to keepers.
+    async fn all_kernels(&self) -> Vec<Arc<LocalKernel>> {
+        let mut all = self.live_kernels();
+        if self.keeping.is_none() {
+            return all;
+        }
+        all.retain(|kernel| !kernel.is_only_listed());
+        join_all(all.iter().map(|kernel| kernel.refresh())).await;
+        let is_here = |record: &KernelRecord| {
+            let home = record.notebook.as_ref().unwrap_or(&record.folder);
+            self.root.relative(home).is_some()
+        };
+        for (folder, record) in keepers(&self.process_env) {
+            if !is_here(&record) || all.iter().any(|known| *known.id() == *record.id) {
+                continue;
+            }
+            if let Some(welcome) = greet(&folder, &record).await {
+                let welcome = Some(welcome);
+                all.push(self.of_keeper(KnownKeeper { folder, record, welcome, is_from_earlier: true }));
+            }
+        }
+        if let Some(kernels) = &mut *self.kernels.lock() {
+            kernels.clone_from(&all);
+        }
+        all
+    }
+
+    fn of_keeper(&self, keeper: KnownKeeper) -> Arc<LocalKernel> {
+        let (keeping, root) = (self.keeping.clone(), self.root.clone());
+        LocalKernel::of_keeper(keeper, keeping, root, self.process_env.clone(), START_TIMEOUT)
+    }
+
+    /// The kernel that an earlier server started for a notebook, if it still fits: of those the newest, those before any
+    /// that has died.
+    async fn kept_kernel(&self, notebook: &Path, choice: &Choice) -> Option<Arc<LocalKernel>> {
+        self.keeping.as_ref()?;
+        let fits = |record: &KernelRecord| {
+            let its = &record.choice;
+            record.notebook.as_deref() == Some(notebook)
+                && its.kernelspec.name == choice.kernelspec.name
+                && its.program == choice.program
+        };
+        let mut found: Vec<_> =
+            keepers(&self.process_env).into_iter().filter(|(_, record)| fits(record)).collect();
+        found.sort_by_key(|(folder, record)| (folder.is_kept(), record.started_at));
+        let (folder, record) = found.pop()?;
+        let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
+        let kernel = if let Some(kernel) = known {
+            kernel
+        } else {
+            let welcome = greet(&folder, &record).await;
+            let kernel = self.of_keeper(KnownKeeper { folder, record, welcome, is_from_earlier: true });
+            self.kernels.lock().as_mut()?.push(kernel.clone());
+            kernel
+        };
+        join(&kernel).await;
+        Some(kernel)
     }
 }
 
@@ -157,8 +233,11 @@ impl Place for Folder {
     }
 
     fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>> {
-        let kernels = self.live_kernels().into_iter().map(|kernel| kernel as Arc<dyn Kernel>);
-        ready(Ok(kernels.collect())).boxed()
+        async {
+            let kernels = self.all_kernels().await.into_iter().map(|kernel| kernel as Arc<dyn Kernel>);
+            Ok(kernels.collect())
+        }
+        .boxed()
     }
 
     fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
@@ -170,13 +249,18 @@ impl Place for Folder {
             self.chooser.stop();
             let kernels = self.kernels.lock().take().unwrap_or_default();
             // After the timeout, the watchdogs end what is left.
-            let _ = tokio::time::timeout(
-                SHUTDOWN_TIMEOUT,
-                join_all(kernels.iter().map(|kernel| kernel.shutdown())),
-            )
-            .await;
+            let _ =
+                tokio::time::timeout(SHUTDOWN_TIMEOUT, join_all(kernels.iter().map(|kernel| kernel.leave())))
+                    .await;
         }
         .boxed()
+    }
+}
+
+/// Connects to the keeper of a kernel. If that fails, the first run tries again or starts another.
+async fn join(kernel: &LocalKernel) {
+    if let Err(error) = kernel.join().await {
+        tracing::warn!(%error, kernel = %kernel.id(), "the keeper of a kernel cannot be reached");
     }
 }
 

@@ -6,12 +6,15 @@ mod launcher;
 #[cfg(unix)]
 mod leftovers;
 mod process;
+mod running;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
 mod watchdog;
 
+pub use kernel::KernelKeeping;
+pub(crate) use kernel::KnownKeeper;
 pub(crate) use kernel::LocalKernel;
-pub(crate) use launcher::KernelLauncher;
+pub(crate) use launcher::{KernelLauncher, Started};
 #[cfg(unix)]
 pub use leftovers::{Leftover, leftovers};

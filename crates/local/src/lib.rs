@@ -6,6 +6,7 @@
 mod environment;
 mod files;
 mod folder;
+mod keeper;
 mod kernel_env;
 mod kernelspec;
 mod launch;
@@ -22,8 +23,11 @@ pub use environment::{
     KernelInspection, ManagedState, NextKernel,
 };
 pub use folder::Folder;
-#[cfg(unix)]
-pub use launch::{Leftover, leftovers};
+pub use keeper::{
+    KeptKernel, KeptState, Lifetimes, StopError, close_inherited_descriptors, detach, keep_from_stdin,
+    kept_kernels,
+};
+pub use launch::{KernelKeeping, Leftover, leftovers};
 pub use process_env::ProcessEnv;
 
 #[cfg(test)]

@@ -10,12 +10,17 @@ use notebook::{CellId, Json};
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::RunId;
+use crate::runs::RunNote;
+
 /// Code to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Code<'a> {
     pub source: &'a str,
     /// The cell that it comes from; `None` for code that is in no notebook.
     pub cell: Option<&'a CellId>,
+    /// What a later server should know about the run.
+    pub note: &'a RunNote,
 }
 
 /// Runs code. [`Client`] does so by messages.
@@ -23,6 +28,9 @@ pub trait Executor: Send + Sync + 'static {
     /// Queues code behind what was queued before. Never waits. `sink` receives its events in order, of which exactly one
     /// is [`Event::Finished`](kernel::Event::Finished).
     fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution>;
+
+    /// The outcome of a run is stored where it belongs: no later server needs to be told of it.
+    fn acknowledge(&self, _run: &RunId) {}
 
     /// What the kernel does. Another connection has another channel.
     fn status(&self) -> watch::Receiver<Status>;

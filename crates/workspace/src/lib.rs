@@ -43,13 +43,15 @@ pub use next_step::NextStep;
 pub use open_notebook::{EndsKernel, OpenNotebook};
 pub use place::{
     Applied, Connected, Connector, Discovered, Document, Expected, FileEntry, FileKind, FoundNotebooks,
-    Frontend, Future, Kernel, KernelChoice, KernelDescription, KernelState, KernelspecInfo, Mode, Place,
-    Presence, SaveStatus, SearchExtent, ServerSpec,
+    Frontend, Future, Keeping, Kernel, KernelChoice, KernelDescription, KernelState, KernelspecInfo, Mode,
+    Place, Presence, SaveStatus, SearchExtent, ServerSpec,
 };
 pub use places::{ConnectScope, Located};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use rest::{NextStep as ServerStep, Secret};
-pub use runs::{Journal, Run, RunCell, RunState, RunView, Runner};
+pub use runs::{
+    Journal, Orphan, OrphanedExecution, Run, RunCell, RunNote, RunState, RunSuffix, RunView, Runner,
+};
 pub use session::{CopiedNotebook, Session};
 pub use staleness::{CellState, State as StaleState};
 pub use stored_notebook::{Content, Known, NotebookStore, Replaced, StoredNotebook};

@@ -23,6 +23,8 @@ pub struct OpenNotebook {
     binding: Mutex<KernelBinding>,
     /// Held while a kernel is being chosen.
     choosing: tokio::sync::Mutex<()>,
+    /// What happened while no server was connected to its kernel, not told to any agent yet.
+    notices: Mutex<Vec<String>>,
     /// Changes when an agent has changed the notebook.
     changed: watch::Sender<ByAgents>,
 }
@@ -55,6 +57,7 @@ impl OpenNotebook {
             insertion: tokio::sync::Mutex::default(),
             binding: Mutex::default(),
             choosing: tokio::sync::Mutex::default(),
+            notices: Mutex::default(),
             changed: watch::Sender::new((0, SessionId::new(0))),
         }
     }
@@ -113,6 +116,15 @@ impl OpenNotebook {
             }
         }
         Ok(choice)
+    }
+
+    pub(crate) fn add_notice(&self, notice: String) {
+        self.notices.lock().push(notice);
+    }
+
+    /// What happened while no server was connected to its kernel. Each is returned once.
+    pub fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notices.lock())
     }
 
     /// Changes by anybody but this session.

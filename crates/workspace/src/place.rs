@@ -13,7 +13,8 @@ use tokio::sync::watch;
 use crate::executor::Executor;
 use crate::file::{Existing, FileContent};
 use crate::kernel_request::KernelRequest;
-use crate::{Error, ErrorKind, KernelId, NextStep, NotebookPath, Secret, SessionId};
+use crate::runs::{Orphan, RunNote};
+use crate::{Error, ErrorKind, KernelId, NextStep, NotebookPath, RunId, Secret, SessionId};
 
 pub type Future<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
@@ -348,6 +349,22 @@ pub trait Kernel: Send + Sync + 'static {
         false
     }
 
+    /// Takes over the runs of earlier servers that are not stored yet. Each is returned once.
+    fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
+        Box::pin(ready(Vec::new()))
+    }
+
+    /// What an agent should know about other kernels because this one was started. Each is returned once.
+    fn take_notices(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Lets a later server know of a run that waits for its turn, in case this program ends before. Never waits.
+    fn announce(&self, _note: &RunNote) {}
+
+    /// An announced run will not be run. Never waits.
+    fn retract(&self, _run: &RunId) {}
+
     /// Connects; starts the kernel if it is not running, and waits until it is ready.
     fn executor(&self) -> Future<'_, Arc<dyn Executor>>;
 
@@ -386,6 +403,20 @@ pub struct KernelDescription {
     pub last_activity: Option<SystemTime>,
     /// The number of connected clients, if known.
     pub connections: Option<u64>,
+    /// Who else uses it and since when, if it is a process of its own that outlives this program.
+    pub keeping: Option<Keeping>,
+}
+
+/// What is known of a kernel that outlives this program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keeping {
+    pub started_at: SystemTime,
+    /// When a server last sent it something, as far as is known.
+    pub last_request: SystemTime,
+    /// The processes of the servers that are attached to it.
+    pub attached: Vec<u32>,
+    /// Whether an earlier server started it.
+    pub is_from_earlier: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,12 +2,16 @@
 
 mod journal;
 mod kernel_queue;
+mod orphan;
 mod outputs;
 mod run;
 mod runner;
 mod state;
+mod suffix;
 
 pub use journal::Journal;
+pub use orphan::{Orphan, OrphanedExecution, RunNote};
 pub use run::Run;
 pub use runner::Runner;
 pub use state::{RunCell, RunState, RunView};
+pub use suffix::RunSuffix;

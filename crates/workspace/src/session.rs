@@ -218,10 +218,14 @@ impl Session {
     /// The kernel of a notebook. Chooses one if it has none yet.
     pub async fn choose_kernel(
         &self,
-        notebook: &OpenNotebook,
+        notebook: &Arc<OpenNotebook>,
         selector: KernelSelector,
     ) -> Result<KernelChoice, Error> {
-        notebook.choose(selector, self.id, false).await
+        let choice = notebook.choose(selector, self.id, false).await?;
+        if let KernelChoice::Kernel { kernel, .. } = &choice {
+            self.workspace.runner().adopt(kernel, notebook).await;
+        }
+        Ok(choice)
     }
 
     /// Runs a cell, or code of no cell, in a notebook's kernel. Never waits.

@@ -15,7 +15,7 @@ use crate::open_notebook::OpenNotebook;
 use crate::open_notebooks::OpenNotebooks;
 use crate::place::{Connected, Connector, Mode, Place, ServerSpec};
 use crate::places::{ConnectScope, Located, Places};
-use crate::runs::{Journal, Runner};
+use crate::runs::{Journal, RunSuffix, Runner};
 use crate::shown_paths::ShownPaths;
 use crate::{Error, SessionId};
 
@@ -37,6 +37,8 @@ pub struct Settings {
     /// The longest timeout that an agent can give.
     pub max_timeout: Duration,
     pub limits: Limits,
+    /// Ends the ids of runs.
+    pub run_suffix: RunSuffix,
 }
 
 impl Default for Settings {
@@ -46,6 +48,7 @@ impl Default for Settings {
             default_timeout: DEFAULT_TIMEOUT,
             max_timeout: DAY,
             limits: Limits::default(),
+            run_suffix: RunSuffix::default(),
         }
     }
 }
@@ -82,7 +85,7 @@ impl Workspace {
             places: Places::new(place, others, connector),
             slots: Slots::new(settings.limits),
             settings,
-            runner: Runner::new(),
+            runner: Runner::new(settings.run_suffix.text()),
             notebooks: Arc::default(),
             idle_sweep: IdleSweep::default(),
             runtime: Handle::current(),

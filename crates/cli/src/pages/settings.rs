@@ -30,7 +30,7 @@ fn describe(command: &Command, parents: &[&Command], page: &mut String) {
         let _ = write!(page, "\n| option | variable | default | |\n|---|---|---|---|\n{own}");
     }
     let parents: Vec<&Command> = parents.iter().copied().chain([command]).collect();
-    for subcommand in command.get_subcommands().filter(|it| it.get_name() != "help") {
+    for subcommand in command.get_subcommands().filter(|it| it.get_name() != "help" && !it.is_hide_set()) {
         describe(subcommand, &parents, page);
     }
 }

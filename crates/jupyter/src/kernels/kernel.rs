@@ -379,6 +379,7 @@ impl Kernel for ServerKernel {
             state,
             last_activity: reported.max(known.last_used),
             connections: known.model.connections,
+            keeping: None,
         }
     }
 

@@ -53,6 +53,8 @@ pub enum Event {
         /// The answer is a secret.
         password: bool,
     },
+    /// Another client has sent that line.
+    InputAnswered,
     /// It is over. Comes exactly once. Only late outputs and display updates may follow.
     Finished(Outcome),
 }

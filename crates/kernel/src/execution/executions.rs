@@ -122,6 +122,30 @@ impl Executions {
         self.is_superseded.store(true, Ordering::Relaxed);
     }
 
+    /// The kernel works on something that was asked before this connection was made.
+    pub(crate) fn assume_busy(&mut self) {
+        self.status = Status::Busy;
+    }
+
+    /// Somebody has answered the `input_request` of this id.
+    pub(crate) fn input_answered(&mut self, request: &str) {
+        let Some(id) = self.input_requests.answered(request) else { return };
+        if let Some(execution) = self.known.get_mut(&id) {
+            execution.emit(Event::InputAnswered);
+        }
+    }
+
+    /// The kernel's process ended, and another one may have taken its place, which is idle.
+    pub(crate) fn process_ended(&mut self, outcome: &Outcome) {
+        self.end(outcome);
+        self.status = Status::Idle;
+    }
+
+    /// The kernel will never get this request.
+    pub(crate) fn withdrawn(&mut self, id: &ExecutionId) {
+        self.finish(id, |_| (Vec::new(), Outcome::Aborted));
+    }
+
     /// Adds an execution whose request is about to be sent.
     pub(crate) fn add(&mut self, id: ExecutionId, sink: Sink, now: Instant) {
         self.silence_check.reset(now);

@@ -34,7 +34,9 @@ impl OutputArea {
                 self.clear();
                 had_some
             }
-            Event::Started { .. } | Event::InputWanted { .. } | Event::Finished(_) => false,
+            Event::Started { .. } | Event::InputWanted { .. } | Event::InputAnswered | Event::Finished(_) => {
+                false
+            }
         }
     }
 

@@ -15,6 +15,17 @@ impl InputRequests {
         self.0.lock().insert(id, request);
     }
 
+    /// Removes the request with this `msg_id`, and returns the execution that made it.
+    pub(crate) fn answered(&self, request: &str) -> Option<ExecutionId> {
+        let mut waiting = self.0.lock();
+        let is_it = |header: &Json| {
+            header.member("msg_id").is_some_and(|id| id.as_str().trim_matches('"') == request)
+        };
+        let id = waiting.iter().find(|(_, header)| is_it(header)).map(|(id, _)| id.clone())?;
+        waiting.remove(&id);
+        Some(id)
+    }
+
     pub(crate) fn remove(&self, id: &ExecutionId) -> Option<Json> {
         self.0.lock().remove(id)
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::content;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Channel {
+pub enum Channel {
     /// Requests that run one after the other, and their replies.
     Shell,
     /// Requests that overtake those.
@@ -89,6 +89,20 @@ impl Message {
         }
         let parent = Header::read(&Json::parse(parent)?)?;
         Ok(Self { channel, header, parent, content: parse_content(content)?, raw_header, bytes })
+    }
+
+    /// Reads a message from its parts. What follows them, binary buffers, is not needed.
+    pub(crate) fn of_parts(channel: Channel, parts: Vec<Bytes>) -> Option<Self> {
+        let mut parts = parts.into_iter();
+        let (header, parent, _metadata, content) =
+            (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        match Self::read(channel, header, parent, content) {
+            Ok(message) => Some(message),
+            Err(error) => {
+                tracing::warn!(?channel, %error, "a message that cannot be read was dropped");
+                None
+            }
+        }
     }
 
     /// The `execution_state`, if this is a `status`.

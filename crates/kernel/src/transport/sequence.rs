@@ -27,6 +27,8 @@ pub(in crate::transport) enum Cause {
     Cut,
     /// `ZeroMQ` dropped what waited too long for its reader.
     SlowReader,
+    /// The kernel's keeper keeps only so much of one run.
+    LogLimit,
 }
 
 impl Cause {
@@ -67,6 +69,7 @@ impl Cause {
             Self::Cut => {
                 "the connection to the Jupyter server was cut for a while, and it did not keep them."
             }
+            Self::LogLimit => "this is more than is kept of one run. Print less.",
             Self::SlowReader => "the kernel published faster than its messages were read. Print less often.",
         };
         let content =

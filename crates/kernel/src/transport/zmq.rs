@@ -1,19 +1,23 @@
 //! Kernels reached directly over `ZeroMQ`, by their connection file.
 
 use std::io;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use jupyter_protocol::ConnectionInfo;
 use jupyter_protocol::connection_info::Transport as Kind;
 use tokio::net::TcpStream;
 use uuid::Uuid;
+use zeromq::ZmqResult;
 
 use crate::connector::{self, Connector, OpenError};
 use crate::messages::Channel;
+use crate::transport::Transport;
 use crate::{Client, KernelError};
 
 mod sockets;
 
+pub(crate) use sockets::RawSockets;
 use sockets::Sockets;
 
 /// Connects to a kernel and waits until it replies and its publications arrive.
@@ -27,22 +31,36 @@ pub async fn connect(
     is_fresh: bool,
     process_end: impl Future<Output = String> + Send + 'static,
 ) -> Result<Client, KernelError> {
-    if !info.key.is_empty() && info.signature_scheme != "hmac-sha256" {
-        let cause = format!("it signs with {}, and only hmac-sha256 is known", info.signature_scheme);
-        return Err(KernelError::Unusable { cause });
-    }
-    let connector = ZmqConnector { info: info.clone(), session: Uuid::new_v4().to_string(), is_fresh };
+    let connector = ZmqConnector::<Sockets>::new(info, is_fresh)?;
     connector::connect(connector, ready_timeout, process_end).await
 }
 
-struct ZmqConnector {
+/// Connections to one kernel over `ZeroMQ`.
+pub(crate) trait ZmqTransport: Transport + Sized {
+    fn open(info: &ConnectionInfo, session: &str) -> impl Future<Output = ZmqResult<Self>> + Send;
+}
+
+/// Opens connections of one kind to one kernel.
+pub(crate) struct ZmqConnector<T> {
     info: ConnectionInfo,
     session: String,
     is_fresh: bool,
+    transport: PhantomData<fn() -> T>,
 }
 
-impl Connector for ZmqConnector {
-    type Transport = Sockets;
+impl<T> ZmqConnector<T> {
+    pub(crate) fn new(info: &ConnectionInfo, is_fresh: bool) -> Result<Self, KernelError> {
+        if !info.key.is_empty() && info.signature_scheme != "hmac-sha256" {
+            let cause = format!("it signs with {}, and only hmac-sha256 is known", info.signature_scheme);
+            return Err(KernelError::Unusable { cause });
+        }
+        let session = Uuid::new_v4().to_string();
+        Ok(Self { info: info.clone(), session, is_fresh, transport: PhantomData })
+    }
+}
+
+impl<T: ZmqTransport> Connector for ZmqConnector<T> {
+    type Transport = T;
 
     const RETRY_PAUSE: Duration = Duration::from_millis(20);
     const READY_TIMEOUT: Duration = Duration::MAX;
@@ -53,12 +71,12 @@ impl Connector for ZmqConnector {
         if self.is_fresh { &[Channel::Shell] } else { &[Channel::Shell, Channel::Control] }
     }
 
-    async fn open(&mut self) -> Result<Sockets, OpenError> {
+    async fn open(&mut self) -> Result<T, OpenError> {
         if let Err(error) = probe_port(&self.info).await {
             tracing::trace!(%error, "the kernel does not listen yet");
             return Err(OpenError::Retry { cause: Self::UNREACHED.to_owned() });
         }
-        let opened = Sockets::open(&self.info, &self.session).await;
+        let opened = T::open(&self.info, &self.session).await;
         opened.map_err(|error| OpenError::Retry { cause: error.to_string() })
     }
 }

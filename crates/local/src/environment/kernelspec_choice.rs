@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use notebook::Kernelspec;
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use workspace::{Error, ErrorKind, KernelspecInfo, NextStep};
 
@@ -33,7 +34,7 @@ pub(crate) struct KernelspecQuery<'a> {
 }
 
 /// A kernel that can be started.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct KernelChoice {
     pub(crate) kernelspec: InstalledKernelspec,
     pub(crate) program: PathBuf,

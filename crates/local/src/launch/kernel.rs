@@ -4,20 +4,31 @@ use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use kernel::{Client, Status};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use workspace::{
-    Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep,
+    Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep, Orphan,
+    RunId, RunNote,
 };
 
-use super::launcher::{KernelLauncher, RunningKernel};
-use crate::kernelspec::InterruptMode;
+use super::launcher::KernelLauncher;
+use super::running::RunningKernel;
+use crate::root::Root;
+
+mod kept;
+
+pub use kept::KernelKeeping;
+pub(crate) use kept::KnownKeeper;
 
 /// A kernel of this machine. Its process is started at the first use.
 pub(crate) struct LocalKernel {
     this: Weak<Self>,
     launcher: KernelLauncher,
+    /// `None` if it ends with this program.
+    keeping: Option<Arc<KernelKeeping>>,
+    root: Root,
     /// Held while the process is started or stopped.
     start_stop: tokio::sync::Mutex<()>,
     state: Mutex<State>,
@@ -27,6 +38,10 @@ struct State {
     phase: Phase,
     last_activity: Option<SystemTime>,
     cancel_start: CancellationToken,
+    keeper: Option<KnownKeeper>,
+    /// Runs of earlier servers that nobody has taken yet.
+    orphans: Vec<Orphan>,
+    notices: Vec<String>,
 }
 
 enum Phase {
@@ -38,12 +53,34 @@ enum Phase {
 }
 
 impl LocalKernel {
-    pub(crate) fn new(launcher: KernelLauncher) -> Arc<Self> {
-        let state =
-            State { phase: Phase::NotStarted, last_activity: None, cancel_start: CancellationToken::new() };
+    /// A kernel that is started at the first use, and kept if `keeping` says so.
+    pub(crate) fn new(
+        launcher: KernelLauncher,
+        keeping: Option<Arc<KernelKeeping>>,
+        root: Root,
+    ) -> Arc<Self> {
+        Self::with_keeper(launcher, keeping, root, None)
+    }
+
+    fn with_keeper(
+        launcher: KernelLauncher,
+        keeping: Option<Arc<KernelKeeping>>,
+        root: Root,
+        keeper: Option<KnownKeeper>,
+    ) -> Arc<Self> {
+        let state = State {
+            phase: Phase::NotStarted,
+            last_activity: None,
+            cancel_start: CancellationToken::new(),
+            keeper,
+            orphans: Vec::new(),
+            notices: Vec::new(),
+        };
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             launcher,
+            keeping,
+            root,
             start_stop: tokio::sync::Mutex::new(()),
             state: Mutex::new(state),
         })
@@ -51,6 +88,12 @@ impl LocalKernel {
 
     pub(crate) fn is_shut_down(&self) -> bool {
         matches!(self.state.lock().phase, Phase::ShutDown)
+    }
+
+    /// Whether nothing but the keeper's answer is known of it.
+    pub(crate) fn is_only_listed(&self) -> bool {
+        let state = self.state.lock();
+        state.keeper.is_some() && matches!(state.phase, Phase::NotStarted)
     }
 
     fn running(&self) -> Option<Arc<RunningKernel>> {
@@ -61,26 +104,26 @@ impl LocalKernel {
     }
 
     /// The connection, if the kernel runs.
-    fn client_if_running(&self) -> Option<Client> {
-        let running = self.running().filter(|running| exit_status(running).is_none())?;
+    fn executor_if_running(&self) -> Option<Arc<dyn Executor>> {
+        let running = self.running().filter(|running| running.exit_status().is_none())?;
         self.state.lock().last_activity = Some(SystemTime::now());
-        Some(running.client.clone())
+        Some(running.executor())
     }
 
     /// Starts the process unless it runs. What is left of one that died is stopped first.
-    async fn ensure_running(&self) -> Result<Client, Error> {
+    async fn ensure_running(&self) -> Result<Arc<dyn Executor>, Error> {
         let _lock = self.start_stop.lock().await;
-        if let Some(client) = self.client_if_running() {
-            return Ok(client);
+        if let Some(executor) = self.executor_if_running() {
+            return Ok(executor);
         }
         if let Some(dead) = self.running() {
-            dead.process.stop().await;
+            dead.clean_up().await;
         }
-        self.start().await
+        self.start(false).await
     }
 
     /// Starts the process; the caller holds `start_stop`.
-    async fn start(&self) -> Result<Client, Error> {
+    async fn start(&self, restart: bool) -> Result<Arc<dyn Executor>, Error> {
         let cancel = {
             let mut state = self.state.lock();
             if matches!(state.phase, Phase::ShutDown) {
@@ -91,17 +134,17 @@ impl LocalKernel {
             state.last_activity = Some(SystemTime::now());
             state.cancel_start.clone()
         };
-        let started = cancel.run_until_cancelled(self.launcher.start()).await;
+        let started = cancel.run_until_cancelled(self.start_process(restart)).await;
         let mut state = self.state.lock();
         if matches!(state.phase, Phase::ShutDown) {
             return Err(shut_down());
         }
         match started {
             Some(Ok(running)) => {
-                let client = running.client.clone();
-                self.track_activity(&client);
+                self.track_activity(running.client());
+                let executor = running.executor();
                 state.phase = Phase::Running(Arc::new(running));
-                Ok(client)
+                Ok(executor)
             }
             Some(Err(error)) => {
                 state.phase = Phase::FailedToStart { cause: error.cause.clone() };
@@ -133,9 +176,9 @@ impl LocalKernel {
         self.state.lock().cancel_start.cancel();
         let _lock = self.start_stop.lock().await;
         if let Some(running) = self.running() {
-            running.stop(true).await;
+            running.stop_for_restart().await;
         }
-        self.start().await.map(drop)
+        self.start(true).await.map(drop)
     }
 
     async fn end_process(&self) {
@@ -145,7 +188,7 @@ impl LocalKernel {
             std::mem::replace(&mut state.phase, Phase::ShutDown)
         };
         if let Phase::Running(running) = phase {
-            running.stop(false).await;
+            running.end().await;
         }
         // A cancelled start ends its process before it releases the lock.
         drop(self.start_stop.lock().await);
@@ -177,11 +220,13 @@ impl Kernel for LocalKernel {
         let info = self.launcher.choice.info();
         let state = self.state.lock();
         let kernel_state = match &state.phase {
-            Phase::NotStarted => KernelState::NotStarted,
+            Phase::NotStarted => {
+                state.keeper.as_ref().map_or(KernelState::NotStarted, KnownKeeper::kernel_state)
+            }
             Phase::Starting => KernelState::Starting,
             Phase::FailedToStart { cause } => KernelState::Dead { how: cause.clone() },
             Phase::ShutDown => KernelState::Dead { how: "it was shut down".to_owned() },
-            Phase::Running(running) => match (exit_status(running), &*running.client.status().borrow()) {
+            Phase::Running(running) => match (running.exit_status(), &*running.client().status().borrow()) {
                 (Some(status), _) => KernelState::Dead { how: status },
                 (None, Status::Busy) => KernelState::Busy,
                 (None, Status::Starting) => KernelState::Starting,
@@ -196,6 +241,7 @@ impl Kernel for LocalKernel {
             state: kernel_state,
             last_activity: state.last_activity,
             connections: None,
+            keeping: state.keeper.as_ref().map(KnownKeeper::keeping),
         }
     }
 
@@ -203,39 +249,62 @@ impl Kernel for LocalKernel {
         self.is_shut_down()
     }
 
+    fn outlives_us(&self) -> bool {
+        let state = self.state.lock();
+        state.keeper.is_some() && !matches!(state.phase, Phase::ShutDown)
+    }
+
+    fn is_shared(&self) -> BoxFuture<'_, bool> {
+        self.has_other_servers().boxed()
+    }
+
+    fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
+        self.adopted().boxed()
+    }
+
+    fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut self.state.lock().notices)
+    }
+
+    fn announce(&self, note: &RunNote) {
+        if let Some(running) = self.running() {
+            running.announce(note);
+        }
+    }
+
+    fn retract(&self, run: &RunId) {
+        if let Some(running) = self.running() {
+            running.executor().acknowledge(run);
+        }
+    }
+
     fn executor(&self) -> Future<'_, Arc<dyn Executor>> {
         async {
-            let client = match self.client_if_running() {
-                Some(client) => client,
-                None => self.run_detached(|this| async move { this.ensure_running().await }).await??,
-            };
-            Ok(Arc::new(client) as Arc<dyn Executor>)
+            match self.executor_if_running() {
+                Some(executor) => Ok(executor),
+                None => self.run_detached(|this| async move { this.ensure_running().await }).await?,
+            }
         }
         .boxed()
     }
 
     fn interrupt(&self) -> Future<'_, ()> {
         async {
-            let client = self.running().filter(|running| exit_status(running).is_none()).map(|running| {
-                if self.launcher.choice.kernelspec.interrupt_mode == InterruptMode::Signal {
-                    running.process.interrupt();
-                }
-                // The client alone: holding the process would keep its files while a restart replaces it.
-                running.client.clone()
-            });
-            let client = client.ok_or_else(|| {
+            let running = self.running().filter(|running| running.exit_status().is_none());
+            let mode = self.launcher.choice.kernelspec.interrupt_mode;
+            // Holding the process would keep its files while a restart replaces it.
+            let interruption = running.map(|running| running.interrupt(mode));
+            let interruption = interruption.ok_or_else(|| {
                 Error::new(
                     ErrorKind::InvalidArgument,
                     "The kernel is not running, so there is nothing to interrupt.",
                     NextStep::Run,
                 )
             })?;
-            if self.launcher.choice.kernelspec.interrupt_mode == InterruptMode::Message {
-                client.interrupt_message().await.map_err(|error| {
-                    let cause = format!("The kernel could not be interrupted: {error}.");
-                    Error::new(ErrorKind::RemoteFailure, cause, NextStep::RestartKernel).with_source(error)
-                })?;
-            }
+            interruption.complete().await.map_err(|error| {
+                let cause = format!("The kernel could not be interrupted: {error}.");
+                Error::new(ErrorKind::RemoteFailure, cause, NextStep::RestartKernel).with_source(error)
+            })?;
             Ok(())
         }
         .boxed()
@@ -247,20 +316,6 @@ impl Kernel for LocalKernel {
 
     fn shutdown(&self) -> Future<'_, ()> {
         async { self.run_detached(|this| async move { this.end_process().await }).await }.boxed()
-    }
-}
-
-/// How the process exited; `None` while it runs.
-fn exit_status(running: &RunningKernel) -> Option<String> {
-    if let Some(exit) = running.process.exit() {
-        return Some(exit.to_string());
-    }
-    if let Some(status) = running.process.exit_status() {
-        return Some(status);
-    }
-    match &*running.client.status().borrow() {
-        Status::Dead { how } => Some(how.clone()),
-        _ => None,
     }
 }
 

@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use kernel::{Client, KernelError};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+#[cfg(unix)]
+use kernel::keeper::KernelSockets;
+use kernel::{Client, ConnectionInfo, KernelError};
 use workspace::{Error, ErrorKind, KernelId};
 
 use super::connection_file::ConnectionFile;
@@ -19,6 +23,9 @@ use crate::process_env::prepend_path;
 
 /// How often a kernel is started because another program took one of its ports.
 const MAX_ATTEMPTS: usize = 3;
+
+/// How many connection files one kernel may have.
+const MAX_FILES: usize = 9;
 
 /// How long a kernel may take to exit after a shutdown request.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -37,18 +44,54 @@ pub(crate) struct KernelLauncher {
     pub(crate) start_timeout: Duration,
 }
 
-/// A kernel that answers. Its process is ended when this is dropped.
-pub(crate) struct RunningKernel {
-    pub(crate) client: Client,
+/// A process that answers, and what its user holds of the connection. The process is ended when this is dropped.
+pub(crate) struct Started<C> {
+    pub(crate) connection: C,
     pub(crate) process: Process,
     _connection_file: ConnectionFile,
 }
 
-impl RunningKernel {
+/// What speaks to a kernel that was just started.
+pub(crate) trait KernelConnection: Sized + Send {
+    /// Connects, and waits until the kernel answers. `exit` completes with how its process ended.
+    fn open(
+        info: &ConnectionInfo,
+        timeout: Duration,
+        exit: BoxFuture<'static, String>,
+    ) -> impl Future<Output = Result<Self, KernelError>> + Send;
+}
+
+impl KernelConnection for Client {
+    async fn open(
+        info: &ConnectionInfo,
+        timeout: Duration,
+        exit: BoxFuture<'static, String>,
+    ) -> Result<Self, KernelError> {
+        let client = kernel::connect(info, timeout, true, exit).await?;
+        // Before anybody's code runs. Without it, runs work all the same.
+        if let Err(error) = client.install_memory_handler().await {
+            tracing::debug!(%error, "the kernel's memory cannot be asked about yet");
+        }
+        Ok(client)
+    }
+}
+
+#[cfg(unix)]
+impl KernelConnection for KernelSockets {
+    async fn open(
+        info: &ConnectionInfo,
+        timeout: Duration,
+        exit: BoxFuture<'static, String>,
+    ) -> Result<Self, KernelError> {
+        Self::connect(info, timeout, exit).await
+    }
+}
+
+impl Started<Client> {
     /// Sends a shutdown request, and ends the process if it does not exit.
     pub(crate) async fn stop(&self, for_restart: bool) {
         let requested = async {
-            if self.client.shutdown_message(for_restart).await.is_ok() {
+            if self.connection.shutdown_message(for_restart).await.is_ok() {
                 self.process.wait().await;
             }
         };
@@ -57,9 +100,19 @@ impl RunningKernel {
     }
 }
 
+#[cfg(unix)]
+impl Started<KernelSockets> {
+    /// The same.
+    pub(crate) async fn stop(&self, for_restart: bool) {
+        self.connection.send_shutdown(for_restart);
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.process.wait()).await;
+        self.process.stop().await;
+    }
+}
+
 impl KernelLauncher {
     /// Starts the kernel and waits until it answers. Dropping the future ends the process.
-    pub(crate) async fn start(&self) -> Result<RunningKernel, Error> {
+    pub(crate) async fn start<C: KernelConnection>(&self) -> Result<Started<C>, Error> {
         let mut attempt = 1;
         loop {
             match self.try_start().await {
@@ -69,12 +122,10 @@ impl KernelLauncher {
         }
     }
 
-    async fn try_start(&self) -> Result<RunningKernel, StartError> {
+    async fn try_start<C: KernelConnection>(&self) -> Result<Started<C>, StartError> {
         let kernelspec = &self.choice.kernelspec;
         let is_ipykernel = kernelspec.argv.iter().any(|argument| argument.contains("ipykernel"));
-        let connection_file =
-            ConnectionFile::create(&self.id, &kernelspec.name, is_ipykernel, &self.process_env)
-                .map_err(StartError::ConnectionFile)?;
+        let connection_file = self.connection_file(is_ipykernel).map_err(StartError::ConnectionFile)?;
         let spec = ProcessSpec {
             program: self.choice.program.clone(),
             arguments: arguments(kernelspec, &self.choice.program, &connection_file.path),
@@ -84,15 +135,9 @@ impl KernelLauncher {
         };
         let process = Process::start(&spec).map_err(StartError::Process)?;
         let exit = process.wait();
-        let exit = async move { exit.await.to_string() };
-        match kernel::connect(&connection_file.info, self.start_timeout, true, exit).await {
-            Ok(client) => {
-                // Before anybody's code runs. Without it, runs work all the same.
-                if let Err(error) = client.install_memory_handler().await {
-                    tracing::debug!(%error, "the kernel's memory cannot be asked about yet");
-                }
-                Ok(RunningKernel { client, process, _connection_file: connection_file })
-            }
+        let exit = async move { exit.await.to_string() }.boxed();
+        match C::open(&connection_file.info, self.start_timeout, exit).await {
+            Ok(connection) => Ok(Started { connection, process, _connection_file: connection_file }),
             Err(error) => {
                 let exit = process.exit();
                 process.stop().await;
@@ -106,6 +151,24 @@ impl KernelLauncher {
                 })
             }
         }
+    }
+
+    /// A new connection file, named by the kernel's id. The one of a process before may exist for a moment, until the
+    /// watchdog of a keeper that was killed removes it; another process must not take its place.
+    fn connection_file(&self, is_ipykernel: bool) -> io::Result<ConnectionFile> {
+        let create = |id: &str| {
+            ConnectionFile::create(id, &self.choice.kernelspec.name, is_ipykernel, &self.process_env)
+        };
+        let mut file = create(&self.id);
+        for number in 2..=MAX_FILES {
+            match &file {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    file = create(&format!("{}-{number}", &*self.id));
+                }
+                _ => break,
+            }
+        }
+        file
     }
 
     /// The environment of the kernel: that of this program, its Python environment as if activated, the variables of

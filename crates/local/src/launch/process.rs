@@ -108,6 +108,12 @@ impl Process {
         Ok(process)
     }
 
+    /// Its id.
+    #[cfg(unix)]
+    pub(crate) fn id(&self) -> Option<u32> {
+        u32::try_from(self.pid?.as_raw_nonzero().get()).ok()
+    }
+
     /// How it exited, with its last output; `None` while it runs.
     pub(crate) fn exit(&self) -> Option<ProcessExit> {
         self.exit.borrow().clone()

@@ -13,6 +13,7 @@ use super::{KernelLauncher, LocalKernel};
 use crate::ProcessEnv;
 use crate::environment::KernelChoice;
 use crate::kernelspec::{InstalledKernelspec, InterruptMode};
+use crate::root::Root;
 use crate::tests::script;
 
 /// A kernel that is the shell script `body`, in its own folder.
@@ -48,7 +49,8 @@ fn kernel_with_timeout(body: &str, start_timeout: Duration) -> (TempDir, Arc<Loc
         start_timeout,
         process_env: Arc::new(ProcessEnv { variables: variables.into(), home: None }),
     };
-    (folder, LocalKernel::new(launcher))
+    let root = Root::new(folder.path().to_path_buf());
+    (folder, LocalKernel::new(launcher, None, root))
 }
 
 async fn failure(kernel: &LocalKernel) -> Error {

@@ -1,6 +1,6 @@
 //! `list_kernels`: the kernels, and the kernelspecs that could be started.
 
-use workspace::KernelState;
+use workspace::{Kernel, KernelState};
 
 use super::list_files::time;
 use super::shared::answer::Outcome;
@@ -69,6 +69,9 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
         table(header, rows)
     };
     let mut reply = kernels;
+    for (_, (_, kernels, _)) in &found.given {
+        reply.extend(kernels.iter().filter_map(|kernel| kept(&**kernel)));
+    }
     for (index, (_, (place, _, specs))) in found.given.into_iter().enumerate() {
         if index > 0 && specs.is_empty() {
             continue;
@@ -80,6 +83,18 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
     }
     reply.push_str(&found.warnings);
     Ok(reply.into())
+}
+
+/// What to know about a kernel that outlives this server.
+fn kept(kernel: &dyn Kernel) -> Option<String> {
+    let keeping = kernel.description().keeping?;
+    let servers = match keeping.attached.len() {
+        0 => "no server attached".to_owned(),
+        1 => "1 server attached".to_owned(),
+        count => format!("{count} servers attached"),
+    };
+    let (started, used) = (time(keeping.started_at), time(keeping.last_request));
+    Some(format!("\n{} outlives this server: started {started}, last used {used}, {servers}.", kernel.id()))
 }
 
 pub(super) fn state(state: &KernelState) -> String {

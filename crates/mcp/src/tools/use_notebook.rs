@@ -1,11 +1,13 @@
 //! `use_notebook`: opens or creates a notebook, and says which kernel it has.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::timeout;
 use workspace::{Error, Kernel, KernelChoice, KernelSelector, KernelState, Mode, NotebookPath, OpenNotebook};
 
+use super::list_files::time;
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Argument, Choice, Schema, arguments};
 use super::shared::cell_text::brief;
@@ -101,7 +103,7 @@ async fn permit(context: &Context<'_>, mode: Mode, names_kernel: bool) -> Result
 /// and edited without one.
 async fn kernel(
     context: &Context<'_>,
-    opened: &OpenNotebook,
+    opened: &Arc<OpenNotebook>,
     name: &str,
     wanted: KernelSelector,
 ) -> Result<String, Error> {
@@ -137,6 +139,9 @@ async fn describe(context: &Context<'_>, opened: &OpenNotebook, name: &str, mode
         "it is the current notebook"
     };
     let mut text = format!("[INFO] {verb} {} in {place} as {name:?}; {current}.\n{kernel}", opened.path());
+    for notice in opened.take_notices() {
+        text.push_str(&format!("[NOTICE] {notice}\n"));
+    }
     if let Some(notice) = document.notice() {
         text.push_str(&format!("[NOTICE] {notice}\n"));
     }
@@ -171,8 +176,16 @@ fn describe_kernel(kernel: &dyn Kernel) -> String {
     } else {
         format!(", environment {}", known.environment)
     };
+    let kept = known.keeping.filter(|keeping| keeping.is_from_earlier).map(|keeping| {
+        let (started, used) = (time(keeping.started_at), time(keeping.last_request));
+        format!(
+            "[NOTICE] This kernel is from an earlier server, with its variables: started {started}, last used {used}. \
+             use_notebook with kernel_id \"NEW\" starts afresh.\n"
+        )
+    });
+    let kept = kept.unwrap_or_default();
     format!(
-        "[INFO] Kernel {} ({}, {}){environment}: {state}. Kernel id {}.\n",
+        "{kept}[INFO] Kernel {} ({}, {}){environment}: {state}. Kernel id {}.\n",
         known.name,
         known.display_name,
         known.language,

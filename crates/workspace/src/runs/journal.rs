@@ -1,9 +1,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use notebook::CellId;
 use parking_lot::Mutex;
 
+use super::orphan::RunNote;
 use super::run::Run;
 use super::state::RunCell;
 use crate::{Error, ErrorKind, NextStep, NotebookPath, RunId};
@@ -13,10 +15,12 @@ const MAX_RUNS: usize = 500;
 /// How many bytes of outputs are kept of runs that are over, besides those of the newest.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// All runs of this process. Any session finds them by id.
+/// All runs of this process, and those that it has adopted. Any session finds them by id.
 #[derive(Default)]
 pub struct Journal {
     entries: Mutex<Entries>,
+    /// Ends the ids of our runs, so that no other server uses them; empty where no server adopts them.
+    suffix: String,
 }
 
 #[derive(Default)]
@@ -26,14 +30,32 @@ struct Entries {
 }
 
 impl Journal {
+    /// A journal whose runs have ids that end so.
+    pub(crate) fn with_suffix(suffix: String) -> Self {
+        Self { entries: Mutex::default(), suffix }
+    }
+
     /// Adds a new run.
     pub(crate) fn begin(&self, cell: Option<RunCell>, source: String) -> Arc<Run> {
         let mut entries = self.entries.lock();
         entries.count += 1;
-        let run = Arc::new(Run::new(RunId::new(format!("r{}", entries.count)), cell, source));
+        let run = Arc::new(Run::new(RunId::new(format!("r{}{}", entries.count, self.suffix)), cell, source));
         entries.runs.push_back(run.clone());
         entries.make_room();
         run
+    }
+
+    /// Adds a run of an earlier server among those that were requested at the same time. `None` if it is known.
+    pub(crate) fn adopt(&self, note: RunNote, requested_at: SystemTime) -> Option<Arc<Run>> {
+        let mut entries = self.entries.lock();
+        if entries.runs.iter().any(|run| *run.id() == note.run) {
+            return None;
+        }
+        let run = Arc::new(Run::adopted(note, requested_at));
+        let at = entries.runs.partition_point(|known| known.requested_at() <= run.requested_at());
+        entries.runs.insert(at, run.clone());
+        entries.make_room();
+        Some(run)
     }
 
     pub fn run(&self, id: &RunId) -> Result<Arc<Run>, Error> {
@@ -77,6 +99,8 @@ impl Entries {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use kernel::{Event, Outcome};
     use notebook::Output;
 
@@ -102,6 +126,29 @@ mod tests {
         assert!(journal.latest_of(&"b.ipynb".into(), &"c1".into()).is_none());
         let error = journal.run(&"r99".into()).err().unwrap();
         assert_eq!(error.next, NextStep::GetRun { latest: vec!["r2".into(), "r1".into()] });
+    }
+
+    fn note(run: &str) -> RunNote {
+        RunNote {
+            run: run.into(),
+            notebook: Some("a.ipynb".into()),
+            cell: Some("c1".into()),
+            source: "early".to_owned(),
+        }
+    }
+
+    #[test]
+    fn runs_of_an_earlier_server_are_older_than_ours() {
+        let journal = Journal::with_suffix("-x".to_owned());
+        let cell = RunCell { path: "a.ipynb".into(), id: "c1".into() };
+        let ours = journal.begin(Some(cell), "late".into());
+        assert_eq!(ours.id().as_str(), "r1-x");
+        let earlier = SystemTime::now() - Duration::from_secs(60);
+        let adopted = journal.adopt(note("r1-y"), earlier).unwrap();
+        assert!(adopted.elapsed() >= Duration::from_secs(59));
+        assert!(journal.adopt(note("r1-y"), earlier).is_none());
+        assert_eq!(journal.latest_of(&"a.ipynb".into(), &"c1".into()).unwrap().id(), ours.id());
+        assert_eq!(journal.run(&"r1-y".into()).unwrap().source(), "early");
     }
 
     #[test]

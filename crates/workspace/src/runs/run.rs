@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use kernel::{Event, OutputArea};
 use notebook::Output;
@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tracing::Span;
 
+use super::orphan::RunNote;
 use super::state::{RunCell, RunState, RunView};
 use crate::RunId;
 use crate::executor::Execution;
@@ -39,6 +40,32 @@ impl Run {
             record: Mutex::new(record),
             version: watch::Sender::new(0),
         }
+    }
+
+    /// A run of an earlier server.
+    pub(crate) fn adopted(note: RunNote, requested_at: SystemTime) -> Self {
+        let cell = note.notebook.zip(note.cell).map(|(path, id)| RunCell { path, id });
+        let age = SystemTime::now().duration_since(requested_at).unwrap_or_default();
+        let now = Instant::now();
+        let run = Self::new(note.run, cell, note.source);
+        // The clock of this machine may have begun later.
+        Self { requested_at: now.checked_sub(age).unwrap_or(now), ..run }
+    }
+
+    pub(crate) fn requested_at(&self) -> Instant {
+        self.requested_at
+    }
+
+    /// What a later server should know about it.
+    pub(crate) fn to_note(&self) -> RunNote {
+        let cell = self.cell.clone();
+        let (notebook, cell) = cell.map_or((None, None), |cell| (Some(cell.path), Some(cell.id)));
+        RunNote { run: self.id.clone(), notebook, cell, source: self.source.clone() }
+    }
+
+    /// Whether the kernel, or its connection, has ended it.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.record.lock().finished_at.is_some()
     }
 
     pub fn id(&self) -> &RunId {
@@ -221,6 +248,18 @@ impl Run {
         }
         drop(record);
         self.close();
+    }
+
+    /// An event of a run that was adopted, which happened at another time.
+    pub(crate) fn on_event_at(&self, time: SystemTime, event: Event) {
+        let is_end = matches!(event, Event::Finished(_));
+        self.on_event(event);
+        if is_end {
+            let age = SystemTime::now().duration_since(time).unwrap_or_default();
+            let mut record = self.record.lock();
+            record.ended_at =
+                Instant::now().checked_sub(age).map(|at| at.max(self.requested_at)).or(record.ended_at);
+        }
     }
 
     pub(crate) fn on_event(&self, event: Event) {

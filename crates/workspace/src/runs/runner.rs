@@ -20,6 +20,7 @@ use crate::place::{Kernel, KernelChoice, Place};
 use crate::run_history::RunHistory;
 use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, telemetry};
 
+mod adopt;
 mod task;
 
 use task::has_cell;
@@ -41,9 +42,9 @@ pub struct Runner {
 
 impl Runner {
     /// Must be called within the runtime that serves the workspace.
-    pub(crate) fn new() -> Arc<Self> {
+    pub(crate) fn new(run_suffix: String) -> Arc<Self> {
         Arc::new(Self {
-            journal: Journal::default(),
+            journal: Journal::with_suffix(run_suffix),
             history: RunHistory::default(),
             queues: Mutex::default(),
             tasks: TaskTracker::new(),
@@ -96,15 +97,21 @@ impl Runner {
         let (runner, notebook, begun) = (self.clone(), notebook.clone(), runs.clone());
         let running = async move {
             let mut has_failed = false;
-            for run in begun {
+            for (index, run) in begun.iter().enumerate() {
+                // The first run may have to start the kernel; then the others are announced after it.
+                if let Some(kernel) = notebook.kernel().filter(|_| index < 2) {
+                    begun[index..].iter().for_each(|waiting| kernel.announce(&waiting.to_note()));
+                }
                 if has_failed && stops_on_error {
                     run.note("It did not run: a cell before it failed.");
                     run.end(RunState::Interrupted);
+                } else if has_cell(&notebook, run).await {
+                    runner.run_in_notebook(&notebook, run, session).await;
+                    has_failed |= run.state().is_failure();
                     continue;
                 }
-                if has_cell(&notebook, &run).await {
-                    runner.run_in_notebook(&notebook, &run, session).await;
-                    has_failed |= run.state().is_failure();
+                if let Some(kernel) = notebook.kernel() {
+                    kernel.retract(run.id());
                 }
             }
         };

@@ -89,6 +89,7 @@ impl Kernel for Idle {
             state: KernelState::NotStarted,
             last_activity: None,
             connections: None,
+            keeping: None,
         }
     }
 
@@ -405,10 +406,11 @@ async fn a_selector_joins_a_kernel_or_starts_a_new_one() {
     let session = Session::new(workspace);
     let a = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
     let b = session.use_notebook("b", &"b.ipynb".into(), Mode::Connect).await.unwrap();
-    let choose = async |opened: &OpenNotebook, selector| match session.choose_kernel(opened, selector).await {
-        Ok(KernelChoice::Kernel { kernel, .. }) => kernel.id().clone(),
-        _ => unreachable!("every request gets a kernel"),
-    };
+    let choose =
+        async |opened: &Arc<OpenNotebook>, selector| match session.choose_kernel(opened, selector).await {
+            Ok(KernelChoice::Kernel { kernel, .. }) => kernel.id().clone(),
+            _ => unreachable!("every request gets a kernel"),
+        };
     assert_eq!(choose(&a, KernelSelector::Any).await, "k0");
     assert_eq!(choose(&a, KernelSelector::Any).await, "k0");
     assert_eq!(choose(&a, KernelSelector::Kernelspec("idle".into())).await, "k0");

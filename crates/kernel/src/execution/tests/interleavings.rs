@@ -66,7 +66,7 @@ impl Witness {
                 assert!(!self.is_finished);
                 self.is_finished = true;
             }
-            Event::InputWanted { .. } => assert!(self.is_started && !self.is_finished),
+            Event::InputWanted { .. } | Event::InputAnswered => assert!(self.is_started && !self.is_finished),
             // Our own notices go to stderr.
             Event::Output { output: Output::Stream { name, text }, .. } if name == "stdout" => {
                 let line = text.as_str().parse().ok();

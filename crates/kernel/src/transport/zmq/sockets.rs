@@ -7,40 +7,32 @@
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
-use jupyter_protocol::{ConnectionInfo, JupyterMessage};
-use ring::hmac;
+use jupyter_protocol::ConnectionInfo;
 use zeromq::util::PeerIdentity;
 use zeromq::{
     DealerSocket, Socket, SocketEvent, SocketOptions, SocketRecv, SocketSend, SubSocket, ZmqMessage,
     ZmqResult,
 };
 
-use crate::messages::signature::{is_genuine, sign};
+use crate::messages::wire::Wire;
 use crate::messages::{self, Channel, Message, Outgoing};
 use crate::transport::sequence::Sequence;
+use crate::transport::zmq::ZmqTransport;
 use crate::transport::{Received, Transport};
 
-/// Precedes the signature in every message.
-const DELIMITER: &[u8] = b"<IDS|MSG>";
-
-/// The connections to one kernel.
-pub(crate) struct Sockets {
+/// The connections to one kernel, on which messages pass as they are.
+pub(crate) struct RawSockets {
     iopub: End<SubSocket>,
     shell: End<DealerSocket>,
     stdin: End<DealerSocket>,
     control: End<DealerSocket>,
-    key: Option<hmac::Key>,
+    wire: Wire,
     session: String,
-    sequence: Sequence,
-    /// The id of our last request on the shell channel.
-    last_request: String,
-    /// A message that follows the report of a loss.
-    held: Option<Message>,
 }
 
-impl Sockets {
+impl ZmqTransport for RawSockets {
     /// Opens all connections, the subscription first.
-    pub(crate) async fn open(info: &ConnectionInfo, session: &str) -> ZmqResult<Self> {
+    async fn open(info: &ConnectionInfo, session: &str) -> ZmqResult<Self> {
         let mut iopub = SubSocket::new();
         iopub.subscribe("").await?;
         // The kernel asks for input by the identity under which it got the request.
@@ -50,57 +42,20 @@ impl Sockets {
             options.peer_identity(identity.clone());
             DealerSocket::with_options(options)
         };
-        let key = hmac::Key::new(hmac::HMAC_SHA256, info.key.as_bytes());
         Ok(Self {
             iopub: End::connect(iopub, &info.iopub_url()).await?,
             shell: End::connect(dealer(), &info.shell_url()).await?,
             stdin: End::connect(dealer(), &info.stdin_url()).await?,
             control: End::connect(dealer(), &info.control_url()).await?,
-            key: if info.key.is_empty() { None } else { Some(key) },
+            wire: Wire::new(info),
             session: session.to_owned(),
-            sequence: Sequence::of_direct_connection(),
-            last_request: String::new(),
-            held: None,
         })
-    }
-
-    fn read(&self, channel: Channel, frames: ZmqMessage) -> Option<Message> {
-        // The topic of a publication stands before the delimiter.
-        let mut frames = frames.into_vec();
-        let start = frames.iter().position(|frame| frame == DELIMITER)? + 1;
-        let Some([signature, parts @ ..]) = frames.get(start..) else { return None };
-        if !is_genuine(self.key.as_ref(), parts.get(..4)?, signature) {
-            tracing::warn!(?channel, "a message with a wrong signature was dropped");
-            return None;
-        }
-        let mut parts = frames.drain(start + 1..);
-        let (header, parent, _metadata, content) =
-            (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-        match Message::read(channel, header, parent, content) {
-            Ok(message) => Some(message),
-            Err(error) => {
-                tracing::warn!(?channel, %error, "a message that cannot be read was dropped");
-                None
-            }
-        }
-    }
-
-    fn write(&self, message: JupyterMessage) -> serde_json::Result<ZmqMessage> {
-        let parts = messages::write(message, &self.session)?;
-        let mut frames = ZmqMessage::from(Bytes::from_static(DELIMITER));
-        frames.push_back(sign(self.key.as_ref(), &parts).into());
-        for part in parts {
-            frames.push_back(part);
-        }
-        Ok(frames)
     }
 }
 
-impl Transport for Sockets {
-    async fn receive(&mut self) -> Option<Received> {
-        if let Some(message) = self.held.take() {
-            return Some(Received::Message(Box::new(message)));
-        }
+impl RawSockets {
+    /// The parts of the next genuine message. `None` if one of the connections has ended.
+    pub(crate) async fn receive_parts(&mut self) -> Option<(Channel, Vec<Bytes>)> {
         loop {
             let (channel, frames) = tokio::select! {
                 frames = self.iopub.receive() => (Channel::Iopub, frames?),
@@ -108,15 +63,33 @@ impl Transport for Sockets {
                 frames = self.stdin.receive() => (Channel::Stdin, frames?),
                 frames = self.control.receive() => (Channel::Control, frames?),
             };
-            let Some(message) = self.read(channel, frames) else { continue };
-            let next = match self.sequence.observe(&message, &self.last_request).notice {
-                Some(notice) => {
-                    self.held = Some(message);
-                    notice
-                }
-                None => message,
-            };
-            return Some(Received::Message(Box::new(next)));
+            if let Some(parts) = self.wire.open(channel, frames) {
+                return Some((channel, parts));
+            }
+        }
+    }
+
+    pub(crate) async fn send_parts(&mut self, channel: Channel, parts: Vec<Bytes>) {
+        let socket = match channel {
+            Channel::Shell => &mut self.shell.socket,
+            Channel::Control => &mut self.control.socket,
+            Channel::Stdin => &mut self.stdin.socket,
+            Channel::Iopub => return,
+        };
+        // It waits only behind 100 000 messages that the kernel did not take.
+        if let Err(error) = socket.send(self.wire.seal(parts)).await {
+            tracing::warn!(?channel, %error, "a message to the kernel was lost");
+        }
+    }
+}
+
+impl Transport for RawSockets {
+    async fn receive(&mut self) -> Option<Received> {
+        loop {
+            let (channel, parts) = self.receive_parts().await?;
+            if let Some(message) = Message::of_parts(channel, parts) {
+                return Some(Received::Message(Box::new(message)));
+            }
         }
     }
 
@@ -126,25 +99,62 @@ impl Transport for Sockets {
     }
 
     async fn send(&mut self, (channel, message): Outgoing) {
-        if channel == Channel::Shell {
-            self.last_request.clone_from(&message.header.msg_id);
+        match messages::write(message, &self.session) {
+            Ok(parts) => self.send_parts(channel, parts.into()).await,
+            Err(error) => tracing::error!(?channel, %error, "a message to the kernel cannot be written"),
         }
-        let message = match self.write(message) {
-            Ok(message) => message,
-            Err(error) => {
-                return tracing::error!(?channel, %error, "a message to the kernel cannot be written");
+    }
+}
+
+/// The connections to one kernel, with a watch over what is missing.
+pub(crate) struct Sockets {
+    raw: RawSockets,
+    sequence: Sequence,
+    /// The id of our last request on the shell channel.
+    last_request: String,
+    /// A message that follows the report of a loss.
+    held: Option<Message>,
+}
+
+impl ZmqTransport for Sockets {
+    async fn open(info: &ConnectionInfo, session: &str) -> ZmqResult<Self> {
+        Ok(Self {
+            raw: RawSockets::open(info, session).await?,
+            sequence: Sequence::of_direct_connection(),
+            last_request: String::new(),
+            held: None,
+        })
+    }
+}
+
+impl Transport for Sockets {
+    async fn receive(&mut self) -> Option<Received> {
+        if let Some(message) = self.held.take() {
+            return Some(Received::Message(Box::new(message)));
+        }
+        let message = match self.raw.receive().await? {
+            Received::Message(message) => *message,
+            other => return Some(other),
+        };
+        let next = match self.sequence.observe(&message, &self.last_request).notice {
+            Some(notice) => {
+                self.held = Some(message);
+                notice
             }
+            None => message,
         };
-        let socket = match channel {
-            Channel::Shell => &mut self.shell.socket,
-            Channel::Control => &mut self.control.socket,
-            Channel::Stdin => &mut self.stdin.socket,
-            Channel::Iopub => return,
-        };
-        // It waits only behind 100 000 messages that the kernel did not take.
-        if let Err(error) = socket.send(message).await {
-            tracing::warn!(?channel, %error, "a message to the kernel was lost");
+        Some(Received::Message(Box::new(next)))
+    }
+
+    fn is_closed(&self) -> bool {
+        self.raw.is_closed()
+    }
+
+    async fn send(&mut self, message: Outgoing) {
+        if message.0 == Channel::Shell {
+            self.last_request.clone_from(&message.1.header.msg_id);
         }
+        self.raw.send(message).await;
     }
 }
 

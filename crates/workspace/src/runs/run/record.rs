@@ -43,6 +43,8 @@ pub(super) struct Record {
     pub(super) execution_count: Option<u64>,
     pub(super) notes: Vec<String>,
     pub(super) ended_at: Option<Instant>,
+    /// When its execution ended; `None` if this program ends the run, and the kernel continues it.
+    pub(super) finished_at: Option<Instant>,
     /// The end is stored where it belongs.
     pub(super) is_closed: bool,
     pub(super) stop: Stop,
@@ -68,6 +70,7 @@ impl Record {
             execution_count: None,
             notes: Vec::new(),
             ended_at: None,
+            finished_at: None,
             is_closed: false,
             stop: Stop::NotRequested,
             saved: None,
@@ -97,6 +100,11 @@ impl Record {
             }
             Event::InputWanted { prompt, password } => {
                 self.state = RunState::WaitingForInput { prompt, is_password: password };
+            }
+            Event::InputAnswered => {
+                if self.is_waiting() {
+                    self.state = RunState::Running;
+                }
             }
             Event::Finished(outcome) => self.on_outcome(outcome),
             Event::Output { output: Output::Stream { .. }, .. }
@@ -157,6 +165,7 @@ impl Record {
             }
         };
         self.ended_at = Some(Instant::now());
+        self.finished_at = self.ended_at;
         self.execution = None;
     }
 }

@@ -44,6 +44,8 @@ impl Runner {
                 Ok(kernel) => kernel,
                 Err(error) => return run.end(RunState::Failed(error)),
             };
+            self.adopt(&kernel, notebook).await;
+            notebook.take_notices().into_iter().for_each(|notice| run.note(notice));
             match self.run_in_kernel(kernel, run, Some(notebook)).await {
                 Ok(()) => {
                     // Its outputs, if it has a cell.
@@ -74,12 +76,15 @@ impl Runner {
         run.set_kernel(kernel.clone());
         let queue = self.queue(kernel.id());
         run.set_stage("waiting for earlier runs of the kernel");
+        kernel.announce(&run.to_note());
         let Some(_turn) = queue.enter(run).await else {
             run.note("The kernel was restarted before this could run.");
             run.end(RunState::Interrupted);
+            kernel.retract(run.id());
             return Ok(());
         };
         if run.state().is_over() {
+            kernel.retract(run.id());
             return Ok(());
         }
         if let KernelState::Dead { how } = kernel.description().state {
@@ -91,9 +96,11 @@ impl Runner {
             Err(error) if kernel.is_gone() => return Err(error),
             Err(error) => {
                 run.end(RunState::Failed(error));
+                kernel.retract(run.id());
                 return Ok(());
             }
         };
+        kernel.take_notices().into_iter().for_each(|notice| run.note(notice));
         if queue.is_new_connection(&*executor) {
             let (queue, restarts) = (queue.clone(), queue.restarts());
             telemetry::connected(&kernel, &*executor, move || {
@@ -105,12 +112,14 @@ impl Runner {
         }
         // It may have been cancelled while the kernel started.
         if run.state().is_over() {
+            kernel.retract(run.id());
             return Ok(());
         }
         let path = notebook.map(|notebook| notebook.path());
         let notebook = notebook.filter(|notebook| !notebook.document().stores_outputs());
         let instance = self.history.begin(kernel.id());
-        let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id) };
+        let note = run.to_note();
+        let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), note: &note };
         run.executing(executor.execute(code, self.sink(run, notebook)));
         match notebook.zip(run.cell()) {
             None => run.over().await,
@@ -123,6 +132,10 @@ impl Runner {
         }
         if let Some(path) = path {
             self.history.ended(path, run, &*kernel, instance);
+        }
+        // If this program ends during the run, a later one stores the rest.
+        if run.is_finished() {
+            executor.acknowledge(run.id());
         }
         run.close();
         Ok(())

@@ -25,7 +25,9 @@ fn passed(inbox: &mut Inbox) -> Vec<String> {
     std::iter::from_fn(|| inbox.pop())
         .map(|received| match received {
             Received::Message(message) => format!("{} {}", message.header.kind, message.content.as_str()),
-            other => format!("{other:?}"),
+            Received::Reconnected => "Reconnected".to_owned(),
+            Received::Replaced => "Replaced".to_owned(),
+            _ => panic!("a server sends no such thing"),
         })
         .collect()
 }

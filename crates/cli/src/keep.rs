@@ -1,0 +1,72 @@
+//! `cellbridge keep`, which a server starts: the process that keeps a kernel.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use local::{Folder, KernelKeeping, Lifetimes, ProcessEnv};
+use workspace::{KernelSelector, Mode, NotebookPath, Session, Settings, Workspace};
+
+use crate::args::Keep;
+
+/// How long it may take to store runs that are over.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Stores the runs of the keeper in `folder` into their cells, as a server does that opens the notebook.
+async fn settle(folder: &Path) -> anyhow::Result<()> {
+    let process_env = ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
+    let kernels = local::kept_kernels(&process_env).await;
+    let kernel =
+        kernels.into_iter().find(|kernel| kernel.folder() == folder).context("there is no such kernel")?;
+    let notebook = kernel.notebook.as_ref().context("the kernel has no notebook")?;
+    let root = notebook.parent().context("the notebook has no folder")?.to_path_buf();
+    let program = std::env::current_exe()?;
+    let lifetimes = Lifetimes::of_idle(SETTLE_TIMEOUT);
+    let place = Folder::new(root, process_env, Some(KernelKeeping { program, lifetimes, only_stores: true }));
+    let workspace = Workspace::new(place, Settings::default());
+    let session = Session::new(workspace.clone());
+    let path = NotebookPath::new(notebook.to_str().context("the notebook's path is not UTF-8")?);
+    let stored = tokio::time::timeout(SETTLE_TIMEOUT, async {
+        let opened = session.use_notebook("notebook", &path, Mode::Connect).await?;
+        let id = workspace::KernelId::new(kernel.id.clone());
+        session.choose_kernel(&opened, KernelSelector::Existing(id)).await?;
+        for run in workspace.journal().runs() {
+            run.ended().await;
+        }
+        Ok::<(), workspace::Error>(())
+    });
+    let stored = stored.await;
+    workspace.shutdown().await;
+    Ok(stored.context("it took too long")??)
+}
+
+pub(crate) fn run(options: &Keep) -> ExitCode {
+    let ended = if options.detach {
+        std::env::current_exe().and_then(|program| local::detach(&program))
+    } else if let Some(folder) = &options.settle {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.and_then(|runtime| {
+            let ended = runtime.block_on(settle(folder));
+            runtime.shutdown_background();
+            ended.map_err(io::Error::other)
+        })
+    } else {
+        // Before anything else is opened.
+        local::close_inherited_descriptors();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.and_then(|runtime| {
+            let ended = runtime.block_on(local::keep_from_stdin());
+            runtime.shutdown_background();
+            ended
+        })
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cellbridge: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! `cellbridge kernels`: the kernels that outlive their servers.
+
+use std::time::{Duration, SystemTime};
+
+use anyhow::bail;
+use local::{KeptKernel, KeptState, ProcessEnv, kept_kernels};
+use serde_json::{Value, json};
+
+use crate::args::{Kernels, KernelsVerb, ListKernels, StopKernels};
+use crate::install::say;
+
+pub(crate) async fn run(options: Kernels) -> anyhow::Result<()> {
+    let process_env = ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[]);
+    let kernels = kept_kernels(&process_env).await;
+    match options.verb {
+        None => list(&kernels, options.json),
+        Some(KernelsVerb::List(ListKernels { json })) => list(&kernels, json),
+        Some(KernelsVerb::Stop(options)) => stop(&kernels, &options).await,
+    }
+}
+
+fn list(kernels: &[KeptKernel], as_json: bool) -> anyhow::Result<()> {
+    if as_json {
+        return say(&format!("{:#}", kernels.iter().map(to_json).collect::<Value>()));
+    }
+    if kernels.is_empty() {
+        return say("No kernels outlive their servers now.");
+    }
+    let now = SystemTime::now();
+    for kernel in kernels {
+        say(&line(kernel, now))?;
+    }
+    Ok(())
+}
+
+async fn stop(kernels: &[KeptKernel], options: &StopKernels) -> anyhow::Result<()> {
+    let is_meant =
+        |kernel: &&KeptKernel| options.id.as_ref().is_none_or(|id| kernel.id.starts_with(id.as_str()));
+    let meant: Vec<&KeptKernel> = kernels.iter().filter(is_meant).collect();
+    match (&options.id, meant.len()) {
+        (Some(id), 0) => bail!("there is no kernel {id:?}; `cellbridge kernels` lists them"),
+        (Some(id), count) if count > 1 => bail!("{count} kernels have an id that begins with {id:?}"),
+        _ => {}
+    }
+    let mut failures = Vec::new();
+    for kernel in meant {
+        match kernel.stop().await {
+            Ok(()) => say(&format!("stopped {}", kernel.id))?,
+            Err(error) => failures.push(format!("kernel {} is not stopped: {}", kernel.id, error.0)),
+        }
+    }
+    if failures.is_empty() { Ok(()) } else { bail!(failures.join("\n")) }
+}
+
+/// The id, the state, and what a person decides by.
+fn line(kernel: &KeptKernel, now: SystemTime) -> String {
+    let age = |since: SystemTime| shown(now.duration_since(since).unwrap_or_default());
+    let mut parts = vec![
+        state(&kernel.state),
+        kernel.display_name.clone(),
+        format!("started {} ago", age(kernel.started_at)),
+    ];
+    parts.extend(kernel.last_request.map(|at| format!("last used {} ago", age(at))));
+    parts.push(match kernel.attached.len() {
+        0 => "no server attached".to_owned(),
+        1 => format!("attached: server {}", kernel.attached[0]),
+        count => format!("{count} servers attached"),
+    });
+    if kernel.unread_runs > 0 {
+        parts.push(format!("{} runs not stored yet", kernel.unread_runs));
+    }
+    let notebook = kernel.notebook.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    format!("{}  {notebook}\n    {}", kernel.id, parts.join(", "))
+}
+
+fn state(state: &KeptState) -> String {
+    match state {
+        KeptState::Starting => "starting".to_owned(),
+        KeptState::Idle => "idle".to_owned(),
+        KeptState::Busy => "busy".to_owned(),
+        KeptState::Dead { how } => format!("dead ({how})"),
+        KeptState::Left => "ended; its last runs are not read".to_owned(),
+        KeptState::Silent => "its keeper does not answer".to_owned(),
+    }
+}
+
+/// A duration in its largest unit.
+fn shown(duration: Duration) -> String {
+    match duration.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds @ 60..3600 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3600),
+    }
+}
+
+fn to_json(kernel: &KeptKernel) -> Value {
+    let time = |at: SystemTime| chrono::DateTime::<chrono::Utc>::from(at).to_rfc3339();
+    json!({
+        "id": kernel.id,
+        "state": state(&kernel.state),
+        "display_name": kernel.display_name,
+        "program": kernel.program,
+        "notebook": kernel.notebook,
+        "started_at": time(kernel.started_at),
+        "last_request": kernel.last_request.map(time),
+        "attached": kernel.attached,
+        "unread_runs": kernel.unread_runs,
+        "keeper": kernel.keeper,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_shown_in_their_largest_unit() {
+        let of = |seconds| shown(Duration::from_secs(seconds));
+        assert_eq!((&*of(59), &*of(60), &*of(3599), &*of(7300)), ("59 s", "1 min", "59 min", "2 h"));
+    }
+}

@@ -1,0 +1,348 @@
+//! The transport: reads a keeper's log, and writes what clients want.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use notebook::Json;
+use parking_lot::Mutex;
+use tokio::net::UnixStream;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
+
+use super::{Control, FINISH_TIMEOUT, Halves, KEEPER_ENDED, KeeperHandle, OrphanedExecution, unusable};
+use crate::keeper::{
+    ClientFrame, KeeperEvent, KeeperFrame, KernelPhase, KernelStatus, Note, Peek, Record, RecordReader,
+};
+use crate::messages::{self, Channel, Message, Outgoing};
+use crate::transport::sequence::{Cause, Sequence};
+use crate::transport::{ExecutionNote, Received, Transport};
+use crate::{ExecutionId, KernelError, Outcome, Sink};
+
+const RESTARTED: &str = "it was restarted";
+
+/// A connection to a keeper that reads its log.
+pub(super) struct KeeperConnection {
+    halves: Halves,
+    control: mpsc::UnboundedReceiver<Control>,
+    /// Who waits until everything queued is sent.
+    flushing: Vec<oneshot::Sender<()>>,
+    orphaned: watch::Sender<u64>,
+    records: RecordReader,
+    /// The time of the record that was read last.
+    time: Arc<Mutex<SystemTime>>,
+    session: String,
+    kernel: KernelStatus,
+    /// The adopted executions that are not reached in the log yet, by request.
+    adopted: HashMap<String, Sink>,
+    /// What was in the log when this began.
+    end: u64,
+    sequence: Sequence,
+    /// The id of the last request on the shell channel.
+    last_request: String,
+    /// What follows the report of a loss.
+    held: Option<Message>,
+    /// Whether [`Received::CaughtUp`] was returned.
+    has_caught_up: bool,
+    /// Why the kernel could not be started.
+    pub(super) failed: Option<String>,
+    how_it_ended: Option<String>,
+    is_closed: bool,
+}
+
+pub(super) type Opened = (KeeperConnection, KeeperHandle, Vec<OrphanedExecution>);
+
+impl KeeperConnection {
+    pub(super) async fn open(stream: UnixStream, restart: bool) -> Result<Opened, KernelError> {
+        let mut halves = Halves::new(stream);
+        halves.greet().await?;
+        if restart {
+            halves.send(&ClientFrame::Restart).await.map_err(|error| unusable(&error))?;
+        }
+        halves.send(&ClientFrame::Adopt).await.map_err(|error| unusable(&error))?;
+        let KeeperFrame::Adopted(runs) = halves.answer().await? else {
+            return Err(unusable(&"its keeper did not say which runs it has"));
+        };
+        let follow = ClientFrame::Follow { offset: runs.from };
+        halves.send(&follow).await.map_err(|error| unusable(&error))?;
+        let mut adopted = HashMap::new();
+        let time = Arc::new(Mutex::new(SystemTime::now()));
+        let orphans = runs.runs.into_iter().map(|run| {
+            let execution = run.note.message.as_deref().map(|message| {
+                let (sender, events) = mpsc::unbounded_channel();
+                let time = time.clone();
+                let sink: Sink = Box::new(move |event| {
+                    // Nobody may want to know any longer.
+                    let _ = sender.send((*time.lock(), event));
+                });
+                adopted.insert(message.to_owned(), sink);
+                (ExecutionId::new(message), events)
+            });
+            OrphanedExecution {
+                note: run.note,
+                noted_at: run.noted_at,
+                is_stored: run.is_stored,
+                is_acknowledged: run.is_acknowledged,
+                execution,
+            }
+        });
+        let orphans = orphans.collect();
+        let (control, commands) = mpsc::unbounded_channel();
+        let (sender, orphaned) = watch::channel(0);
+        let connection = Self {
+            halves,
+            control: commands,
+            flushing: Vec::new(),
+            orphaned: sender,
+            records: RecordReader::at(runs.from),
+            time: time.clone(),
+            session: uuid::Uuid::new_v4().to_string(),
+            kernel: runs.kernel,
+            adopted,
+            end: runs.end,
+            sequence: Sequence::of_direct_connection(),
+            last_request: String::new(),
+            held: None,
+            has_caught_up: false,
+            failed: None,
+            how_it_ended: None,
+            is_closed: false,
+        };
+        Ok((connection, KeeperHandle { control, orphaned }, orphans))
+    }
+
+    /// What the kernel reported as its `language_info`.
+    pub(super) fn language_info(&self) -> Json {
+        match &self.kernel.language_info {
+            object @ serde_json::Value::Object(_) => Json::from_value(object),
+            _ => Json::empty_object(),
+        }
+    }
+
+    fn has_read_the_past(&self) -> bool {
+        self.records.offset() >= self.end
+    }
+
+    fn on_record(&mut self, record: Record) -> Option<Received> {
+        match record {
+            Record::FromKernel { channel, parts } => {
+                Some(self.on_message(Message::of_parts(channel, parts)?))
+            }
+            Record::ToKernel { channel, parts } => self.on_request(channel, &parts),
+            Record::Note(note) => {
+                let message = note.message?;
+                let sink = self.adopted.remove(&message)?;
+                Some(Received::Adopted(ExecutionId::new(&message), sink))
+            }
+            Record::Event(event) => self.on_event(event),
+            Record::Stored { .. } | Record::Acknowledged { .. } => None,
+        }
+    }
+
+    fn on_message(&mut self, message: Message) -> Received {
+        let next = match self.sequence.observe(&message, &self.last_request).notice {
+            Some(notice) => {
+                self.held = Some(message);
+                notice
+            }
+            None => message,
+        };
+        Received::Message(Box::new(next))
+    }
+
+    /// What a client sent: this one or another.
+    fn on_request(&mut self, channel: Channel, parts: &[Bytes]) -> Option<Received> {
+        let request = Peek::of(channel, parts);
+        match channel {
+            Channel::Shell => self.last_request = request.id,
+            Channel::Stdin if request.kind == "input_reply" => {
+                return Some(Received::InputAnswered { request: request.parent });
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn on_event(&mut self, event: KeeperEvent) -> Option<Received> {
+        match event {
+            KeeperEvent::Ready { language_info } => {
+                self.kernel.phase = KernelPhase::Running;
+                self.kernel.language_info = language_info;
+                None
+            }
+            KeeperEvent::Restarting => {
+                self.end_unless_past(RESTARTED);
+                Some(Received::Ended(Outcome::Restarted))
+            }
+            KeeperEvent::Died { how } => {
+                self.end_unless_past(&how);
+                Some(Received::Ended(Outcome::KernelDied { how }))
+            }
+            KeeperEvent::Orphaned => {
+                self.orphaned.send_modify(|count| *count += 1);
+                None
+            }
+            KeeperEvent::Cut { message } => {
+                let notice = self.sequence.server_dropped(Cause::LogLimit, &message)?;
+                Some(Received::Message(Box::new(notice)))
+            }
+            KeeperEvent::Withdrawn { message } => Some(Received::Withdrawn(ExecutionId::new(&message))),
+            KeeperEvent::Unknown => None,
+        }
+    }
+
+    /// What happens now ends this connection; what happened before, to an earlier process of the kernel, does not.
+    fn end_unless_past(&mut self, how: &str) {
+        if self.records.offset() > self.end {
+            self.how_it_ended = Some(how.to_owned());
+        }
+    }
+
+    /// Passes frames on after the kernel's end, such as the acknowledgements of its last runs, until nobody has a handle.
+    pub(super) async fn serve_handles(mut self) {
+        loop {
+            tokio::select! {
+                control = self.control.recv() => match control {
+                    Some(control) => self.on_control(control),
+                    None => return self.finish().await,
+                },
+                flushed = self.halves.write.flush(), if self.halves.write.has_queued() => {
+                    self.notify_flushed();
+                    if flushed.is_err() {
+                        return;
+                    }
+                }
+                frame = self.halves.read.receive() => if !matches!(frame, Ok(Some(_))) {
+                    return;
+                },
+            }
+        }
+    }
+
+    fn on_control(&mut self, control: Control) {
+        match control {
+            Control::Frame(frame) => self.halves.write.queue(&frame.write()),
+            Control::Flush(done) => self.flushing.push(done),
+        }
+        if !self.halves.write.has_queued() {
+            self.notify_flushed();
+        }
+    }
+
+    fn notify_flushed(&mut self) {
+        for done in self.flushing.drain(..) {
+            // It may have stopped waiting.
+            let _ = done.send(());
+        }
+    }
+
+    /// Receives the next part of the log, or does what was asked.
+    async fn progress(&mut self) -> io::Result<()> {
+        tokio::select! {
+            frame = self.halves.read.receive() => {
+                let Some(frame) = frame? else {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                };
+                let frame = KeeperFrame::read(frame);
+                match frame.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))? {
+                    KeeperFrame::Records { bytes, .. } => self.records.push(&bytes),
+                    KeeperFrame::Failed { cause } => self.failed = Some(cause),
+                    _ => {}
+                }
+                Ok(())
+            }
+            Some(control) = self.control.recv() => {
+                self.on_control(control);
+                Ok(())
+            }
+            flushed = self.halves.write.flush(), if self.halves.write.has_queued() => {
+                self.notify_flushed();
+                flushed
+            }
+        }
+    }
+}
+
+impl Transport for KeeperConnection {
+    async fn receive(&mut self) -> Option<Received> {
+        if let Some(message) = self.held.take() {
+            return Some(Received::Message(Box::new(message)));
+        }
+        loop {
+            if self.how_it_ended.is_some() || self.failed.is_some() {
+                self.is_closed = true;
+                return None;
+            }
+            match self.records.next_record() {
+                Ok(Some((time, record))) => {
+                    *self.time.lock() = time;
+                    match self.on_record(record) {
+                        Some(received) => return Some(received),
+                        None => continue,
+                    }
+                }
+                Ok(None) if !self.has_caught_up && self.is_caught_up() => {
+                    self.has_caught_up = true;
+                    return Some(Received::CaughtUp);
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    self.how_it_ended = Some(format!("the log of its keeper cannot be read: {error}"));
+                    continue;
+                }
+            }
+            if self.has_read_the_past()
+                && let KernelPhase::Dead { how } = &self.kernel.phase
+            {
+                self.how_it_ended = Some(how.clone());
+                continue;
+            }
+            if self.progress().await.is_err() {
+                self.how_it_ended = Some(KEEPER_ENDED.to_owned());
+            }
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    async fn send(&mut self, (channel, message): Outgoing) {
+        match messages::write(message, &self.session) {
+            Ok(parts) => {
+                let frame = ClientFrame::Send { channel, parts: parts.into() };
+                // An end of the connection shows when it is read.
+                let _ = self.halves.send(&frame).await;
+            }
+            Err(error) => tracing::error!(?channel, %error, "a message to the kernel cannot be written"),
+        }
+    }
+
+    async fn note(&mut self, id: &ExecutionId, ExecutionNote { run, data }: ExecutionNote) {
+        let note = Note { run, message: Some(id.as_str().to_owned()), data };
+        let _ = self.halves.send(&ClientFrame::Note(note)).await;
+    }
+
+    async fn finish(&mut self) {
+        while let Ok(control) = self.control.try_recv() {
+            self.on_control(control);
+        }
+        let _ = timeout(FINISH_TIMEOUT, self.halves.write.flush()).await;
+        self.notify_flushed();
+    }
+
+    fn is_caught_up(&self) -> bool {
+        let is_settled = self.kernel.phase == KernelPhase::Running || self.how_it_ended.is_some();
+        self.failed.is_some() || (self.has_read_the_past() && is_settled)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.kernel.is_busy
+    }
+
+    fn how_it_ended(&self) -> Option<String> {
+        self.how_it_ended.clone()
+    }
+}

@@ -1,0 +1,29 @@
+//! Keepers: processes of this program that are the parent of one kernel each and outlive the server that started them.
+//!
+//! [`keep`] is the keeper itself; [`start`] starts one, [`folder`] finds those that run, and [`attach`] connects to one.
+
+mod attach;
+mod clients;
+mod descriptors;
+mod executor;
+mod folder;
+mod keep;
+mod lifetime;
+mod list;
+mod log;
+mod room;
+mod start;
+mod turns;
+
+pub(crate) use attach::{Attached, attach, greet};
+pub use descriptors::close_inherited_descriptors;
+pub(crate) use executor::KeptExecutor;
+pub(crate) use folder::{KeeperFolder, KernelRecord, keepers};
+pub use lifetime::Lifetimes;
+pub use list::{KeptKernel, KeptState, StopError, kept_kernels};
+pub(crate) use room::make_room;
+pub(crate) use start::{KeepSpec, start};
+pub use start::{detach, keep_from_stdin};
+
+#[cfg(test)]
+mod tests;

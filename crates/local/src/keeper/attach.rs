@@ -1,0 +1,53 @@
+//! Connects a server to a keeper, or to what a dead one has left.
+
+use std::io;
+use std::time::Duration;
+
+use kernel::KernelError;
+use kernel::keeper::{self, Connect, Kept, Welcome, connect_kept};
+use tokio::net::UnixStream;
+
+use super::folder::{KeeperFolder, KernelRecord};
+use super::keep::Keep;
+
+/// A connection to a keeper.
+#[derive(Debug)]
+pub(crate) struct Attached {
+    pub(crate) kept: Kept,
+    /// Whether the keeper lives. If not, the kernel is dead, and `kept` tells how its runs ended.
+    pub(crate) is_kept: bool,
+}
+
+/// Connects to the keeper of a folder, and adopts runs whose servers are gone. With `restart` the kernel is started anew
+/// first, if its keeper lives.
+pub(crate) async fn attach(
+    folder: &KeeperFolder,
+    record: &KernelRecord,
+    restart: bool,
+    ready_timeout: Duration,
+) -> Result<Attached, KernelError> {
+    let unreachable =
+        |error: io::Error| KernelError::Unusable { cause: format!("its keeper is not reached: {error}") };
+    let (stream, is_kept) = match folder.lock().map_err(unreachable)? {
+        None => (folder.connect(record).await.map_err(unreachable)?, true),
+        Some(lock) => {
+            let (ours, theirs) = UnixStream::pair().map_err(unreachable)?;
+            let mut keep = Keep::of_leftovers(folder.clone(), lock).map_err(unreachable)?;
+            keep.serve(theirs);
+            // Ends with the connection.
+            tokio::spawn(async move {
+                let ending = keep.run(None, std::future::pending()).await;
+                keep.end(ending).await;
+            });
+            (ours, false)
+        }
+    };
+    let kept = connect_kept(Connect { stream, restart: restart && is_kept, ready_timeout }).await?;
+    Ok(Attached { kept, is_kept })
+}
+
+/// Asks a keeper how it is. `None` if it has ended or does not answer.
+pub(crate) async fn greet(folder: &KeeperFolder, record: &KernelRecord) -> Option<Welcome> {
+    let stream = folder.connect(record).await.ok()?;
+    keeper::greet(stream).await.ok()
+}

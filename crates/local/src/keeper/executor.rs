@@ -1,0 +1,108 @@
+//! Runs code on a kept kernel, with notes from which a later server knows what each run was.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use kernel::keeper::{ClientFrame, KeeperHandle, Note, OrphanedExecution as Orphaned};
+use kernel::{Client, ExecutionId, ExecutionNote, MemoryError, Sink, Status};
+use notebook::{CellId, Json};
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use workspace::{Code, Execution, Executor, NotebookPath, Orphan, OrphanedExecution, RunId, RunNote};
+
+use crate::root::Root;
+
+/// What the keeper's log holds about a run.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct KeptNote {
+    /// Without symbolic links: another server may work in another folder.
+    notebook: Option<PathBuf>,
+    cell: Option<String>,
+    source: String,
+}
+
+pub(crate) struct KeptExecutor {
+    pub(crate) client: Client,
+    pub(crate) keeper: KeeperHandle,
+    pub(crate) root: Root,
+    /// Whether this process only stores runs, of which the next server has to tell.
+    pub(crate) only_stores: bool,
+}
+
+impl KeptExecutor {
+    /// A run of an earlier server that this connection has adopted.
+    pub(crate) fn orphan(self: &Arc<Self>, orphaned: Orphaned) -> Orphan {
+        let Orphaned { note, noted_at, is_stored, is_acknowledged, execution } = orphaned;
+        let data: KeptNote = serde_json::from_value(note.data).unwrap_or_default();
+        let notebook = data.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new);
+        let cell = data.cell.map(CellId::new);
+        let note = RunNote { run: RunId::new(note.run), notebook, cell, source: data.source };
+        let execution = execution.map(|(id, events)| OrphanedExecution {
+            execution: Arc::new(KeptExecution { client: self.client.clone(), id }),
+            events,
+        });
+        let (requested_at, executor) = (noted_at, self.clone());
+        Orphan { note, requested_at, is_stored, is_acknowledged, execution, executor }
+    }
+}
+
+impl KeptExecutor {
+    /// What the keeper's log is to hold about a run whose request is not sent yet.
+    pub(crate) fn note(&self, note: &RunNote) -> Note {
+        Note { run: note.run.to_string(), message: None, data: self.data(note) }
+    }
+
+    fn data(&self, note: &RunNote) -> serde_json::Value {
+        let notebook = note.notebook.as_deref().and_then(|path| self.root.resolve(path).ok());
+        let cell = note.cell.as_ref().map(ToString::to_string);
+        let data = KeptNote { notebook, cell, source: note.source.clone() };
+        serde_json::to_value(&data).unwrap_or_default()
+    }
+}
+
+impl Executor for KeptExecutor {
+    fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution> {
+        let note = ExecutionNote { run: code.note.run.to_string(), data: self.data(code.note) };
+        let id = self.client.execute_with_note(code.source, Some(note), sink);
+        Arc::new(KeptExecution { client: self.client.clone(), id })
+    }
+
+    fn acknowledge(&self, run: &RunId) {
+        let run = run.to_string();
+        self.keeper.send(if self.only_stores {
+            ClientFrame::Store { run }
+        } else {
+            ClientFrame::Acknowledge { run }
+        });
+    }
+
+    fn status(&self) -> watch::Receiver<Status> {
+        self.client.status()
+    }
+
+    fn language_info(&self) -> Json {
+        self.client.language_info().clone()
+    }
+
+    fn ask_memory<'a>(
+        &'a self,
+        question: &'a serde_json::Value,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Json, MemoryError>> {
+        Box::pin(self.client.ask_memory(question, limit))
+    }
+}
+
+struct KeptExecution {
+    client: Client,
+    id: ExecutionId,
+}
+
+impl Execution for KeptExecution {
+    fn answer_input(&self, line: String) -> bool {
+        self.client.answer_input(&self.id, line)
+    }
+}

@@ -1,0 +1,297 @@
+//! The folder of a keeper: what it is, how to reach it, and its log. Only its owner may look into it.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use tokio::net::{UnixListener, UnixStream};
+
+use crate::ProcessEnv;
+use crate::environment::KernelChoice;
+
+/// Linux has room for 108 bytes in the path of a socket, macOS for 104, both with the closing NUL.
+const MAX_SOCKET_PATH: usize = 100;
+/// How long the log of a keeper that has ended is kept if nobody has read all of it.
+const UNREAD_TTL: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// The permissions of everybody but the owner.
+const OTHERS: u32 = 0o077;
+const KERNELS: &str = "kernels";
+const RECORD: &str = "kernel.json";
+const LOCK: &str = "lock";
+const SOCKET: &str = "s";
+
+/// What a keeper's folder says about its kernel.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct KernelRecord {
+    pub(crate) id: String,
+    /// The version of this program that keeps it.
+    pub(crate) program_version: String,
+    pub(crate) choice: KernelChoice,
+    /// The working directory.
+    pub(crate) folder: PathBuf,
+    /// The notebook for which it was started, without symbolic links.
+    pub(crate) notebook: Option<PathBuf>,
+    pub(crate) started_at: SystemTime,
+    /// The keeper's process.
+    pub(crate) process: u32,
+    pub(crate) socket: PathBuf,
+}
+
+/// The folder of one keeper.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeeperFolder {
+    pub(crate) path: PathBuf,
+}
+
+/// Held by the keeper of a folder as long as it lives, or by whoever reads what a keeper has left.
+#[derive(Debug)]
+pub(crate) struct FolderLock(#[expect(dead_code, reason = "the lock ends with the file")] File);
+
+/// The keepers of this user, those that have ended included.
+pub(crate) fn keepers(process_env: &ProcessEnv) -> Vec<(KeeperFolder, KernelRecord)> {
+    let Some(parent) = parent(process_env).filter(|parent| is_private(parent)) else { return Vec::new() };
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let folders = entries.map(|entry| KeeperFolder { path: entry.path() });
+    folders.filter_map(|folder| folder.record().map(|record| (folder, record))).collect()
+}
+
+fn parent(process_env: &ProcessEnv) -> Option<PathBuf> {
+    Some(process_env.own_state_dir()?.join(KERNELS))
+}
+
+impl KeeperFolder {
+    /// Makes a new folder with this name.
+    pub(crate) fn create(process_env: &ProcessEnv, name: &str) -> io::Result<Self> {
+        let parent = parent(process_env).ok_or_else(|| io::Error::other("there is no state folder"))?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&parent)?;
+        if !is_private(&parent) {
+            let cause = format!("others can write to {}, or it belongs to somebody else", parent.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, cause));
+        }
+        let path = parent.join(name);
+        fs::DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(Self { path })
+    }
+
+    /// What it says about its kernel. `None` if it is not whole, or anybody else could have written it.
+    pub(crate) fn record(&self) -> Option<KernelRecord> {
+        if !is_private(&self.path) {
+            return None;
+        }
+        serde_json::from_slice(&fs::read(self.path.join(RECORD)).ok()?).ok()
+    }
+
+    /// Writes what it says about its kernel, all at once.
+    pub(super) fn set_record(&self, record: &KernelRecord) -> io::Result<()> {
+        let temporary = self.path.join("kernel.new");
+        let mut file =
+            File::options().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        file.write_all(&serde_json::to_vec_pretty(record)?)?;
+        fs::rename(temporary, self.path.join(RECORD))
+    }
+
+    /// Opens the socket of a new keeper. Its path is in the temporary folder if the folder's is too long.
+    pub(super) fn listen(&self, process_env: &ProcessEnv) -> io::Result<(UnixListener, PathBuf)> {
+        let own = self.path.join(SOCKET);
+        let path = if own.as_os_str().len() <= MAX_SOCKET_PATH {
+            own
+        } else {
+            let mut builder = tempfile::Builder::new();
+            builder.prefix("cellbridge-").permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+            let temporary = process_env.temp_dir();
+            // What tempfile adds to the prefix, and the socket.
+            let is_short = temporary.as_os_str().len() + "/cellbridge-123456/s".len() <= MAX_SOCKET_PATH;
+            let temporary = if is_short { &*temporary } else { Path::new("/tmp") };
+            builder.tempdir_in(temporary)?.keep().join(SOCKET)
+        };
+        Ok((UnixListener::bind(&path)?, path))
+    }
+
+    /// Takes the lock. `None` if its keeper lives, or somebody else reads what it has left.
+    pub(crate) fn lock(&self) -> io::Result<Option<FolderLock>> {
+        let file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(self.path.join(LOCK))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(FolderLock(file))),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Whether its keeper lives.
+    pub(crate) fn is_kept(&self) -> bool {
+        matches!(self.lock(), Ok(None))
+    }
+
+    /// Connects to its keeper.
+    pub(crate) async fn connect(&self, record: &KernelRecord) -> io::Result<UnixStream> {
+        // The socket is in the folder, or in another that only we can have made.
+        if !record.socket.parent().is_some_and(is_private) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others can write to its folder"));
+        }
+        let stream = UnixStream::connect(&record.socket).await?;
+        if !is_own_process(&stream) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "another user listens there"));
+        }
+        Ok(stream)
+    }
+
+    /// Removes it with everything in it.
+    pub(crate) fn remove(&self) {
+        if let Some(socket) = self.record().map(|record| record.socket)
+            && let Some(folder) = socket.parent().filter(|folder| **folder != self.path && is_private(folder))
+        {
+            let _ = fs::remove_dir_all(folder);
+        }
+        if let Err(error) = fs::remove_dir_all(&self.path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, folder = %self.path.display(), "the folder of a kernel cannot be removed");
+        }
+    }
+
+    /// Whether its keeper has ended so long ago that nobody will read what it has left.
+    pub(crate) fn is_abandoned(&self, now: SystemTime) -> bool {
+        let newest = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let newest = newest.filter_map(|entry| entry.metadata().ok()?.modified().ok()).max();
+        newest.is_some_and(|at| now.duration_since(at).is_ok_and(|age| age > UNREAD_TTL)) && !self.is_kept()
+    }
+}
+
+/// Whether this is a folder of this user, no link, into which nobody else may look.
+pub(super) fn is_private(folder: &Path) -> bool {
+    fs::symlink_metadata(folder).is_ok_and(|it| {
+        it.is_dir() && it.uid() == rustix::process::geteuid().as_raw() && it.mode() & OTHERS == 0
+    })
+}
+
+/// Whether the process at the other end belongs to this user.
+pub(super) fn is_own_process(stream: &UnixStream) -> bool {
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+    use crate::process_env::tests::with;
+
+    fn process_env(state: &Path) -> ProcessEnv {
+        let state = state.to_str().unwrap();
+        with(&[("XDG_STATE_HOME", state), ("HOME", state), ("TMPDIR", "/tmp")])
+    }
+
+    fn record(socket: PathBuf) -> KernelRecord {
+        let kernelspec = serde_json::json!({
+            "name": "k", "resources": "", "argv": ["k"], "display_name": "K", "language": "k", "env": {},
+            "interrupt_mode": "Signal",
+        });
+        let choice = serde_json::json!({ "kernelspec": kernelspec, "program": "/k", "environment": null });
+        KernelRecord {
+            id: "id".to_owned(),
+            program_version: "1".to_owned(),
+            choice: serde_json::from_value(choice).unwrap(),
+            folder: "/".into(),
+            notebook: None,
+            started_at: SystemTime::now(),
+            process: 1,
+            socket,
+        }
+    }
+
+    fn made(state: &Path) -> (ProcessEnv, KeeperFolder) {
+        let process_env = process_env(state);
+        let folder = KeeperFolder::create(&process_env, "one").unwrap();
+        folder.set_record(&record(folder.path.join(SOCKET))).unwrap();
+        (process_env, folder)
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn folders_and_files_are_private() {
+        let state = tempfile::tempdir().unwrap();
+        let (process_env, folder) = made(state.path());
+        assert_eq!((mode(&folder.path), mode(folder.path.parent().unwrap())), (0o700, 0o700));
+        assert_eq!(mode(&folder.path.join(RECORD)), 0o600);
+        let found = keepers(&process_env);
+        assert_eq!((found.len(), &*found[0].1.id), (1, "id"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_others_could_have_made_is_not_used() {
+        let state = tempfile::tempdir().unwrap();
+        let (process_env, folder) = made(state.path());
+        fs::set_permissions(&folder.path, fs::Permissions::from_mode(0o770)).unwrap();
+        assert!(keepers(&process_env).is_empty(), "others can write to the folder");
+        fs::set_permissions(&folder.path, fs::Permissions::from_mode(0o700)).unwrap();
+        let elsewhere = state.path().join("elsewhere");
+        fs::rename(&folder.path, &elsewhere).unwrap();
+        symlink(&elsewhere, &folder.path).unwrap();
+        assert!(keepers(&process_env).is_empty(), "the folder is a link");
+
+        let state = tempfile::tempdir().unwrap();
+        let process_env = self::process_env(state.path());
+        fs::create_dir_all(state.path().join("cellbridge")).unwrap();
+        symlink("/tmp", state.path().join("cellbridge/kernels")).unwrap();
+        let error = KeeperFolder::create(&process_env, "one").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_planted_socket_is_not_used() {
+        let state = tempfile::tempdir().unwrap();
+        let (_, folder) = made(state.path());
+        let open = state.path().join("open");
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+        let _listener = UnixListener::bind(open.join(SOCKET)).unwrap();
+        let error = folder.connect(&record(open.join(SOCKET))).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_is_kept_as_long_as_its_lock_is_held() {
+        let state = tempfile::tempdir().unwrap();
+        let (_, folder) = made(state.path());
+        let lock = folder.lock().unwrap().unwrap();
+        assert!(folder.is_kept() && folder.lock().unwrap().is_none());
+        let later = SystemTime::now() + 2 * UNREAD_TTL;
+        assert!(!folder.is_abandoned(later));
+        drop(lock);
+        assert!(!folder.is_kept() && folder.is_abandoned(later));
+        assert!(!folder.is_abandoned(SystemTime::now()));
+        folder.remove();
+        assert!(!folder.path.exists());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn the_socket_of_a_long_path_is_in_the_temporary_folder() {
+        let state = tempfile::tempdir().unwrap();
+        let long = state.path().join("x".repeat(MAX_SOCKET_PATH));
+        let (process_env, folder) = made(&long);
+        let (_listener, path) = folder.listen(&process_env).unwrap();
+        assert!(!path.starts_with(&long) && path.as_os_str().len() <= MAX_SOCKET_PATH);
+        assert_eq!(mode(path.parent().unwrap()), 0o700);
+        folder.set_record(&record(path.clone())).unwrap();
+        folder.connect(&record(path.clone())).await.unwrap();
+        folder.remove();
+        assert!(!path.parent().unwrap().exists());
+    }
+}

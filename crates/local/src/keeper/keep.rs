@@ -1,0 +1,356 @@
+//! The loop of a keeper: messages of the kernel into the log, requests of clients to the kernel.
+
+use std::collections::HashMap;
+use std::future::pending;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use kernel::keeper::{
+    Channel, ClientId, KeeperEvent, KernelPhase, KernelSockets, KernelStatus, Peek, Record, Runs,
+};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+use tokio::time::{sleep_until, timeout};
+use workspace::Error;
+
+use super::clients::{Client, FromClient};
+use super::folder::{FolderLock, KeeperFolder, is_own_process};
+use super::lifetime::{Lifetime, Lifetimes};
+use super::log::Log;
+use super::turns::Turns;
+use crate::launch::{KernelLauncher, Started};
+
+mod process;
+mod requests;
+mod settle;
+
+pub(super) use settle::Settling;
+
+/// How much is kept in all. Beyond it, no text that code prints is kept.
+const MAX_LOG_BYTES: u64 = 1024 * 1024 * 1024;
+/// How many clients are served at once.
+const MAX_CLIENTS: usize = 64;
+/// How many frames of clients wait for the keeper.
+const MAX_FRAMES: usize = 256;
+/// How often the keeper checks that its folder exists.
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
+/// How long clients may take to read how it ended.
+const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(1);
+/// Longer than any server runs.
+const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+const KEEPER_DIED: &str = "its keeper was killed, or the machine went down";
+
+type KeptKernel = Started<KernelSockets>;
+type Starting = BoxFuture<'static, Result<KeptKernel, Error>>;
+
+/// Why a keeper ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// A client or a signal asked for it.
+    Asked,
+    Expired(&'static str),
+    /// Somebody removed its folder.
+    FolderGone,
+    /// All clients of what a dead keeper left have gone.
+    Unused,
+}
+
+enum Event {
+    Connected(UnixStream),
+    Client(ClientId, FromClient),
+    Message(Channel, Vec<Bytes>),
+    SocketsEnded,
+    /// The kernel's process ended.
+    Exited(String),
+    Started(Result<KeptKernel, Error>),
+    /// Something is due.
+    Deadline,
+    Terminated,
+}
+
+/// A keeper.
+pub(super) struct Keep {
+    folder: KeeperFolder,
+    _lock: FolderLock,
+    log: Log,
+    runs: Runs,
+    turns: Turns,
+    lifetime: Lifetime,
+    /// `None` where only the log of a dead keeper is served.
+    launcher: Option<Arc<KernelLauncher>>,
+    kernel: Option<KeptKernel>,
+    are_sockets_open: bool,
+    starting: Option<Starting>,
+    status: KernelStatus,
+    last_request: SystemTime,
+    clients: HashMap<ClientId, Client>,
+    client_count: ClientId,
+    events: mpsc::Receiver<(ClientId, FromClient)>,
+    event_sender: mpsc::Sender<(ClientId, FromClient)>,
+    settling: Settling,
+}
+
+impl Keep {
+    /// The keeper of a kernel that runs.
+    pub(super) fn of_kernel(
+        (folder, lock): (KeeperFolder, FolderLock),
+        launcher: Arc<KernelLauncher>,
+        kernel: KeptKernel,
+        limits: Lifetimes,
+        settling: Settling,
+    ) -> io::Result<Self> {
+        let log = Log::create(&folder.path)?;
+        let mut keep = Self::new(folder, lock, log, limits);
+        keep.settling = settling;
+        keep.launcher = Some(launcher);
+        keep.started(kernel);
+        Ok(keep)
+    }
+
+    /// Serves what a dead keeper left.
+    pub(super) fn of_leftovers(folder: KeeperFolder, lock: FolderLock) -> io::Result<Self> {
+        let (mut runs, mut how) = (Runs::default(), None);
+        let mut log = Log::reopen(&folder.path, |offset, time, record| match record {
+            Record::Note(note) => runs.note(note, offset, None, time),
+            Record::FromKernel { channel, parts } => {
+                runs.received(channel, &Peek::of(channel, &parts), 0, u64::MAX);
+            }
+            Record::Stored { run } => {
+                runs.store(&run);
+            }
+            Record::Acknowledged { run } => {
+                runs.acknowledge(&run);
+            }
+            Record::Event(KeeperEvent::Died { how: cause }) => {
+                runs.kernel_ended();
+                how = Some(cause);
+            }
+            Record::Event(KeeperEvent::Restarting) => runs.kernel_ended(),
+            Record::Event(KeeperEvent::Ready { .. }) => how = None,
+            Record::Event(KeeperEvent::Withdrawn { message }) => runs.ended(&message),
+            Record::ToKernel { .. } | Record::Event(_) => {}
+        })?;
+        let how = if let Some(how) = how {
+            how
+        } else {
+            let died = KeeperEvent::Died { how: KEEPER_DIED.to_owned() };
+            log.append(&Record::Event(died), SystemTime::now())?;
+            KEEPER_DIED.to_owned()
+        };
+        runs.kernel_ended();
+        let mut keep = Self::new(folder, lock, log, Lifetimes::of_idle(FOREVER));
+        (keep.runs, keep.status.phase) = (runs, KernelPhase::Dead { how });
+        Ok(keep)
+    }
+
+    fn new(folder: KeeperFolder, lock: FolderLock, log: Log, limits: Lifetimes) -> Self {
+        let (event_sender, events) = mpsc::channel(MAX_FRAMES);
+        let phase = KernelPhase::Starting;
+        let status =
+            KernelStatus { phase, is_busy: false, language_info: serde_json::Value::Null, process: None };
+        Self {
+            folder,
+            _lock: lock,
+            log,
+            runs: Runs::default(),
+            turns: Turns::default(),
+            lifetime: Lifetime::new(limits, Instant::now()),
+            launcher: None,
+            kernel: None,
+            are_sockets_open: false,
+            starting: None,
+            status,
+            last_request: SystemTime::now(),
+            clients: HashMap::new(),
+            client_count: 0,
+            events,
+            event_sender,
+            settling: Settling::default(),
+        }
+    }
+
+    /// Whether it has runs that nobody has acknowledged.
+    pub(super) fn has_unread_runs(&self) -> bool {
+        self.runs.has_unread()
+    }
+
+    /// Adds a client.
+    pub(super) fn serve(&mut self, stream: UnixStream) {
+        if self.clients.len() >= MAX_CLIENTS {
+            return;
+        }
+        self.client_count += 1;
+        let id = self.client_count;
+        let client = Client::serve(id, stream, self.log.reader(), self.event_sender.clone());
+        self.clients.insert(id, client);
+    }
+
+    /// Keeps the kernel until it is to end. `terminated` completes if this process was asked to end.
+    pub(super) async fn run(
+        &mut self,
+        listener: Option<&UnixListener>,
+        terminated: impl Future<Output = ()>,
+    ) -> Ending {
+        let mut terminated = std::pin::pin!(terminated);
+        let mut checked_at = Instant::now();
+        loop {
+            let event = self.next_event(listener, terminated.as_mut(), checked_at + CHECK_INTERVAL).await;
+            if let Some(ending) = self.handle(event).await {
+                return ending;
+            }
+            let now = Instant::now();
+            self.settle(now);
+            self.lifetime.set_busy(self.is_busy(), now);
+            if let Some(expiry) = self.lifetime.expired(now) {
+                return Ending::Expired(expiry.how());
+            }
+            if listener.is_none() && self.clients.is_empty() {
+                return Ending::Unused;
+            }
+            if now >= checked_at + CHECK_INTERVAL {
+                checked_at = now;
+                self.forget();
+                if !self.folder.path.exists() {
+                    return Ending::FolderGone;
+                }
+            }
+            tokio::task::coop::consume_budget().await;
+        }
+    }
+
+    async fn next_event(
+        &mut self,
+        listener: Option<&UnixListener>,
+        terminated: impl Future<Output = ()>,
+        check_at: Instant,
+    ) -> Event {
+        let expiry = self.lifetime.expiry().map(|(at, _)| at);
+        let due = [expiry, self.turns.deadline(), self.settling.deadline()]
+            .into_iter()
+            .flatten()
+            .fold(check_at, Instant::min);
+        let exit = self.kernel.as_ref().map(|kernel| kernel.process.wait());
+        let exit = async {
+            match exit {
+                Some(exit) => exit.await.to_string(),
+                None => pending().await,
+            }
+        };
+        let is_open = self.are_sockets_open;
+        let kernel = &mut self.kernel;
+        let message = async {
+            match kernel.as_mut().filter(|_| is_open) {
+                Some(kernel) => kernel.connection.receive().await,
+                None => pending().await,
+            }
+        };
+        let starting = async {
+            match &mut self.starting {
+                Some(starting) => starting.await,
+                None => pending().await,
+            }
+        };
+        let connection = async {
+            match listener {
+                Some(listener) => loop {
+                    match listener.accept().await {
+                        Ok((stream, _)) if is_own_process(&stream) => return stream,
+                        Ok(_) => {}
+                        // There are no descriptors left, for example. It passes, or clients time out.
+                        Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+                    }
+                },
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            message = message => match message {
+                Ok((channel, parts)) => Event::Message(channel, parts),
+                Err(_) => Event::SocketsEnded,
+            },
+            Some((id, event)) = self.events.recv() => Event::Client(id, event),
+            stream = connection => Event::Connected(stream),
+            started = starting => Event::Started(started),
+            how = exit => Event::Exited(how),
+            () = sleep_until(due.into()) => Event::Deadline,
+            () = terminated => Event::Terminated,
+        }
+    }
+
+    async fn handle(&mut self, event: Event) -> Option<Ending> {
+        match event {
+            Event::Connected(stream) => self.serve(stream),
+            Event::Client(id, FromClient::Frame(frame)) => return self.on_frame(id, frame),
+            Event::Client(id, FromClient::Left) => self.on_left(id),
+            Event::Message(channel, parts) => {
+                self.on_message(channel, parts);
+                self.take_messages();
+            }
+            Event::SocketsEnded => self.are_sockets_open = false,
+            Event::Exited(how) => self.on_exit(how).await,
+            Event::Started(started) => {
+                self.starting = None;
+                match started {
+                    Ok(kernel) => self.started(kernel),
+                    Err(error) => self.on_failed_start(&error),
+                }
+            }
+            Event::Deadline => {
+                if let Some((ended, released)) = self.turns.tick(Instant::now()) {
+                    self.runs.ended(&ended);
+                    self.release(released);
+                }
+            }
+            Event::Terminated => return Some(Ending::Asked),
+        }
+        None
+    }
+
+    /// Whether the kernel works on something, or soon will.
+    fn is_busy(&self) -> bool {
+        self.status.is_busy || self.turns.is_busy() || self.status.phase == KernelPhase::Starting
+    }
+
+    /// Appends to the log. What cannot be written is lost for all clients; the kernel goes on.
+    fn record(&mut self, record: &Record) -> Option<u64> {
+        self.log.append(record, SystemTime::now()).ok()
+    }
+
+    /// Removes the parts of the log that nobody needs.
+    fn forget(&mut self) {
+        let end = self.log.end();
+        self.runs.forget(end);
+        let unread = self.runs.oldest().unwrap_or(end);
+        let followed = self.clients.values().map(Client::position).min().unwrap_or(end);
+        let is_full = self.log.size() > MAX_LOG_BYTES;
+        self.log.forget_before(if is_full { unread } else { unread.min(followed) });
+    }
+
+    /// Ends the kernel. What nobody has read stays, except on request.
+    pub(super) async fn end(mut self, ending: Ending) {
+        self.starting = None;
+        if let Some(kernel) = self.kernel.take() {
+            kernel.stop(false).await;
+        }
+        match ending {
+            Ending::Expired(how) => {
+                self.kernel_ended(KernelPhase::Dead { how: how.to_owned() });
+                self.record(&Record::Event(KeeperEvent::Died { how: how.to_owned() }));
+                let last_words = async {
+                    while self.clients.values().any(|client| client.position() < self.log.end()) {
+                        tokio::time::sleep(Duration::from_millis(10)).await;
+                    }
+                };
+                let _ = timeout(LAST_WORDS_TIMEOUT, last_words).await;
+                if !self.has_unread_runs() {
+                    self.folder.remove();
+                }
+            }
+            Ending::Unused if self.has_unread_runs() => {}
+            Ending::Asked | Ending::FolderGone | Ending::Unused => self.folder.remove(),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The keeper's kernel: its messages, and the start and end of its process.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use kernel::keeper::{
+    Channel, KeeperEvent, KeeperFrame, KernelPhase, KernelStatus, LogDecision, Peek, Record,
+};
+use tokio::time::timeout;
+use workspace::Error;
+
+use super::{Keep, KeptKernel};
+use crate::keeper::turns::Request;
+use crate::kernelspec::InterruptMode;
+
+/// How much of the outputs of one run is kept.
+const MAX_RUN_BYTES: u64 = 256 * 1024 * 1024;
+/// How many messages of the kernel are taken before clients get their turn.
+const MAX_MESSAGES: usize = 256;
+/// How long a dead kernel's connection may be silent before nothing more is expected, and how long it is read at all.
+const DRAIN_SILENCE: Duration = Duration::from_millis(500);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl Keep {
+    pub(super) fn on_message(&mut self, channel: Channel, parts: Vec<Bytes>) {
+        let peek = Peek::of(channel, &parts);
+        match peek.state.as_deref() {
+            Some("busy") => self.status.is_busy = true,
+            Some("idle") => self.status.is_busy = false,
+            _ => {}
+        }
+        let bytes = parts.iter().map(|part| part.len() as u64).sum();
+        let limit = if self.log.size() > super::MAX_LOG_BYTES { 0 } else { MAX_RUN_BYTES };
+        match self.runs.received(channel, &peek, bytes, limit) {
+            LogDecision::Keep => drop(self.record(&Record::FromKernel { channel, parts })),
+            LogDecision::CutFromHere => {
+                let message = peek.parent.clone();
+                self.record(&Record::Event(KeeperEvent::Cut { message }));
+            }
+            LogDecision::Drop => {}
+        }
+        let released = self.turns.received(channel, &peek, Instant::now());
+        self.release(released);
+    }
+
+    /// Takes what has arrived already, up to a limit.
+    pub(super) fn take_messages(&mut self) {
+        for _ in 0..MAX_MESSAGES {
+            let next = self.kernel.as_mut().and_then(|kernel| kernel.connection.try_receive());
+            let Some((channel, parts)) = next else { return };
+            self.on_message(channel, parts);
+        }
+    }
+
+    pub(super) fn release(&mut self, requests: Vec<Request>) {
+        for Request { channel, parts, .. } in requests {
+            self.record(&Record::ToKernel { channel, parts: parts.clone() });
+            if let Some(kernel) = &self.kernel {
+                kernel.connection.send(channel, parts);
+            }
+        }
+    }
+
+    pub(super) fn interrupt(&mut self, message: Option<String>) {
+        if let Some(message) = message
+            && self.turns.withdraw(&message)
+        {
+            self.runs.ended(&message);
+            self.record(&Record::Event(KeeperEvent::Withdrawn { message }));
+            return;
+        }
+        let (Some(kernel), Some(launcher)) = (&self.kernel, &self.launcher) else { return };
+        match launcher.choice.kernelspec.interrupt_mode {
+            InterruptMode::Signal => kernel.process.interrupt(),
+            InterruptMode::Message => kernel.connection.send_interrupt(),
+        }
+    }
+
+    pub(super) fn restart(&mut self) {
+        let Some(launcher) = self.launcher.clone() else { return };
+        self.requested();
+        self.kernel_ended(KernelPhase::Starting);
+        self.record(&Record::Event(KeeperEvent::Restarting));
+        let (old, starting) = (self.kernel.take(), self.starting.take());
+        self.starting = Some(
+            async move {
+                // Its process ends with it.
+                drop(starting);
+                if let Some(old) = old {
+                    old.stop(true).await;
+                }
+                launcher.start().await
+            }
+            .boxed(),
+        );
+    }
+
+    pub(super) fn started(&mut self, kernel: KeptKernel) {
+        let language_info = kernel.connection.language_info().to_value();
+        self.status = KernelStatus {
+            phase: KernelPhase::Running,
+            is_busy: false,
+            language_info: language_info.clone(),
+            process: kernel.process.id(),
+        };
+        self.kernel = Some(kernel);
+        self.are_sockets_open = true;
+        self.record(&Record::Event(KeeperEvent::Ready { language_info }));
+    }
+
+    pub(super) fn on_failed_start(&mut self, error: &Error) {
+        let how = error.cause.clone();
+        self.kernel_ended(KernelPhase::Dead { how: how.clone() });
+        for client in self.clients.values() {
+            client.send(KeeperFrame::Failed { cause: how.clone() });
+        }
+        self.record(&Record::Event(KeeperEvent::Died { how }));
+    }
+
+    /// The kernel's process ended. Its connections may hold messages that it sent before.
+    pub(super) async fn on_exit(&mut self, how: String) {
+        let began = Instant::now();
+        while self.are_sockets_open && began.elapsed() < DRAIN_TIMEOUT {
+            let Some(kernel) = &mut self.kernel else { break };
+            match timeout(DRAIN_SILENCE, kernel.connection.receive()).await {
+                Ok(Ok((channel, parts))) => self.on_message(channel, parts),
+                Ok(Err(_)) | Err(_) => break,
+            }
+        }
+        self.kernel = None;
+        self.kernel_ended(KernelPhase::Dead { how: how.clone() });
+        self.record(&Record::Event(KeeperEvent::Died { how }));
+    }
+
+    pub(super) fn kernel_ended(&mut self, phase: KernelPhase) {
+        self.status.phase = phase;
+        (self.status.is_busy, self.status.process) = (false, None);
+        self.are_sockets_open = false;
+        self.turns.kernel_ended();
+        self.runs.kernel_ended();
+    }
+}

@@ -1,0 +1,116 @@
+//! The kept kernels of this user, for people.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use futures_util::future::join_all;
+use kernel::keeper::KernelPhase;
+use tokio::time::{sleep, timeout};
+
+use super::folder::{KeeperFolder, KernelRecord, keepers};
+use super::greet;
+use crate::ProcessEnv;
+
+/// How long a keeper may take to end its kernel.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A kernel that a keeper keeps, or kept.
+#[derive(Debug, Clone)]
+pub struct KeptKernel {
+    pub id: String,
+    pub display_name: String,
+    /// The interpreter or program that it runs.
+    pub program: PathBuf,
+    pub notebook: Option<PathBuf>,
+    pub started_at: SystemTime,
+    pub state: KeptState,
+    /// When a server last sent it something; `None` if its keeper does not say.
+    pub last_request: Option<SystemTime>,
+    /// The processes of the servers that are attached.
+    pub attached: Vec<u32>,
+    /// How many runs no server has stored yet.
+    pub unread_runs: usize,
+    /// The process of its keeper.
+    pub keeper: u32,
+    folder: KeeperFolder,
+    record: KernelRecord,
+}
+
+/// What a kept kernel does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeptState {
+    Starting,
+    Idle,
+    Busy,
+    /// Its process ended; the keeper lives.
+    Dead {
+        how: String,
+    },
+    /// The keeper has ended, and left runs that nobody has read.
+    Left,
+    /// The keeper does not answer.
+    Silent,
+}
+
+/// Why a kernel was not stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StopError(pub String);
+
+/// The kept kernels of this user, the oldest first.
+pub async fn kept_kernels(process_env: &ProcessEnv) -> Vec<KeptKernel> {
+    let mut found =
+        join_all(keepers(process_env).into_iter().map(|(folder, record)| look_at(folder, record))).await;
+    found.sort_by_key(|kernel| kernel.started_at);
+    found
+}
+
+async fn look_at(folder: KeeperFolder, record: KernelRecord) -> KeptKernel {
+    let welcome = greet(&folder, &record).await;
+    let state = match welcome.as_ref().map(|welcome| (&welcome.kernel.phase, welcome.kernel.is_busy)) {
+        None if folder.is_kept() => KeptState::Silent,
+        None => KeptState::Left,
+        Some((KernelPhase::Starting, _)) => KeptState::Starting,
+        Some((KernelPhase::Running, true)) => KeptState::Busy,
+        Some((KernelPhase::Running, false)) => KeptState::Idle,
+        Some((KernelPhase::Dead { how }, _)) => KeptState::Dead { how: how.clone() },
+    };
+    let info = record.choice.info();
+    KeptKernel {
+        id: record.id.clone(),
+        display_name: info.display_name,
+        program: record.choice.program.clone(),
+        notebook: record.notebook.clone(),
+        started_at: record.started_at,
+        state,
+        last_request: welcome.as_ref().map(|welcome| welcome.last_request),
+        unread_runs: welcome.as_ref().map(|welcome| welcome.orphans).unwrap_or_default(),
+        attached: welcome.map(|welcome| welcome.attached).unwrap_or_default(),
+        keeper: record.process,
+        folder,
+        record,
+    }
+}
+
+impl KeptKernel {
+    /// The folder of its keeper.
+    pub fn folder(&self) -> &Path {
+        &self.folder.path
+    }
+
+    /// Ends it at once, with what runs on it; removes what an ended keeper left.
+    pub async fn stop(&self) -> Result<(), StopError> {
+        if self.state == KeptState::Left {
+            self.folder.remove();
+            return Ok(());
+        }
+        let failed = |cause: String| StopError(format!("{cause}; end process {} to stop it", self.keeper));
+        let stream = self.folder.connect(&self.record).await.map_err(|error| failed(error.to_string()))?;
+        kernel::keeper::end(stream).await.map_err(|error| failed(error.to_string()))?;
+        let ended = async {
+            while self.folder.is_kept() {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(STOP_TIMEOUT, ended).await.map_err(|_| failed("its keeper does not end".to_owned()))
+    }
+}

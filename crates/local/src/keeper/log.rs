@@ -1,0 +1,255 @@
+//! A keeper's log: files of records, each named by the offset at which it begins.
+//!
+//! It is written by one task and read by many, each at an offset of its own. What is written survives the end of any process;
+//! nothing is forced to the disk, so a power cut may take the last seconds.
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use bytes::BytesMut;
+use kernel::keeper::{Record, RecordReader};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+/// The length at which another file is begun.
+const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
+const PREFIX: &str = "log.";
+
+/// Where the files are that readers may need.
+type Segments = Arc<Mutex<VecDeque<u64>>>;
+
+pub(super) struct Log {
+    folder: PathBuf,
+    segment_bytes: u64,
+    /// The offsets at which the files begin, the oldest first. Never empty.
+    segments: Segments,
+    file: File,
+    /// The offset behind the last record.
+    end: watch::Sender<u64>,
+    buffer: BytesMut,
+}
+
+/// Reads a log at any offset.
+#[derive(Clone)]
+pub(super) struct LogReader {
+    folder: PathBuf,
+    segments: Segments,
+    pub(super) end: watch::Receiver<u64>,
+}
+
+impl Log {
+    /// A new log in `folder`.
+    pub(super) fn create(folder: &Path) -> io::Result<Self> {
+        Self::create_with(folder, SEGMENT_BYTES)
+    }
+
+    fn create_with(folder: &Path, segment_bytes: u64) -> io::Result<Self> {
+        let file = create_segment(folder, 0)?;
+        let segments = Arc::new(Mutex::new(VecDeque::from([0])));
+        let (folder, end, buffer) = (folder.to_path_buf(), watch::Sender::new(0), BytesMut::new());
+        Ok(Self { folder, segment_bytes, segments, file, end, buffer })
+    }
+
+    /// The log of a keeper that no longer runs. What it was writing when it ended is cut off.
+    pub(super) fn reopen(folder: &Path, mut each: impl FnMut(u64, SystemTime, Record)) -> io::Result<Self> {
+        let mut bases: Vec<u64> =
+            fs::read_dir(folder)?.flatten().filter_map(|entry| base(&entry.path())).collect();
+        bases.sort_unstable();
+        let first = *bases.first().ok_or(io::ErrorKind::NotFound)?;
+        let mut records = RecordReader::at(first);
+        for base in &bases {
+            let mut offset = records.offset();
+            records.push(&fs::read(path(folder, *base))?);
+            while let Ok(Some((time, record))) = records.next_record() {
+                each(offset, time, record);
+                offset = records.offset();
+            }
+        }
+        let last = *bases.last().unwrap_or(&first);
+        let file = File::options().append(true).open(path(folder, last))?;
+        file.set_len(records.offset().saturating_sub(last))?;
+        let (segments, end) = (Arc::new(Mutex::new(bases.into())), watch::Sender::new(records.offset()));
+        let (folder, buffer) = (folder.to_path_buf(), BytesMut::new());
+        Ok(Self { folder, segment_bytes: SEGMENT_BYTES, segments, file, end, buffer })
+    }
+
+    /// Appends a record. Returns the offset at which it begins.
+    pub(super) fn append(&mut self, record: &Record, time: SystemTime) -> io::Result<u64> {
+        let start = self.end();
+        self.buffer.clear();
+        record.write(time, &mut self.buffer);
+        if let Err(error) = self.file.write_all(&self.buffer) {
+            // A part of it may be there. Without it, the next record stands where this one would.
+            self.file.set_len(start.saturating_sub(self.newest()))?;
+            return Err(error);
+        }
+        let end = start + self.buffer.len() as u64;
+        self.end.send_replace(end);
+        if self.buffer.capacity() > 1024 * 1024 {
+            self.buffer = BytesMut::new();
+        }
+        if end - self.newest() >= self.segment_bytes {
+            self.file = create_segment(&self.folder, end)?;
+            self.segments.lock().push_back(end);
+        }
+        Ok(start)
+    }
+
+    /// The offset behind the last record.
+    pub(super) fn end(&self) -> u64 {
+        *self.end.borrow()
+    }
+
+    /// How many bytes are kept.
+    pub(super) fn size(&self) -> u64 {
+        self.end() - self.segments.lock().front().copied().unwrap_or_default()
+    }
+
+    /// Removes the files that hold nothing from `offset` on.
+    pub(super) fn forget_before(&mut self, offset: u64) {
+        let mut segments = self.segments.lock();
+        while segments.get(1).is_some_and(|next| *next <= offset) {
+            let Some(oldest) = segments.pop_front() else { return };
+            if let Err(error) = fs::remove_file(path(&self.folder, oldest)) {
+                tracing::warn!(%error, "a part of the log cannot be removed");
+            }
+        }
+    }
+
+    pub(super) fn reader(&self) -> LogReader {
+        let (folder, segments) = (self.folder.clone(), self.segments.clone());
+        LogReader { folder, segments, end: self.end.subscribe() }
+    }
+
+    /// The offset at which the newest file begins.
+    fn newest(&self) -> u64 {
+        self.segments.lock().back().copied().unwrap_or_default()
+    }
+}
+
+impl LogReader {
+    /// What is in the log from `offset` on, at most `limit` bytes, and nothing at its end. Fails if that is forgotten.
+    pub(super) fn read(&self, offset: u64, limit: usize) -> io::Result<Vec<u8>> {
+        let (base, next) = {
+            let segments = self.segments.lock();
+            let at = segments.partition_point(|base| *base <= offset);
+            let base = at.checked_sub(1).and_then(|at| segments.get(at)).copied();
+            (base.ok_or(io::ErrorKind::NotFound)?, segments.get(at).copied())
+        };
+        let end = next.unwrap_or_else(|| *self.end.borrow());
+        let length = usize::try_from(end.saturating_sub(offset)).unwrap_or(limit).min(limit);
+        let mut bytes = vec![0; length];
+        File::open(path(&self.folder, base))?.read_exact_at(&mut bytes, offset - base)?;
+        Ok(bytes)
+    }
+}
+
+fn path(folder: &Path, base: u64) -> PathBuf {
+    folder.join(format!("{PREFIX}{base:020}"))
+}
+
+fn base(path: &Path) -> Option<u64> {
+    path.file_name()?.to_str()?.strip_prefix(PREFIX)?.parse().ok()
+}
+
+fn create_segment(folder: &Path, base: u64) -> io::Result<File> {
+    File::options().append(true).create_new(true).mode(0o600).open(path(folder, base))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn record(number: usize) -> Record {
+        Record::Acknowledged { run: format!("r{number} {}", "x".repeat(90)) }
+    }
+
+    /// The numbers of the records from an offset on.
+    fn read(log: &Log, from: u64) -> Vec<Record> {
+        let (reader, mut records, mut all) = (log.reader(), RecordReader::at(from), Vec::new());
+        let mut offset = from;
+        loop {
+            let bytes = reader.read(offset, 77).unwrap();
+            if bytes.is_empty() {
+                return all;
+            }
+            offset += bytes.len() as u64;
+            records.push(&bytes);
+            while let Some((_, record)) = records.next_record().unwrap() {
+                all.push(record);
+            }
+        }
+    }
+
+    fn files(folder: &Path) -> usize {
+        fs::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn everything_is_read_from_any_offset_over_all_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = Log::create_with(folder.path(), 500).unwrap();
+        let offsets: Vec<u64> =
+            (0..30).map(|it| log.append(&record(it), SystemTime::now()).unwrap()).collect();
+        assert!(files(folder.path()) > 4);
+        for first in [0, 7, 29] {
+            let expected: Vec<_> = (first..30).map(record).collect();
+            assert_eq!(read(&log, offsets[first]), expected);
+        }
+        assert!(log.reader().read(log.end(), 10).unwrap().is_empty());
+        for entry in fs::read_dir(folder.path()).unwrap() {
+            assert_eq!(entry.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn only_whole_files_before_the_offset_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = Log::create_with(folder.path(), 500).unwrap();
+        let offsets: Vec<u64> =
+            (0..30).map(|it| log.append(&record(it), SystemTime::now()).unwrap()).collect();
+        let (before, size) = (files(folder.path()), log.size());
+        log.forget_before(offsets[20]);
+        assert!(files(folder.path()) < before && log.size() < size);
+        assert_eq!(read(&log, offsets[20]).len(), 10);
+        assert_eq!(log.reader().read(0, 10).unwrap_err().kind(), io::ErrorKind::NotFound);
+        log.forget_before(log.end());
+        assert_eq!(files(folder.path()), 1);
+        log.append(&record(30), SystemTime::now()).unwrap();
+    }
+
+    #[test]
+    fn a_torn_record_at_the_end_is_cut_off_when_the_log_is_opened_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = Log::create_with(folder.path(), 500).unwrap();
+        for number in 0..10 {
+            log.append(&record(number), SystemTime::now()).unwrap();
+        }
+        let (end, newest) = (log.end(), path(folder.path(), log.newest()));
+        drop(log);
+        File::options().append(true).open(newest).unwrap().write_all(&[0, 0, 1]).unwrap();
+        let mut seen = Vec::new();
+        let mut log = Log::reopen(folder.path(), |_, _, record| seen.push(record)).unwrap();
+        assert_eq!(seen, (0..10).map(record).collect::<Vec<_>>());
+        assert_eq!(log.end(), end);
+        log.append(&record(10), SystemTime::now()).unwrap();
+        assert_eq!(read(&log, end), [record(10)]);
+    }
+
+    #[test]
+    fn readers_are_notified() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = Log::create(folder.path()).unwrap();
+        let reader = log.reader();
+        assert!(!reader.end.has_changed().unwrap());
+        log.append(&record(0), SystemTime::now()).unwrap();
+        assert!(reader.end.has_changed().unwrap());
+    }
+}

@@ -1,0 +1,146 @@
+//! What a dead keeper left. The end-to-end tests cover keepers that live.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use kernel::keeper::{Channel, ClientFrame, Note, OrphanedExecution, Record};
+use kernel::{Event, Outcome, Status};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::folder::{KeeperFolder, KernelRecord};
+use super::log::Log;
+use super::{Attached, attach, keepers};
+use crate::ProcessEnv;
+use crate::process_env::tests::with;
+
+struct Machine {
+    folder: TempDir,
+    process_env: ProcessEnv,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().to_str().unwrap();
+        let process_env = ProcessEnv { home: Some(state.into()), ..with(&[("XDG_STATE_HOME", state)]) };
+        Self { folder, process_env }
+    }
+
+    /// What is left of a keeper that was killed: this log.
+    fn leave(&self, name: &str, records: &[Record]) {
+        let folder = KeeperFolder::create(&self.process_env, name).unwrap();
+        let mut log = Log::create(&folder.path).unwrap();
+        for record in records {
+            log.append(record, SystemTime::now()).unwrap();
+        }
+        let kernelspec = json!({
+            "name": "k", "resources": "", "argv": ["k"], "display_name": "K", "language": "k", "env": {},
+            "interrupt_mode": "Signal",
+        });
+        let choice = json!({ "kernelspec": kernelspec, "program": "/k", "environment": null });
+        let record = KernelRecord {
+            id: name.to_owned(),
+            program_version: "1".to_owned(),
+            choice: serde_json::from_value(choice).unwrap(),
+            folder: "/".into(),
+            notebook: Some("/x.ipynb".into()),
+            started_at: SystemTime::now(),
+            process: 1,
+            socket: folder.path.join("s"),
+        };
+        folder.set_record(&record).unwrap();
+    }
+
+    async fn attach(&self) -> Attached {
+        let [(folder, record)] = &keepers(&self.process_env)[..] else { panic!("not one keeper") };
+        attach(folder, record, false, Duration::from_secs(60)).await.unwrap()
+    }
+
+    async fn until_removed(&self) {
+        let kernels = self.folder.path().join("cellbridge/kernels");
+        while std::fs::read_dir(&kernels).unwrap().count() > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+fn note(run: &str, message: Option<&str>) -> Record {
+    Record::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data: Value::Null })
+}
+
+fn from_kernel(channel: Channel, kind: &str, parent: &str, content: &Value) -> Record {
+    let header = json!({ "msg_id": "1", "msg_type": kind, "session": "k" });
+    let parent = json!({ "msg_id": parent });
+    let parts = [&header, &parent, &json!({}), content].map(|part| Bytes::from(part.to_string()));
+    Record::FromKernel { channel, parts: parts.into() }
+}
+
+fn finished(message: &str) -> [Record; 3] {
+    [
+        from_kernel(Channel::Iopub, "stream", message, &json!({ "name": "stdout", "text": "a line" })),
+        from_kernel(Channel::Shell, "execute_reply", message, &json!({ "status": "ok" })),
+        from_kernel(Channel::Iopub, "status", message, &json!({ "execution_state": "idle" })),
+    ]
+}
+
+async fn outcome(orphan: &mut OrphanedExecution) -> Outcome {
+    let (_, events) = orphan.execution.as_mut().unwrap();
+    loop {
+        if let (_, Event::Finished(outcome)) = events.recv().await.unwrap() {
+            return outcome;
+        }
+    }
+}
+
+#[tokio::test]
+async fn runs_of_a_dead_keeper_are_adopted_and_its_folder_is_removed_once_they_are_acknowledged() {
+    let machine = Machine::new();
+    let mut records = vec![note("r0", Some("m0")), note("r1", Some("m1")), note("r2", Some("m2"))];
+    records.extend(finished("m0"));
+    records.push(Record::Acknowledged { run: "r0".to_owned() });
+    records.extend(finished("m1"));
+    machine.leave("one", &records);
+    let Attached { mut kept, is_kept } = machine.attach().await;
+    assert!(!is_kept);
+    let runs: Vec<_> = kept.orphans.iter().map(|run| (&*run.note.run, run.is_acknowledged)).collect();
+    assert_eq!(runs, [("r0", true), ("r1", false), ("r2", false)]);
+    let done = Outcome::Done { execution_count: None, next_input: None };
+    assert_eq!(outcome(&mut kept.orphans[1]).await, done);
+    let Outcome::KernelDied { how } = outcome(&mut kept.orphans[2]).await else { panic!() };
+    assert!(how.contains("its keeper was killed"), "{how}");
+    let mut status = kept.client.status();
+    status.wait_for(|status| matches!(status, Status::Dead { .. })).await.unwrap();
+    for run in ["r1", "r2"] {
+        kept.keeper.send(ClientFrame::Acknowledge { run: run.to_owned() });
+    }
+    drop(kept);
+    machine.until_removed().await;
+}
+
+#[tokio::test]
+async fn what_nobody_acknowledged_is_adopted_again() {
+    let machine = Machine::new();
+    machine.leave("one", &[note("r1", Some("m1"))]);
+    for _ in 0..2 {
+        let Attached { kept, .. } = machine.attach().await;
+        assert_eq!(kept.orphans.len(), 1);
+        drop(kept);
+        // The log is free again once its reader has noticed.
+        let [(folder, _)] = &keepers(&machine.process_env)[..] else { panic!() };
+        while folder.is_kept() {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_is_no_log_is_an_error_and_stays() {
+    let machine = Machine::new();
+    machine.leave("one", &[]);
+    let [(folder, record)] = &keepers(&machine.process_env)[..] else { panic!() };
+    std::fs::remove_file(folder.path.join(format!("log.{:020}", 0))).unwrap();
+    assert!(attach(folder, record, false, Duration::from_secs(60)).await.is_err());
+    assert!(Path::new(&folder.path).exists());
+}

@@ -1,0 +1,279 @@
+//! A kernel that a keeper keeps.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use kernel::KernelError;
+use kernel::keeper::{KernelPhase, Welcome};
+use workspace::{Error, ErrorKind, Keeping, KernelId, KernelState, NextStep, Orphan};
+
+use super::{LocalKernel, Phase};
+use crate::ProcessEnv;
+use crate::keeper::{
+    self, Attached, KeepSpec, KeeperFolder, KeptExecutor, KernelRecord, Lifetimes, attach, greet, keepers,
+    make_room,
+};
+use crate::launch::launcher::KernelLauncher;
+use crate::launch::running::{KeptKernel, RunningKernel};
+use crate::root::Root;
+
+/// How kernels are kept when this program ends.
+#[derive(Debug, Clone)]
+pub struct KernelKeeping {
+    /// This program, which is also the keeper.
+    pub program: PathBuf,
+    pub lifetimes: Lifetimes,
+    /// Whether this process only stores the runs of earlier servers, of which the next server tells.
+    pub only_stores: bool,
+}
+
+/// The keeper of a kernel.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownKeeper {
+    pub(crate) folder: KeeperFolder,
+    pub(crate) record: KernelRecord,
+    /// What it said last.
+    pub(crate) welcome: Option<Welcome>,
+    /// Whether an earlier server started it.
+    pub(crate) is_from_earlier: bool,
+}
+
+impl KnownKeeper {
+    /// What the kernel does, as far as the keeper has said.
+    pub(super) fn kernel_state(&self) -> KernelState {
+        match self.welcome.as_ref().map(|welcome| (&welcome.kernel.phase, welcome.kernel.is_busy)) {
+            None => KernelState::NotStarted,
+            Some((KernelPhase::Starting, _)) => KernelState::Starting,
+            Some((KernelPhase::Running, true)) => KernelState::Busy,
+            Some((KernelPhase::Running, false)) => KernelState::Idle,
+            Some((KernelPhase::Dead { how }, _)) => KernelState::Dead { how: how.clone() },
+        }
+    }
+
+    pub(super) fn keeping(&self) -> Keeping {
+        let welcome = self.welcome.as_ref();
+        Keeping {
+            started_at: self.record.started_at,
+            last_request: welcome.map_or(self.record.started_at, |welcome| welcome.last_request),
+            attached: welcome.map(|welcome| welcome.attached.clone()).unwrap_or_default(),
+            is_from_earlier: self.is_from_earlier,
+        }
+    }
+}
+
+/// A folder for a keeper that is removed unless the keeper takes it over.
+struct NewFolder(Option<KeeperFolder>);
+
+impl NewFolder {
+    fn create(process_env: &ProcessEnv) -> std::io::Result<Self> {
+        let name = uuid::Uuid::new_v4().simple().to_string();
+        Ok(Self(Some(KeeperFolder::create(process_env, &name)?)))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.as_ref().map_or(Path::new(""), |folder| &folder.path)
+    }
+
+    fn keep(mut self) -> Option<KeeperFolder> {
+        self.0.take()
+    }
+}
+
+impl Drop for NewFolder {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.0 {
+            folder.remove();
+        }
+    }
+}
+
+/// Removes what keepers left that ended long ago.
+fn remove_abandoned(process_env: &ProcessEnv) {
+    let now = SystemTime::now();
+    for (folder, _) in keepers(process_env) {
+        if folder.is_abandoned(now) {
+            folder.remove();
+        }
+    }
+}
+
+impl LocalKernel {
+    /// A kernel that an earlier server started.
+    pub(crate) fn of_keeper(
+        keeper: KnownKeeper,
+        keeping: Option<Arc<KernelKeeping>>,
+        root: Root,
+        process_env: Arc<ProcessEnv>,
+        start_timeout: Duration,
+    ) -> Arc<Self> {
+        let record = keeper.record.clone();
+        let launcher = KernelLauncher {
+            id: KernelId::new(record.id),
+            choice: record.choice,
+            folder: record.folder,
+            notebook: record.notebook,
+            process_env,
+            start_timeout,
+        };
+        Self::with_keeper(launcher, keeping, root, Some(keeper))
+    }
+
+    /// Connects to the keeper, if it is not connected: adopts the runs that earlier servers left there. Starts no process.
+    pub(crate) async fn join(&self) -> Result<(), KernelError> {
+        let _lock = self.start_stop.lock().await;
+        if self.running().is_some_and(|running| running.exit_status().is_none()) {
+            return Ok(());
+        }
+        let Some(keeper) = self.state.lock().keeper.clone() else { return Ok(()) };
+        let (running, is_kept) = self.attach(&keeper, false).await?;
+        let mut state = self.state.lock();
+        if let Some(cause) = running.exit_status() {
+            state.phase = Phase::FailedToStart { cause };
+            if !is_kept {
+                state.keeper = None;
+            }
+        } else {
+            self.track_activity(running.client());
+            state.phase = Phase::Running(Arc::new(running));
+        }
+        Ok(())
+    }
+
+    /// Connects to the keeper and takes over the runs that nobody follows. Returns also whether the keeper lives.
+    async fn attach(
+        &self,
+        keeper: &KnownKeeper,
+        restart: bool,
+    ) -> Result<(RunningKernel, bool), KernelError> {
+        let timeout = self.launcher.start_timeout;
+        let Attached { kept, is_kept } = attach(&keeper.folder, &keeper.record, restart, timeout).await?;
+        let (client, root) = (kept.client, self.root.clone());
+        let only_stores = self.keeping.as_ref().is_some_and(|keeping| keeping.only_stores);
+        let executor = Arc::new(KeptExecutor { client, keeper: kept.keeper.clone(), root, only_stores });
+        let orphans = kept.orphans.into_iter().map(|orphan| executor.orphan(orphan));
+        self.state.lock().orphans.extend(orphans);
+        Ok((RunningKernel::Kept(KeptKernel::new(kept.keeper, executor)), is_kept))
+    }
+
+    /// Starts the process, or connects to the one that a keeper has. With `restart`, that is a new one.
+    pub(super) async fn start_process(&self, restart: bool) -> Result<RunningKernel, Error> {
+        let known = self.state.lock().keeper.clone();
+        if let Some(known) = known {
+            match self.attach_running(&known, restart).await {
+                Ok(Some(running)) => return Ok(running),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "the keeper of a kernel is not usable, so another one is started");
+                }
+            }
+            self.state.lock().keeper = None;
+        }
+        match &self.keeping {
+            None => Ok(RunningKernel::Own(Box::new(self.launcher.start().await?))),
+            Some(keeping) => self.start_kept(keeping).await,
+        }
+    }
+
+    /// Connects to a keeper's kernel, which is started anew if it is dead. `None` if the keeper has ended.
+    async fn attach_running(
+        &self,
+        keeper: &KnownKeeper,
+        restart: bool,
+    ) -> Result<Option<RunningKernel>, KernelError> {
+        let (running, is_kept) = self.attach(keeper, restart).await?;
+        if !is_kept {
+            return Ok(None);
+        }
+        if running.exit_status().is_none() {
+            return Ok(Some(running));
+        }
+        let (running, is_kept) = self.attach(keeper, true).await?;
+        Ok((is_kept && running.exit_status().is_none()).then_some(running))
+    }
+
+    async fn start_kept(&self, keeping: &KernelKeeping) -> Result<RunningKernel, Error> {
+        let process_env = &self.launcher.process_env;
+        remove_abandoned(process_env);
+        let notice = make_room(process_env).await;
+        self.state.lock().notices.extend(notice);
+        let folder = match NewFolder::create(process_env) {
+            Ok(folder) => folder,
+            Err(error) => {
+                tracing::warn!(%error, "kernels cannot be kept: this one ends with this program");
+                return Ok(RunningKernel::Own(Box::new(self.launcher.start().await?)));
+            }
+        };
+        let spec = KeepSpec {
+            folder: folder.path().to_path_buf(),
+            id: self.launcher.id.to_string(),
+            choice: self.launcher.choice.clone(),
+            working_folder: self.launcher.folder.clone(),
+            notebook: self.launcher.notebook.clone(),
+            variables: process_env.variables.clone().into_iter().collect(),
+            home: process_env.home.clone(),
+            start_timeout: self.launcher.start_timeout,
+            lifetimes: keeping.lifetimes,
+            program: keeping.program.clone(),
+        };
+        keeper::start(&keeping.program, process_env, &spec).await?;
+        let failed = |cause: String| Error::new(ErrorKind::KernelStart, cause, NextStep::TryAgain);
+        let ended = || failed("The keeper of the kernel has ended.".to_owned());
+        let folder = folder.keep().ok_or_else(ended)?;
+        let record = folder.record().ok_or_else(ended)?;
+        let known = KnownKeeper { folder, record, welcome: None, is_from_earlier: false };
+        let (running, _) = self
+            .attach(&known, false)
+            .await
+            .map_err(|error| failed(format!("The kernel that was started cannot be reached: {error}.")))?;
+        self.state.lock().keeper = Some(known);
+        Ok(running)
+    }
+
+    /// Leaves a kept kernel to its keeper; ends any other.
+    pub(crate) async fn leave(&self) {
+        let is_kept = self.state.lock().keeper.is_some();
+        if !is_kept {
+            return self.end_process().await;
+        }
+        self.state.lock().cancel_start.cancel();
+        let phase = std::mem::replace(&mut self.state.lock().phase, Phase::ShutDown);
+        if let Phase::Running(running) = phase
+            && let RunningKernel::Kept(kept) = &*running
+        {
+            kept.keeper.flush().await;
+        }
+    }
+
+    /// Asks the keeper how it is, if there is one.
+    pub(crate) async fn refresh(&self) {
+        let Some(known) = self.state.lock().keeper.clone() else { return };
+        let welcome = greet(&known.folder, &known.record).await;
+        if let Some(keeper) = &mut self.state.lock().keeper {
+            keeper.welcome = welcome;
+        }
+    }
+
+    /// Whether other servers are attached to its keeper.
+    pub(super) async fn has_other_servers(&self) -> bool {
+        let Some(known) = self.state.lock().keeper.clone() else { return false };
+        let welcome = greet(&known.folder, &known.record).await;
+        welcome.is_some_and(|welcome| welcome.attached.iter().any(|it| *it != std::process::id()))
+    }
+
+    /// The runs of earlier servers that were adopted and not taken yet.
+    pub(super) async fn adopted(&self) -> Vec<Orphan> {
+        let is_orphaned = self.running().is_some_and(|running| match &*running {
+            RunningKernel::Kept(kept) => kept.has_new_orphans(),
+            RunningKernel::Own(_) => false,
+        });
+        let known = self.state.lock().keeper.clone();
+        // Another server has left: its runs are followed over a connection of their own.
+        if let Some(known) = known.filter(|_| is_orphaned)
+            && let Err(error) = self.attach(&known, false).await
+        {
+            tracing::warn!(%error, "the runs of a server that has ended cannot be adopted");
+        }
+        std::mem::take(&mut self.state.lock().orphans)
+    }
+}
