@@ -51,6 +51,13 @@ pub(crate) struct Started<C> {
     _connection_file: ConnectionFile,
 }
 
+/// Before anybody's code runs. Without it, runs work all the same.
+pub(crate) async fn install_memory_handler(client: &Client) {
+    if let Err(error) = client.install_memory_handler().await {
+        tracing::debug!(%error, "the kernel's memory cannot be asked about yet");
+    }
+}
+
 /// What speaks to a kernel that was just started.
 pub(crate) trait KernelConnection: Sized + Send {
     /// Connects, and waits until the kernel answers. `exit` completes with how its process ended.
@@ -68,10 +75,7 @@ impl KernelConnection for Client {
         exit: BoxFuture<'static, String>,
     ) -> Result<Self, KernelError> {
         let client = kernel::connect(info, timeout, true, exit).await?;
-        // Before anybody's code runs. Without it, runs work all the same.
-        if let Err(error) = client.install_memory_handler().await {
-            tracing::debug!(%error, "the kernel's memory cannot be asked about yet");
-        }
+        install_memory_handler(&client).await;
         Ok(client)
     }
 }

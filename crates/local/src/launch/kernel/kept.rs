@@ -14,7 +14,7 @@ use crate::keeper::{
     self, Attached, KeepSpec, KeeperFolder, KeptExecutor, KernelRecord, Lifetimes, attach, greet, keepers,
     make_room,
 };
-use crate::launch::launcher::KernelLauncher;
+use crate::launch::launcher::{KernelLauncher, install_memory_handler};
 use crate::launch::running::{KeptKernel, RunningKernel};
 use crate::root::Root;
 
@@ -189,6 +189,7 @@ impl LocalKernel {
             return Ok(Some(running));
         }
         let (running, is_kept) = self.attach(keeper, true).await?;
+        install_memory_handler(running.client()).await;
         Ok((is_kept && running.exit_status().is_none()).then_some(running))
     }
 
@@ -226,6 +227,7 @@ impl LocalKernel {
             .attach(&known, false)
             .await
             .map_err(|error| failed(format!("The kernel that was started cannot be reached: {error}.")))?;
+        install_memory_handler(running.client()).await;
         self.state.lock().keeper = Some(known);
         Ok(running)
     }
