@@ -20,7 +20,6 @@ use crate::{command, provision};
 pub(super) fn run(workshop: &Workshop) -> Result<()> {
     let platform = Platform::of_this_machine().context("no packages are made for this kind of machine")?;
     lint::sources(workshop)?;
-    sizes(workshop)?;
     announce("server.json (skillsaw)");
     lint::skillsaw(workshop, &folder_with_entry(workshop)?)?;
     let kernel = provision::packaging_kernel(&workshop.project)?;
@@ -34,6 +33,8 @@ pub(super) fn run(workshop: &Workshop) -> Result<()> {
     walk::run(workshop, &wheel, &Clean::new(workshop, &kernel, "walk")?)?;
     announce("the source distribution (builds a wheel; some minutes)");
     source_distribution(workshop)?;
+    // Last: a package that is too large may work all the same.
+    sizes(workshop)?;
     announce("all packages for this machine work");
     Ok(())
 }
