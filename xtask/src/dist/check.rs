@@ -71,7 +71,7 @@ fn archive(workshop: &Workshop, clean: &Clean) -> Result<()> {
     command::run(&mut install)?;
     let program = clean.home.join(".local/bin/cellbridge");
     within("the program", std::fs::metadata(&program)?.len(), PROGRAM_LIMIT)?;
-    clean.judge(workshop, || clean.command(&program))
+    clean.judge(workshop, &program, &mut clean.command(&program))
 }
 
 fn bundle(workshop: &Workshop, platform: &Platform, clean: &Clean) -> Result<()> {
@@ -83,14 +83,12 @@ fn bundle(workshop: &Workshop, platform: &Platform, clean: &Clean) -> Result<()>
     let manifest: Value = serde_json::from_slice(&std::fs::read(manifest)?)?;
     let config = &manifest["server"]["mcp_config"];
     let filled = |value: &Value| fill(value.as_str().unwrap_or_default(), clean);
-    let start = || {
-        let mut program = clean.command(filled(&config["command"]));
-        program.args(config["args"].as_array().into_iter().flatten().map(filled));
-        let variables = config["env"].as_object().into_iter().flatten();
-        program.envs(variables.map(|(name, value)| (name, filled(value))));
-        program
-    };
-    clean.judge(workshop, start)
+    let program = filled(&config["command"]);
+    let mut server = clean.command(&program);
+    server.args(config["args"].as_array().into_iter().flatten().map(filled));
+    let variables = config["env"].as_object().into_iter().flatten();
+    server.envs(variables.map(|(name, value)| (name, filled(value))));
+    clean.judge(workshop, &program, &mut server)
 }
 
 /// What a client puts in place of variables if the person has only chosen a folder.
@@ -115,7 +113,7 @@ fn judge_wheel(workshop: &Workshop, platform: &Platform, clean: &Clean) -> Resul
     let options = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"];
     command::run(clean.command(&python).args(options).arg(&wheel))?;
     let program = environment.join("bin/cellbridge");
-    clean.judge(workshop, || clean.command(&program))?;
+    clean.judge(workshop, &program, &mut clean.command(&program))?;
     let mut module = clean.command(&python);
     clean::judge_version(workshop, module.args(["-m", "cellbridge"]))?;
     let mut uvx = clean.command(workshop.uv());

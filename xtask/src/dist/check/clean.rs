@@ -49,15 +49,18 @@ impl Clean {
         command
     }
 
-    /// Fails unless the installed program tells its version, examines the machine and runs a cell.
-    pub(super) fn judge(&self, workshop: &Workshop, program: impl Fn() -> Command) -> Result<()> {
-        judge_version(workshop, &mut program())?;
-        if command::read(program().arg("--help"))?.contains("doctor") {
-            // Findings are about this machine; that there is a report is about the package.
-            let report = program().args(["doctor", "--json"]).output()?.stdout;
-            let _: Value = serde_json::from_slice(&report).context("`doctor --json` prints no JSON")?;
-        }
-        self.run_a_cell(&mut program())
+    /// Fails unless the installed program tells its version, examines the machine and, started as a server, runs a cell.
+    pub(super) fn judge(
+        &self,
+        workshop: &Workshop,
+        program: impl AsRef<Path>,
+        server: &mut Command,
+    ) -> Result<()> {
+        judge_version(workshop, &mut self.command(&program))?;
+        // Findings are about this machine; that there is a report is about the package.
+        let report = self.command(&program).args(["doctor", "--json"]).output()?.stdout;
+        let _: Value = serde_json::from_slice(&report).context("`doctor --json` prints no JSON")?;
+        self.run_a_cell(server)
     }
 
     fn run_a_cell(&self, program: &mut Command) -> Result<()> {
