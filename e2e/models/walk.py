@@ -59,7 +59,7 @@ def difference(before: dict[Path, tuple[bytes, int]], after: dict[Path, tuple[by
 def configured(newcomer: Newcomer) -> set[str]:
     """The ids of the clients that have our entry."""
     rows = json.loads(newcomer.run("cellbridge", "status", "--json"))
-    return {row["id"] for row in rows if row["user"]}
+    return {row["id"] for row in rows if row["user"]["configured"]}
 
 
 def check_installation(newcomer: Newcomer, clients: set[str]) -> None:
