@@ -177,6 +177,9 @@ async def test_a_death_while_nobody_is_attached_is_reported_with_what_was_printe
         assert "[KERNEL DIED" in ended and "before" in ended
         assert machine.printed(cell_id) == "before\n"
         again = await server.call("execute_code", code="'again'")
+        if "the next run starts a new kernel" in again:
+            # This run was the first to see the death.
+            again = await server.call("execute_code", code="'again'")
         assert "again" in again and "[COMPLETED" in again
     if victim == "kernel":
         await until(lambda: len(machine.folders) == 1, "what the dead one left is removed")
