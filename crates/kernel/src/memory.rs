@@ -66,10 +66,9 @@ impl Client {
         if *self.memory_handler.lock() == Handler::Unknown && *self.status.borrow() == Status::Idle {
             self.install_memory_handler().await?;
         }
-        match *self.memory_handler.lock() {
-            Handler::Impossible => return Err(MemoryError::Unsupported),
-            // Another program may have installed it.
-            Handler::Unknown | Handler::Installed => {}
+        // If it is unknown, another program may have installed it.
+        if *self.memory_handler.lock() == Handler::Impossible {
+            return Err(MemoryError::Unsupported);
         }
         let content = json!({ "question": question, "seconds": limit.as_secs_f64() });
         let request = UnknownMessage { msg_type: REQUEST.to_owned(), content };

@@ -75,9 +75,9 @@ mod tests {
 
     #[test]
     fn a_kernel_that_cannot_be_asked_is_given_the_code_that_lists() {
-        let told = |language| explain(&MemoryError::Unsupported, language);
-        assert_eq!(told("r").kind, ErrorKind::Unsupported);
-        assert!(matches!(&told("r").next, NextStep::Say(step) if step.contains("ls.str()")));
+        let explained = |language| explain(&MemoryError::Unsupported, language);
+        assert_eq!(explained("r").kind, ErrorKind::Unsupported);
+        assert!(matches!(&explained("r").next, NextStep::Say(step) if step.contains("ls.str()")));
         let waited = Duration::from_secs(2);
         let busy = explain(&MemoryError::NoAnswer { waited }, "python");
         assert!(

@@ -341,7 +341,7 @@ async fn the_last_attempt_to_connect_a_tab_is_told() -> Result<()> {
     let mut agent = Agent::start_with(PROGRAM, &["colab", "--no-browser"], &variables)?;
     agent.initialize("2025-11-25").await?;
     let connection = Connection::ask(&mut agent).await?;
-    let told = |status: &'static str, part: &'static str| {
+    let until_found = |status: &'static str, part: &'static str| {
         let machine = &machine;
         within(part, async move {
             // The program writes it as soon as it can.
@@ -352,12 +352,12 @@ async fn the_last_attempt_to_connect_a_tab_is_told() -> Result<()> {
         })
     };
     drop(silent(connection.port).await?);
-    told("warning", "closed the connection without sending anything").await??;
+    until_found("warning", "closed the connection without sending anything").await??;
     let foreign = Connection { token: "another".to_owned(), ..connection.clone() };
     assert!(Tab::connect(&foreign).await.is_err());
-    told("warning", "Just now: A browser was refused: ").await??;
+    until_found("warning", "Just now: A browser was refused: ").await??;
     let _tab = Tab::connect(&connection).await?;
-    told("ok", "Just now: A tab connected.").await??;
+    until_found("ok", "Just now: A tab connected.").await??;
     let file = machine.at("home/state/cellbridge/colab-attempt.json");
     assert_eq!(mode(&file)?, 0o600);
     assert!(!fs::read_to_string(&file)?.contains(&connection.token));
