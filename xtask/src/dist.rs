@@ -84,6 +84,7 @@ fn make(workshop: &Workshop, target: Option<&str>) -> Result<()> {
     bundle::make(workshop, platform, &program)?;
     announce("the wheel (maturin)");
     build::wheel(workshop, platform, &program)?;
+    archive::recompress(&workshop.wheel_for(platform)?)?;
     announce("the source distribution");
     build::source_distribution(workshop)?;
     announce("the crates (cargo package)");
@@ -120,6 +121,10 @@ impl Workshop {
     pub(crate) fn wheel(&self) -> Result<PathBuf> {
         let platform =
             Platform::of_this_machine().context("no packages are made for this kind of machine")?;
+        self.wheel_for(platform)
+    }
+
+    fn wheel_for(&self, platform: &Platform) -> Result<PathBuf> {
         let ending = format!("_{}.whl", platform.architecture);
         self.package(|name| name.ends_with(&ending))
     }

@@ -120,8 +120,9 @@ struct RunSpan {
     published: u64,
     /// The numbers of other messages. Other threads of the kernel may send them out of order.
     by_others: Vec<u64>,
-    /// Other requests that were handled meanwhile.
-    requests: HashSet<String>,
+    /// The statuses of other requests, with their numbers. A request counts if one of them lies in the run: answers can come
+    /// before the `idle` of this execution though they are numbered after it.
+    requests: Vec<(u64, String)>,
     cause: Cause,
 }
 
@@ -129,7 +130,8 @@ impl RunSpan {
     fn is_missing_before(&self, end: u64) -> bool {
         let is_inside = |number: &&u64| (self.start + 1..end).contains(*number);
         let by_others = self.by_others.iter().filter(is_inside).count() as u64;
-        let replies = 1 + self.requests.len() as u64;
+        let requests = self.requests.iter().filter(|(number, _)| is_inside(&number));
+        let replies = 1 + requests.map(|(_, id)| id).collect::<HashSet<_>>().len() as u64;
         end.saturating_sub(self.start + 1) > self.published + by_others + replies
     }
 }
@@ -183,7 +185,7 @@ impl Sequence {
             } else if is_other {
                 run.by_others.push(number);
                 if status.is_some() && parent.kind.ends_with("_request") {
-                    run.requests.insert(parent.id.clone());
+                    run.requests.push((number, parent.id.clone()));
                 }
             } else if matches!(message.channel, Channel::Iopub | Channel::Stdin) {
                 run.published += 1;
@@ -195,7 +197,7 @@ impl Sequence {
                 start: number,
                 published: 0,
                 by_others: Vec::new(),
-                requests: HashSet::new(),
+                requests: Vec::new(),
                 cause: Cause::SlowReader,
             });
         }

@@ -56,12 +56,8 @@ impl Client {
         let (read, write) = stream.into_split();
         let (queue, wanted) = mpsc::unbounded_channel();
         let position = Arc::new(AtomicU64::new(NOTHING));
-        let writing = send_all(FramedWrite::new(write), wanted, log, position.clone());
-        let ended = events.clone();
-        let writer = tokio::spawn(async move {
-            writing.await;
-            let _ = ended.send((id, FromClient::Left)).await;
-        });
+        // Only the reader says that the client has left: what it sent last may not have been read when writing to it fails.
+        let writer = tokio::spawn(send_all(FramedWrite::new(write), wanted, log, position.clone()));
         let reader = tokio::spawn(async move {
             receive_all(id, FramedRead::new(read), &events).await;
             let _ = events.send((id, FromClient::Left)).await;

@@ -123,10 +123,16 @@ fn late_answers_are_not_losses() {
 #[test]
 fn a_loss_is_reported_when_nothing_more_can_come() {
     type Come = fn(&mut Inbox, &str);
-    let ends: [(&str, Come); 3] = [
+    let ends: [(&str, Come); 4] = [
         ("all answers came", |inbox, question| {
             inbox.push(answer(question, 210, "busy"), Instant::now());
             inbox.push(answer(question, 212, "idle"), Instant::now());
+        }),
+        ("answers came that the kernel gave after the run", |inbox, question| {
+            for number in 0..13 {
+                inbox.push(answer(&format!("{question}{number}"), 215 + 3 * number, "busy"), Instant::now());
+            }
+            inbox.push(answer(question, 300, "idle"), Instant::now());
         }),
         ("the kernel went on", |inbox, _| {
             inbox.push(message("k_1_215", "k", "comm_msg", &json!({})), Instant::now());
