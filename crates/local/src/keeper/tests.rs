@@ -112,6 +112,9 @@ async fn runs_of_a_dead_keeper_are_adopted_and_its_folder_is_removed_once_they_a
     assert!(how.contains("its keeper was killed"), "{how}");
     let mut status = kept.client.status();
     status.wait_for(|status| matches!(status, Status::Dead { .. })).await.unwrap();
+    // A run that was announced here before the kernel's death was seen; it runs on another kernel.
+    let note = Note { run: "r3".to_owned(), message: None, data: Value::Null };
+    kept.keeper.send(ClientFrame::Note(note));
     for run in ["r1", "r2"] {
         kept.keeper.send(ClientFrame::Acknowledge { run: run.to_owned() });
     }

@@ -38,6 +38,8 @@ impl Keep {
                 client.follow(offset);
                 self.count_attached();
             }
+            // Nothing runs here any more: what is announced just now runs on another kernel.
+            ClientFrame::Note(_) if self.launcher.is_none() => {}
             ClientFrame::Note(note) => {
                 let now = SystemTime::now();
                 if let Some(offset) = self.record(&Record::Note(note.clone())) {
