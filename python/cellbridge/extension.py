@@ -76,6 +76,11 @@ class CellbridgeApp(ExtensionApp):
         help="The tools about which the person is asked before each call, as groups (edit, run, files, kernels, delete) or "
         "by name; none, if the list is empty [default: $CELLBRIDGE_ASK].",
     )
+    allow_install = Bool(
+        config=True,
+        help="Whether agents may install packages without the person being asked [default: $CELLBRIDGE_ALLOW_INSTALL, or "
+        "False].",
+    )
     otel_file = Unicode(
         None,
         allow_none=True,
@@ -100,6 +105,7 @@ class CellbridgeApp(ExtensionApp):
         "read_only",
         "tools",
         "ask",
+        "allow_install",
         "otel_file",
     )
     _socket: PrivateSocket | None = None
@@ -121,6 +127,10 @@ class CellbridgeApp(ExtensionApp):
     def _ask(self) -> list[str]:
         return _names("CELLBRIDGE_ASK")
 
+    @default("allow_install")
+    def _allow_install(self) -> bool:
+        return _truth(os.environ.get("CELLBRIDGE_ALLOW_INSTALL", ""))
+
     @default("otel_file")
     def _otel_file(self) -> str | None:
         # The second name is that of jupyter-mcp-server.
@@ -137,7 +147,7 @@ class CellbridgeApp(ExtensionApp):
         if adopted:
             self.update_config(Config({type(self).__name__: adopted}))
         # A misspelled setting must fail now, not when the first agent comes.
-        _ = self.read_only
+        _ = self.read_only, self.allow_install
         check_tools(self.tools, self.ask)
         if self.otel_file:
             # Fail now if the file cannot be written, not when the first agent comes.

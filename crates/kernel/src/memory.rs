@@ -19,7 +19,7 @@ use crate::messages::{Channel, Message, content};
 use crate::{Client, KernelError, Status};
 
 /// What the handler is, in Python.
-const HANDLER: &str = include_str!("memory/handler.py");
+const HANDLER: &str = concat!(include_str!("memory/packages.py"), "\n", include_str!("memory/handler.py"));
 const REQUEST: &str = "cellbridge_memory_request";
 /// How long the kernel may take to install the handler. It is idle, unless somebody's cell came before.
 const INSTALL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -60,8 +60,8 @@ pub(crate) enum Handler {
 pub(crate) type HandlerState = Arc<Mutex<Handler>>;
 
 impl Client {
-    /// Asks about the memory: `{"list": {…}}`, `{"inspect": {…}}` or `{"changes": {}}`, as `memory/handler.py` says. The handler
-    /// gives up after `limit`.
+    /// Asks about the memory: `{"list": {…}}`, `{"inspect": {…}}` or `{"changes": {}}`, as `memory/handler.py` says; or about
+    /// packages: `{"packages": {"what": …}}`, as `memory/packages.py` says. The handler gives up after `limit`.
     pub async fn ask_memory(&self, question: &Value, limit: Duration) -> Result<Json, MemoryError> {
         if *self.memory_handler.lock() == Handler::Unknown && *self.status.borrow() == Status::Idle {
             self.install_memory_handler().await?;

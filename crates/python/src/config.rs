@@ -50,6 +50,7 @@ pub(crate) struct Config {
     tools: Vec<Offer>,
     #[serde(deserialize_with = "asked")]
     ask: Vec<Offer>,
+    allow_install: bool,
     /// The file for spans.
     #[serde(default, deserialize_with = "given")]
     pub(crate) otel_file: Option<String>,
@@ -113,7 +114,12 @@ pub(crate) fn check_tools(tools: Vec<String>, ask: Vec<String>) -> PyResult<()> 
 
 impl Config {
     pub(crate) fn policy(&self) -> Policy {
-        Policy { is_read_only: self.read_only, tools: self.tools.clone(), asked: self.ask.clone() }
+        Policy {
+            is_read_only: self.read_only,
+            tools: self.tools.clone(),
+            asked: self.ask.clone(),
+            installs_unasked: self.allow_install,
+        }
     }
 
     pub(crate) fn documents(&self) -> (&ServerUrl, Credentials) {

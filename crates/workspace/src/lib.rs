@@ -17,6 +17,7 @@ mod next_step;
 mod notebook_errors;
 mod open_notebook;
 mod open_notebooks;
+pub mod packages;
 mod place;
 mod places;
 pub mod progress;

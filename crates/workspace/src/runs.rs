@@ -13,5 +13,6 @@ pub use journal::Journal;
 pub use orphan::{Orphan, OrphanedExecution, RunNote};
 pub use run::Run;
 pub use runner::Runner;
+pub(crate) use runner::no_kernel;
 pub use state::{RunCell, RunState, RunView};
 pub use suffix::RunSuffix;

@@ -13,6 +13,7 @@ use crate::idle::IdleSweep;
 use crate::limits::{Limits, Slots};
 use crate::open_notebook::OpenNotebook;
 use crate::open_notebooks::OpenNotebooks;
+use crate::packages::InstallationTurns;
 use crate::place::{Connected, Connector, Mode, Place, ServerSpec};
 use crate::places::{ConnectScope, Located, Places};
 use crate::runs::{Journal, RunSuffix, Runner};
@@ -66,6 +67,7 @@ pub struct Workspace {
     slots: Slots,
     /// The paths that agents without sessions were shown.
     shown_paths: ShownPaths,
+    installation_turns: InstallationTurns,
 }
 
 impl Workspace {
@@ -91,6 +93,7 @@ impl Workspace {
             runtime: Handle::current(),
             sessions: AtomicU64::new(0),
             shown_paths: ShownPaths::default(),
+            installation_turns: InstallationTurns::default(),
         })
     }
 
@@ -102,6 +105,11 @@ impl Workspace {
     /// The places that there are from the start: the default one, then others that every session can name.
     pub fn first_places(&self) -> &[Arc<dyn Place>] {
         self.places.first()
+    }
+
+    /// Installations into one environment wait for each other.
+    pub fn installation_turns(&self) -> &InstallationTurns {
+        &self.installation_turns
     }
 
     pub(crate) fn places(&self) -> &Places {

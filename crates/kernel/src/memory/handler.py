@@ -224,6 +224,7 @@ class Answers:
     def __init__(self, shell):
         self.shell = shell
         self.seen = self.marks()
+        self.installer = Packages()
 
     def variables(self):
         """The person's variables, as they are at one moment."""
@@ -267,6 +268,9 @@ class Answers:
         found["type"] = full_name(type(value))
         found.update(details(value, rows, stats, is_busy))
         return found
+
+    def packages(self, what, **given):
+        return getattr(self.installer, what)(**given)
 
     def changes(self):
         """What is new, changed or gone since the last question."""

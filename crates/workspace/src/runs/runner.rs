@@ -242,6 +242,6 @@ async fn interrupt_kernel(kernel: &dyn Kernel) -> Result<(), Error> {
 }
 
 /// A place must start a kernel when a run needs one.
-fn no_kernel() -> Error {
+pub(crate) fn no_kernel() -> Error {
     Error::new(ErrorKind::Internal, "The place started no kernel for the run.", NextStep::ReportBug)
 }

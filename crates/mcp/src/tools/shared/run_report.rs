@@ -7,7 +7,7 @@ use workspace::{LossCause, Run, RunState};
 
 use super::answer::{Answer, FAILED};
 use super::cell_text::shortened;
-use super::missing_package;
+use super::{failed_install, missing_package};
 use crate::next_step::message;
 
 /// How much of an exception's message the last line shows, in characters.
@@ -25,6 +25,10 @@ pub(crate) fn report(run: &Run, budget: Budget, heading: &str, place: &str) -> A
     }
     if let Some(line) = missing_package::line(run, &view.state) {
         closing.push_str(&line);
+        closing.push('\n');
+    }
+    if let Some(line) = failed_install::line(run, &view) {
+        closing.push_str(line);
         closing.push('\n');
     }
     closing.push_str(&end_line(id, &view.state, view.elapsed, view.execution_count, place));
