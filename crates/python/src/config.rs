@@ -37,6 +37,8 @@ pub(crate) struct Config {
     pub(crate) runtime_id: Option<String>,
     pub(crate) max_characters: usize,
     pub(crate) max_images: usize,
+    /// What runs change in memory is left out of replies.
+    pub(crate) no_changes: bool,
     #[serde(deserialize_with = "seconds")]
     pub(crate) execution_timeout: Duration,
     #[serde(deserialize_with = "seconds")]

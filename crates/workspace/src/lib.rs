@@ -51,7 +51,8 @@ pub use places::{ConnectScope, Located};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use rest::{NextStep as ServerStep, Secret};
 pub use runs::{
-    Journal, Orphan, OrphanedExecution, Run, RunCell, RunNote, RunState, RunSuffix, RunView, Runner,
+    Journal, MemoryChanges, Orphan, OrphanedExecution, Run, RunCell, RunNote, RunState, RunSuffix, RunView,
+    Runner,
 };
 pub use session::{CopiedNotebook, Session};
 pub use staleness::{CellState, State as StaleState};

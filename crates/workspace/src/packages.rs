@@ -1,6 +1,6 @@
 //! Packages in the environment of a kernel, on whichever machine it runs.
 //!
-//! The kernel answers on its control channel (`kernel/memory/packages.py`): it describes its environment, and starts the programs
+//! The kernel answers on its control channel (`kernel/memory/handler/packages.py`): it describes its environment, and starts the programs
 //! that install. So no cell is needed, the notebook does not change, and it works wherever the kernel does.
 
 mod environment;

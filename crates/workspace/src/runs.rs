@@ -2,6 +2,7 @@
 
 mod journal;
 mod kernel_queue;
+mod memory_changes;
 mod orphan;
 mod outputs;
 mod run;
@@ -10,6 +11,7 @@ mod state;
 mod suffix;
 
 pub use journal::Journal;
+pub use memory_changes::MemoryChanges;
 pub use orphan::{Orphan, OrphanedExecution, RunNote};
 pub use run::Run;
 pub use runner::Runner;

@@ -40,6 +40,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Ends the ids of runs.
     pub run_suffix: RunSuffix,
+    /// Whether kernels are asked what runs have changed in their memory.
+    pub asks_for_changes: bool,
 }
 
 impl Default for Settings {
@@ -50,6 +52,7 @@ impl Default for Settings {
             max_timeout: DAY,
             limits: Limits::default(),
             run_suffix: RunSuffix::default(),
+            asks_for_changes: true,
         }
     }
 }
@@ -87,7 +90,7 @@ impl Workspace {
             places: Places::new(place, others, connector),
             slots: Slots::new(settings.limits),
             settings,
-            runner: Runner::new(settings.run_suffix.text()),
+            runner: Runner::new(settings.run_suffix.text(), settings.asks_for_changes),
             notebooks: Arc::default(),
             idle_sweep: IdleSweep::default(),
             runtime: Handle::current(),

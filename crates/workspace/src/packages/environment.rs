@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// What `memory/packages.py` says of the environment.
+/// What `memory/handler/packages.py` says of the environment.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts as the kernel tells them")]

@@ -13,9 +13,21 @@ use crate::next_step::message;
 /// How much of an exception's message the last line shows, in characters.
 const MAX_ERROR: usize = 200;
 
-/// The run as an agent reads it: `heading`, outputs, notes, and a last line with its state and the next call to make.
-/// `place` says where it belongs.
+/// The run as an agent reads it: `heading`, outputs, notes, a line with its state and the next call to make, and one with what
+/// it has changed in memory. `place` says where it belongs.
 pub(crate) fn report(run: &Run, budget: Budget, heading: &str, place: &str) -> Answer {
+    let line = run.view().changes.and_then(|changes| changes.line());
+    let reserved = line.as_ref().map_or(0, |line| line.len() + 1);
+    let characters = budget.characters.saturating_sub(reserved);
+    let mut answer = report_without_changes(run, Budget { characters, ..budget }, heading, place);
+    if let Some(line) = line {
+        append(&mut answer.parts, &line);
+    }
+    answer
+}
+
+/// The same without what it has changed in memory.
+pub(crate) fn report_without_changes(run: &Run, budget: Budget, heading: &str, place: &str) -> Answer {
     let view = run.view();
     let id = run.id();
     let mut closing = String::new();

@@ -1,3 +1,5 @@
+
+
 # Packages of the environment in which the kernel runs. What is run to change them is decided elsewhere.
 
 import os
