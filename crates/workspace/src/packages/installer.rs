@@ -126,8 +126,10 @@ impl Installer {
             Self::UvProject { uv, folder } => {
                 let no_build: &[&str] = if builds { &[] } else { &["--no-build"] };
                 let add = [&[uv.as_str(), "add", "--project", folder, "--no-sync"], no_build].concat();
-                // Without --inexact, what the project does not name would be removed, the kernel's own package first.
-                let sync = [&[uv.as_str(), "sync", "--project", folder, "--inexact"], no_build].concat();
+                // Without --inexact, what the project does not name would be removed, the kernel's own package first. The project
+                // itself stays as it is: to install it would mean to build it.
+                let sync = [uv.as_str(), "sync", "--project", folder, "--inexact", "--no-install-workspace"];
+                let sync = [&sync[..], no_build].concat();
                 vec![with_packages(words(&add), packages), words(&sync)]
             }
             Self::Conda { conda, channels } => {
@@ -253,7 +255,7 @@ mod tests {
             commands(&project, Record::Auto)[1..],
             [
                 "uv add --project /p --no-sync --no-build six pandas[excel]>=2",
-                "uv sync --project /p --inexact --no-build",
+                "uv sync --project /p --inexact --no-install-workspace --no-build",
             ]
         );
         assert_eq!(Installer::of(&project, Record::No).unwrap(), Installer::Uv { uv: "uv".to_owned() });
