@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from e2e.support.agents.python_sdk import python_agent
 from e2e.support.changes import last_line, told
 from e2e.support.home import Home
 from e2e.support.notebook_client import NotebookClient, gate, notebook_client, run_in
@@ -80,8 +81,9 @@ async def test_changes_are_not_told_if_they_are_switched_off(silent_server: Note
 
 
 async def test_changes_of_a_kernel_without_the_handler_are_not_told(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, path) as client:
-        await client.open(kernel_name="bash")
+    async with python_agent(server.url) as agent:
+        client = NotebookClient(agent, server.root, path)
+        await client.create(kernel_name="bash")
         assert last_line((await client.run("x=1")).text).startswith("[COMPLETED")
 
 
@@ -92,7 +94,7 @@ async def test_a_cell_that_defines_much_is_told_in_one_line(server: NotebookServ
             return (await client.run(f"for number in range(100): globals()[f'{name}_{{number}}'] = number")).text
 
         line = await told(run)
-        assert len(line) <= 300 and line.startswith("new: ") and "NAME_20 (int), " in line
+        assert len(line) <= 300 and line.startswith("new: ") and "NAME_9 (int), " in line
         assert line.rpartition(", ")[2].startswith("… and ") and line.endswith(" more")
 
 
