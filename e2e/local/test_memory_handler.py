@@ -129,7 +129,7 @@ class Memory:
 
     def __init__(self, **variables: Any) -> None:
         self.module: dict[str, Any] = {}
-        exec(SOURCE.removesuffix("\ninstall()\n"), self.module)
+        exec(SOURCE, self.module)
         self.shell = Shell(variables)
         self.answers = self.module["Answers"](self.shell)
         ran.clear()
