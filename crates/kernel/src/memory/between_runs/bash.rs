@@ -8,9 +8,9 @@ use serde::Deserialize;
 
 use super::between_runs;
 use super::list::Row;
+use crate::Client;
 use crate::memory::MemoryError;
 use crate::messages::{Channel, Message};
-use crate::{Client, KernelError};
 
 /// What `compgen` is given, through the completion of a cell.
 const PREFIX: &str = "$";
@@ -19,7 +19,7 @@ pub(super) async fn rows(client: &Client, waited: Duration) -> Result<Vec<Row>, 
     let request = CompleteRequest { code: PREFIX.to_owned(), cursor_pos: PREFIX.len() };
     let request = JupyterMessage::new(request, None);
     let reply = client.ask("complete_request", Channel::Shell, request, waited).await;
-    reply.map(|reply| read(&reply)).map_err(|error: KernelError| between_runs(error))
+    reply.map(|reply| read(&reply)).map_err(between_runs)
 }
 
 fn read(reply: &Message) -> Vec<Row> {

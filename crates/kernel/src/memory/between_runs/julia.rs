@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn fields_and_rows_are_separated() {
         let rows = read("x\x1fdata\x1fInt64\x1f\x1f42\x1em\x1fdata\x1fArray\x1f2×3\x1f\x1e");
-        let shown: Vec<_> = rows.iter().map(|row| [&*row.name, &row.r#type, &row.size, &row.value]).collect();
+        let shown: Vec<_> = rows.iter().map(|row| [&row.name, &row.r#type, &row.size, &row.value]).collect();
         assert_eq!(shown, [["x", "Int64", "", "42"], ["m", "Array", "2×3", ""]]);
         assert_eq!(read("broken"), []);
     }

@@ -14,7 +14,7 @@ use crate::memory::{GRACE, MemoryError, answer};
 use crate::messages::Channel;
 
 pub(super) async fn ask(client: &Client, question: &Value, limit: Duration) -> Result<Json, MemoryError> {
-    // JSON is a literal of Python but for these words; they are read there.
+    // A JSON string is a literal of Python, too.
     let program = Value::from(PROGRAM);
     let question = Value::from(json!({ "question": question, "seconds": limit.as_secs_f64() }).to_string());
     let expression = format!(
