@@ -308,13 +308,14 @@ def test_equal_small_values_are_no_change() -> None:
 def test_frames_and_arrays_have_changed_if_their_shape_has() -> None:
     memory = Memory()
     memory.ran(frame=pd.DataFrame({"a": [1, 2]}), array=np.zeros((3, 4)), own_frame=OwnFrame({"a": [1]}))
+    ran.clear()
     rows = memory.changes()["new"]
     assert [row["size"] for row in rows] == ["2×1", "3×4", ""] and ran == []
     variables = memory.shell.user_ns
     variables["array"] += 1
     variables["own_frame"]["b"] = 1
-    ran.clear()
     memory.ran()
+    ran.clear()
     assert memory.changes()["changed_count"] == 0, "what is not free is not told"
     variables["frame"]["b"] = 1
     memory.ran()
