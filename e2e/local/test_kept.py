@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.support.changes import told
+from e2e.support.changes import line_of_changes
 from e2e.support.home import Home, new_mark
 from e2e.support.notebook_files import cell, printed, read_valid
 from e2e.support.notebook_server import launch, nothing_is_left
@@ -373,7 +373,7 @@ async def test_another_user_can_neither_connect_nor_read(machine: Machine) -> No
         assert as_another_user(ask) == "b''"
 
 
-async def test_a_run_is_not_told_what_another_server_has_changed(machine: Machine) -> None:
+async def test_what_another_server_has_changed_is_left_out(machine: Machine) -> None:
     async with machine.server() as one, machine.server() as other:
         await create(one)
         await other.call("use_notebook", notebook_path=NOTEBOOK)
@@ -382,5 +382,5 @@ async def test_a_run_is_not_told_what_another_server_has_changed(machine: Machin
             await other.call("execute_code", code=f"theirs_{name} = 1")
             return await one.call("execute_code", code=f"{name} = [1]")
 
-        assert await told(after_the_other) == "new: NAME (list 1)"
-        assert await told(lambda name: other.call("execute_code", code=f"{name} = 1")) == "new: NAME (int)"
+        assert await line_of_changes(after_the_other) == "new: NAME (list 1)"
+        assert await line_of_changes(lambda name: other.call("execute_code", code=f"{name} = 1")) == "new: NAME (int)"

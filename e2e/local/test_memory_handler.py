@@ -316,7 +316,7 @@ def test_frames_and_arrays_have_changed_if_their_shape_has() -> None:
     variables["own_frame"]["b"] = 1
     memory.ran()
     ran.clear()
-    assert memory.changes()["changed_count"] == 0, "what is not free is not told"
+    assert memory.changes()["changed_count"] == 0, "what is not free is left out"
     variables["frame"]["b"] = 1
     memory.ran()
     assert memory.changes()["changed"] == ["frame"]
@@ -348,7 +348,7 @@ def test_no_value_is_kept_alive() -> None:
 
 
 @pytest.mark.parametrize(
-    ("request_", "kind", "silent", "is_told"),
+    ("request_", "kind", "silent", "is_shown"),
     [
         ("ours", "execute_request", False, True),
         ("theirs", "execute_request", False, False),
@@ -356,7 +356,7 @@ def test_no_value_is_kept_alive() -> None:
         ("theirs", "complete_request", False, True),
     ],
 )
-def test_the_changes_of_others_are_not_told(request_: str, kind: str, silent: bool, is_told: bool) -> None:
+def test_the_changes_of_others_are_left_out(request_: str, kind: str, silent: bool, is_shown: bool) -> None:
     memory = Memory()
     # Somebody else's execution since the last look.
     memory.ran(theirs=1)
@@ -372,9 +372,9 @@ def test_the_changes_of_others_are_not_told(request_: str, kind: str, silent: bo
     # Somebody else's code runs already.
     memory.ran(another=1)
     memory.shell.kernel.begins(request_, kind, silent=silent)
-    assert bool(memory.changes()) is is_told
+    assert bool(memory.changes()) is is_shown
     memory.ran(yet_another=1)
-    assert bool(memory.changes()) is is_told
+    assert bool(memory.changes()) is is_shown
     # A run without a number of its own, such as one of an empty cell.
     assert memory.changes() == {}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from e2e.support.agents.python_sdk import python_agent
-from e2e.support.changes import last_line, told
+from e2e.support.changes import last_line, line_of_changes
 from e2e.support.home import Home
 from e2e.support.notebook_client import NotebookClient, gate, notebook_client, run_in
 from e2e.support.notebook_files import printed
@@ -74,26 +74,26 @@ async def test_questions_leave_no_trace(server: NotebookServer, silent_server: N
     assert texts[2].endswith("\n[]\n"), "the handler has left a name"
 
 
-async def test_changes_are_not_told_if_they_are_switched_off(silent_server: NotebookServer, path: str) -> None:
+async def test_changes_are_left_out_if_they_are_switched_off(silent_server: NotebookServer, path: str) -> None:
     async with notebook_client(silent_server, path) as client:
         for source in ("x = 1", "y = 1", "z = 1"):
             assert last_line((await client.run(source)).text).startswith("[COMPLETED")
 
 
-async def test_changes_of_a_kernel_without_the_handler_are_not_told(server: NotebookServer, path: str) -> None:
+async def test_changes_of_a_kernel_without_the_handler_are_left_out(server: NotebookServer, path: str) -> None:
     async with python_agent(server.url) as agent:
         client = NotebookClient(agent, server.root, path)
         await client.create(kernel_name="bash")
         assert last_line((await client.run("x=1")).text).startswith("[COMPLETED")
 
 
-async def test_a_cell_that_defines_much_is_told_in_one_line(server: NotebookServer, path: str) -> None:
+async def test_the_changes_of_a_large_cell_are_one_line(server: NotebookServer, path: str) -> None:
     async with notebook_client(server, path) as client:
 
         async def run(name: str) -> str:
             return (await client.run(f"for number in range(100): globals()[f'{name}_{{number}}'] = number")).text
 
-        line = await told(run)
+        line = await line_of_changes(run)
         assert len(line) <= 300 and line.startswith("new: ") and "NAME_9 (int), " in line
         assert line.rpartition(", ")[2].startswith("… and ") and line.endswith(" more")
 

@@ -13,13 +13,13 @@ def last_line(text: str) -> str:
     return text.splitlines()[-1]
 
 
-async def told(run: Callable[[str], Awaitable[str]]) -> str:
+async def line_of_changes(run: Callable[[str], Awaitable[str]]) -> str:
     """The line of a run, which is given a name that nothing has yet and answers its reply. In the line it is called `NAME`.
 
     A kernel is not waited for longer than 50 ms, so that on a busy machine it may take several runs until there is a line."""
     async with asyncio.timeout(LONG):
         while True:
-            name = f"told_{next(_numbers)}"
+            name = f"variable_{next(_numbers)}"
             line = last_line(await run(name))
             if line.startswith(("new: ", "changed: ", "gone: ")):
                 return line.replace(name, "NAME")

@@ -3,7 +3,7 @@ control channel through that server."""
 
 import pytest
 
-from e2e.support.changes import last_line, told
+from e2e.support.changes import last_line, line_of_changes
 from e2e.support.notebook_client import run_in
 from e2e.support.places import Can
 from e2e.tools.conftest import OpenPlace
@@ -82,16 +82,16 @@ async def test_a_run_says_what_it_has_changed(opened: OpenPlace) -> None:
             assert "new: " not in await cell("quiet = 1")
             return
         await code("kept = [0]")
-        assert await told(lambda name: cell(f"{name} = [1]")) == "new: NAME (list 1)"
-        assert await told(lambda name: cell(f"import json as {name}\nkept.append(1)")) == "new: NAME (module); changed: kept"
-        assert await told(lambda name: cell(f"{name} = 1.5\n1 / 0")) == "new: NAME (float)", "of a run that fails, too"
+        assert await line_of_changes(lambda name: cell(f"{name} = [1]")) == "new: NAME (list 1)"
+        assert await line_of_changes(lambda name: cell(f"import json as {name}\nkept.append(1)")) == "new: NAME (module); changed: kept"
+        assert await line_of_changes(lambda name: cell(f"{name} = 1.5\n1 / 0")) == "new: NAME (float)", "of a run that fails, too"
         assert last_line(await cell("print(kept[0])")).startswith("[COMPLETED"), "nothing has changed"
 
         async def removing(name: str) -> str:
             await code(f"{name} = 1")
             return await code(f"del {name}")
 
-        assert await told(removing) == "gone: NAME"
+        assert await line_of_changes(removing) == "gone: NAME"
 
         async def series(name: str) -> str:
             sources = [f"{name} = 1; {name}_first = 1", f"del {name}_first", f"{name} = 'two'"]
@@ -101,10 +101,10 @@ async def test_a_run_says_what_it_has_changed(opened: OpenPlace) -> None:
             return (await client.do("run_cells", **{"from": str(count - 3)})).text
 
         # The type is that of the run that made it.
-        assert await told(series) == "new: NAME (int)"
+        assert await line_of_changes(series) == "new: NAME (int)"
 
         async def later(name: str) -> str:
             run = run_in(await client.do("execute_code", code=f"{name} = 1"))
             return (await client.do("get_run", run_id=run)).text
 
-        assert await told(later) == "new: NAME (int)"
+        assert await line_of_changes(later) == "new: NAME (int)"

@@ -28,9 +28,9 @@ pub(super) fn silent_code(code: &str) -> ExecuteRequest {
 /// The reply to the expression: its status, and what it shows as plain text.
 pub(super) fn expression_reply(reply: &Message) -> (String, String) {
     let reply: Value = reply.content.decode().unwrap_or_default();
-    let told = &reply["user_expressions"][NAME];
+    let value = &reply["user_expressions"][NAME];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    (text(&told["status"]), text(&told["data"]["text/plain"]))
+    (text(&value["status"]), text(&value["data"]["text/plain"]))
 }
 
 /// The bytes of an expression whose value is hexadecimal digits, perhaps in quotation marks.

@@ -88,7 +88,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let question = json!({ "list": { "pattern": pattern, "kinds": kinds, "limit": limit.max(1), "sort": sort } });
     let answer = ask_memory(&*kernel, &question, LIMIT).await?;
     let listed: Listed = answer.decode().map_err(|error| refused(format!("The kernel's answer: {error}.")))?;
-    // Without it, the variables are told all the same.
+    // Without it, the variables are listed all the same.
     let notebook = opened.document().snapshot().await.ok();
     let workspace = context.session.workspace();
     let assigned = notebook.map(|notebook| workspace.assignments(&opened, &notebook, listed.count));

@@ -18,10 +18,10 @@ pub(super) async fn ask(client: &Client, question: &Value, limit: Duration) -> R
     let program = Value::from(PROGRAM);
     let question = Value::from(json!({ "question": question, "seconds": limit.as_secs_f64() }).to_string());
     let expression = format!(
-        "(lambda space: (exec({program}, space), space['told'](globals(), {question}))[1])({{}})"
+        "(lambda space: (exec({program}, space), space['hex_answer'](globals(), {question}))[1])({{}})"
     );
     let request = silent_expression(expression);
     let reply = client.ask("execute_request", Channel::Shell, request, limit + GRACE).await;
-    let told = hex_answer(&reply.map_err(between_runs)?).ok_or(MemoryError::Unsupported)?;
-    answer(&Json::parse(told.into()).map_err(|_| MemoryError::Unsupported)?)
+    let bytes = hex_answer(&reply.map_err(between_runs)?).ok_or(MemoryError::Unsupported)?;
+    answer(&Json::parse(bytes.into()).map_err(|_| MemoryError::Unsupported)?)
 }
