@@ -129,7 +129,7 @@ class Memory:
 
     def __init__(self, **variables: Any) -> None:
         self.module: dict[str, Any] = {}
-        exec(SOURCE.removesuffix("\ninstall()\n"), self.module)
+        exec(SOURCE, self.module)
         self.shell = Shell(variables)
         self.answers = self.module["Answers"](self.shell)
         ran.clear()
@@ -308,14 +308,15 @@ def test_equal_small_values_are_no_change() -> None:
 def test_frames_and_arrays_have_changed_if_their_shape_has() -> None:
     memory = Memory()
     memory.ran(frame=pd.DataFrame({"a": [1, 2]}), array=np.zeros((3, 4)), own_frame=OwnFrame({"a": [1]}))
+    ran.clear()
     rows = memory.changes()["new"]
     assert [row["size"] for row in rows] == ["2×1", "3×4", ""] and ran == []
     variables = memory.shell.user_ns
     variables["array"] += 1
     variables["own_frame"]["b"] = 1
-    ran.clear()
     memory.ran()
-    assert memory.changes()["changed_count"] == 0, "what is not free is not told"
+    ran.clear()
+    assert memory.changes()["changed_count"] == 0, "what is not free is left out"
     variables["frame"]["b"] = 1
     memory.ran()
     assert memory.changes()["changed"] == ["frame"]
@@ -347,7 +348,7 @@ def test_no_value_is_kept_alive() -> None:
 
 
 @pytest.mark.parametrize(
-    ("request_", "kind", "silent", "is_told"),
+    ("request_", "kind", "silent", "is_shown"),
     [
         ("ours", "execute_request", False, True),
         ("theirs", "execute_request", False, False),
@@ -355,7 +356,7 @@ def test_no_value_is_kept_alive() -> None:
         ("theirs", "complete_request", False, True),
     ],
 )
-def test_the_changes_of_others_are_not_told(request_: str, kind: str, silent: bool, is_told: bool) -> None:
+def test_the_changes_of_others_are_left_out(request_: str, kind: str, silent: bool, is_shown: bool) -> None:
     memory = Memory()
     # Somebody else's execution since the last look.
     memory.ran(theirs=1)
@@ -371,9 +372,9 @@ def test_the_changes_of_others_are_not_told(request_: str, kind: str, silent: bo
     # Somebody else's code runs already.
     memory.ran(another=1)
     memory.shell.kernel.begins(request_, kind, silent=silent)
-    assert bool(memory.changes()) is is_told
+    assert bool(memory.changes()) is is_shown
     memory.ran(yet_another=1)
-    assert bool(memory.changes()) is is_told
+    assert bool(memory.changes()) is is_shown
     # A run without a number of its own, such as one of an empty cell.
     assert memory.changes() == {}
 

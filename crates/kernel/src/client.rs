@@ -53,6 +53,16 @@ impl Client {
             allow_stdin: true,
             stop_on_error: true,
         };
+        self.execute_request(request, note, sink)
+    }
+
+    /// Queues a request to run code. Never waits.
+    pub(crate) fn execute_request(
+        &self,
+        request: ExecuteRequest,
+        note: Option<ExecutionNote>,
+        sink: Sink,
+    ) -> ExecutionId {
         let request = JupyterMessage::new(request, None);
         let id = ExecutionId::new(&request.header.msg_id);
         let command = Command::Execute { id: id.clone(), request, note, sink };

@@ -18,8 +18,10 @@ use crate::command::Asked;
 use crate::messages::{Channel, Message, content};
 use crate::{Client, KernelError, Status};
 
+mod between_runs;
 mod changes;
 mod handler;
+mod silent;
 
 pub(crate) use handler::{Handler, HandlerState};
 
@@ -40,6 +42,10 @@ pub enum MemoryError {
         "the kernel runs a cell, and can be asked what is in its memory only after the first time that it was idle"
     )]
     Busy,
+    #[error("the kernel runs a cell, and one of its kind can be asked what is in its memory only between two runs")]
+    OnlyBetweenRuns,
+    #[error("a kernel of its kind can only list what is in its memory")]
+    OnlyList,
     /// Native code holds the interpreter.
     #[error("the kernel did not answer within {} s: the running cell is in native code that does not let other code run", waited.as_secs_f32())]
     NoAnswer { waited: Duration },
@@ -54,18 +60,19 @@ impl Client {
     /// Asks about the memory: `{"list": {…}}` or `{"inspect": {…}}`, as `memory/handler/answers.py` says, or about packages:
     /// `{"packages": {"what": …}}`, as `memory/handler/packages.py` says. The handler gives up after `limit`.
     pub async fn ask_memory(&self, question: &Value, limit: Duration) -> Result<Json, MemoryError> {
-        if !self.has_handler() && *self.status.borrow() == Status::Idle {
+        let is_unknown = !self.has_handler() && !self.memory_handler.lock().is_impossible();
+        if is_unknown && *self.status.borrow() == Status::Idle {
             self.install_memory_handler().await?;
         }
-        // If it is unknown, another program may have installed it.
-        if matches!(*self.memory_handler.lock(), Handler::Impossible) {
-            return Err(MemoryError::Unsupported);
+        if !self.speaks_python() || self.memory_handler.lock().is_impossible() {
+            return self.ask_between_runs(question, limit).await;
         }
+        // If it is unknown, another program may have installed it.
         let is_busy = *self.status.borrow() != Status::Idle;
         let asked = self.request(Channel::Control, memory_request(question, limit))?;
         let reply = self.memory_reply(asked, limit, is_busy).await?;
         self.memory_handler.lock().answered();
-        answer(&reply)
+        answer(&reply.content)
     }
 
     async fn memory_reply(
@@ -104,7 +111,8 @@ fn memory_request(question: &Value, limit: Duration) -> JupyterMessage {
     JupyterMessage::new(UnknownMessage { msg_type: REQUEST.to_owned(), content }, None)
 }
 
-fn answer(reply: &Message) -> Result<Json, MemoryError> {
+/// What is in the content of an answer.
+fn answer(content: &Json) -> Result<Json, MemoryError> {
     #[derive(Deserialize)]
     struct Content<'a> {
         #[serde(borrow)]
@@ -112,9 +120,9 @@ fn answer(reply: &Message) -> Result<Json, MemoryError> {
         cause: Option<String>,
     }
     let unreadable = || MemoryError::Refused { cause: "The kernel's answer cannot be read.".to_owned() };
-    let Content { answer, cause } = reply.content.decode().map_err(|_| unreadable())?;
+    let Content { answer, cause } = content.decode().map_err(|_| unreadable())?;
     match (answer, cause) {
-        (Some(answer), _) => Ok(content::object(&reply.content, Some(answer))),
+        (Some(answer), _) => Ok(content::object(content, Some(answer))),
         (None, Some(cause)) => Err(MemoryError::Refused { cause }),
         (None, None) => Err(unreadable()),
     }

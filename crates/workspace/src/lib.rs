@@ -3,6 +3,7 @@
 //! A place (a Colab tab, a Jupyter server, a folder) implements the traits of this crate, and the MCP tools use only the
 //! traits. Neither names the other, so a place can be added without a change to the tools.
 
+mod assignments;
 mod cell_states;
 mod changes;
 mod error;
@@ -30,6 +31,7 @@ mod stored_notebook;
 mod telemetry;
 mod workspace;
 
+pub use assignments::Assignments;
 pub use cell_states::CellStates;
 pub use changes::Changes;
 pub use error::{Error, ErrorKind, Fault};

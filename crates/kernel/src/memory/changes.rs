@@ -43,7 +43,7 @@ impl Client {
             return None;
         }
         let question = json!({ "changes": { "count": count, "request": id.as_str() } });
-        answer(&self.ask_briefly(&question).await.ok()?).ok()
+        answer(&self.ask_briefly(&question).await.ok()?.content).ok()
     }
 
     async fn ask_briefly(&self, question: &Value) -> Result<Message, KernelError> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jupyter_protocol::{ExecuteRequest, JupyterMessage};
+use jupyter_protocol::JupyterMessage;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,11 +11,12 @@ use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 
 use super::MemoryError;
+use super::silent::{expression_reply, silent_expression};
 use crate::messages::{Channel, Message};
 use crate::{Client, KernelError};
 
 /// What the handler is, in Python.
-const HANDLER: &str = concat!(
+pub(super) const PROGRAM: &str = concat!(
     include_str!("handler/kinds.py"),
     include_str!("handler/values.py"),
     include_str!("handler/frames.py"),
@@ -51,6 +52,10 @@ impl Handler {
     pub(super) fn is_installed(&mut self) -> bool {
         self.read_reply();
         matches!(self, Self::Installed { .. })
+    }
+
+    pub(super) fn is_impossible(&self) -> bool {
+        matches!(self, Self::Impossible)
     }
 
     /// It has answered, whoever installed it.
@@ -103,34 +108,37 @@ impl Client {
     }
 
     pub(super) fn speaks_python(&self) -> bool {
-        #[derive(Deserialize)]
+        self.language() == "python"
+    }
+
+    /// The name of its language, as the kernel writes it.
+    pub(super) fn language(&self) -> String {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
         struct Info {
             name: String,
         }
-        self.language_info.decode::<Info>().is_ok_and(|info| info.name == "python")
+        self.language_info.decode::<Info>().unwrap_or_default().name
     }
 }
 
 fn install_request() -> JupyterMessage {
-    // JSON is a literal of Python, too. Without code the request counts as nothing and shows nothing.
-    let source = Value::from(HANDLER);
-    let request = ExecuteRequest {
-        code: String::new(),
-        silent: true,
-        store_history: false,
-        user_expressions: Some([("handler".to_owned(), format!("exec({source}, {{}})"))].into()),
-        allow_stdin: true,
-        stop_on_error: false,
-    };
-    JupyterMessage::new(request, None)
+    // JSON is a literal of Python, too.
+    let program = Value::from(PROGRAM);
+    silent_expression(format!("(lambda space: (exec({program}, space), space['install']())[1])({{}})"))
 }
 
 fn installed(reply: &Message) -> Handler {
-    let reply: Value = reply.content.decode().unwrap_or_default();
-    match (reply["status"].as_str(), reply["user_expressions"]["handler"]["status"].as_str()) {
-        (_, Some("ok")) => Handler::Installed { is_outdated: false },
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Content {
+        status: String,
+    }
+    let content: Content = reply.content.decode().unwrap_or_default();
+    match (content.status.as_str(), expression_reply(reply).0.as_str()) {
+        (_, "ok") => Handler::Installed { is_outdated: false },
         // Somebody's cell failed just before, and the kernel dropped what was queued behind it.
-        (Some("aborted"), _) => Handler::Unknown,
+        ("aborted", _) => Handler::Unknown,
         _ => Handler::Impossible,
     }
 }

@@ -54,14 +54,14 @@ async fn answer(kernel: &mut FakeKernel, question: &Request, answer: Value) {
 }
 
 /// What the client gets for this answer. It may be asked more than once: the client does not wait for a slow machine.
-async fn changes(kernel: &mut FakeKernel, client: &Client, id: &ExecutionId, told: &Value) -> Json {
+async fn changes(kernel: &mut FakeKernel, client: &Client, id: &ExecutionId, given: &Value) -> Json {
     let asked = async {
         loop {
             let answered = async {
                 let asked = question(kernel).await;
                 let expected = json!({ "changes": { "count": 1, "request": id.as_str() } });
                 assert_eq!(asked.content["question"], expected);
-                answer(kernel, &asked, told.clone()).await;
+                answer(kernel, &asked, given.clone()).await;
             };
             if let (Some(changes), ()) = tokio::join!(client.changes(id, 1), answered) {
                 return changes;
@@ -76,8 +76,8 @@ async fn a_kernel_says_what_an_execution_has_changed() {
     let (mut kernel, client) = python().await;
     prepare(&mut kernel, &client, installed()).await;
     let id = run(&mut kernel, &client).await;
-    let told = json!({ "gone": ["x"] });
-    assert_eq!(changes(&mut kernel, &client, &id, &told).await.to_value(), told);
+    let given = json!({ "gone": ["x"] });
+    assert_eq!(changes(&mut kernel, &client, &id, &given).await.to_value(), given);
     // It is installed once.
     client.prepare_changes().await;
     run(&mut kernel, &client).await;

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn several_runs_are_told_as_one() {
+    fn the_changes_of_several_runs_are_one_line() {
         let mut all = changes(&[("a", "int", ""), ("b", "int", "")], &["x"], &["y"]);
         all.extend(&changes(&[("y", "int", ""), ("c", "str", "3")], &["a", "x", "z"], &["b", "w", "x"]));
         assert_eq!(all.line().as_deref(), Some("new: a (int), c (str 3); changed: y, z; gone: w, x"));

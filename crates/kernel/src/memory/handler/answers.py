@@ -50,7 +50,7 @@ class Answers:
         else:
             rows.reverse()
         others = {kind: {"count": len(names), "names": sorted(names)[:12]} for kind, names in others.items()}
-        return {"total": len(rows), "rows": rows[:limit], "others": others}
+        return {"total": len(rows), "rows": rows[:limit], "others": others, "count": self.shell.execution_count}
 
     def inspect(self, name, path="", rows=5, stats=False, is_busy=False):
         variables = self.variables()

@@ -1,5 +1,5 @@
 
-# What a run has changed, told by comparing what there was before and after it.
+# What a run has changed, found by comparing what there was before and after it.
 
 # Comparing more variables would take long enough to be noticed.
 MAX_COMPARED = 5000

@@ -50,8 +50,9 @@ def library_class(kind):
     library = sys.modules.get(root) if root not in ("__main__", "builtins") else None
     if type(library) is not types.ModuleType:
         return ""
-    offered = library.__dict__.get(name)
-    if offered is kind:
+    # A parameter is offered one level deeper.
+    home = library.__dict__.get("nn") if (root, name) == ("torch", "Parameter") else library
+    if type(home) is types.ModuleType and home.__dict__.get(name) is kind:
         return f"{root}.{name}"
     # Those of these libraries are not offered under their name.
     return f"{root}.{name}" if root in ("jaxlib", "scipy", "tensorflow", *LAZY_ROOTS) else ""

@@ -111,6 +111,9 @@ impl Runner {
                 queue.restarts() != restarts || queue.latest().is_some_and(is_recorded)
             });
         }
+        if self.asks_for_changes {
+            executor.prepare_changes().await;
+        }
         // It may have been cancelled while the kernel started.
         if run.state().is_over() {
             kernel.retract(run.id());
@@ -121,9 +124,6 @@ impl Runner {
         let instance = self.history.begin(kernel.id());
         let note = run.to_note();
         let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), note: &note };
-        if self.asks_for_changes {
-            executor.prepare_changes().await;
-        }
         let execution = executor.execute(code, self.sink(run, notebook));
         run.executing(execution.clone());
         let written = async {
