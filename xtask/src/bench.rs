@@ -83,7 +83,9 @@ fn ask_about_memory(project: &Project) -> Result<()> {
     let server = provision::collaboration_server(project)?;
     command::run(project.cargo().args(["build", "--locked", "--profile", PROFILE, "--package", "cli"]))?;
     let mut bench = environment.module(project, "bench.state")?;
-    bench.arg(project.target.join(PROFILE).join("cellbridge")).env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
+    bench
+        .arg(project.target.join(PROFILE).join("cellbridge"))
+        .env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
     command::run(&mut bench)
 }
 

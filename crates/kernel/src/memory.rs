@@ -42,7 +42,9 @@ pub enum MemoryError {
         "the kernel runs a cell, and can be asked what is in its memory only after the first time that it was idle"
     )]
     Busy,
-    #[error("the kernel runs a cell, and one of its kind can be asked what is in its memory only between two runs")]
+    #[error(
+        "the kernel runs a cell, and one of its kind can be asked what is in its memory only between two runs"
+    )]
     OnlyBetweenRuns,
     #[error("a kernel of its kind can only list what is in its memory")]
     OnlyList,

@@ -91,11 +91,12 @@ impl Client {
             *self.memory_handler.lock() = Handler::Impossible;
             return Ok(());
         }
-        let reply = match self.ask("execute_request", Channel::Shell, install_request(), INSTALL_TIMEOUT).await {
-            Ok(reply) => reply,
-            Err(KernelError::NoAnswer { .. }) => return Err(MemoryError::Busy),
-            Err(error) => return Err(error.into()),
-        };
+        let reply =
+            match self.ask("execute_request", Channel::Shell, install_request(), INSTALL_TIMEOUT).await {
+                Ok(reply) => reply,
+                Err(KernelError::NoAnswer { .. }) => return Err(MemoryError::Busy),
+                Err(error) => return Err(error.into()),
+            };
         *self.memory_handler.lock() = installed(&reply);
         Ok(())
     }

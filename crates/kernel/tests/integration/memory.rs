@@ -127,6 +127,7 @@ async fn the_kernel_looks_again_before_a_run_if_others_ran_code() {
     run(&mut kernel, &client).await;
     let foreign = Request::of_somebody_else("theirs");
     let mut status = client.status();
+    status.wait_for(|status| *status == Status::Idle).await.unwrap();
     kernel.publish(&foreign, "execute_input", json!({ "code": "x = 1", "execution_count": 2 })).await;
     for (state, expected) in [("busy", Status::Busy), ("idle", Status::Idle)] {
         kernel.publish(&foreign, "status", json!({ "execution_state": state })).await;
@@ -165,8 +166,8 @@ async fn an_answer_that_the_kernel_works_on_is_waited_for() {
         asked
     };
     // The first question is never begun with, the second never answered.
-    let held = client.ask_memory(&json!({ "list": {} }), LIMIT);
-    let begun = client.ask_memory(&json!({ "list": {} }), LIMIT);
+    let list = json!({ "list": {} });
+    let (held, begun) = (client.ask_memory(&list, LIMIT), client.ask_memory(&list, LIMIT));
     let (held, begun, _) = tokio::join!(held, begun, answered);
     assert_eq!(held.unwrap_err(), MemoryError::NoAnswer { waited: Duration::from_secs(1) });
     assert_eq!(begun.unwrap_err(), MemoryError::NoAnswer { waited: Duration::from_secs(2) });

@@ -171,7 +171,8 @@ mod tests {
         assert!(line.starts_with("new: first (int); changed: variable_0, variable_1, "), "{line}");
         assert!(line.ends_with(&format!("variable_{}, … and {} more", shown - 1, 81 - shown)), "{line}");
         // The kernel names only some.
-        let counted = MemoryChanges { changed_count: 3, changed: vec!["x".to_owned()], ..MemoryChanges::default() };
+        let counted =
+            MemoryChanges { changed_count: 3, changed: vec!["x".to_owned()], ..MemoryChanges::default() };
         assert_eq!(counted.line().as_deref(), Some("changed: x, … and 2 more"));
         // What fits exactly is not cut.
         let exact = "x".repeat(MAX_LINE - "changed: ".len());
