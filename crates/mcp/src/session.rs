@@ -90,9 +90,13 @@ impl Session {
 
     /// The tools that the session has now. `can_ask`: the agent can ask its person.
     pub(crate) fn tools(&self, can_ask: bool) -> Vec<workspace::Tool> {
+        let can_consent = can_ask || self.policy.installs_unasked;
         let own = self.notebooks.iter().flat_map(|notebooks| {
-            let capabilities = tools::Capabilities::of(notebooks, can_ask || self.policy.installs_unasked);
-            tools::list(if self.lists_all_tools { tools::Capabilities::ALL } else { capabilities })
+            tools::list(if self.lists_all_tools {
+                tools::Capabilities { can_consent, ..tools::Capabilities::ALL }
+            } else {
+                tools::Capabilities::of(notebooks, can_consent)
+            })
         });
         let offered = own.filter(|(tool, _)| tool.is_offered(&self.policy));
         let mut tools: Vec<_> = offered.map(|(_, definition)| definition.clone()).collect();

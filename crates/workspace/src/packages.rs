@@ -94,13 +94,16 @@ impl Installation {
     /// What would change; nothing is installed. `None`: the installer cannot say. Fails as the installer does, for example if there
     /// is no such package.
     pub async fn plan(&self) -> Result<Option<Vec<Change>>, Error> {
-        let Some(command) = self.installer.plan(&self.environment, &self.packages, self.builds) else { return Ok(None) };
+        let Some(command) = self.installer.plan(&self.environment, &self.packages, self.builds) else {
+            return Ok(None);
+        };
         let output = self.run(&command, PLAN_TIMEOUT).await?;
         let names = match self.installer {
             Installer::Pip { .. } => plan::names_of_pip(&output),
             _ => Vec::new(),
         };
-        let versions = self.installed(&names).await?.into_iter().map(|(name, it)| (name, it.version)).collect();
+        let versions =
+            self.installed(&names).await?.into_iter().map(|(name, it)| (name, it.version)).collect();
         Ok(plan::read(&self.installer, &output, &versions))
     }
 
@@ -169,7 +172,7 @@ impl Installation {
         };
         Error::new(
             ErrorKind::Unavailable,
-            format!("{} failed, and says:\n{cut}{shown}\n", self.installer.name()),
+            format!("The installation with {} failed, which says:\n{cut}{shown}\n", self.installer.name()),
             NextStep::Say(format!("Nothing more was done. Check the names and versions.{wheels}").into()),
         )
         .with_fault(Fault::Agent)
@@ -178,7 +181,11 @@ impl Installation {
     fn took_too_long(&self, limit: Duration) -> Error {
         Error::new(
             ErrorKind::Timeout,
-            format!("{} took more than {} s and was ended.", self.installer.name(), limit.as_secs()),
+            format!(
+                "The installation with {} took more than {} s and was ended.",
+                self.installer.name(),
+                limit.as_secs()
+            ),
             NextStep::TryAgain,
         )
     }
@@ -205,12 +212,16 @@ impl Drop for RunningJob {
 
 async fn ask<A: DeserializeOwned>(kernel: &dyn Kernel, question: Value) -> Result<A, Error> {
     let language = kernel.description().language;
-    let answer = ask_memory(kernel, &json!({ "packages": question }), QUESTION_LIMIT).await.map_err(|mut error| {
-        if error.kind == ErrorKind::Unsupported {
-            error.cause = format!("Packages are installed for IPython kernels only; this one is for {language}.");
-            error.next = "Run the command of its language for that in a cell.".into();
-        }
-        error
-    })?;
-    answer.decode().map_err(|error| Error::new(ErrorKind::RemoteFailure, format!("The kernel's answer: {error}."), NextStep::TryAgain))
+    let answer =
+        ask_memory(kernel, &json!({ "packages": question }), QUESTION_LIMIT).await.map_err(|mut error| {
+            if error.kind == ErrorKind::Unsupported {
+                error.cause =
+                    format!("Packages are installed for IPython kernels only; this one is for {language}.");
+                error.next = "Run the command of its language for that in a cell.".into();
+            }
+            error
+        })?;
+    answer.decode().map_err(|error| {
+        Error::new(ErrorKind::RemoteFailure, format!("The kernel's answer: {error}."), NextStep::TryAgain)
+    })
 }

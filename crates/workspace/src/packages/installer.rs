@@ -18,13 +18,26 @@ pub enum Record {
 /// The program that installs, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Installer {
-    Uv { uv: String },
+    Uv {
+        uv: String,
+    },
     /// `needs_pip`: pip is installed first.
-    Pip { needs_pip: bool },
+    Pip {
+        needs_pip: bool,
+    },
     /// The environment of a uv project: the project's files change, too.
-    UvProject { uv: String, folder: String },
-    Conda { conda: String, channels: Vec<String> },
-    Pixi { pixi: String, folder: String },
+    UvProject {
+        uv: String,
+        folder: String,
+    },
+    Conda {
+        conda: String,
+        channels: Vec<String>,
+    },
+    Pixi {
+        pixi: String,
+        folder: String,
+    },
 }
 
 /// A program with its arguments.
@@ -74,7 +87,9 @@ impl Installer {
                 Ok(Self::UvProject { uv: uv.clone(), folder: folder.clone() })
             }
             (Some(uv), _) => Ok(Self::Uv { uv: uv.clone() }),
-            (None, Some(_)) if record == Record::Project => Err(missing("The project is one of uv, and uv is not found there.")),
+            (None, Some(_)) if record == Record::Project => {
+                Err(missing("The project is one of uv, and uv is not found there."))
+            }
             (None, _) if environment.has_pip || environment.has_ensurepip => {
                 Ok(Self::Pip { needs_pip: !environment.has_pip })
             }
@@ -103,9 +118,16 @@ impl Installer {
     }
 
     /// The command that says what would be installed, and installs nothing. `None`: it cannot say.
-    pub(super) fn plan(&self, environment: &Environment, packages: &[Requirement], builds: bool) -> Option<Command> {
+    pub(super) fn plan(
+        &self,
+        environment: &Environment,
+        packages: &[Requirement],
+        builds: bool,
+    ) -> Option<Command> {
         match self {
-            Self::Uv { uv } | Self::UvProject { uv, .. } => Some(uv_pip(uv, environment, packages, builds, &["--dry-run"])),
+            Self::Uv { uv } | Self::UvProject { uv, .. } => {
+                Some(uv_pip(uv, environment, packages, builds, &["--dry-run"]))
+            }
             Self::Pip { needs_pip: false } => Some(pip(environment, packages, builds, &["--dry-run"])),
             Self::Conda { conda, channels } => {
                 Some(conda_install(conda, channels, environment, packages, &["--dry-run", "--json"]))
@@ -115,7 +137,12 @@ impl Installer {
     }
 
     /// The commands that install, in their order.
-    pub(super) fn install(&self, environment: &Environment, packages: &[Requirement], builds: bool) -> Vec<Command> {
+    pub(super) fn install(
+        &self,
+        environment: &Environment,
+        packages: &[Requirement],
+        builds: bool,
+    ) -> Vec<Command> {
         match self {
             Self::Uv { uv } => vec![uv_pip(uv, environment, packages, builds, &[])],
             Self::Pip { needs_pip } => {
@@ -142,7 +169,12 @@ impl Installer {
     }
 }
 
-fn of_pixi(environment: &Environment, pixi: Option<&String>, folder: &str, record: Record) -> Result<Installer, Error> {
+fn of_pixi(
+    environment: &Environment,
+    pixi: Option<&String>,
+    folder: &str,
+    record: Record,
+) -> Result<Installer, Error> {
     if record == Record::No {
         return Err(refused(
             "An environment of pixi holds what its project names, so packages are always recorded there.",
@@ -151,15 +183,25 @@ fn of_pixi(environment: &Environment, pixi: Option<&String>, folder: &str, recor
     }
     if let Some(name) = environment.pixi_environment.as_ref().filter(|name| *name != "default") {
         return Err(refused(
-            &format!("The kernel's environment is {name:?} of the pixi project {folder}, and which feature is meant is not known."),
+            &format!(
+                "The kernel's environment is {name:?} of the pixi project {folder}, and which feature is meant is not known."
+            ),
             "Ask the person to add the packages to the feature that they want.",
         ));
     }
-    let pixi = pixi.cloned().ok_or_else(|| missing("The kernel's environment is one of pixi, and pixi is not found there."))?;
+    let pixi = pixi
+        .cloned()
+        .ok_or_else(|| missing("The kernel's environment is one of pixi, and pixi is not found there."))?;
     Ok(Installer::Pixi { pixi, folder: folder.to_owned() })
 }
 
-fn uv_pip(uv: &str, environment: &Environment, packages: &[Requirement], builds: bool, more: &[&str]) -> Command {
+fn uv_pip(
+    uv: &str,
+    environment: &Environment,
+    packages: &[Requirement],
+    builds: bool,
+    more: &[&str],
+) -> Command {
     let wheels: &[&str] = if builds { &[] } else { &["--only-binary", ":all:"] };
     let start = ["pip", "install", "--python", &environment.python];
     with_packages(words(&[&[uv], &start[..], wheels, more].concat()), packages)
@@ -167,7 +209,8 @@ fn uv_pip(uv: &str, environment: &Environment, packages: &[Requirement], builds:
 
 fn pip(environment: &Environment, packages: &[Requirement], builds: bool, more: &[&str]) -> Command {
     let wheels: &[&str] = if builds { &[] } else { &["--only-binary", ":all:"] };
-    let start = ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"];
+    let start =
+        ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"];
     with_packages(words(&[&[&*environment.python], &start[..], wheels, more].concat()), packages)
 }
 
@@ -200,7 +243,11 @@ fn refused(cause: &str, next: &'static str) -> Error {
 }
 
 fn missing(cause: &str) -> Error {
-    Error::new(ErrorKind::Unavailable, cause.to_owned(), "Ask the person to install the packages, or that program.")
+    Error::new(
+        ErrorKind::Unavailable,
+        cause.to_owned(),
+        "Ask the person to install the packages, or that program.",
+    )
 }
 
 #[cfg(test)]
@@ -212,7 +259,12 @@ mod tests {
     }
 
     fn venv() -> Environment {
-        Environment { python: "/e/bin/python".to_owned(), prefix: "/e".to_owned(), is_writable: true, ..Environment::default() }
+        Environment {
+            python: "/e/bin/python".to_owned(),
+            prefix: "/e".to_owned(),
+            is_writable: true,
+            ..Environment::default()
+        }
     }
 
     fn some(text: &str) -> Option<String> {
@@ -292,7 +344,9 @@ mod tests {
         };
         assert_eq!(commands(&pixi, Record::Auto), ["pixi add --manifest-path /p six pandas[excel]>=2"]);
         assert!(Installer::of(&pixi, Record::No).is_err());
-        assert!(Installer::of(&Environment { pixi_environment: some("test"), ..pixi }, Record::Auto).is_err());
+        assert!(
+            Installer::of(&Environment { pixi_environment: some("test"), ..pixi }, Record::Auto).is_err()
+        );
     }
 
     #[test]

@@ -36,7 +36,11 @@ impl fmt::Display for Change {
 }
 
 /// Reads what an installer has printed about its plan. `versions`: what is installed now, as far as it is known.
-pub(super) fn read(installer: &Installer, output: &str, versions: &BTreeMap<String, String>) -> Option<Vec<Change>> {
+pub(super) fn read(
+    installer: &Installer,
+    output: &str,
+    versions: &BTreeMap<String, String>,
+) -> Option<Vec<Change>> {
     match installer {
         Installer::Uv { .. } | Installer::UvProject { .. } => Some(of_uv(output)),
         Installer::Pip { .. } => Some(of_pip(output, versions)),
@@ -119,10 +123,13 @@ struct Changes(Vec<Change>);
 
 impl Changes {
     fn of(&mut self, name: &str) -> &mut Change {
-        let index = self.0.iter().position(|change| normalized(&change.name) == normalized(name)).unwrap_or_else(|| {
-            self.0.push(Change { name: name.to_owned(), old: None, new: None });
-            self.0.len() - 1
-        });
+        let index =
+            self.0.iter().position(|change| normalized(&change.name) == normalized(name)).unwrap_or_else(
+                || {
+                    self.0.push(Change { name: name.to_owned(), old: None, new: None });
+                    self.0.len() - 1
+                },
+            );
         &mut self.0[index]
     }
 }
@@ -153,7 +160,10 @@ mod tests {
         let pip = Installer::Pip { needs_pip: false };
         let output = "Collecting numpy\n  Using cached numpy.whl\nWould install numpy-2.2.0 python-dateutil-2.9.0.post0\n";
         let versions = BTreeMap::from([("numpy".to_owned(), "1.26.4".to_owned())]);
-        assert_eq!(shown(read(&pip, output, &versions)), ["numpy 1.26.4 → 2.2.0", "python-dateutil 2.9.0.post0"]);
+        assert_eq!(
+            shown(read(&pip, output, &versions)),
+            ["numpy 1.26.4 → 2.2.0", "python-dateutil 2.9.0.post0"]
+        );
         assert_eq!(names_of_pip(output), ["numpy", "python-dateutil"]);
         let nothing = "Requirement already satisfied: six in /e/lib/python3.12/site-packages (1.17.0)\n";
         assert_eq!(read(&pip, nothing, &versions), Some(Vec::new()));
@@ -167,7 +177,10 @@ mod tests {
  "PREFIX": "/e", "UNLINK": [{"name": "numpy", "version": "1.26"}]}, "dry_run": true, "success": true}
 done"#;
         assert_eq!(shown(read(&conda, output, &BTreeMap::new())), ["numpy 1.26 → 2.0", "six 1"]);
-        assert_eq!(read(&conda, r#"{"message": "All requested packages already installed."}"#, &BTreeMap::new()), Some(vec![]));
+        assert_eq!(
+            read(&conda, r#"{"message": "All requested packages already installed."}"#, &BTreeMap::new()),
+            Some(vec![])
+        );
         assert_eq!(read(&conda, "no JSON", &BTreeMap::new()), None);
     }
 }

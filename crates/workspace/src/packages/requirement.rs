@@ -126,9 +126,33 @@ mod tests {
     #[test]
     fn options_paths_addresses_and_commands_are_none() {
         for text in [
-            "", " ", "-r x.txt", "--index-url=http://x", "-e .", ".", "./x", "/x", "x @ https://x/x.whl", "git+https://x",
-            "https://x/x.whl", "x; python_version<'4'", "x; rm -rf /", "x y", "x=1", "x==", "x==-1", "x[", "x[-a]", "x[a", "x>1 2",
-            "x>=1,", "x\n--pre", "x\0", "é", "x`y`", "$(x)",
+            "",
+            " ",
+            "-r x.txt",
+            "--index-url=http://x",
+            "-e .",
+            ".",
+            "./x",
+            "/x",
+            "x @ https://x/x.whl",
+            "git+https://x",
+            "https://x/x.whl",
+            "x; python_version<'4'",
+            "x; rm -rf /",
+            "x y",
+            "x=1",
+            "x==",
+            "x==-1",
+            "x[",
+            "x[-a]",
+            "x[a",
+            "x>1 2",
+            "x>=1,",
+            "x\n--pre",
+            "x\0",
+            "é",
+            "x`y`",
+            "$(x)",
         ] {
             assert!(text.parse::<Requirement>().is_err(), "{text:?}");
         }

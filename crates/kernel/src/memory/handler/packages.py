@@ -19,9 +19,16 @@ class Job:
 
     def __init__(self, command, seconds):
         self.output, self.lock = bytearray(), threading.Lock()
+        # ipykernel asks programs for colours.
+        plain = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "CLICOLOR_FORCE")}
         # In a session of its own, an interrupt of the kernel does not reach it.
         self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={**plain, "NO_COLOR": "1"},
         )
         self.timer = threading.Timer(seconds, self.end)
         self.timer.daemon = True

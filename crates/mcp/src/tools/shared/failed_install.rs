@@ -29,8 +29,11 @@ fn installs(source: &str) -> bool {
         let command = line.trim_start();
         let Some(command) = command.strip_prefix(['%', '!']) else { return false };
         let command = command.trim_start_matches('!').trim_start_matches('%');
-        ["pip", "uv", "conda", "mamba"].iter().any(|tool| command.split_whitespace().any(|word| word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').ends_with(tool)))
-            && command.split_whitespace().any(|word| matches!(word, "install" | "add"))
+        ["pip", "uv", "conda", "mamba"].iter().any(|tool| {
+            command
+                .split_whitespace()
+                .any(|word| word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').ends_with(tool))
+        }) && command.split_whitespace().any(|word| matches!(word, "install" | "add"))
     })
 }
 
