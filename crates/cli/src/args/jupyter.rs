@@ -92,6 +92,7 @@ pub(crate) struct Servers {
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_field_names, reason = "they are the options' names")]
+#[expect(clippy::struct_excessive_bools, reason = "switches are options of their own")]
 pub(crate) struct Start {
     /// How agents reach this server
     #[arg(long, value_enum, env = "TRANSPORT", default_value = "stdio")]

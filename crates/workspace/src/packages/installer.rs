@@ -267,10 +267,6 @@ mod tests {
         }
     }
 
-    fn some(text: &str) -> Option<String> {
-        Some(text.to_owned())
-    }
-
     /// The commands of the plan and of the installation, a line each.
     fn commands(environment: &Environment, record: Record) -> Vec<String> {
         let installer = Installer::of(environment, record).unwrap();
@@ -281,7 +277,7 @@ mod tests {
 
     #[test]
     fn an_environment_without_a_project_takes_uv_and_then_pip() {
-        let with_uv = Environment { uv: some("/b/uv"), has_pip: true, ..venv() };
+        let with_uv = Environment { uv: Some("/b/uv".to_owned()), has_pip: true, ..venv() };
         assert_eq!(
             commands(&with_uv, Record::Auto),
             [
@@ -302,7 +298,12 @@ mod tests {
 
     #[test]
     fn a_project_of_uv_records_and_keeps_what_it_does_not_name() {
-        let project = Environment { uv: some("uv"), uv_project: some("/p"), has_pip: true, ..venv() };
+        let project = Environment {
+            uv: Some("uv".to_owned()),
+            uv_project: Some("/p".to_owned()),
+            has_pip: true,
+            ..venv()
+        };
         assert_eq!(
             commands(&project, Record::Auto)[1..],
             [
@@ -320,7 +321,7 @@ mod tests {
     fn conda_installs_from_the_channels_of_the_environment() {
         let conda = Environment {
             is_conda: true,
-            conda: some("/m/bin/micromamba"),
+            conda: Some("/m/bin/micromamba".to_owned()),
             channels: vec!["https://c/conda-forge".to_owned()],
             has_pip: true,
             ..venv()
@@ -337,15 +338,16 @@ mod tests {
     fn pixi_adds_to_its_project() {
         let pixi = Environment {
             is_conda: true,
-            pixi: some("pixi"),
-            pixi_project: some("/p"),
-            pixi_environment: some("default"),
+            pixi: Some("pixi".to_owned()),
+            pixi_project: Some("/p".to_owned()),
+            pixi_environment: Some("default".to_owned()),
             ..venv()
         };
         assert_eq!(commands(&pixi, Record::Auto), ["pixi add --manifest-path /p six pandas[excel]>=2"]);
         assert!(Installer::of(&pixi, Record::No).is_err());
         assert!(
-            Installer::of(&Environment { pixi_environment: some("test"), ..pixi }, Record::Auto).is_err()
+            Installer::of(&Environment { pixi_environment: Some("test".to_owned()), ..pixi }, Record::Auto)
+                .is_err()
         );
     }
 

@@ -1,4 +1,4 @@
-//! A cell whose `%pip` or `!pip` failed, although its run ended well: IPython reports no error for them.
+//! A cell whose `%pip` or `!pip` failed, although its run ended well: `IPython` reports no error for them.
 
 use notebook::Output;
 use workspace::{Run, RunState, RunView};
