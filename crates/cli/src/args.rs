@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-pub(crate) use environment::{either, given, variable};
 use environment::variable_name;
+pub(crate) use environment::{either, given, variable};
 pub(crate) use install::{Install, Status, Uninstall, Which};
 pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Running, Servers, Start, Verb};
 pub(crate) use keep_kernels::{KeepKernels, keep_kernels};
