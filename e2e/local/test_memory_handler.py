@@ -308,9 +308,10 @@ def test_equal_small_values_are_no_change() -> None:
 def test_frames_and_arrays_have_changed_if_their_shape_has() -> None:
     memory = Memory()
     memory.ran(frame=pd.DataFrame({"a": [1, 2]}), array=np.zeros((3, 4)), own_frame=OwnFrame({"a": [1]}))
+    memory.shell.user_ns["column"] = pd.Series([1, 2, 3])
     ran.clear()
     rows = memory.changes()["new"]
-    assert [row["size"] for row in rows] == ["2×1", "3×4", ""] and ran == []
+    assert [row["size"] for row in rows] == ["2×1", "3×4", "", "3"] and ran == []
     variables = memory.shell.user_ns
     variables["array"] += 1
     variables["own_frame"]["b"] = 1

@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use environment::variable_name;
 pub(crate) use environment::{either, given, variable};
-use environment::{truth, variable_name};
 pub(crate) use install::{Install, Status, Uninstall, Which};
 pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Running, Servers, Start, Verb};
 pub(crate) use keep_kernels::{KeepKernels, keep_kernels};
 pub(crate) use kernels::{Kernels, KernelsVerb, ListKernels, StopKernels};
-pub(crate) use serving::{Level, Logging, Network, Serving, Transport, seconds};
+pub(crate) use serving::{Level, Logging, Network, Replies, Serving, Transport, seconds};
 #[cfg(test)]
 pub(crate) use unsupported::refused;
 
@@ -128,9 +128,8 @@ pub(crate) struct Every {
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) max_images: u32,
 
-    /// Leave out of replies what a run has changed in memory
-    #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_NO_CHANGES", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
-    pub(crate) no_changes: bool,
+    #[command(flatten)]
+    pub(crate) replies: Replies,
 
     /// How long `execute_cell` waits if the call names no timeout; the run itself goes on
     #[arg(long, value_name = "SECONDS", default_value = "50", value_parser = seconds, allow_negative_numbers = true)]

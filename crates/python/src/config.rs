@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "switches are settings of their own")]
+#[expect(clippy::struct_excessive_bools, reason = "they are the names of settings")]
 pub(crate) struct Config {
     /// The Unix socket of the Jupyter server in whose process we live.
     pub(crate) socket: PathBuf,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, Subcommand};
 
 use super::environment::{either, given, truth};
-use super::serving::{Allowed, Logging, Network, Transport, seconds};
+use super::serving::{Allowed, Logging, Network, Replies, Transport, seconds};
 use super::unsupported::Unsupported;
 
 #[derive(Debug, Args)]
@@ -92,7 +92,6 @@ pub(crate) struct Servers {
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_field_names, reason = "they are the options' names")]
-#[expect(clippy::struct_excessive_bools, reason = "switches are options of their own")]
 pub(crate) struct Start {
     /// How agents reach this server
     #[arg(long, value_enum, env = "TRANSPORT", default_value = "stdio")]
@@ -168,9 +167,8 @@ pub(crate) struct Start {
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) max_images: u32,
 
-    /// Leave out of replies what a run has changed in memory
-    #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_NO_CHANGES", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
-    pub(crate) no_changes: bool,
+    #[command(flatten)]
+    pub(crate) replies: Replies,
 
     /// Certificates to trust in addition to the system's (PEM)
     #[arg(long, value_name = "FILE", env = "REQUESTS_CA_BUNDLE")]

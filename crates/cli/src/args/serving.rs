@@ -78,6 +78,14 @@ impl Allowed {
     }
 }
 
+/// What replies hold.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Replies {
+    /// Leave out of replies what a run has changed in memory
+    #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_NO_CHANGES", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
+    pub(crate) no_changes: bool,
+}
+
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Network {
     /// How long a server or a connection may be silent before it is given up

@@ -18,7 +18,7 @@ pub(super) async fn ask(client: &Client, question: &Value, limit: Duration) -> R
     let program = Value::from(PROGRAM);
     let question = Value::from(json!({ "question": question, "seconds": limit.as_secs_f64() }).to_string());
     let expression = format!(
-        "(lambda space: (exec({program}, space), space['hex_answer'](globals(), {question}))[1])({{}})"
+        "(lambda space: (exec({program}, space), space['answered'](globals(), {question}))[1])({{}})"
     );
     let request = silent_expression(expression);
     let reply = client.ask("execute_request", Channel::Shell, request, limit + GRACE).await;

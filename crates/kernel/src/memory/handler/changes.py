@@ -37,12 +37,14 @@ def mark_of(value, kind, known):
 
 
 def free_size(value, kind, known):
-    """The shape of an array or a frame, the length of a built-in container."""
-    if known in FRAMES or known in ARRAYS:
-        try:
+    """The shape of an array or a frame, the length of a column or a built-in container."""
+    try:
+        if known in FRAMES or known in ARRAYS:
             return tuple(int(size) for size in value.shape)
-        except Exception:
-            return None
+        if known in COLUMNS or is_arrow_array(known):
+            return len(value)
+    except Exception:
+        return None
     return len(value) if is_one_of(kind, CONTAINERS) or kind is bytearray else None
 
 

@@ -13,6 +13,8 @@ def details(value, rows, stats, is_busy):
         return frame_details(known, value, rows, stats, is_busy)
     if known in COLUMNS:
         return column_details(known, value, rows, stats)
+    if is_arrow_array(known):
+        return arrow_details(value, rows)
     if known in ARRAYS:
         return array_details(known, value, rows, stats)
     if known in ("xarray.DataArray", "xarray.Dataset"):

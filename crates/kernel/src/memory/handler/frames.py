@@ -101,6 +101,12 @@ def column_details(known, value, rows, stats):
     return found
 
 
+def arrow_details(value, rows):
+    values = value[: max(rows, 0) * 2].to_pylist()
+    facts = {"length": len(value), "type": str(value.type), "nulls": int(value.null_count)}
+    return {"facts": facts, "items": [[str(at), bare(it)] for at, it in enumerate(values)]}
+
+
 def array_details(known, value, rows, stats):
     facts = {"shape": by_times(value.shape) or "scalar", "type": str(value.dtype)}
     found = {"facts": facts}

@@ -65,7 +65,7 @@ def install():
     kernel.control_handlers[REQUEST] = handle
 
 
-def hex_answer(variables, request):
+def answered(variables, request):
     """The answer to a request as hexadecimal digits, for a kernel to which no handler can be added."""
     shell = types.SimpleNamespace(user_ns=variables, user_ns_hidden={}, execution_count=0)
     if "IPython" in sys.modules:

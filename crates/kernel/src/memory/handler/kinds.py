@@ -72,5 +72,10 @@ COLUMNS = ("pandas.Series", "pandas.Index", "polars.Series")
 ARRAYS = ("numpy.ndarray", "torch.Tensor", "torch.Parameter", "jaxlib.ArrayImpl", "tensorflow.EagerTensor", "cupy.ndarray")
 
 
+def is_arrow_array(known):
+    """Each type of items has a class of its own, such as `pyarrow.Int64Array`; `ChunkedArray` has parts."""
+    return known.startswith("pyarrow.") and known.endswith("Array")
+
+
 def is_lazy(kind, known):
     return known in LAZY or root_of(kind) in LAZY_ROOTS

@@ -104,6 +104,8 @@ def library_facts(known, value):
         return {"size": by_times(value.shape), "value": f"{shown}{more}"}
     if known == "pandas.Index" or known in COLUMNS:
         return {"size": str(len(value)), "value": f"of {value.dtype}"}
+    if is_arrow_array(known):
+        return {"size": str(len(value)), "value": f"of {value.type}", "bytes": int(value.nbytes)}
     if known in ARRAYS:
         facts = {"size": by_times(value.shape) or "scalar", "value": f"of {value.dtype}"}
         if known == "numpy.ndarray":
