@@ -195,5 +195,7 @@ for text, expected in {"1": 1, "on": 1, "YES": 1, " true ": 1, "0": 0, "off": 0,
     assert CellbridgeApp().read_only == bool(expected), text
 os.environ["CELLBRIDGE_ASK"] = "run,delete"
 assert CellbridgeApp().ask == ["run", "delete"]
+os.environ["CELLBRIDGE_ALLOW_INSTALL"] = "yes"
+assert CellbridgeApp().allow_install
 """
     subprocess.run([interpreter("plain"), "-c", code], check=True)

@@ -83,6 +83,28 @@ async def _runs_while_somebody_looks(person: Person, client: NotebookClient) -> 
     assert printed(client.cell(2)).endswith("the end\n")
 
 
+async def test_a_person_sees_nothing_of_questions_about_variables(
+    mcp_server: NotebookServer, jupyter: JupyterServer, path: str
+) -> None:
+    """Only JupyterLab shows what a kernel's messages about our questions do to a page."""
+    write_notebook(jupyter.root / path, "mine = 1")
+    async with lab(jupyter, path) as person, jupyter_notebook(mcp_server, path, create=False) as client:
+        await person.has_a_kernel()
+        await client.do("execute_cell", cell_index=0)
+        await person.sees_prompt(0, re.compile(r"\[\d+\]:"))
+        opened, run = await client.begin_at_gate()
+        await person.sees_prompt(1, "[*]:")
+        await person.watch_the_cells()
+        for _ in range(10):
+            assert "mine" in (await client.do("list_variables")).text
+            assert "mine: int 1" in (await client.do("inspect_variable", name="mine")).text
+        assert await person.changes_of_the_cells() == []
+        await person.sees_prompt(1, "[*]:")
+        opened.touch()
+        await client.wait(run)
+        await person.sees_prompt(1, re.compile(r"\[\d+\]:"))
+
+
 async def test_both_may_type_in_one_cell(mcp_server: NotebookServer, jupyter: JupyterServer, path: str) -> None:
     write_notebook(jupyter.root / path, "first = 0\nsecond = 0\n")
     async with lab(jupyter, path) as person, jupyter_notebook(mcp_server, path, create=False) as client:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from e2e.support.changes import line_of_changes
 from e2e.support.home import Home, new_mark
 from e2e.support.notebook_files import cell, printed, read_valid
 from e2e.support.notebook_server import launch, nothing_is_left
@@ -370,3 +371,16 @@ async def test_another_user_can_neither_connect_nor_read(machine: Machine) -> No
         Path(address).chmod(0o777)
         assert as_another_user(log.read_bytes) == "PermissionError"
         assert as_another_user(ask) == "b''"
+
+
+async def test_what_another_server_has_changed_is_left_out(machine: Machine) -> None:
+    async with machine.server() as one, machine.server() as other:
+        await create(one)
+        await other.call("use_notebook", notebook_path=NOTEBOOK)
+
+        async def after_the_other(name: str) -> str:
+            await other.call("execute_code", code=f"theirs_{name} = 1")
+            return await one.call("execute_code", code=f"{name} = [1]")
+
+        assert await line_of_changes(after_the_other) == "new: NAME (list 1)"
+        assert await line_of_changes(lambda name: other.call("execute_code", code=f"{name} = 1")) == "new: NAME (int)"

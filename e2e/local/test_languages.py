@@ -52,6 +52,28 @@ async def test_notebooks_of_two_languages_run_side_by_side(server: NotebookServe
         assert sys.prefix in specs, "the environment that is activated"
 
 
+async def test_bash_lists_the_names_of_its_variables_between_two_runs(server: NotebookServer, path: str) -> None:
+    async with python_agent(server.url) as agent:
+        client = NotebookClient(agent, server.root, path)
+        await client.create(kernel_name="bash")
+        counted = id_in(await client.run("language=bash; my_token=hush"))
+        listed = (await client.do("list_variables")).text
+        names = [line.partition("\t")[0] for line in listed.splitlines()]
+        assert {"language", "my_token"} <= set(names) and "PATH" not in names and "hush" not in listed, listed
+        assert "\nenvironment: " in listed
+        assert "PATH" in (await client.do("list_variables", pattern="PAT*", kinds="all")).text
+        refused = await client.fails("inspect_variable", name="language")
+        assert "can only list what is in its memory" in refused and "Run code that shows it" in refused
+        opened = client.file.with_suffix(".gate")
+        run = await client.begin(f"echo begun; while [ ! -e {opened.name} ]; do sleep 0.05; done")
+        await client.until_printed(run, "begun")
+        assert "only between two runs" in await client.fails("list_variables")
+        opened.touch()
+        await client.wait(run)
+        first, last = client.cell(counted), id_in(await client.run("echo $language"))
+        assert client.cell(last)["execution_count"] == first["execution_count"] + 2, "the list is not counted"
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the Deno kernel is installed for x86_64 alone")
 async def test_a_result_that_the_kernel_publishes_after_idle_is_in_the_answer(
     server: NotebookServer, home: Home, path: str

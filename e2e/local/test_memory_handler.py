@@ -2,8 +2,11 @@
 can test it; here without a kernel, on the libraries' real objects."""
 
 import datetime
+import gc
+import re
 import sys
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -14,7 +17,10 @@ import pytest
 
 from e2e.support.program import REPOSITORY
 
-SOURCE = (REPOSITORY / "crates/kernel/src/memory/handler.py").read_text()
+MEMORY = REPOSITORY / "crates/kernel/src/memory"
+# The parts in the order in which the program joins them.
+PARTS = re.findall(r'include_str!\("(.+)"\)', (MEMORY / "handler.rs").read_text())
+SOURCE = "".join((MEMORY / part).read_text() for part in PARTS)
 ran: list[str] = []
 
 
@@ -100,6 +106,22 @@ class Shell:
     def __init__(self, variables: dict[str, Any]) -> None:
         self.user_ns = variables
         self.user_ns_hidden: dict[str, Any] = {}
+        self.execution_count = 1
+        self.kernel = Kernel()
+
+
+class Kernel:
+    """The request that the shell channel has begun with."""
+
+    def __init__(self) -> None:
+        self.parent: dict[str, Any] = {}
+
+    def get_parent(self, channel: str) -> dict[str, Any]:
+        assert channel == "shell"
+        return self.parent
+
+    def begins(self, request: str, kind: str = "execute_request", *, silent: bool = False) -> None:
+        self.parent = {"header": {"msg_type": kind, "msg_id": request}, "content": {"silent": silent}}
 
 
 class Memory:
@@ -107,7 +129,7 @@ class Memory:
 
     def __init__(self, **variables: Any) -> None:
         self.module: dict[str, Any] = {}
-        exec(SOURCE.removesuffix("\ninstall()\n"), self.module)
+        exec(SOURCE, self.module)
         self.shell = Shell(variables)
         self.answers = self.module["Answers"](self.shell)
         ran.clear()
@@ -125,6 +147,20 @@ class Memory:
 
     def inspect(self, name: str, path: str = "", **given: Any) -> dict[str, Any]:
         answered = self.ask("inspect", name=name, path=path, **given)
+        assert answered["status"] == "ok", answered
+        return answered["answer"]
+
+    def ran(self, *removed: str, **assigned: Any) -> None:
+        """A run has assigned and removed these."""
+        self.shell.kernel.begins("ours")
+        self.shell.user_ns.update(assigned)
+        for name in removed:
+            del self.shell.user_ns[name]
+        self.shell.execution_count += 1
+
+    def changes(self, count: int | None = None) -> dict[str, Any]:
+        """What the last run has changed."""
+        answered = self.ask("changes", count=count or self.shell.execution_count - 1, request="ours")
         assert answered["status"] == "ok", answered
         return answered["answer"]
 
@@ -237,16 +273,121 @@ def test_names_are_chosen_by_pattern_kind_and_order() -> None:
     assert memory.list()["others"] == {"module": {"count": 1, "names": ["sys"]}}
 
 
-def test_changes_since_the_last_question() -> None:
-    memory = Memory(same=1, other=2, gone=3)
+def test_a_run_has_changed_what_is_different_afterwards() -> None:
+    memory = Memory(same=1, other=2, gone=3, text="a" * 5000)
+    memory.ran("gone", other=5000, new=[1], api_key="hush", np=np, Slots=Slots, function=function)
+    assert memory.changes() == {
+        "new": [
+            {"name": "new", "type": "list", "size": "1"},
+            {"name": "api_key"},
+            {"name": "np", "type": "module"},
+            {"name": "Slots", "type": "class"},
+            {"name": "function", "type": "function"},
+        ],
+        "new_count": 5,
+        "changed": ["other"],
+        "changed_count": 1,
+        "gone": ["gone"],
+        "gone_count": 1,
+    }
+    memory.shell.user_ns["new"].append(2)
+    memory.ran(text="b" * 5000)
+    assert memory.changes()["changed"] == ["text", "new"]
+    memory.ran()
+    assert set(map(str, memory.changes().values())) == {"[]", "0"}, "nothing has changed"
+
+
+def test_equal_small_values_are_no_change() -> None:
+    memory = Memory(number=1.5, nan=float("nan"), text="text", whole=10**15, flag=True)
+    memory.ran(number=float("1.5"), nan=float("nan"), text="".join(["te", "xt"]), whole=10**14 * 10, flag=bool(1))
+    assert memory.changes()["changed_count"] == 0
+    memory.ran(number=2.5, nan=1.0, text="text!", whole=-1, flag=1)
+    assert memory.changes()["changed"] == ["number", "nan", "text", "whole", "flag"]
+
+
+def test_frames_and_arrays_have_changed_if_their_shape_has() -> None:
+    memory = Memory()
+    memory.ran(frame=pd.DataFrame({"a": [1, 2]}), array=np.zeros((3, 4)), own_frame=OwnFrame({"a": [1]}))
+    memory.shell.user_ns["column"] = pd.Series([1, 2, 3])
+    ran.clear()
+    rows = memory.changes()["new"]
+    assert [row["size"] for row in rows] == ["2×1", "3×4", "", "3"] and ran == []
     variables = memory.shell.user_ns
-    variables["other"], variables["new"] = 5000, [1]
-    del variables["gone"]
-    changes = memory.ask("changes")["answer"]
-    assert (changes["changed"], changes["gone"], [row["name"] for row in changes["new"]]) == (["other"], ["gone"], ["new"])
-    variables["new"].append(2)
-    assert memory.ask("changes")["answer"]["changed"] == ["new"]
-    assert memory.ask("changes")["answer"]["new_count"] == 0
+    variables["array"] += 1
+    variables["own_frame"]["b"] = 1
+    memory.ran()
+    ran.clear()
+    assert memory.changes()["changed_count"] == 0, "what is not free is left out"
+    variables["frame"]["b"] = 1
+    memory.ran()
+    assert memory.changes()["changed"] == ["frame"]
+    assert ran == []
+
+
+def test_no_code_of_the_person_runs_for_changes() -> None:
+    variables = traps().shell.user_ns
+    memory = Memory()
+    memory.ran(**variables)
+    new = {row["name"]: row for row in memory.changes()["new"]}
+    assert set(new) == set(variables)
+    assert new["trap"] == {"name": "trap", "type": "Trap", "size": ""}
+    memory.ran(**{name: Trap() for name in variables})
+    assert memory.changes()["changed_count"] == len(variables)
+    memory.ran(*variables)
+    assert memory.changes()["gone_count"] == len(variables)
+    assert ran == []
+
+
+def test_no_value_is_kept_alive() -> None:
+    memory = Memory()
+    memory.ran(frame=pd.DataFrame({"a": [1]}), slots=Slots(), text="x" * 10)
+    memory.changes()
+    references = [weakref.ref(memory.shell.user_ns[name]) for name in ("frame",)]
+    memory.ran("frame", "slots", "text")
+    gc.collect()
+    assert [reference() for reference in references] == [None]
+
+
+@pytest.mark.parametrize(
+    ("request_", "kind", "silent", "is_shown"),
+    [
+        ("ours", "execute_request", False, True),
+        ("theirs", "execute_request", False, False),
+        ("theirs", "execute_request", True, True),
+        ("theirs", "complete_request", False, True),
+    ],
+)
+def test_the_changes_of_others_are_left_out(request_: str, kind: str, silent: bool, is_shown: bool) -> None:
+    memory = Memory()
+    # Somebody else's execution since the last look.
+    memory.ran(theirs=1)
+    memory.ran(ours=1)
+    assert memory.changes() == {}
+    memory.ran(more=1)
+    assert [row["name"] for row in memory.changes()["new"]] == ["more"]
+    # After a look, there is none.
+    memory.ran(theirs=2)
+    memory.ask("mark")
+    memory.ran(last=1)
+    assert [row["name"] for row in memory.changes()["new"]] == ["last"]
+    # Somebody else's code runs already.
+    memory.ran(another=1)
+    memory.shell.kernel.begins(request_, kind, silent=silent)
+    assert bool(memory.changes()) is is_shown
+    memory.ran(yet_another=1)
+    assert bool(memory.changes()) is is_shown
+    # A run without a number of its own, such as one of an empty cell.
+    assert memory.changes() == {}
+
+
+def test_too_many_variables_are_not_compared() -> None:
+    memory = Memory()
+    memory.ran(**{f"name_{number}": number for number in range(6000)})
+    assert memory.changes() == {}
+    memory.ran(*(f"name_{number}" for number in range(5900)))
+    assert memory.changes() == {}
+    memory.ran(*(f"name_{number}" for number in range(5900, 6000)), x=1)
+    assert (memory.changes()["new_count"], memory.ask("changes", count=3, request="ours")["answer"]) == (1, {})
 
 
 def test_an_answer_that_takes_too_long_is_given_up() -> None:

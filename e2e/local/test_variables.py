@@ -1,10 +1,18 @@
 """Asking for variables leaves no trace that a cell could notice. Only a real kernel has events, a history and threads."""
 
 import asyncio
+import time
+from collections.abc import Iterator
 
+import pytest
+
+from e2e.support.agents.python_sdk import python_agent
+from e2e.support.changes import last_line, line_of_changes
+from e2e.support.home import Home
 from e2e.support.notebook_client import NotebookClient, gate, notebook_client, run_in
 from e2e.support.notebook_files import printed
-from e2e.support.notebook_server import NotebookServer
+from e2e.support.notebook_server import NotebookServer, notebook_server
+from e2e.support.waiting import LONG
 
 QUESTIONS = 200
 BEFORE = """from IPython import get_ipython
@@ -49,11 +57,72 @@ async def _traces(client: NotebookClient, questions: int) -> tuple[list[str], li
     return [printed(cell) for cell in cells], [each["output_type"] for cell in cells for each in cell["outputs"]]
 
 
-async def test_questions_leave_no_trace(server: NotebookServer, path: str) -> None:
-    async with notebook_client(server, f"asked-{path}") as asked, notebook_client(server, f"silent-{path}") as silent:
+@pytest.fixture(scope="module")
+def silent_server(home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookServer]:
+    """A server that does not ask what runs have changed."""
+    with notebook_server(tmp_path_factory.mktemp("silent"), home, "--no-changes") as server:
+        yield server
+
+
+async def test_questions_leave_no_trace(server: NotebookServer, silent_server: NotebookServer, path: str) -> None:
+    async with notebook_client(server, path) as asked, notebook_client(silent_server, path) as silent:
         with_questions, without = await asyncio.gather(_traces(asked, QUESTIONS), _traces(silent, 0))
     assert with_questions == without
     texts, kinds = without
     assert "from a thread\nada 1\n" in texts[1] and "display_data" in kinds, "the cells did what is compared"
     assert "post_run_cell" in texts[2] and "get_ipython" in texts[2]
     assert texts[2].endswith("\n[]\n"), "the handler has left a name"
+
+
+async def test_changes_are_left_out_if_they_are_switched_off(silent_server: NotebookServer, path: str) -> None:
+    async with notebook_client(silent_server, path) as client:
+        for source in ("x = 1", "y = 1", "z = 1"):
+            assert last_line((await client.run(source)).text).startswith("[COMPLETED")
+
+
+async def test_changes_of_a_kernel_without_the_handler_are_left_out(server: NotebookServer, path: str) -> None:
+    async with python_agent(server.url) as agent:
+        client = NotebookClient(agent, server.root, path)
+        await client.create(kernel_name="bash")
+        assert last_line((await client.run("x=1")).text).startswith("[COMPLETED")
+
+
+async def test_the_changes_of_a_large_cell_are_one_line(server: NotebookServer, path: str) -> None:
+    async with notebook_client(server, path) as client:
+
+        async def run(name: str) -> str:
+            return (await client.run(f"for number in range(100): globals()[f'{name}_{{number}}'] = number")).text
+
+        line = await line_of_changes(run)
+        assert len(line) <= 300 and line.startswith("new: ") and "NAME_9 (int), " in line
+        assert line.rpartition(", ")[2].startswith("… and ") and line.endswith(" more")
+
+
+async def test_native_code_that_keeps_the_interpreter_is_said(server: NotebookServer, path: str) -> None:
+    async with notebook_client(server, path) as client:
+        opened, wait = gate(client)
+        # `PyDLL` keeps the interpreter during the call.
+        run = await client.begin(f"import ctypes\n{wait}\nctypes.PyDLL(None).sleep(4)")
+        opened.touch()
+        asked = time.monotonic()
+        async with asyncio.timeout(LONG):
+            while not (answer := await client.call("list_variables")).is_error:
+                asked = time.monotonic()
+        assert "did not answer within 1 s: the running cell is in native code" in answer.text, answer.text
+        assert time.monotonic() - asked < 3.5, "the answer came during the call"
+        await client.wait(run)
+
+
+async def test_a_question_that_never_ends_does_not_stop_an_interrupt(server: NotebookServer, path: str) -> None:
+    async with notebook_client(server, path) as client:
+        await client.run("x = 1")
+        # As if what answers were stuck for good.
+        stuck = "lambda *given: time.sleep(1000)"
+        handlers = "get_ipython().kernel.control_handlers['cellbridge_memory_request']"
+        opened, run = await client.begin_at_gate(f"import time\n{handlers} = {stuck}")
+        asked = asyncio.create_task(client.call("list_variables"))
+        interrupted = await client.do("interrupt_kernel")
+        assert "it is over" in interrupted.text, interrupted.text
+        assert "[INTERRUPTED" in (await client.wait(run)).text
+        answer = await asked
+        assert answer.is_error and "did not answer within" in answer.text, answer.text

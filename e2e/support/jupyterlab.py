@@ -93,6 +93,21 @@ class Person:
         await self.page.screenshot(path=path)
         return path
 
+    async def watch_the_cells(self) -> None:
+        """Makes the page note every change of what it shows of the cells."""
+        script = """() => {
+            const cells = document.querySelector(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook");
+            window.changed = [];
+            const note = (records) => window.changed.push(...records.map((it) => it.target.className || it.target.data || ""));
+            const watched = { subtree: true, childList: true, characterData: true };
+            new MutationObserver(note).observe(cells, watched);
+        }"""
+        await self.page.evaluate(script)
+
+    async def changes_of_the_cells(self) -> list[str]:
+        """What has changed since `watch_the_cells`."""
+        return await self.page.evaluate("() => window.changed.map(String)")
+
     async def note_when(self, name: str, condition: str) -> None:
         """Makes the page note the time (ms since 1970, this machine's clock) at which a condition first holds."""
         script = """([name, condition]) => {

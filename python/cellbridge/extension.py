@@ -38,6 +38,10 @@ class CellbridgeApp(ExtensionApp):
     )
     max_characters = Int(20_000, min=500, config=True, help="The most characters in one reply.")
     max_images = Int(4, min=0, config=True, help="The most images in one reply.")
+    no_changes = Bool(
+        config=True,
+        help="Whether replies leave out what a run has changed in memory [default: $CELLBRIDGE_NO_CHANGES, or False].",
+    )
     execution_timeout = Float(
         50,
         min=0,
@@ -76,6 +80,11 @@ class CellbridgeApp(ExtensionApp):
         help="The tools about which the person is asked before each call, as groups (edit, run, files, kernels, delete) or "
         "by name; none, if the list is empty [default: $CELLBRIDGE_ASK].",
     )
+    allow_install = Bool(
+        config=True,
+        help="Whether agents may install packages without the person being asked [default: $CELLBRIDGE_ALLOW_INSTALL, or "
+        "False].",
+    )
     otel_file = Unicode(
         None,
         allow_none=True,
@@ -92,6 +101,7 @@ class CellbridgeApp(ExtensionApp):
         "runtime_id",
         "max_characters",
         "max_images",
+        "no_changes",
         "execution_timeout",
         "max_execution_timeout",
         "network_timeout",
@@ -100,6 +110,7 @@ class CellbridgeApp(ExtensionApp):
         "read_only",
         "tools",
         "ask",
+        "allow_install",
         "otel_file",
     )
     _socket: PrivateSocket | None = None
@@ -111,7 +122,11 @@ class CellbridgeApp(ExtensionApp):
 
     @default("read_only")
     def _read_only(self) -> bool:
-        return _truth(os.environ.get("CELLBRIDGE_READ_ONLY", ""))
+        return _truth("CELLBRIDGE_READ_ONLY")
+
+    @default("no_changes")
+    def _no_changes(self) -> bool:
+        return _truth("CELLBRIDGE_NO_CHANGES")
 
     @default("tools")
     def _tools(self) -> list[str]:
@@ -120,6 +135,10 @@ class CellbridgeApp(ExtensionApp):
     @default("ask")
     def _ask(self) -> list[str]:
         return _names("CELLBRIDGE_ASK")
+
+    @default("allow_install")
+    def _allow_install(self) -> bool:
+        return _truth(os.environ.get("CELLBRIDGE_ALLOW_INSTALL", ""))
 
     @default("otel_file")
     def _otel_file(self) -> str | None:
@@ -137,7 +156,7 @@ class CellbridgeApp(ExtensionApp):
         if adopted:
             self.update_config(Config({type(self).__name__: adopted}))
         # A misspelled setting must fail now, not when the first agent comes.
-        _ = self.read_only
+        _ = self.read_only, self.allow_install, self.no_changes
         check_tools(self.tools, self.ask)
         if self.otel_file:
             # Fail now if the file cannot be written, not when the first agent comes.
@@ -167,15 +186,16 @@ class CellbridgeApp(ExtensionApp):
             await socket.close()
 
 
-def _truth(text: str) -> bool:
-    """A boolean in any of the spellings that the command line accepts."""
+def _truth(variable: str) -> bool:
+    """A variable's boolean in any of the spellings that the command line accepts."""
+    text = os.environ.get(variable, "")
     match text.strip().lower():
         case "1" | "true" | "t" | "yes" | "y" | "on" | "enable" | "enabled":
             return True
         case "" | "0" | "false" | "f" | "no" | "n" | "off" | "disable" | "disabled" | "none" | "null":
             return False
         case _:
-            raise ValueError(f"CELLBRIDGE_READ_ONLY is {text!r}, neither true nor false")
+            raise ValueError(f"{variable} is {text!r}, neither true nor false")
 
 
 def _names(variable: str) -> list[str]:

@@ -28,6 +28,8 @@ pub(crate) enum Subject {
     Jupyter,
     /// Start, memory, executions and files of `cellbridge`, beside Python's blocking client
     Local,
+    /// Questions about the memory of a kernel, beside other ways to ask it, in a folder and on a Jupyter server
+    State,
 }
 
 pub(crate) fn run(subject: Subject) -> Result<()> {
@@ -35,6 +37,7 @@ pub(crate) fn run(subject: Subject) -> Result<()> {
     match subject {
         Subject::Calls => count_calls(&project),
         Subject::FirstCall => first_call(&project),
+        Subject::State => ask_about_memory(&project),
         Subject::Colab => measure(&project, "colab", &[]),
         Subject::Local => {
             let environment = provision::environment(&project)?;
@@ -71,6 +74,18 @@ fn count_calls(project: &Project) -> Result<()> {
     project.build(&["--bin", "cellbridge"])?;
     let mut bench = environment.module(project, "bench.calls")?;
     bench.args([project.built("cellbridge"), original]).env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
+    command::run(&mut bench)
+}
+
+/// Asks kernels through Python's own client, too, so that it is Python.
+fn ask_about_memory(project: &Project) -> Result<()> {
+    let environment = provision::environment(project)?;
+    let server = provision::collaboration_server(project)?;
+    command::run(project.cargo().args(["build", "--locked", "--profile", PROFILE, "--package", "cli"]))?;
+    let mut bench = environment.module(project, "bench.state")?;
+    bench
+        .arg(project.target.join(PROFILE).join("cellbridge"))
+        .env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
     command::run(&mut bench)
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn run_built(project: &Project, environments: Environments, arguments
 
     test::announce("end-to-end tests (pytest)");
     let folder = project.target.join("e2e");
-    let Environments { tests, node_modules, chromium, plain, collaboration, documents } = environments;
+    let Environments { tests, node_modules, chromium, plain, collaboration, documents, uv } = environments;
     let mut pytest = tests.module(project, "pytest")?;
     pytest.arg("-o");
     // pytest leaves nothing in the source tree.
@@ -54,6 +54,7 @@ pub(crate) fn run_built(project: &Project, environments: Environments, arguments
             .env("CELLBRIDGE_E2E_JUPYTER_PLAIN", plain.python)
             .env("CELLBRIDGE_E2E_JUPYTER_RTC", collaboration.python)
             .env("CELLBRIDGE_E2E_JUPYTER_JSD", documents.python)
+            .env("CELLBRIDGE_E2E_UV", uv.programs.join("uv"))
             .env("CELLBRIDGE_E2E_WHEEL", wheel)
             .env("CELLBRIDGE_E2E_ARTIFACTS", folder.join("artifacts"))
             // Kernels that the program installs are downloaded once.

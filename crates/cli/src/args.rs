@@ -21,7 +21,7 @@ pub(crate) use install::{Install, Status, Uninstall, Which};
 pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Running, Servers, Start, Verb};
 pub(crate) use keep_kernels::{KeepKernels, keep_kernels};
 pub(crate) use kernels::{Kernels, KernelsVerb, ListKernels, StopKernels};
-pub(crate) use serving::{Level, Logging, Network, Serving, Transport, seconds};
+pub(crate) use serving::{Level, Logging, Network, Replies, Serving, Transport, seconds};
 #[cfg(test)]
 pub(crate) use unsupported::refused;
 
@@ -127,6 +127,9 @@ pub(crate) struct Every {
     /// The most images in one reply
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) max_images: u32,
+
+    #[command(flatten)]
+    pub(crate) replies: Replies,
 
     /// How long `execute_cell` waits if the call names no timeout; the run itself goes on
     #[arg(long, value_name = "SECONDS", default_value = "50", value_parser = seconds, allow_negative_numbers = true)]

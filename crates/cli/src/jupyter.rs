@@ -60,6 +60,7 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
         budget: render::Budget { characters: options.max_characters as usize, images },
         default_timeout: options.execution_timeout.min(options.max_execution_timeout),
         max_timeout: options.max_execution_timeout,
+        asks_for_changes: !options.replies.no_changes,
         ..workspace::Settings::default()
     };
     let workspace = Workspace::with_places(place, Vec::new(), settings, Some(connector));

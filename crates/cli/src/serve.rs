@@ -52,6 +52,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         budget,
         default_timeout: options.execution_timeout,
         run_suffix,
+        asks_for_changes: !options.replies.no_changes,
         ..workspace::Settings::default()
     };
     let reach = jupyter::reach(options.server.ca_file.clone(), options.network.network_timeout);

@@ -5,10 +5,10 @@ use std::time::Duration;
 use jupyter_protocol::{ExecuteRequest, InputReply, InterruptRequest, JupyterMessage, ShutdownRequest};
 use notebook::Json;
 use serde::Deserialize;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-use crate::command::Command;
+use crate::command::{Asked, Command};
 use crate::execution::InputRequests;
 use crate::memory::HandlerState;
 use crate::messages::json_string::Short;
@@ -53,6 +53,16 @@ impl Client {
             allow_stdin: true,
             stop_on_error: true,
         };
+        self.execute_request(request, note, sink)
+    }
+
+    /// Queues a request to run code. Never waits.
+    pub(crate) fn execute_request(
+        &self,
+        request: ExecuteRequest,
+        note: Option<ExecutionNote>,
+        sink: Sink,
+    ) -> ExecutionId {
         let request = JupyterMessage::new(request, None);
         let id = ExecutionId::new(&request.header.msg_id);
         let command = Command::Execute { id: id.clone(), request, note, sink };
@@ -126,13 +136,21 @@ impl Client {
         request: JupyterMessage,
         waited: Duration,
     ) -> Result<Message, KernelError> {
-        let (reply, answer) = oneshot::channel();
-        let died = || KernelError::Died { how: self.how_it_died() };
-        self.commands.send(Command::Ask { request: (channel, request), reply }).map_err(|_| died())?;
-        match timeout(waited, answer).await {
-            Ok(answer) => answer.map_err(|_| died()),
+        match timeout(waited, self.request(channel, request)?.reply).await {
+            Ok(reply) => reply.map_err(|_| self.died()),
             Err(_) => Err(KernelError::NoAnswer { request: name, waited }),
         }
+    }
+
+    /// Sends a request that belongs to no execution.
+    pub(crate) fn request(&self, channel: Channel, request: JupyterMessage) -> Result<Asked, KernelError> {
+        let (asked, answer) = Asked::new();
+        let sent = self.commands.send(Command::Ask { request: (channel, request), answer });
+        sent.map(|()| asked).map_err(|_| self.died())
+    }
+
+    pub(crate) fn died(&self) -> KernelError {
+        KernelError::Died { how: self.how_it_died() }
     }
 
     fn how_it_died(&self) -> String {

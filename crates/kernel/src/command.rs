@@ -17,7 +17,7 @@ pub(crate) enum Command {
     /// Send a request that belongs to no execution and return the reply.
     Ask {
         request: Outgoing,
-        reply: oneshot::Sender<Message>,
+        answer: Answer,
     },
     /// Executions aborted after this ended because of a restart.
     Restarting,
@@ -25,4 +25,27 @@ pub(crate) enum Command {
     Died {
         how: String,
     },
+}
+
+/// Where the kernel's answer to a request goes that belongs to no execution.
+pub(crate) struct Answer {
+    pub(crate) reply: oneshot::Sender<Message>,
+    /// The kernel has begun to work on it; `None` once that is said.
+    pub(crate) begun: Option<oneshot::Sender<()>>,
+}
+
+/// A request that was sent and belongs to no execution.
+pub(crate) struct Asked {
+    pub(crate) reply: oneshot::Receiver<Message>,
+    /// Completes when the kernel begins to work on it.
+    pub(crate) begun: oneshot::Receiver<()>,
+}
+
+impl Asked {
+    /// A request to come, and where its answer goes.
+    pub(crate) fn new() -> (Self, Answer) {
+        let (reply, reply_receiver) = oneshot::channel();
+        let (begun, begun_receiver) = oneshot::channel();
+        (Self { reply: reply_receiver, begun: begun_receiver }, Answer { reply, begun: Some(begun) })
+    }
 }

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use notebook::Json;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::coop::consume_budget;
 use tokio::time::{sleep_until, timeout};
 
-use crate::command::Command;
+use crate::command::{Answer, Command};
 use crate::execution::{Action, Executions, InputRequests};
 use crate::messages::{Channel, Message};
 use crate::transport::{Received, Transport};
@@ -80,7 +80,7 @@ pub(crate) struct Driver<T> {
     transport: T,
     executions: Executions,
     /// Requests that belong to no execution and wait for a reply, by id.
-    asked: HashMap<String, oneshot::Sender<Message>>,
+    asked: HashMap<String, Answer>,
     commands: mpsc::UnboundedReceiver<Command>,
     status: watch::Sender<Status>,
     is_restarting: bool,
@@ -183,11 +183,11 @@ impl<T: Transport> Driver<T> {
                 self.transport.send((Channel::Shell, request)).await;
             }
             Command::Send(message) => self.transport.send(message).await,
-            Command::Ask { request, reply } => {
-                self.asked.retain(|_, waiting| !waiting.is_closed());
+            Command::Ask { request, answer } => {
+                self.asked.retain(|_, answer| !answer.reply.is_closed());
                 let id = &request.1.header.msg_id;
                 self.executions.asked(id);
-                self.asked.insert(id.clone(), reply);
+                self.asked.insert(id.clone(), answer);
                 self.transport.send(request).await;
             }
             Command::Restarting => self.is_restarting = true,
@@ -222,11 +222,19 @@ impl<T: Transport> Driver<T> {
 
     fn on_message(&mut self, message: Box<Message>) {
         if matches!(message.channel, Channel::Control | Channel::Shell)
-            && let Some(waiting) = self.asked.remove(&message.parent.id)
+            && let Some(answer) = self.asked.remove(&message.parent.id)
         {
             // The client may have stopped waiting.
-            let _ = waiting.send(*message);
-        } else if message.channel != Channel::Control {
+            let _ = answer.reply.send(*message);
+            return;
+        }
+        if message.channel == Channel::Iopub
+            && let Some(answer) = self.asked.get_mut(&message.parent.id)
+            && let Some(begun) = answer.begun.take()
+        {
+            let _ = begun.send(());
+        }
+        if message.channel != Channel::Control {
             self.executions.handle(&message, Instant::now());
         }
     }

@@ -4,25 +4,31 @@
 //! no history and no count behind, and runs no code of the person. Where there is none, the shell channel would have to run code,
 //! which waits for the running cell and is seen by it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use jupyter_protocol::JupyterMessage;
 use jupyter_protocol::messaging::UnknownMessage;
-use jupyter_protocol::{ExecuteRequest, JupyterMessage};
 use notebook::Json;
-use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
+use crate::command::Asked;
 use crate::messages::{Channel, Message, content};
 use crate::{Client, KernelError, Status};
 
-/// What the handler is, in Python.
-const HANDLER: &str = include_str!("memory/handler.py");
+mod between_runs;
+mod changes;
+mod handler;
+mod silent;
+
+pub(crate) use handler::{Handler, HandlerState};
+
 const REQUEST: &str = "cellbridge_memory_request";
-/// How long the kernel may take to install the handler. It is idle, unless somebody's cell came before.
-const INSTALL_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a kernel that runs a cell may take to begin with an answer. Python takes the interpreter from a cell every 5 ms, and
+/// native code can keep it.
+const BEGIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// How much later than its own limit the handler's answer may come.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -36,6 +42,12 @@ pub enum MemoryError {
         "the kernel runs a cell, and can be asked what is in its memory only after the first time that it was idle"
     )]
     Busy,
+    #[error(
+        "the kernel runs a cell, and one of its kind can be asked what is in its memory only between two runs"
+    )]
+    OnlyBetweenRuns,
+    #[error("a kernel of its kind can only list what is in its memory")]
+    OnlyList,
     /// Native code holds the interpreter.
     #[error("the kernel did not answer within {} s: the running cell is in native code that does not let other code run", waited.as_secs_f32())]
     NoAnswer { waited: Duration },
@@ -46,89 +58,63 @@ pub enum MemoryError {
     Kernel(#[from] KernelError),
 }
 
-/// Whether the kernel's process has the handler.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Handler {
-    #[default]
-    Unknown,
-    Installed,
-    /// It was tried, and cannot be.
-    Impossible,
-}
-
-/// Shared by the clients of a connection, and reset when the kernel is a new process.
-pub(crate) type HandlerState = Arc<Mutex<Handler>>;
-
 impl Client {
-    /// Asks about the memory: `{"list": {…}}`, `{"inspect": {…}}` or `{"changes": {}}`, as `memory/handler.py` says. The handler
-    /// gives up after `limit`.
+    /// Asks about the memory: `{"list": {…}}` or `{"inspect": {…}}`, as `memory/handler/answers.py` says, or about packages:
+    /// `{"packages": {"what": …}}`, as `memory/handler/packages.py` says. The handler gives up after `limit`.
     pub async fn ask_memory(&self, question: &Value, limit: Duration) -> Result<Json, MemoryError> {
-        if *self.memory_handler.lock() == Handler::Unknown && *self.status.borrow() == Status::Idle {
+        let is_unknown = !self.has_handler() && !self.memory_handler.lock().is_impossible();
+        if is_unknown && *self.status.borrow() == Status::Idle {
             self.install_memory_handler().await?;
         }
+        if !self.speaks_python() || self.memory_handler.lock().is_impossible() {
+            return self.ask_between_runs(question, limit).await;
+        }
         // If it is unknown, another program may have installed it.
-        if *self.memory_handler.lock() == Handler::Impossible {
-            return Err(MemoryError::Unsupported);
-        }
-        let content = json!({ "question": question, "seconds": limit.as_secs_f64() });
-        let request = UnknownMessage { msg_type: REQUEST.to_owned(), content };
-        let waited = limit + GRACE;
-        let reply =
-            match self.ask(REQUEST, Channel::Control, JupyterMessage::new(request, None), waited).await {
-                Ok(reply) => reply,
-                Err(KernelError::NoAnswer { .. }) if *self.memory_handler.lock() == Handler::Installed => {
-                    return Err(MemoryError::NoAnswer { waited });
+        let is_busy = *self.status.borrow() != Status::Idle;
+        let asked = self.request(Channel::Control, memory_request(question, limit))?;
+        let reply = self.memory_reply(asked, limit, is_busy).await?;
+        self.memory_handler.lock().answered();
+        answer(&reply.content)
+    }
+
+    async fn memory_reply(
+        &self,
+        asked: Asked,
+        limit: Duration,
+        is_busy: bool,
+    ) -> Result<Message, MemoryError> {
+        let Asked { mut reply, begun } = asked;
+        let is_installed = self.has_handler();
+        if is_busy && is_installed {
+            tokio::select! {
+                biased;
+                reply = &mut reply => return Ok(reply.map_err(|_| self.died())?),
+                begun = timeout(BEGIN_TIMEOUT, begun) => if begun.is_err() {
+                    return Err(MemoryError::NoAnswer { waited: BEGIN_TIMEOUT });
                 }
-                Err(KernelError::NoAnswer { .. }) => return Err(MemoryError::Busy),
-                Err(error) => return Err(error.into()),
-            };
-        *self.memory_handler.lock() = Handler::Installed;
-        answer(&reply)
+            }
+        }
+        let waited = limit + GRACE;
+        match timeout(waited, reply).await {
+            Ok(reply) => Ok(reply.map_err(|_| self.died())?),
+            Err(_) if is_installed => Err(MemoryError::NoAnswer { waited }),
+            Err(_) => Err(MemoryError::Busy),
+        }
     }
 
-    /// Lets the kernel answer [`Client::ask_memory`], if it can learn to. For a kernel that has just been started: nobody's code
-    /// runs on it yet. Waits at most 5 s.
-    pub async fn install_memory_handler(&self) -> Result<(), MemoryError> {
-        if !self.speaks_python() {
-            *self.memory_handler.lock() = Handler::Impossible;
-            return Ok(());
-        }
-        // JSON is a literal of Python, too. Without code the request counts as nothing and shows nothing.
-        let source = Value::from(HANDLER);
-        let request = ExecuteRequest {
-            code: String::new(),
-            silent: true,
-            store_history: false,
-            user_expressions: Some([("handler".to_owned(), format!("exec({source}, {{}})"))].into()),
-            allow_stdin: true,
-            stop_on_error: false,
-        };
-        let request = JupyterMessage::new(request, None);
-        let reply = match self.ask("execute_request", Channel::Shell, request, INSTALL_TIMEOUT).await {
-            Ok(reply) => reply,
-            Err(KernelError::NoAnswer { .. }) => return Err(MemoryError::Busy),
-            Err(error) => return Err(error.into()),
-        };
-        *self.memory_handler.lock() = installed(&reply);
-        Ok(())
-    }
-
-    fn speaks_python(&self) -> bool {
-        #[derive(Deserialize)]
-        struct Info {
-            name: String,
-        }
-        self.language_info.decode::<Info>().is_ok_and(|info| info.name == "python")
+    fn has_handler(&self) -> bool {
+        self.memory_handler.lock().is_installed()
     }
 }
 
-fn installed(reply: &Message) -> Handler {
-    let reply: Value = reply.content.decode().unwrap_or_default();
-    let status = &reply["user_expressions"]["handler"]["status"];
-    if status == "ok" { Handler::Installed } else { Handler::Impossible }
+/// The request for an answer to `question`, on the control channel.
+fn memory_request(question: &Value, limit: Duration) -> JupyterMessage {
+    let content = json!({ "question": question, "seconds": limit.as_secs_f64() });
+    JupyterMessage::new(UnknownMessage { msg_type: REQUEST.to_owned(), content }, None)
 }
 
-fn answer(reply: &Message) -> Result<Json, MemoryError> {
+/// What is in the content of an answer.
+fn answer(content: &Json) -> Result<Json, MemoryError> {
     #[derive(Deserialize)]
     struct Content<'a> {
         #[serde(borrow)]
@@ -136,9 +122,9 @@ fn answer(reply: &Message) -> Result<Json, MemoryError> {
         cause: Option<String>,
     }
     let unreadable = || MemoryError::Refused { cause: "The kernel's answer cannot be read.".to_owned() };
-    let Content { answer, cause } = reply.content.decode().map_err(|_| unreadable())?;
+    let Content { answer, cause } = content.decode().map_err(|_| unreadable())?;
     match (answer, cause) {
-        (Some(answer), _) => Ok(content::object(&reply.content, Some(answer))),
+        (Some(answer), _) => Ok(content::object(content, Some(answer))),
         (None, Some(cause)) => Err(MemoryError::Refused { cause }),
         (None, None) => Err(unreadable()),
     }

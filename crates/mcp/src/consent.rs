@@ -54,7 +54,20 @@ impl<'a> Consent<'a> {
             return Ok(());
         }
         let person = self.person.ok_or_else(|| cannot_ask(what))?;
-        let Preview { text, cells } = preview.await?;
+        self.ask(person, what, preview.await?).await
+    }
+
+    /// Fails unless the person accepts that packages are installed as `plan` says, or the operator lets agents do that.
+    pub(crate) async fn permit_packages(&self, what: &str, plan: String) -> Result<(), Error> {
+        if self.accepted.get().is_some() || !self.access.asks_about_packages() {
+            return Ok(());
+        }
+        let person = self.person.ok_or_else(|| cannot_ask(what))?;
+        self.ask(person, what, Preview { text: plan, cells: Vec::new() }).await
+    }
+
+    async fn ask(&self, person: &Person, what: &str, preview: Preview) -> Result<(), Error> {
+        let Preview { text, cells } = preview;
         match person.ask(Question::Consent(text)).await {
             PersonReply::Accepted { .. } => {
                 let _ = self.accepted.set(cells);

@@ -13,6 +13,8 @@ pub struct Policy {
     pub tools: Vec<Offer>,
     /// The person is asked before calls of these.
     pub asked: Vec<Offer>,
+    /// Agents may install packages without the person being asked.
+    pub installs_unasked: bool,
 }
 
 /// Tools that the operator offers, or wants the person to be asked about.
@@ -228,6 +230,11 @@ impl Access<'_> {
     /// Whether the person is asked before the call does something that belongs to these groups.
     pub(crate) fn asks(self, groups: &[Group], permission: Permission) -> bool {
         self.policy.asks(self.tool, groups, permission)
+    }
+
+    /// Whether the person is asked before packages are installed.
+    pub(crate) fn asks_about_packages(self) -> bool {
+        !self.policy.installs_unasked
     }
 }
 

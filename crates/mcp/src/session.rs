@@ -21,6 +21,7 @@ use tokio::sync::watch::{self, error::RecvError};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use workspace::{Error, Relay};
 
+use crate::elicitation::shows_forms;
 use crate::metrics::Counted;
 use crate::next_step::message;
 use crate::paused_calls::PausedCalls;
@@ -87,11 +88,15 @@ impl Session {
         self.notebooks.as_deref().map(workspace::Session::id)
     }
 
-    /// The tools that the session has now.
-    pub(crate) fn tools(&self) -> Vec<workspace::Tool> {
+    /// The tools that the session has now. `can_ask`: the agent can ask its person.
+    pub(crate) fn tools(&self, can_ask: bool) -> Vec<workspace::Tool> {
+        let can_consent = can_ask || self.policy.installs_unasked;
         let own = self.notebooks.iter().flat_map(|notebooks| {
-            let capabilities = tools::Capabilities::of(notebooks);
-            tools::list(if self.lists_all_tools { tools::Capabilities::ALL } else { capabilities })
+            tools::list(if self.lists_all_tools {
+                tools::Capabilities { can_consent, ..tools::Capabilities::ALL }
+            } else {
+                tools::Capabilities::of(notebooks, can_consent)
+            })
         });
         let offered = own.filter(|(tool, _)| tool.is_offered(&self.policy));
         let mut tools: Vec<_> = offered.map(|(_, definition)| definition.clone()).collect();
@@ -139,8 +144,8 @@ impl Session {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn list(&self) -> String {
-        let tools = self.tools();
+    fn list(&self, can_ask: bool) -> String {
+        let tools = self.tools(can_ask);
         let definitions: Vec<&RawValue> = tools.iter().map(|tool| &*tool.definition).collect();
         let length: usize = definitions.iter().map(|definition| definition.get().len() + 1).sum();
         let mut list = String::with_capacity(length + 16);
@@ -174,6 +179,11 @@ impl Changes {
 
 pub(crate) fn is_new_era(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
+/// Whether the agent can ask its person.
+pub(crate) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
+    context.client_capabilities().is_some_and(|capabilities| shows_forms(&capabilities))
 }
 
 /// The answer to a list request for something that is not declared: an empty list for older agents, some of which do not
@@ -236,13 +246,13 @@ impl ServerHandler for Session {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(raw::carry_list(self.list()))
+        Ok(raw::carry_list(self.list(can_ask(&context))))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let tools = self.tools();
+        let tools = self.tools(true);
         let tool = tools.iter().find(|tool| tool.name == name)?;
         serde_json::from_str(tool.definition.get()).ok()
     }

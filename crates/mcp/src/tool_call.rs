@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{Call, Error, ErrorKind, Relay};
 
 use crate::consent::Consent;
-use crate::elicitation::{Person, shows_forms};
+use crate::elicitation::Person;
 use crate::metrics::Metrics;
 use crate::next_step::message;
 use crate::paused_calls::{OngoingCall, Round};
@@ -24,7 +24,7 @@ use crate::permissions::{Access, Group, Permission, Permissions, Policy};
 use crate::progress::{Audience, MAX_QUEUED_REPORTS};
 use crate::relayed::call::RawParams;
 use crate::relayed::raw;
-use crate::session::{Session, is_new_era};
+use crate::session::{Session, can_ask, is_new_era};
 use crate::telemetry;
 use crate::tools::{self, Called, Tool};
 use crate::transport::CallStream;
@@ -118,8 +118,7 @@ impl Session {
             return Ok(call);
         }
         let (asking, questions) = mpsc::channel(1);
-        let can_ask = context.client_capabilities().is_some_and(|capabilities| shows_forms(&capabilities));
-        let person = can_ask
+        let person = can_ask(context)
             .then(|| if is_new_era { Person::NextRound(asking) } else { Person::Peer(context.peer.clone()) });
         let (reports, reported) = mpsc::channel(MAX_QUEUED_REPORTS);
         let wants_progress = context.meta.get_progress_token().is_some();

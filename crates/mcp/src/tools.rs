@@ -58,6 +58,7 @@ tools![
     inspect_variable,
     interrupt_kernel,
     answer_input,
+    add_packages,
     open_in_browser,
     connect_to_jupyter,
 ];
@@ -114,6 +115,8 @@ enum Availability {
     WithConnector,
     /// Where a session can show its person a notebook.
     WithFrontend,
+    /// Where the person can be asked, or need not be.
+    WithConsent,
 }
 
 /// What a session can do that others cannot.
@@ -123,15 +126,18 @@ pub(crate) struct Capabilities {
     pub(crate) can_connect: bool,
     /// It can show its person a notebook.
     pub(crate) can_show: bool,
+    /// It can ask its person about what agents may not do by themselves, or agents may do it.
+    pub(crate) can_consent: bool,
 }
 
 impl Capabilities {
-    pub(crate) const ALL: Self = Self { can_connect: true, can_show: true };
+    pub(crate) const ALL: Self = Self { can_connect: true, can_show: true, can_consent: true };
 
-    pub(crate) fn of(session: &workspace::Session) -> Self {
+    pub(crate) fn of(session: &workspace::Session, can_consent: bool) -> Self {
         Self {
             can_connect: session.workspace().can_connect(),
             can_show: session.place().frontend().is_some(),
+            can_consent,
         }
     }
 }
@@ -142,6 +148,7 @@ impl Tool {
             Availability::Always => true,
             Availability::WithConnector => capabilities.can_connect,
             Availability::WithFrontend => capabilities.can_show,
+            Availability::WithConsent => capabilities.can_consent,
         }
     }
 

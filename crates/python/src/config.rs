@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer};
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "they are the names of settings")]
 pub(crate) struct Config {
     /// The Unix socket of the Jupyter server in whose process we live.
     pub(crate) socket: PathBuf,
@@ -37,6 +38,8 @@ pub(crate) struct Config {
     pub(crate) runtime_id: Option<String>,
     pub(crate) max_characters: usize,
     pub(crate) max_images: usize,
+    /// What runs change in memory is left out of replies.
+    pub(crate) no_changes: bool,
     #[serde(deserialize_with = "seconds")]
     pub(crate) execution_timeout: Duration,
     #[serde(deserialize_with = "seconds")]
@@ -50,6 +53,7 @@ pub(crate) struct Config {
     tools: Vec<Offer>,
     #[serde(deserialize_with = "asked")]
     ask: Vec<Offer>,
+    allow_install: bool,
     /// The file for spans.
     #[serde(default, deserialize_with = "given")]
     pub(crate) otel_file: Option<String>,
@@ -113,7 +117,12 @@ pub(crate) fn check_tools(tools: Vec<String>, ask: Vec<String>) -> PyResult<()> 
 
 impl Config {
     pub(crate) fn policy(&self) -> Policy {
-        Policy { is_read_only: self.read_only, tools: self.tools.clone(), asked: self.ask.clone() }
+        Policy {
+            is_read_only: self.read_only,
+            tools: self.tools.clone(),
+            asked: self.ask.clone(),
+            installs_unasked: self.allow_install,
+        }
     }
 
     pub(crate) fn documents(&self) -> (&ServerUrl, Credentials) {

@@ -61,6 +61,7 @@ impl User {
             max_timeout: config.max_execution_timeout,
             limits: Limits { notebooks: config.max_notebooks, runs: config.max_runs },
             run_suffix: workspace::RunSuffix::default(),
+            asks_for_changes: !config.no_changes,
         };
         let workspace = Workspace::new(place, settings);
         let server =

@@ -32,6 +32,12 @@ pub trait Executor: Send + Sync + 'static {
     /// The outcome of a run is stored where it belongs: no later server needs to be told of it.
     fn acknowledge(&self, _run: &RunId) {}
 
+    /// Lets the kernel know what is in memory before code runs, so that [`Execution::changes`] can tell what the code has changed.
+    /// Returns after 50 ms at the latest.
+    fn prepare_changes(&self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
+
     /// What the kernel does. Another connection has another channel.
     fn status(&self) -> watch::Receiver<Status>;
 
@@ -59,11 +65,21 @@ pub trait Execution: Send + Sync {
     fn notice(&self) -> Option<&str> {
         None
     }
+
+    /// What the code has changed in the kernel's memory, once it is over and got this count. `None` if that cannot be known
+    /// within 50 ms.
+    fn changes(&self, _count: u64) -> BoxFuture<'_, Option<Json>> {
+        Box::pin(ready(None))
+    }
 }
 
 impl Executor for Client {
     fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution> {
         Arc::new(MessagingExecution { client: self.clone(), id: Self::execute(self, code.source, sink) })
+    }
+
+    fn prepare_changes(&self) -> BoxFuture<'_, ()> {
+        Box::pin(Self::prepare_changes(self))
     }
 
     fn status(&self) -> watch::Receiver<Status> {
@@ -91,5 +107,9 @@ struct MessagingExecution {
 impl Execution for MessagingExecution {
     fn answer_input(&self, line: String) -> bool {
         self.client.answer_input(&self.id, line)
+    }
+
+    fn changes(&self, count: u64) -> BoxFuture<'_, Option<Json>> {
+        Box::pin(self.client.changes(&self.id, count))
     }
 }

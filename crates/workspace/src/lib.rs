@@ -3,6 +3,7 @@
 //! A place (a Colab tab, a Jupyter server, a folder) implements the traits of this crate, and the MCP tools use only the
 //! traits. Neither names the other, so a place can be added without a change to the tools.
 
+mod assignments;
 mod cell_states;
 mod changes;
 mod error;
@@ -17,6 +18,7 @@ mod next_step;
 mod notebook_errors;
 mod open_notebook;
 mod open_notebooks;
+pub mod packages;
 mod place;
 mod places;
 pub mod progress;
@@ -29,6 +31,7 @@ mod stored_notebook;
 mod telemetry;
 mod workspace;
 
+pub use assignments::Assignments;
 pub use cell_states::CellStates;
 pub use changes::Changes;
 pub use error::{Error, ErrorKind, Fault};
@@ -50,7 +53,8 @@ pub use places::{ConnectScope, Located};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};
 pub use rest::{NextStep as ServerStep, Secret};
 pub use runs::{
-    Journal, Orphan, OrphanedExecution, Run, RunCell, RunNote, RunState, RunSuffix, RunView, Runner,
+    Journal, MemoryChanges, Orphan, OrphanedExecution, Run, RunCell, RunNote, RunState, RunSuffix, RunView,
+    Runner,
 };
 pub use session::{CopiedNotebook, Session};
 pub use staleness::{CellState, State as StaleState};

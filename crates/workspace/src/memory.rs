@@ -26,8 +26,8 @@ pub fn nothing_in_memory() -> Error {
 
 fn explain(error: &MemoryError, language: &str) -> Error {
     let (kind, fault) = match error {
-        MemoryError::Unsupported => (ErrorKind::Unsupported, Fault::Remote),
-        MemoryError::Busy => (ErrorKind::Busy, Fault::Remote),
+        MemoryError::Unsupported | MemoryError::OnlyList => (ErrorKind::Unsupported, Fault::Remote),
+        MemoryError::Busy | MemoryError::OnlyBetweenRuns => (ErrorKind::Busy, Fault::Remote),
         MemoryError::NoAnswer { .. } => (ErrorKind::Timeout, Fault::Remote),
         MemoryError::Refused { .. } => (ErrorKind::InvalidArgument, Fault::Agent),
         MemoryError::Kernel(_) => (ErrorKind::RemoteFailure, Fault::Remote),
@@ -36,7 +36,10 @@ fn explain(error: &MemoryError, language: &str) -> Error {
         MemoryError::Unsupported => {
             NextStep::Say(format!("Run code that lists them: {}.", listing_code(language)).into())
         }
-        MemoryError::Busy | MemoryError::NoAnswer { .. } => NextStep::WaitForRun,
+        MemoryError::OnlyList => "Run code that shows it.".into(),
+        MemoryError::Busy | MemoryError::OnlyBetweenRuns | MemoryError::NoAnswer { .. } => {
+            NextStep::WaitForRun
+        }
         MemoryError::Refused { .. } => "Name a variable, and a path of what it stores.".into(),
         MemoryError::Kernel(_) => NextStep::RestartKernel,
     };

@@ -2,6 +2,7 @@
 
 mod journal;
 mod kernel_queue;
+mod memory_changes;
 mod orphan;
 mod outputs;
 mod run;
@@ -10,8 +11,10 @@ mod state;
 mod suffix;
 
 pub use journal::Journal;
+pub use memory_changes::MemoryChanges;
 pub use orphan::{Orphan, OrphanedExecution, RunNote};
 pub use run::Run;
 pub use runner::Runner;
+pub(crate) use runner::no_kernel;
 pub use state::{RunCell, RunState, RunView};
 pub use suffix::RunSuffix;

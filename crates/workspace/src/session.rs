@@ -228,6 +228,16 @@ impl Session {
         Ok(choice)
     }
 
+    /// The kernel that runs the cells of a notebook, as for a run: what it lacks, such as an environment, is made.
+    pub async fn kernel_for_run(&self, notebook: &Arc<OpenNotebook>) -> Result<Arc<dyn Kernel>, Error> {
+        let kernel = match notebook.choose(KernelSelector::Any, self.id, true).await? {
+            KernelChoice::Kernel { kernel, .. } => kernel,
+            KernelChoice::OnFirstRun(_) => return Err(crate::runs::no_kernel()),
+        };
+        self.workspace.runner().adopt(&kernel, notebook).await;
+        Ok(kernel)
+    }
+
     /// Runs a cell, or code of no cell, in a notebook's kernel. Never waits.
     pub fn run(
         &self,

@@ -13,6 +13,7 @@ use crate::idle::IdleSweep;
 use crate::limits::{Limits, Slots};
 use crate::open_notebook::OpenNotebook;
 use crate::open_notebooks::OpenNotebooks;
+use crate::packages::InstallationTurns;
 use crate::place::{Connected, Connector, Mode, Place, ServerSpec};
 use crate::places::{ConnectScope, Located, Places};
 use crate::runs::{Journal, RunSuffix, Runner};
@@ -39,6 +40,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Ends the ids of runs.
     pub run_suffix: RunSuffix,
+    /// Whether kernels are asked what runs have changed in their memory.
+    pub asks_for_changes: bool,
 }
 
 impl Default for Settings {
@@ -49,6 +52,7 @@ impl Default for Settings {
             max_timeout: DAY,
             limits: Limits::default(),
             run_suffix: RunSuffix::default(),
+            asks_for_changes: true,
         }
     }
 }
@@ -66,6 +70,7 @@ pub struct Workspace {
     slots: Slots,
     /// The paths that agents without sessions were shown.
     shown_paths: ShownPaths,
+    installation_turns: InstallationTurns,
 }
 
 impl Workspace {
@@ -85,12 +90,13 @@ impl Workspace {
             places: Places::new(place, others, connector),
             slots: Slots::new(settings.limits),
             settings,
-            runner: Runner::new(settings.run_suffix.text()),
+            runner: Runner::new(settings.run_suffix.text(), settings.asks_for_changes),
             notebooks: Arc::default(),
             idle_sweep: IdleSweep::default(),
             runtime: Handle::current(),
             sessions: AtomicU64::new(0),
             shown_paths: ShownPaths::default(),
+            installation_turns: InstallationTurns::default(),
         })
     }
 
@@ -102,6 +108,11 @@ impl Workspace {
     /// The places that there are from the start: the default one, then others that every session can name.
     pub fn first_places(&self) -> &[Arc<dyn Place>] {
         self.places.first()
+    }
+
+    /// Installations into one environment wait for each other.
+    pub fn installation_turns(&self) -> &InstallationTurns {
+        &self.installation_turns
     }
 
     pub(crate) fn places(&self) -> &Places {

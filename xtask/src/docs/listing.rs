@@ -39,7 +39,7 @@ pub(super) fn sections(project: &Project) -> Result<Vec<Section>> {
     let sections = [
         Section {
             title: "Tools of `cellbridge`",
-            introduction: "`cellbridge jupyter` lists the same without those of the group `colab`.",
+            introduction: "`cellbridge jupyter` lists the same without those of the group `colab`. `add_packages` is listed where the person can be asked, or with `--allow-install`.",
             tools: own,
         },
         Section {
@@ -98,7 +98,12 @@ impl<'a> Program<'a> {
     fn ask(&self, arguments: &[&str], method: &str, params: &Value) -> Result<Value> {
         let mut command = self.project.command(self.project.built("cellbridge"));
         // Neither the person's settings nor an installed Python change what is listed.
-        command.current_dir(&self.folder).env_clear().env("HOME", &self.folder).args(arguments);
+        command
+            .current_dir(&self.folder)
+            .env_clear()
+            .env("HOME", &self.folder)
+            .env("CELLBRIDGE_ALLOW_INSTALL", "true")
+            .args(arguments);
         let mut ask = || -> Result<Value> {
             let mut agent = Agent::start(command.stderr(Stdio::null()))?;
             let result = agent.request(method, params)?;

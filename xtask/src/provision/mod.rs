@@ -30,6 +30,8 @@ pub(crate) struct Environments {
     pub(crate) collaboration: Environment,
     /// A server with jupyter-server-documents.
     pub(crate) documents: Environment,
+    /// uv alone.
+    pub(crate) uv: Environment,
 }
 
 /// Provides all environments, doing only what is missing.
@@ -43,6 +45,7 @@ pub(crate) fn environments(project: &Project) -> Result<Environments> {
         plain: python::provide(project, Purpose::PlainServer)?,
         collaboration: collaboration_server(project)?,
         documents: python::provide(project, Purpose::DocumentsServer)?,
+        uv: python::provide(project, Purpose::Uv)?,
         tests,
     })
 }

@@ -50,6 +50,8 @@ pub(crate) enum Purpose {
     CollaborationServer,
     /// A server with jupyter-server-documents.
     DocumentsServer,
+    /// uv, apart: what the other tests start must not find it.
+    Uv,
     /// The program that `cellbridge jupyter` replaces, to be measured beside it.
     Original,
     /// What makes the site of the documents.
@@ -68,6 +70,7 @@ impl Purpose {
             Self::PlainServer => "e2e/requirements/plain.txt",
             Self::CollaborationServer => "e2e/requirements/rtc.txt",
             Self::DocumentsServer => "e2e/requirements/jsd.txt",
+            Self::Uv => "e2e/requirements/uv.txt",
             Self::Original => "e2e/requirements/original.txt",
             Self::Site => "docs/requirements.txt",
             Self::Packaging => "packaging/requirements.txt",
@@ -82,6 +85,7 @@ impl Purpose {
             Self::PlainServer => "e2e/jupyter-plain",
             Self::CollaborationServer => "e2e/jupyter-rtc",
             Self::DocumentsServer => "e2e/jupyter-jsd",
+            Self::Uv => "e2e/uv",
             Self::Original => "e2e/original",
             Self::Site => "site/venv",
             Self::Packaging => "packaging/tools",

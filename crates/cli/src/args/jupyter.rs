@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, Subcommand};
 
 use super::environment::{either, given, truth};
-use super::serving::{Allowed, Logging, Network, Transport, seconds};
+use super::serving::{Allowed, Logging, Network, Replies, Transport, seconds};
 use super::unsupported::Unsupported;
 
 #[derive(Debug, Args)]
@@ -166,6 +166,9 @@ pub(crate) struct Start {
     /// The most images in one reply
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) max_images: u32,
+
+    #[command(flatten)]
+    pub(crate) replies: Replies,
 
     /// Certificates to trust in addition to the system's (PEM)
     #[arg(long, value_name = "FILE", env = "REQUESTS_CA_BUNDLE")]

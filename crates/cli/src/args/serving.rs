@@ -61,12 +61,29 @@ pub(crate) struct Allowed {
     /// Ask the person before calls of these tools: edit, run, files, kernels, colab, delete, or single tools by name
     #[arg(long, value_name = "GROUP", env = "CELLBRIDGE_ASK", value_delimiter = ',', value_parser = asked)]
     ask: Vec<Offer>,
+
+    /// Let agents install packages without the person being asked
+    #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_ALLOW_INSTALL", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
+    allow_install: bool,
 }
 
 impl Allowed {
     pub(crate) fn policy(&self) -> Policy {
-        Policy { is_read_only: self.read_only, tools: self.tools.clone(), asked: self.ask.clone() }
+        Policy {
+            is_read_only: self.read_only,
+            tools: self.tools.clone(),
+            asked: self.ask.clone(),
+            installs_unasked: self.allow_install,
+        }
     }
+}
+
+/// What replies hold.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Replies {
+    /// Leave out of replies what a run has changed in memory
+    #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_NO_CHANGES", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
+    pub(crate) no_changes: bool,
 }
 
 #[derive(Debug, Clone, Args)]

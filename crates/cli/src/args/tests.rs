@@ -6,13 +6,14 @@ use clap::{CommandFactory as _, Parser as _};
 use super::{Cli, Command};
 
 /// Options of other programs and CSS variables.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 15] = [
     "--allow-dirty",
     "--check",
     "--existing",
     "--fast",
     "--git",
     "--header",
+    "--inexact",
     "--jp-collaborator-color",
     "--locked",
     "--path",

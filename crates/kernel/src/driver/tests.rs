@@ -5,6 +5,7 @@ use std::future::pending;
 
 use notebook::{Json, Output};
 use serde_json::json;
+use tokio::sync::oneshot;
 
 use super::*;
 use crate::messages::Outgoing;

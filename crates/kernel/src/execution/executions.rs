@@ -264,8 +264,9 @@ impl Executions {
     fn on_input(&mut self, message: &Message) -> serde_json::Result<()> {
         let input: content::ExecuteInput = message.content.decode()?;
         self.publishes_input = true;
-        if let Some(request) = self.known.get_mut(message.parent.id.as_str()) {
-            request.start(input.execution_count.0);
+        match self.known.get_mut(message.parent.id.as_str()) {
+            Some(request) => request.start(input.execution_count.0),
+            None => self.memory_handler.lock().others_run(),
         }
         Ok(())
     }

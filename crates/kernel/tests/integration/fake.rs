@@ -24,6 +24,8 @@ pub(crate) struct FakeKernel {
     pub(crate) iopub: PubSocket,
     /// Signs with it; not always the key of the client.
     pub(crate) key: String,
+    /// What it says that it speaks.
+    pub(crate) language: &'static str,
     _folder: Option<TempDir>,
 }
 
@@ -71,6 +73,7 @@ impl FakeKernel {
     fn unbound(info: ConnectionInfo, folder: Option<TempDir>) -> Self {
         Self {
             key: info.key.clone(),
+            language: "fake",
             info,
             shell: RouterSocket::new(),
             control: RouterSocket::new(),
@@ -106,7 +109,7 @@ impl FakeKernel {
                 return request;
             }
             self.publish(&request, "status", json!({ "execution_state": "busy" })).await;
-            let language = json!({ "name": "fake", "version": "1" });
+            let language = json!({ "name": self.language, "version": "1" });
             let content = json!({ "status": "ok", "implementation": "fake", "language_info": language });
             self.reply(&request, "kernel_info_reply", content).await;
             self.publish(&request, "status", json!({ "execution_state": "idle" })).await;
@@ -155,6 +158,12 @@ impl FakeKernel {
 }
 
 impl Request {
+    /// One of another client.
+    pub(crate) fn of_somebody_else(id: &str) -> Self {
+        let header = json!({ "msg_id": id, "msg_type": "execute_request", "session": "of somebody else" });
+        Self { identities: Vec::new(), header, parent: json!({}), content: json!({}) }
+    }
+
     pub(crate) fn read(frames: ZmqMessage) -> Self {
         let frames = frames.into_vec();
         let delimiter = frames.iter().position(|frame| frame == "<IDS|MSG>").unwrap();

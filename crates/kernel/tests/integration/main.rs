@@ -10,6 +10,8 @@ mod events;
 #[cfg(test)]
 mod fake;
 #[cfg(test)]
+mod memory;
+#[cfg(test)]
 mod running;
 #[cfg(test)]
 mod server;

@@ -70,6 +70,10 @@ impl Executor for KeptExecutor {
         Arc::new(KeptExecution { client: self.client.clone(), id })
     }
 
+    fn prepare_changes(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.client.prepare_changes())
+    }
+
     fn acknowledge(&self, run: &RunId) {
         let run = run.to_string();
         self.keeper.send(if self.only_stores {
@@ -104,5 +108,9 @@ struct KeptExecution {
 impl Execution for KeptExecution {
     fn answer_input(&self, line: String) -> bool {
         self.client.answer_input(&self.id, line)
+    }
+
+    fn changes(&self, count: u64) -> BoxFuture<'_, Option<Json>> {
+        Box::pin(self.client.changes(&self.id, count))
     }
 }

@@ -94,8 +94,14 @@ impl Log {
             self.buffer = BytesMut::new();
         }
         if end - self.newest() >= self.segment_bytes {
-            self.file = create_segment(&self.folder, end)?;
-            self.segments.lock().push_back(end);
+            // Without another file this one grows; the record is written.
+            match create_segment(&self.folder, end) {
+                Ok(file) => {
+                    self.file = file;
+                    self.segments.lock().push_back(end);
+                }
+                Err(error) => tracing::warn!(%error, "the log goes on in one file"),
+            }
         }
         Ok(start)
     }
@@ -207,6 +213,20 @@ mod tests {
         for entry in fs::read_dir(folder.path()).unwrap() {
             assert_eq!(entry.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
         }
+    }
+
+    #[test]
+    fn a_record_is_written_though_no_other_file_can_be_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = Log::create_with(folder.path(), 500).unwrap();
+        let mut number = 0;
+        // Something is there already where the second file would be.
+        while log.end() < 1000 {
+            log.append(&record(number), SystemTime::now()).unwrap();
+            number += 1;
+            let _ = create_segment(folder.path(), log.end() + (log.end() / number as u64));
+        }
+        assert_eq!(read(&log, 0), (0..number).map(record).collect::<Vec<_>>());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::json;
-use workspace::{ask_memory, nothing_in_memory};
+use workspace::{Assignments, ask_memory, nothing_in_memory};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
@@ -53,6 +53,9 @@ struct Listed {
     total: usize,
     rows: Vec<Row>,
     others: BTreeMap<String, Others>,
+    /// What the next execution is counted as.
+    #[serde(default)]
+    count: u64,
 }
 
 #[derive(Deserialize)]
@@ -85,11 +88,15 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let question = json!({ "list": { "pattern": pattern, "kinds": kinds, "limit": limit.max(1), "sort": sort } });
     let answer = ask_memory(&*kernel, &question, LIMIT).await?;
     let listed: Listed = answer.decode().map_err(|error| refused(format!("The kernel's answer: {error}.")))?;
-    Ok(shown(listed, limit, kernel.id().as_str()).into())
+    // Without it, the variables are listed all the same.
+    let notebook = opened.document().snapshot().await.ok();
+    let workspace = context.session.workspace();
+    let assigned = notebook.map(|notebook| workspace.assignments(&opened, &notebook, listed.count));
+    Ok(shown(listed, limit, kernel.id().as_str(), &assigned.unwrap_or_default()).into())
 }
 
-fn shown(listed: Listed, limit: usize, kernel: &str) -> String {
-    let Listed { total, rows, others } = listed;
+fn shown(listed: Listed, limit: usize, kernel: &str, assigned: &Assignments) -> String {
+    let Listed { total, rows, others, count: _ } = listed;
     let mut text = if rows.is_empty() {
         format!("No such variables in kernel {kernel}.")
     } else {
@@ -99,9 +106,10 @@ fn shown(listed: Listed, limit: usize, kernel: &str) -> String {
                 (Some(size), _) => size,
                 (None, _) => String::new(),
             };
-            [row.name, row.r#type, size, row.value.unwrap_or_default()]
+            let cell = assigned.get(&row.name).map(|index| format!("cell {index}"));
+            [row.name, row.r#type, size, row.value.unwrap_or_default(), cell.unwrap_or_default()]
         });
-        format!("{total} in kernel {kernel}\n{}", table(["Name", "Type", "Size", "Value"], rows))
+        format!("{total} in kernel {kernel}\n{}", table(["Name", "Type", "Size", "Value", "Assigned in"], rows))
     };
     for (kind, Others { count, names }) in others {
         let more = if count > names.len() { ", …" } else { "" };
@@ -135,11 +143,12 @@ mod tests {
             ],
             "others": { "module": { "count": 3, "names": ["np", "pd"] } },
         });
-        let text = shown(serde_json::from_value(listed).unwrap(), 2, "k1");
+        let assigned = [("df".to_owned(), 3)].into();
+        let text = shown(serde_json::from_value(listed).unwrap(), 2, "k1", &assigned);
         assert_eq!(
             text,
-            "3 in kernel k1\nName\tType\tSize\tValue\ndf\tDataFrame\t1000×4\ta: int64, …\n\
-             x\tndarray\t3 (2 MB)\tof float64\nmodule: np, pd, …\n1 more: list_variables(limit=3) shows them."
+            "3 in kernel k1\nName\tType\tSize\tValue\tAssigned in\ndf\tDataFrame\t1000×4\ta: int64, …\tcell 3\n\
+             x\tndarray\t3 (2 MB)\tof float64\t\nmodule: np, pd, …\n1 more: list_variables(limit=3) shows them."
         );
     }
 }

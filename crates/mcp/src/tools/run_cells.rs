@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use notebook::{Cell, Notebook};
 use render::{Budget, Part};
-use workspace::{Error, OpenNotebook, Run, Session};
+use workspace::{Error, MemoryChanges, OpenNotebook, Run, Session};
 
 use super::execute_cell::place;
 use super::shared::answer::{Answer, Outcome};
@@ -14,7 +14,7 @@ use super::shared::cell_text::{cell_states, index_or_id, label};
 use super::shared::context::Context;
 use super::shared::given::{Given, refused};
 use super::shared::parameters::NotebookArgument;
-use super::shared::run_report::{append, report};
+use super::shared::run_report::{append, report_without_changes};
 use super::shared::waiting::WaitingArguments;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::next_step::message;
@@ -175,7 +175,7 @@ impl<'a> Series<'a> {
             let share = left.characters / (self.cells.len() - shown);
             let budget = Budget { characters: share.max(MIN_SHARE), ..left };
             let place = place(index, self.notebook, self.opened.path());
-            let answer = report(run, budget, &format!("=====Cell {index}====="), &place);
+            let answer = report_without_changes(run, budget, &format!("=====Cell {index}====="), &place);
             spend(&mut left, &answer.parts);
             extend(&mut parts, answer.parts);
             is_failure |= answer.is_failure;
@@ -185,10 +185,20 @@ impl<'a> Series<'a> {
             }
         }
         append(&mut parts, &self.summary(shown));
+        if let Some(line) = self.changes(shown).line() {
+            append(&mut parts, &line);
+        }
         Ok(Answer::of_code(parts, is_failure))
     }
 
-    /// The last line, after `shown` cells.
+    /// What the first runs have changed in memory, together.
+    fn changes(&self, shown: usize) -> MemoryChanges {
+        let mut all = MemoryChanges::default();
+        self.runs[..shown].iter().filter_map(|run| run.view().changes).for_each(|changes| all.extend(&changes));
+        all
+    }
+
+    /// The last line about the cells, after `shown` of them.
     fn summary(&self, shown: usize) -> String {
         let (path, count) = (self.opened.path(), self.cells.len());
         let Some(next) = self.cells.get(shown) else { return format!("[{shown} cells run in {path}]") };

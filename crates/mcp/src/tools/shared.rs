@@ -4,6 +4,7 @@ pub(super) mod answer;
 pub(super) mod arguments;
 pub(super) mod cell_text;
 pub(super) mod context;
+mod failed_install;
 pub(super) mod given;
 pub(super) mod kernel_selector;
 mod missing_package;

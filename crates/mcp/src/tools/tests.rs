@@ -17,6 +17,7 @@ fn only_available_tools_are_listed() {
     assert_eq!(names(ALL).len(), TOOLS.len());
     assert_eq!(names(Capabilities { can_connect: false, ..ALL }), without("connect_to_jupyter"));
     assert_eq!(names(Capabilities { can_show: false, ..ALL }), without("open_in_browser"));
+    assert_eq!(names(Capabilities { can_consent: false, ..ALL }), without("add_packages"));
 }
 
 #[test]

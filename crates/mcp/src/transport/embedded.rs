@@ -79,7 +79,7 @@ async fn health(State(session): State<Arc<Session>>) -> Json<Value> {
 }
 
 async fn list(State(session): State<Arc<Session>>) -> Json<Value> {
-    let tools = session.tools();
+    let tools = session.tools(false);
     let tools: Vec<&RawValue> = tools.iter().map(|tool| &*tool.definition).collect();
     Json(json!({ "tools": tools, "count": tools.len() }))
 }

@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tracing::Span;
 
+use super::memory_changes::MemoryChanges;
 use super::orphan::RunNote;
 use super::state::{RunCell, RunState, RunView};
 use crate::RunId;
@@ -99,6 +100,7 @@ impl Run {
             notes: record.notes.clone(),
             elapsed: record.ended_at.unwrap_or_else(Instant::now) - self.requested_at,
             saved: record.saved.clone(),
+            changes: record.changes.clone(),
         }
     }
 
@@ -177,6 +179,10 @@ impl Run {
     /// The kernel is about to be restarted on request.
     pub(crate) fn expect_restart(&self) {
         self.record.lock().stop = Stop::Restart;
+    }
+
+    pub(crate) fn set_changes(&self, changes: MemoryChanges) {
+        self.record.lock().changes = Some(changes);
     }
 
     pub(crate) fn set_saved(&self, saved: SaveStatus) {

@@ -31,6 +31,8 @@ type DefaultKernel = (Arc<dyn Place>, Arc<dyn Kernel>);
 pub struct Runner {
     journal: Journal,
     history: RunHistory,
+    /// Kernels are asked what runs have changed in their memory.
+    asks_for_changes: bool,
     /// By the kernel's id.
     queues: Mutex<HashMap<KernelId, Arc<KernelQueue>>>,
     tasks: TaskTracker,
@@ -42,10 +44,11 @@ pub struct Runner {
 
 impl Runner {
     /// Must be called within the runtime that serves the workspace.
-    pub(crate) fn new(run_suffix: String) -> Arc<Self> {
+    pub(crate) fn new(run_suffix: String, asks_for_changes: bool) -> Arc<Self> {
         Arc::new(Self {
             journal: Journal::with_suffix(run_suffix),
             history: RunHistory::default(),
+            asks_for_changes,
             queues: Mutex::default(),
             tasks: TaskTracker::new(),
             runtime: Handle::current(),
@@ -242,6 +245,6 @@ async fn interrupt_kernel(kernel: &dyn Kernel) -> Result<(), Error> {
 }
 
 /// A place must start a kernel when a run needs one.
-fn no_kernel() -> Error {
+pub(crate) fn no_kernel() -> Error {
     Error::new(ErrorKind::Internal, "The place started no kernel for the run.", NextStep::ReportBug)
 }

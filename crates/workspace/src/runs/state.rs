@@ -4,6 +4,7 @@ use std::time::Duration;
 use kernel::LossCause;
 use notebook::{CellId, Output};
 
+use super::memory_changes::MemoryChanges;
 use crate::{Error, NotebookPath, SaveStatus};
 
 /// How far a run is.
@@ -88,4 +89,6 @@ pub struct RunView {
     pub elapsed: Duration,
     /// Whether the outputs are stored in the cell, once that was tried.
     pub saved: Option<SaveStatus>,
+    /// What it has changed in memory, once that is known.
+    pub changes: Option<MemoryChanges>,
 }

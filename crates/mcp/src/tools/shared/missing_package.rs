@@ -58,8 +58,8 @@ fn hint(error: &str, value: &str) -> Option<String> {
     let package = PACKAGES.iter().find(|(module, _)| *module == top).map_or(top, |(_, package)| package);
     Some(format!(
         "The kernel's environment has no module {top}. Unless it is a file of this project, and if the person agrees: \
-         execute_code(code=\"%pip install {package}\") installs the package {package}; where pip is missing, use \
-         \"import sys\" and \"!uv pip install -p {{sys.executable}} {package}\"."
+         add_packages(packages=[\"{package}\"]) installs the package {package}; where that tool is not offered, \
+         execute_code(code=\"%pip install {package}\")."
     ))
 }
 

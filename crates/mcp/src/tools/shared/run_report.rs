@@ -7,15 +7,27 @@ use workspace::{LossCause, Run, RunState};
 
 use super::answer::{Answer, FAILED};
 use super::cell_text::shortened;
-use super::missing_package;
+use super::{failed_install, missing_package};
 use crate::next_step::message;
 
 /// How much of an exception's message the last line shows, in characters.
 const MAX_ERROR: usize = 200;
 
-/// The run as an agent reads it: `heading`, outputs, notes, and a last line with its state and the next call to make.
-/// `place` says where it belongs.
+/// The run as an agent reads it: `heading`, outputs, notes, a line with its state and the next call to make, and one with what
+/// it has changed in memory. `place` says where it belongs.
 pub(crate) fn report(run: &Run, budget: Budget, heading: &str, place: &str) -> Answer {
+    let line = run.view().changes.and_then(|changes| changes.line());
+    let reserved = line.as_ref().map_or(0, |line| line.len() + 1);
+    let characters = budget.characters.saturating_sub(reserved);
+    let mut answer = report_without_changes(run, Budget { characters, ..budget }, heading, place);
+    if let Some(line) = line {
+        append(&mut answer.parts, &line);
+    }
+    answer
+}
+
+/// The same without what it has changed in memory.
+pub(crate) fn report_without_changes(run: &Run, budget: Budget, heading: &str, place: &str) -> Answer {
     let view = run.view();
     let id = run.id();
     let mut closing = String::new();
@@ -25,6 +37,10 @@ pub(crate) fn report(run: &Run, budget: Budget, heading: &str, place: &str) -> A
     }
     if let Some(line) = missing_package::line(run, &view.state) {
         closing.push_str(&line);
+        closing.push('\n');
+    }
+    if let Some(line) = failed_install::line(run, &view) {
+        closing.push_str(line);
         closing.push('\n');
     }
     closing.push_str(&end_line(id, &view.state, view.elapsed, view.execution_count, place));

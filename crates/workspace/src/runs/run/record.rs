@@ -9,6 +9,7 @@ use tracing::Span;
 
 use crate::executor::Execution;
 use crate::place::{Kernel, SaveStatus};
+use crate::runs::memory_changes::MemoryChanges;
 use crate::runs::state::RunState;
 use crate::{Error, ErrorKind, NextStep};
 
@@ -50,6 +51,8 @@ pub(super) struct Record {
     pub(super) stop: Stop,
     /// How the last attempt to store the outputs ended.
     pub(super) saved: Option<SaveStatus>,
+    /// What it has changed in memory, once that is known.
+    pub(super) changes: Option<MemoryChanges>,
     /// Output that came after the end is about to be stored.
     pub(super) is_late_write_pending: bool,
     /// Its outputs no longer belong to the cell and must not be stored.
@@ -74,6 +77,7 @@ impl Record {
             is_closed: false,
             stop: Stop::NotRequested,
             saved: None,
+            changes: None,
             is_late_write_pending: false,
             is_detached: false,
             stage: String::new(),

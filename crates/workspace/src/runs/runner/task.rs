@@ -8,10 +8,11 @@ use tokio::time::sleep;
 use tracing::Instrument as _;
 
 use super::{Runner, no_kernel};
-use crate::executor::Code;
+use crate::executor::{Code, Execution};
 use crate::kernel_request::KernelSelector;
 use crate::open_notebook::OpenNotebook;
 use crate::place::{Kernel, KernelChoice, KernelState};
+use crate::runs::memory_changes::MemoryChanges;
 use crate::runs::outputs;
 use crate::runs::run::Run;
 use crate::runs::state::RunState;
@@ -110,6 +111,9 @@ impl Runner {
                 queue.restarts() != restarts || queue.latest().is_some_and(is_recorded)
             });
         }
+        if self.asks_for_changes {
+            executor.prepare_changes().await;
+        }
         // It may have been cancelled while the kernel started.
         if run.state().is_over() {
             kernel.retract(run.id());
@@ -120,16 +124,16 @@ impl Runner {
         let instance = self.history.begin(kernel.id());
         let note = run.to_note();
         let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), note: &note };
-        run.executing(executor.execute(code, self.sink(run, notebook)));
-        match notebook.zip(run.cell()) {
-            None => run.over().await,
-            Some((notebook, cell)) => {
-                outputs::set_running(notebook, &cell.id, true).await;
-                outputs::write_while_running(&**notebook.document(), run).await;
-                outputs::write_end(notebook, run, &*kernel, &*executor).await;
-                outputs::set_running(notebook, &cell.id, false).await;
-            }
-        }
+        let execution = executor.execute(code, self.sink(run, notebook));
+        run.executing(execution.clone());
+        let written = async {
+            let Some((notebook, cell)) = notebook.zip(run.cell()) else { return };
+            outputs::set_running(notebook, &cell.id, true).await;
+            outputs::write_while_running(&**notebook.document(), run).await;
+            outputs::write_end(notebook, run, &*kernel, &*executor).await;
+            outputs::set_running(notebook, &cell.id, false).await;
+        };
+        tokio::join!(written, self.ask_for_changes(run, &*execution));
         if let Some(path) = path {
             self.history.ended(path, run, &*kernel, instance);
         }
@@ -139,6 +143,16 @@ impl Runner {
         }
         run.close();
         Ok(())
+    }
+
+    /// Waits until the run is over, and adds what it has changed in memory. The next run must not begin before.
+    async fn ask_for_changes(&self, run: &Run, execution: &dyn Execution) {
+        run.over().await;
+        let count = run.view().execution_count.filter(|_| self.asks_for_changes && run.is_finished());
+        let Some(count) = count else { return };
+        if let Some(answer) = execution.changes(count).await {
+            run.set_changes(MemoryChanges::read(&answer));
+        }
     }
 
     /// Passes the kernel's events to the run. It outlives the run's task: threads print when they like.

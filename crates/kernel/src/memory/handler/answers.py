@@ -1,0 +1,101 @@
+
+# The questions.
+
+import fnmatch
+
+
+class Refused(Exception):
+    """What was asked for cannot be shown; the reason."""
+
+
+class TimeIsUp(Exception):
+    """Raised in the thread that answers."""
+
+
+class Answers:
+    """Holds on to the shell. `seen` is the count of executions and the marks at the last look for changes."""
+
+    def __init__(self, shell):
+        self.shell = shell
+        self.installer = Packages()
+        self.mark()
+
+    def packages(self, what, **given):
+        return getattr(self.installer, what)(**given)
+
+    def variables(self):
+        """The person's variables, as they are at one moment."""
+        hidden = self.shell.user_ns_hidden
+        return {
+            name: value
+            for name, value in dict.copy(self.shell.user_ns).items()
+            if type(name) is str and not (name in hidden and hidden[name] is value) and name not in ("In", "Out")
+        }
+
+    def list(self, pattern="", kinds=None, limit=50, sort="name"):
+        wanted = kinds or ["data"]
+        rows, others = [], {}
+        for name, value in self.variables().items():
+            if not is_match(name, pattern):
+                continue
+            row = describe(name, value, 45)
+            if row["kind"] in wanted or "all" in wanted:
+                rows.append(row)
+            else:
+                others.setdefault(row["kind"], []).append(name)
+        if sort == "size":
+            rows.sort(key=lambda row: -(row.get("bytes") or cells(row.get("size"))))
+        elif sort == "name":
+            rows.sort(key=lambda row: row["name"].lower())
+        else:
+            rows.reverse()
+        others = {kind: {"count": len(names), "names": sorted(names)[:12]} for kind, names in others.items()}
+        return {"total": len(rows), "rows": rows[:limit], "others": others, "count": self.shell.execution_count}
+
+    def inspect(self, name, path="", rows=5, stats=False, is_busy=False):
+        variables = self.variables()
+        if name not in variables:
+            close = [known for known in variables if known.lower() == name.lower()]
+            raise Refused(f"There is no variable {name!r}." + (f" There is {close[0]!r}." if close else ""))
+        if any(SECRET.search(part) for part in (name, path or "")):
+            value = follow(variables[name], path) if path else variables[name]
+            return {**describe(name, value), "value": HIDDEN}
+        value = follow(variables[name], path)
+        found = describe(f"{name}{path}", value)
+        found["type"] = full_name(type(value))
+        found.update(details(value, rows, stats, is_busy))
+        return found
+
+    def mark(self):
+        """Remembers what there is, for the next question about changes."""
+        self.seen, _ = self.look()
+        return {}
+
+    def changes(self, count, request):
+        """What the execution with this number and id has changed. Nothing if other code ran since the last look."""
+        (counted, before), (now, variables) = self.seen, self.look()
+        self.seen = NOTHING if runs_another(self.shell, request) else now
+        if counted != count or self.seen[0] != count + 1:
+            return {}
+        return compared(before, now[1], variables)
+
+    def look(self):
+        count, variables = self.shell.execution_count, self.variables()
+        if len(variables) > MAX_COMPARED:
+            return NOTHING, variables
+        return (count, marks(variables)), variables
+
+
+def is_match(name, pattern):
+    if not pattern:
+        return not name.startswith("_")
+    if any(it in pattern for it in "*?["):
+        return fnmatch.fnmatchcase(name, pattern)
+    return pattern.lower() in name.lower()
+
+
+def cells(size):
+    product = 1
+    for part in (size or "0").split("×"):
+        product *= int(part) if part.isdigit() else 0
+    return product

@@ -1,0 +1,91 @@
+
+# What a run has changed, found by comparing what there was before and after it.
+
+# Comparing more variables would take long enough to be noticed.
+MAX_COMPARED = 5000
+# More names than an answer has room for.
+MAX_NAMED = 100
+MAX_NAME = 60
+# A mark is never a value that would be kept alive.
+MAX_HASHED = 1000
+NOTHING = (None, {})
+
+
+def marks(variables):
+    """For each variable something that is another one after the variable was changed, as far as that is free to know."""
+    found, libraries = {}, {}
+    for name, value in variables.items():
+        if not name.startswith("_"):
+            kind = type(value)
+            # A class of the person may have a hash of its own; its id stays as long as its value is there.
+            known = libraries.get(id(kind))
+            if known is None:
+                known = libraries[id(kind)] = library_class(kind)
+            found[name] = mark_of(value, kind, known)
+    return found
+
+
+def mark_of(value, kind, known):
+    """Equal small values are the same; of others the object counts, and how large it is."""
+    if kind is int and int.bit_length(value) <= 64:
+        return id(kind), value
+    if kind is float:
+        return id(kind), value if value == value else None
+    if (kind is str or kind is bytes) and len(value) <= MAX_HASHED:
+        return id(kind), hash(value)
+    return id(kind), id(value), free_size(value, kind, known)
+
+
+def free_size(value, kind, known):
+    """The shape of an array or a frame, the length of a column or a built-in container."""
+    try:
+        if known in FRAMES or known in ARRAYS:
+            return tuple(int(size) for size in value.shape)
+        if known in COLUMNS or is_arrow_array(known):
+            return len(value)
+    except Exception:
+        return None
+    return len(value) if is_one_of(kind, CONTAINERS) or kind is bytearray else None
+
+
+def runs_another(shell, request):
+    """Whether the kernel has begun with another execution than this one. Silent ones are those of tools."""
+    try:
+        begun = shell.kernel.get_parent("shell")
+        is_execution = begun["header"]["msg_type"] == "execute_request"
+        return is_execution and begun["header"]["msg_id"] != request and not begun["content"].get("silent")
+    except Exception:
+        return False
+
+
+def compared(before, now, variables):
+    new = [name for name in now if name not in before]
+    changed = [name for name, mark in now.items() if name in before and before[name] != mark]
+    gone = [name for name in before if name not in now]
+    return {
+        "new": [brief(name, variables[name]) for name in new[:MAX_NAMED]],
+        "new_count": len(new),
+        "changed": [cut(name, MAX_NAME) for name in changed[:MAX_NAMED]],
+        "changed_count": len(changed),
+        "gone": [cut(name, MAX_NAME) for name in gone[:MAX_NAMED]],
+        "gone_count": len(gone),
+    }
+
+
+def brief(name, value):
+    """A new variable: its type, and its size where that is free. Of what looks like a secret only the name."""
+    row = {"name": cut(name, MAX_NAME)}
+    if SECRET.search(name):
+        return row
+    kind = type(value)
+    for base, word in ((types.ModuleType, "module"), (type, "class")):
+        if is_kind(kind, base):
+            return {**row, "type": word}
+    if is_one_of(kind, FUNCTIONS):
+        return {**row, "type": "function"}
+    size = free_size(value, kind, library_class(kind))
+    if type(size) is tuple:
+        size = by_times(size)
+    elif kind is str or kind is bytes:
+        size = len(value)
+    return {**row, "type": cut(name_of_type(kind), MAX_NAME), "size": "" if size is None else str(size)}

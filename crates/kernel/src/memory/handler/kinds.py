@@ -1,0 +1,81 @@
+# Answers questions about the variables of an IPython kernel, on its control channel, also while a cell runs. The files of this
+# folder are one program; `memory.rs` says in which order. They run once, in a namespace of their own.
+#
+# Nothing here may call code of the person: `type(value)` instead of `isinstance`, which asks `__class__`; slots of built-in
+# types instead of `len` and `repr`; facts of a library only for its own classes, not for subclasses, and only if it is loaded
+# already.
+#
+# This file: which class a value has, and what is known of that class.
+
+import sys
+import types
+
+FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+CONTAINERS = (list, tuple, dict, set, frozenset)
+
+bases_of_type = type.__dict__["__mro__"].__get__
+
+
+def is_one_of(kind, kinds):
+    """Like `in`, which would ask the `__eq__` of a metaclass."""
+    return any(kind is it for it in kinds)
+
+
+def is_kind(kind, base):
+    return is_one_of(base, bases_of_type(kind))
+
+
+def name_of_type(kind):
+    return str.__str__(type.__dict__["__name__"].__get__(kind))
+
+
+def module_of(kind):
+    module = type.__dict__["__module__"].__get__(kind)
+    return module if type(module) is str else ""
+
+
+def full_name(kind):
+    module, name = module_of(kind), name_of_type(kind)
+    return name if module in ("builtins", "__main__") else f"{module}.{name}"
+
+
+def root_of(kind):
+    root = module_of(kind).partition(".")[0]
+    return "datetime" if root == "_pydatetime" else root
+
+
+def library_class(kind):
+    """`pandas.DataFrame` if it is this very class, by the names under which libraries offer them; otherwise ''."""
+    root, name = root_of(kind), name_of_type(kind)
+    library = sys.modules.get(root) if root not in ("__main__", "builtins") else None
+    if type(library) is not types.ModuleType:
+        return ""
+    # A parameter is offered one level deeper.
+    home = library.__dict__.get("nn") if (root, name) == ("torch", "Parameter") else library
+    if type(home) is types.ModuleType and home.__dict__.get(name) is kind:
+        return f"{root}.{name}"
+    # Those of these libraries are not offered under their name.
+    return f"{root}.{name}" if root in ("jaxlib", "scipy", "tensorflow", *LAZY_ROOTS) else ""
+
+
+# Small values whose `str` runs no code of the person.
+PRINTED = {
+    *(f"datetime.{name}" for name in ("datetime", "date", "time", "timedelta")),
+    *(f"numpy.{name}" for name in ("bool", "float16", "float32", "float64", "datetime64", "timedelta64", "str_")),
+    *(f"numpy.{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    *("decimal.Decimal", "uuid.UUID", "pandas.Timestamp", "pandas.Timedelta", "pathlib.PosixPath", "pathlib.WindowsPath"),
+}
+LAZY = {"polars.LazyFrame", "dask.DataFrame", "dask.Series", "dask.Array", "dask.Bag", "dask.Delayed", "duckdb.DuckDBPyRelation"}
+LAZY_ROOTS = ("dask", "dask_expr", "pyspark", "ibis", "duckdb", "_duckdb", "vaex", "datafusion")
+FRAMES = ("pandas.DataFrame", "polars.DataFrame", "pyarrow.Table")
+COLUMNS = ("pandas.Series", "pandas.Index", "polars.Series")
+ARRAYS = ("numpy.ndarray", "torch.Tensor", "torch.Parameter", "jaxlib.ArrayImpl", "tensorflow.EagerTensor", "cupy.ndarray")
+
+
+def is_arrow_array(known):
+    """Each type of items has a class of its own, such as `pyarrow.Int64Array`; `ChunkedArray` has parts."""
+    return known.startswith("pyarrow.") and known.endswith("Array")
+
+
+def is_lazy(kind, known):
+    return known in LAZY or root_of(kind) in LAZY_ROOTS

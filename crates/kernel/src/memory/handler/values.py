@@ -1,0 +1,136 @@
+
+# A value as a short text, and as a row of the list: cheap facts only.
+
+import re
+from itertools import islice
+
+SECRET = re.compile(r"passw|secret|token|credential|api_?key|private_?key|auth_?key|access_?key", re.I)
+HIDDEN = "<hidden: its name looks like a secret>"
+MAX_COLUMNS = 200
+
+
+def cut(text, limit):
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def short(value, limit=80, depth=1):
+    """A value of a built-in type as text; of others only the type."""
+    kind = type(value)
+    if value is None or value is Ellipsis or kind is bool:
+        return repr(value)
+    if kind is int:
+        bits = int.bit_length(value)
+        return int.__repr__(value) if bits <= 256 else f"<int of {bits} bits>"
+    if kind is float or kind is complex:
+        return kind.__repr__(value)
+    if kind is str:
+        return cut(str.__repr__(value[:limit]), limit) if len(value) > limit else str.__repr__(value)
+    if kind is bytes or kind is bytearray:
+        return cut(kind.__repr__(value[:limit]), limit)
+    if kind is range:
+        return range.__repr__(value)
+    if is_one_of(kind, CONTAINERS) and depth:
+        return cut(shown_items(kind, value, limit, depth - 1), limit)
+    if library_class(kind) in PRINTED:
+        return cut(str(value), limit)
+    return f"<{name_of_type(kind)}>"
+
+
+def shown_items(kind, value, limit, depth):
+    try:
+        if kind is dict:
+            items = [f"{short(key, 30, 0)}: {short(item, 30, depth)}" for key, item in islice(value.items(), 6)]
+        else:
+            items = [short(item, 30, depth) for item in islice(value, 6)]
+    except RuntimeError:
+        return "<it changes just now>"
+    left, right = {list: "[]", tuple: "()"}.get(kind, "{}")
+    more = ", …" if len(value) > len(items) else ""
+    return f"{left}{', '.join(items)}{more}{right}"
+
+
+def length(value, kind):
+    """The number of items of a built-in container or a subclass of one."""
+    for base in (*CONTAINERS, str, bytes, bytearray):
+        if is_kind(kind, base):
+            return base.__len__(value)
+    return range.__len__(value) if kind is range and value.stop < sys.maxsize else None
+
+
+def by_times(shape):
+    return "×".join(str(int(size)) for size in shape)
+
+
+def describe(name, value, limit=80):
+    """One row of the list: cheap facts only."""
+    kind = type(value)
+    row = {"name": name, "type": name_of_type(kind), "kind": "data"}
+    if is_kind(kind, types.ModuleType):
+        return {**row, "kind": "module"}
+    if is_kind(kind, type):
+        return {**row, "kind": "class"}
+    if is_one_of(kind, FUNCTIONS):
+        return {**row, "kind": "function"}
+    count = length(value, kind)
+    if count is not None:
+        row["size"] = str(count)
+        if is_one_of(kind, (str, bytes, bytearray)):
+            row["bytes"] = count
+    if SECRET.search(name):
+        return {**row, "value": HIDDEN}
+    known = library_class(kind)
+    if is_lazy(kind, known):
+        return {**row, "value": "<lazy: not computed>"}
+    try:
+        row.update(library_facts(known, value))
+    except Exception as error:
+        row["value"] = f"<{name_of_type(type(error))}>"
+    library = next((it for it in map(library_class, bases_of_type(kind)[1:]) if it in FRAMES or it in ARRAYS), "")
+    if library and not known:
+        row["value"] = f"<a subclass of {library}>"
+    if "value" not in row:
+        text = short(value, limit)
+        if text != f"<{row['type']}>":
+            row["value"] = text
+    return row
+
+
+def library_facts(known, value):
+    """Size and element types of arrays and frames."""
+    if known in FRAMES:
+        names, kinds = columns(known, value)
+        shown = ", ".join(f"{cut(name, 20)}: {kind}" for name, kind in islice(zip(names, kinds), 8))
+        more = ", …" if len(names) > 8 else ""
+        return {"size": by_times(value.shape), "value": f"{shown}{more}"}
+    if known == "pandas.Index" or known in COLUMNS:
+        return {"size": str(len(value)), "value": f"of {value.dtype}"}
+    if is_arrow_array(known):
+        return {"size": str(len(value)), "value": f"of {value.type}", "bytes": int(value.nbytes)}
+    if known in ARRAYS:
+        facts = {"size": by_times(value.shape) or "scalar", "value": f"of {value.dtype}"}
+        if known == "numpy.ndarray":
+            facts["bytes"] = int(value.nbytes)
+        elif known.startswith("torch"):
+            facts["value"] += f" on {value.device}"
+        return facts
+    if known.startswith("scipy.") and known.endswith(("_matrix", "_array")):
+        return {"size": by_times(value.shape), "value": f"sparse of {value.dtype}, {int(value.nnz)} stored"}
+    if known in ("xarray.DataArray", "xarray.Dataset"):
+        sizes = ", ".join(f"{name}: {size}" for name, size in value.sizes.items())
+        return {"size": cut(sizes, 60), "bytes": int(value.nbytes)}
+    return {}
+
+
+def columns(known, frame):
+    """Names and types of the first columns."""
+    if known == "pandas.DataFrame":
+        labels = frame.columns[:MAX_COLUMNS]
+        return [short_label(label) for label in labels], [str(kind) for kind in frame.dtypes.iloc[:MAX_COLUMNS]]
+    if known == "polars.DataFrame":
+        return list(frame.columns[:MAX_COLUMNS]), [str(kind) for kind in frame.dtypes[:MAX_COLUMNS]]
+    schema = frame.schema
+    return list(schema.names[:MAX_COLUMNS]), [str(kind) for kind in schema.types[:MAX_COLUMNS]]
+
+
+def short_label(label):
+    return label if type(label) is str else short(label, 40)

@@ -1,0 +1,196 @@
+//! `add_packages`: packages for the environment of a notebook's kernel.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use workspace::packages::{Change, Installation, Installed, Record, Requirement};
+use workspace::{Error, Kernel, OpenNotebook};
+
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Choice, Schema, arguments};
+use super::shared::context::Context;
+use super::shared::given::refused;
+use super::shared::parameters::NotebookArgument;
+use super::{Availability, Discovery, Effect, Tool};
+use crate::permissions::{Group, Permission};
+
+/// How many changes are named.
+const SHOWN_CHANGES: usize = 40;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "add_packages",
+    title: "Add packages",
+    description: "Install packages into the environment of a notebook's kernel, whatever made it (venv, uv, conda, pixi); the person \
+                  is asked first.",
+    discovery: Discovery::FoundBy("pip install a missing module, uv add, conda install, dependencies, ModuleNotFoundError"),
+    effect: Effect::Runs,
+    groups: &[Group::Run, Group::Kernels],
+    permission: Permission::Execute,
+    availability: Availability::WithConsent,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        /// Names with versions: pandas>=2
+        packages: Vec<String>,
+        /// In the project's files
+        record: Record = Record::Auto,
+        /// Restart the kernel if loaded modules changed
+        restart: bool = false,
+        /// Show the plan only
+        preview: bool = false,
+        /// Without a wheel: runs the package's code
+        build: bool = false,
+        /// What for, shown to the person
+        reason: String = "",
+        timeout: Option<Duration> = 600,
+        notebook: NotebookArgument,
+    }
+}
+
+impl Choice for Record {
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("project", Self::Project), ("no", Self::No)];
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let Arguments { packages, record, restart, preview, build, reason, timeout, notebook } = arguments;
+    let packages: Vec<Requirement> = packages
+        .iter()
+        .map(|text| text.parse())
+        .collect::<Result<_, _>>()
+        .map_err(|error| refused(format!("{error}; options, paths and addresses are not allowed.")))?;
+    if packages.is_empty() {
+        return Err(refused("packages must name at least one.".to_owned()));
+    }
+    let limit = timeout.unwrap_or(Duration::from_secs(600));
+    let opened = context.notebook(&notebook).await?;
+    let kernel = context.session.kernel_for_run(&opened).await?;
+    let names: Vec<String> = packages.iter().map(|package| package.name().to_owned()).collect();
+    let installation = Installation::prepare(kernel.clone(), packages, record, build).await?;
+    let turns = context.session.workspace().installation_turns();
+    let _turn = turns.enter(&installation.environment.prefix).await;
+    let plan = installation.plan().await?;
+    if plan.as_ref().is_some_and(Vec::is_empty) {
+        let installed = installation.installed(&names).await?;
+        return Ok(format!("Nothing to do: {}.", versions(&names, &installed)).into());
+    }
+    let shown = shown_plan(&installation, plan.as_deref(), &opened, build);
+    if preview {
+        return Ok(format!("{shown}\nNothing was changed.").into());
+    }
+    context.consent.permit_packages(context.called.tool.name, question(&shown, &reason)).await?;
+    installation.install(limit).await?;
+    let changed: Vec<String> = plan.iter().flatten().filter(|it| it.old.is_some()).map(|it| it.name.clone()).collect();
+    let (installed, replaced) =
+        tokio::try_join!(installation.installed(&names), installation.installed(&changed))?;
+    let mut lines = vec![done(&installation, plan.as_deref(), &names, &installed)];
+    lines.extend(importable(&installed));
+    let loaded: Vec<&str> = replaced.values().flat_map(|it| &it.loaded).map(String::as_str).collect();
+    if !loaded.is_empty() {
+        lines.push(restarted(&loaded, restart, &kernel, context).await?);
+    }
+    Ok(lines.join("\n").into())
+}
+
+/// What would change, where, and by which program.
+fn shown_plan(installation: &Installation, plan: Option<&[Change]>, opened: &OpenNotebook, build: bool) -> String {
+    let (environment, installer) = (&installation.environment, &installation.installer);
+    let mut lines = vec![format!(
+        "Into the environment {} (Python {}) of {}, with {}:",
+        environment.prefix,
+        environment.version,
+        opened.path(),
+        installer.name()
+    )];
+    match plan {
+        Some(changes) => lines.extend(some_of(changes.iter().map(|change| {
+            format!("{} {change}", if change.is_replacement() { "~" } else { "+" })
+        }))),
+        None => lines.push("What exactly changes is known only afterwards.".to_owned()),
+    }
+    lines.extend(installer.records().map(|files| format!("Also changes {files}.")));
+    lines.push(if build { "Packages may be built, which runs their code." } else { "Only wheels: no code of packages runs." }.to_owned());
+    lines.join("\n")
+}
+
+fn question(plan: &str, reason: &str) -> String {
+    let reason = reason.trim();
+    let why = if reason.is_empty() { String::new() } else { format!("\nWhat for, in the agent's words: {reason}") };
+    format!("Install packages?\n{plan}{why}")
+}
+
+fn done(
+    installation: &Installation,
+    plan: Option<&[Change]>,
+    names: &[String],
+    installed: &BTreeMap<String, Installed>,
+) -> String {
+    let changes: Vec<String> = match plan {
+        Some(changes) => some_of(changes.iter().map(Change::to_string)).collect(),
+        None => vec![versions(names, installed)],
+    };
+    let recorded = installation.installer.records().map(|files| format!(" Recorded in {files}.")).unwrap_or_default();
+    let (name, prefix) = (installation.installer.name(), &installation.environment.prefix);
+    format!("Installed with {name} into {prefix}: {}.{recorded}", changes.join(", "))
+}
+
+/// Which modules a cell can import now.
+fn importable(installed: &BTreeMap<String, Installed>) -> Option<String> {
+    let modules: Vec<&str> = installed.values().flat_map(|it| &it.importable).map(String::as_str).collect();
+    (!modules.is_empty()).then(|| format!("Can be imported now: {}.", modules.join(", ")))
+}
+
+fn versions(names: &[String], installed: &BTreeMap<String, Installed>) -> String {
+    let version = |name: &String| match installed.get(name) {
+        Some(it) => format!("{name} {} is installed", it.version),
+        None => format!("{name} is not found among the installed packages"),
+    };
+    names.iter().map(version).collect::<Vec<_>>().join(", ")
+}
+
+/// The kernel has modules in memory that were replaced on disk.
+async fn restarted(
+    loaded: &[&str],
+    restart: bool,
+    kernel: &Arc<dyn Kernel>,
+    context: &Context<'_>,
+) -> Result<String, Error> {
+    let loaded = loaded.join(", ");
+    if !restart {
+        return Ok(format!("The kernel still has the former {loaded} in memory; restart_notebook lets it load the new one."));
+    }
+    context.session.workspace().runner().restart(&**kernel).await?;
+    Ok(format!("The kernel had the former {loaded} in memory, and was restarted: its variables are gone."))
+}
+
+fn some_of(lines: impl ExactSizeIterator<Item = String>) -> impl Iterator<Item = String> {
+    let more = lines.len().saturating_sub(SHOWN_CHANGES);
+    lines.take(SHOWN_CHANGES).chain((more > 0).then(|| format!("and {more} more")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_plans_are_cut() {
+        let lines = |count: usize| some_of((0..count).map(|it| it.to_string()).collect::<Vec<_>>().into_iter()).collect::<Vec<_>>();
+        assert_eq!(lines(SHOWN_CHANGES).len(), SHOWN_CHANGES);
+        assert_eq!(lines(SHOWN_CHANGES + 2).last().unwrap(), "and 2 more");
+    }
+
+    #[test]
+    fn versions_say_what_is_there() {
+        let six = Installed { version: "1.17.0".to_owned(), importable: vec!["six".to_owned()], loaded: Vec::new() };
+        let installed = BTreeMap::from([("six".to_owned(), six)]);
+        assert_eq!(
+            versions(&["six".to_owned(), "other".to_owned()], &installed),
+            "six 1.17.0 is installed, other is not found among the installed packages"
+        );
+        assert_eq!(importable(&installed).unwrap(), "Can be imported now: six.");
+    }
+}

@@ -1,0 +1,227 @@
+//! Packages in the environment of a kernel, on whichever machine it runs.
+//!
+//! The kernel answers on its control channel (`kernel/memory/handler/packages.py`): it describes its environment, and starts the programs
+//! that install. So no cell is needed, the notebook does not change, and it works wherever the kernel does.
+
+mod environment;
+mod installer;
+mod plan;
+mod requirement;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::OwnedMutexGuard;
+use tokio::time::{Instant, sleep, timeout_at};
+
+pub use self::environment::Environment;
+pub use self::installer::{Installer, Record};
+pub use self::plan::Change;
+pub use self::requirement::{NoRequirement, Requirement};
+use crate::{Error, ErrorKind, Fault, Kernel, KernelState, NextStep, ask_memory, progress};
+
+/// How long the kernel may take for one question.
+const QUESTION_LIMIT: Duration = Duration::from_secs(10);
+/// How long a plan may take: versions are looked up in an index.
+const PLAN_TIMEOUT: Duration = Duration::from_secs(120);
+const POLL_INTERVAL: Duration = Duration::from_millis(150);
+/// How much of what an installer printed an error shows, in characters.
+const SHOWN_OUTPUT: usize = 1500;
+
+/// Environments into which something is being installed.
+#[derive(Default)]
+pub struct InstallationTurns(Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<()>>>>);
+
+/// As long as it is held, nothing else is installed into an environment by this program.
+pub struct InstallationTurn(#[expect(dead_code, reason = "its end ends the turn")] OwnedMutexGuard<()>);
+
+impl InstallationTurns {
+    /// Waits until nothing else is being installed into the environment. Most installers have a lock of their own against other
+    /// programs.
+    pub async fn enter(&self, prefix: &str) -> InstallationTurn {
+        let lock = self.0.lock().entry(prefix.to_owned()).or_default().clone();
+        InstallationTurn(lock.lock_owned().await)
+    }
+}
+
+/// What is asked to be installed, and into what.
+pub struct Installation {
+    kernel: Arc<dyn Kernel>,
+    pub environment: Environment,
+    pub installer: Installer,
+    packages: Vec<Requirement>,
+    builds: bool,
+}
+
+/// A distribution that is installed.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Installed {
+    pub version: String,
+    /// Modules that can be imported.
+    pub importable: Vec<String>,
+    /// Modules that the kernel has loaded.
+    pub loaded: Vec<String>,
+}
+
+impl Installation {
+    /// Asks the kernel for its environment, and chooses what installs into it. The kernel must run, and not be busy.
+    ///
+    /// `builds`: packages may be built, which runs code of theirs.
+    pub async fn prepare(
+        kernel: Arc<dyn Kernel>,
+        packages: Vec<Requirement>,
+        record: Record,
+        builds: bool,
+    ) -> Result<Self, Error> {
+        if kernel.description().state == KernelState::Busy {
+            return Err(Error::new(
+                ErrorKind::Busy,
+                "A cell runs, and could see packages change under it.",
+                NextStep::WaitForRun,
+            ));
+        }
+        kernel.executor().await?;
+        let environment: Environment = ask(&*kernel, json!({ "what": "environment" })).await?;
+        let installer = Installer::of(&environment, record)?;
+        Ok(Self { kernel, environment, installer, packages, builds })
+    }
+
+    /// What would change; nothing is installed. `None`: the installer cannot say. Fails as the installer does, for example if there
+    /// is no such package.
+    pub async fn plan(&self) -> Result<Option<Vec<Change>>, Error> {
+        let Some(command) = self.installer.plan(&self.environment, &self.packages, self.builds) else {
+            return Ok(None);
+        };
+        let output = self.run(&command, PLAN_TIMEOUT).await?;
+        let names = match self.installer {
+            Installer::Pip { .. } => plan::names_of_pip(&output),
+            _ => Vec::new(),
+        };
+        let versions =
+            self.installed(&names).await?.into_iter().map(|(name, it)| (name, it.version)).collect();
+        Ok(plan::read(&self.installer, &output, &versions))
+    }
+
+    /// Installs, and reports what is printed as progress. Each program that is needed may take as long as `limit`.
+    pub async fn install(&self, limit: Duration) -> Result<(), Error> {
+        for command in self.installer.install(&self.environment, &self.packages, self.builds) {
+            self.run(&command, limit).await?;
+        }
+        Ok(())
+    }
+
+    /// Those of the distributions that are installed.
+    pub async fn installed(&self, names: &[String]) -> Result<BTreeMap<String, Installed>, Error> {
+        if names.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        ask(&*self.kernel, json!({ "what": "distributions", "names": names })).await
+    }
+
+    /// Runs a program beside the kernel. Returns what it printed. If the caller goes away, it is ended.
+    async fn run(&self, command: &[String], limit: Duration) -> Result<String, Error> {
+        #[derive(Deserialize)]
+        struct Job {
+            job: u64,
+        }
+        #[derive(Deserialize)]
+        struct State {
+            status: Option<i32>,
+            output: String,
+        }
+        let question = json!({ "what": "start", "command": command, "seconds": limit.as_secs_f64() });
+        let Job { job } = ask(&*self.kernel, question).await?;
+        let mut running = RunningJob { kernel: Some(self.kernel.clone()), job };
+        let deadline = Instant::now() + limit + QUESTION_LIMIT;
+        loop {
+            let state = ask::<State>(&*self.kernel, json!({ "what": "poll", "job": job }));
+            let Ok(state) = timeout_at(deadline, state).await else { return Err(self.took_too_long(limit)) };
+            let State { status, output } = state?;
+            match status {
+                None => {
+                    if let Some(line) = output.lines().rev().find(|line| !line.trim().is_empty()) {
+                        progress::report(line.trim().to_owned());
+                    }
+                    sleep(POLL_INTERVAL).await;
+                }
+                Some(status) => {
+                    running.kernel = None;
+                    return match status {
+                        0 => Ok(output),
+                        _ if Instant::now() + QUESTION_LIMIT >= deadline => Err(self.took_too_long(limit)),
+                        _ => Err(self.failed(&output)),
+                    };
+                }
+            }
+        }
+    }
+
+    fn failed(&self, output: &str) -> Error {
+        let characters = output.trim().chars().count();
+        let shown: String = output.trim().chars().skip(characters.saturating_sub(SHOWN_OUTPUT)).collect();
+        let cut = if characters > SHOWN_OUTPUT { "…" } else { "" };
+        let wheels = if self.builds {
+            ""
+        } else {
+            " Only wheels were looked for; where a package has none, the person may allow it to be built."
+        };
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("The installation with {} failed, which says:\n{cut}{shown}\n", self.installer.name()),
+            NextStep::Say(format!("Nothing more was done. Check the names and versions.{wheels}").into()),
+        )
+        .with_fault(Fault::Agent)
+    }
+
+    fn took_too_long(&self, limit: Duration) -> Error {
+        Error::new(
+            ErrorKind::Timeout,
+            format!(
+                "The installation with {} took more than {} s and was ended.",
+                self.installer.name(),
+                limit.as_secs()
+            ),
+            NextStep::TryAgain,
+        )
+    }
+}
+
+/// A program that runs beside a kernel, and is ended if nobody waits for it.
+struct RunningJob {
+    /// `None` once it is over.
+    kernel: Option<Arc<dyn Kernel>>,
+    job: u64,
+}
+
+impl Drop for RunningJob {
+    fn drop(&mut self) {
+        let (Some(kernel), job) = (self.kernel.take(), self.job) else { return };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            // Ends with the answer, or the time limit of the question.
+            runtime.spawn(async move {
+                let _ = ask::<Value>(&*kernel, json!({ "what": "end", "job": job })).await;
+            });
+        }
+    }
+}
+
+async fn ask<A: DeserializeOwned>(kernel: &dyn Kernel, question: Value) -> Result<A, Error> {
+    let language = kernel.description().language;
+    let answer =
+        ask_memory(kernel, &json!({ "packages": question }), QUESTION_LIMIT).await.map_err(|mut error| {
+            if error.kind == ErrorKind::Unsupported {
+                error.cause =
+                    format!("Packages are installed for IPython kernels only; this one is for {language}.");
+                error.next = "Run the command of its language for that in a cell.".into();
+            }
+            error
+        })?;
+    answer.decode().map_err(|error| {
+        Error::new(ErrorKind::RemoteFailure, format!("The kernel's answer: {error}."), NextStep::TryAgain)
+    })
+}

@@ -1,0 +1,188 @@
+//! What runs have changed in the memory of their kernel.
+
+use notebook::Json;
+use serde::Deserialize;
+
+/// The longest line, in characters.
+const MAX_LINE: usize = 300;
+
+/// The variables that a run has made, changed and removed, as far as its kernel can tell for free. There may be more of them
+/// than are named.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct MemoryChanges {
+    new: Vec<NewVariable>,
+    new_count: usize,
+    changed: Vec<String>,
+    changed_count: usize,
+    gone: Vec<String>,
+    gone_count: usize,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+struct NewVariable {
+    name: String,
+    /// Empty for one that looks like a secret.
+    r#type: String,
+    size: String,
+}
+
+impl NewVariable {
+    fn text(&self) -> String {
+        let kind = format!("{} {}", self.r#type, self.size);
+        match kind.trim() {
+            "" => self.name.clone(),
+            kind => format!("{} ({kind})", self.name),
+        }
+    }
+}
+
+impl MemoryChanges {
+    /// The kernel's answer. Nothing if it is malformed.
+    pub(crate) fn read(answer: &Json) -> Self {
+        answer.decode().unwrap_or_default()
+    }
+
+    /// Adds what a later run has changed.
+    pub fn extend(&mut self, later: &Self) {
+        for new in &later.new {
+            if remove(&mut self.gone, &new.name) {
+                self.gone_count = self.gone_count.saturating_sub(1);
+                self.changed.push(new.name.clone());
+                self.changed_count += 1;
+            } else {
+                self.new.push(new.clone());
+                self.new_count += 1;
+            }
+        }
+        for name in &later.changed {
+            let is_known = self.new.iter().any(|new| new.name == *name) || self.changed.contains(name);
+            if !is_known {
+                self.changed.push(name.clone());
+                self.changed_count += 1;
+            }
+        }
+        for name in &later.gone {
+            if let Some(index) = self.new.iter().position(|new| new.name == *name) {
+                self.new.remove(index);
+                self.new_count = self.new_count.saturating_sub(1);
+                continue;
+            }
+            if remove(&mut self.changed, name) {
+                self.changed_count = self.changed_count.saturating_sub(1);
+            }
+            self.gone.push(name.clone());
+            self.gone_count += 1;
+        }
+        self.new_count += later.new_count.saturating_sub(later.new.len());
+        self.changed_count += later.changed_count.saturating_sub(later.changed.len());
+        self.gone_count += later.gone_count.saturating_sub(later.gone.len());
+    }
+
+    /// One line: `new: df (DataFrame 1000×4), model (Ridge); changed: x; gone: y`. `None` if nothing has changed.
+    pub fn line(&self) -> Option<String> {
+        let total = self.new_count + self.changed_count + self.gone_count;
+        let new: Vec<String> = self.new.iter().map(NewVariable::text).collect();
+        let headed = [("new", &new), ("changed", &self.changed), ("gone", &self.gone)];
+        let items = headed.iter().flat_map(|(heading, names)| {
+            names.iter().enumerate().map(move |(index, name)| (heading, index == 0, on_one_line(name)))
+        });
+        let (mut line, mut length, mut left) = (String::new(), 0, total);
+        for (heading, is_first, name) in items {
+            let separator = match (line.is_empty(), is_first) {
+                (true, _) => "",
+                (false, true) => "; ",
+                (false, false) => ", ",
+            };
+            let heading = if is_first { format!("{heading}: ") } else { String::new() };
+            let item = format!("{separator}{heading}{name}");
+            let added = item.chars().count();
+            let rest = left.saturating_sub(1);
+            let room = if rest == 0 { 0 } else { more(rest).chars().count() };
+            if length + added + room > MAX_LINE {
+                break;
+            }
+            line.push_str(&item);
+            (length, left) = (length + added, rest);
+        }
+        if left > 0 && !line.is_empty() {
+            line.push_str(&more(left));
+        }
+        Some(line).filter(|line| !line.is_empty())
+    }
+}
+
+fn more(count: usize) -> String {
+    format!(", … and {count} more")
+}
+
+fn remove(names: &mut Vec<String>, name: &str) -> bool {
+    let known = names.iter().position(|known| known == name);
+    known.map(|index| names.remove(index)).is_some()
+}
+
+/// A name that code has put into its namespace can hold anything.
+fn on_one_line(name: &str) -> String {
+    name.split(|it: char| it.is_whitespace() || it.is_control()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn changes(new: &[(&str, &str, &str)], changed: &[&str], gone: &[&str]) -> MemoryChanges {
+        let rows = new.iter().map(|(name, kind, size)| json!({ "name": name, "type": kind, "size": size }));
+        MemoryChanges::read(&Json::from_value(&json!({
+            "new": rows.collect::<Vec<_>>(), "new_count": new.len(),
+            "changed": changed, "changed_count": changed.len(),
+            "gone": gone, "gone_count": gone.len(),
+        })))
+    }
+
+    #[test]
+    fn the_line_names_what_is_new_changed_and_gone() {
+        let all = changes(
+            &[("df", "DataFrame", "1000×4"), ("model", "Ridge", ""), ("api_key", "", "")],
+            &["x"],
+            &["y", "z"],
+        );
+        assert_eq!(
+            all.line().as_deref(),
+            Some("new: df (DataFrame 1000×4), model (Ridge), api_key; changed: x; gone: y, z")
+        );
+        assert_eq!(changes(&[], &[], &["y"]).line().as_deref(), Some("gone: y"));
+        assert_eq!(changes(&[], &[], &[]).line(), None);
+        assert_eq!(MemoryChanges::read(&Json::empty_object()).line(), None);
+        assert_eq!(MemoryChanges::read(&Json::from_value(&json!({ "new": 3 }))).line(), None);
+        let odd = changes(&[("a\n[COMPLETED]\u{1b}", "int", "")], &[], &[]);
+        assert_eq!(odd.line().as_deref(), Some("new: a [COMPLETED]  (int)"));
+    }
+
+    #[test]
+    fn a_long_line_ends_at_a_name() {
+        let names: Vec<String> = (0..80).map(|number| format!("variable_{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let line = changes(&[("first", "int", "")], &names, &["last"]).line().unwrap();
+        assert!(line.chars().count() <= MAX_LINE && line.chars().count() > MAX_LINE - 20, "{line}");
+        let shown = line.matches("variable_").count();
+        assert!(line.starts_with("new: first (int); changed: variable_0, variable_1, "), "{line}");
+        assert!(line.ends_with(&format!("variable_{}, … and {} more", shown - 1, 81 - shown)), "{line}");
+        // The kernel names only some.
+        let counted =
+            MemoryChanges { changed_count: 3, changed: vec!["x".to_owned()], ..MemoryChanges::default() };
+        assert_eq!(counted.line().as_deref(), Some("changed: x, … and 2 more"));
+        // What fits exactly is not cut.
+        let exact = "x".repeat(MAX_LINE - "changed: ".len());
+        assert_eq!(changes(&[], &[exact.as_str()], &[]).line().map(|line| line.len()), Some(MAX_LINE));
+    }
+
+    #[test]
+    fn the_changes_of_several_runs_are_one_line() {
+        let mut all = changes(&[("a", "int", ""), ("b", "int", "")], &["x"], &["y"]);
+        all.extend(&changes(&[("y", "int", ""), ("c", "str", "3")], &["a", "x", "z"], &["b", "w", "x"]));
+        assert_eq!(all.line().as_deref(), Some("new: a (int), c (str 3); changed: y, z; gone: w, x"));
+    }
+}
