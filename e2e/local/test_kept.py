@@ -91,6 +91,15 @@ async def begin(server: StdioClient, source: str) -> tuple[str, str]:
     return cell_id[1], run[1]
 
 
+async def until_printed(machine: Machine, server: StdioClient, cell_id: str, run: str, line: str) -> None:
+    """Waits until a run of this server has printed something, as the file shows."""
+    try:
+        await until(lambda: line in machine.printed(cell_id), "the run has begun")
+    except AssertionError as error:
+        told = [await server.call("get_run", run_id=run, wait_seconds=0), await server.call("list_kernels")]
+        raise AssertionError("\n".join([str(error), *told])) from error
+
+
 async def kill(server: StdioClient) -> None:
     """As clients do that end the whole process group."""
     os.killpg(server.process.pid, signal.SIGKILL)
@@ -109,7 +118,7 @@ async def test_a_killed_server_loses_neither_variables_nor_outputs(machine: Mach
         await create(server)
         await server.call("execute_code", code="x = 41")
         cell_id, run = await begin(server, f"print('before', flush=True)\n{wait}\nprint('after')\nx + 1")
-        await until(lambda: "before" in machine.printed(cell_id), "the run has begun")
+        await until_printed(machine, server, cell_id, run, "before")
         [kernel], [_] = kernels(machine.mark), machine.keepers
         await kill(server)
     opened.touch()
@@ -167,7 +176,7 @@ async def test_a_death_while_nobody_is_attached_is_reported_with_what_was_printe
     async with machine.server() as server:
         await create(server)
         cell_id, run = await begin(server, f"print('before', flush=True)\n{machine.gate()[1]}")
-        await until(lambda: "before" in machine.printed(cell_id), "the run has begun")
+        await until_printed(machine, server, cell_id, run, "before")
         await kill(server)
     [process] = kernels(machine.mark) if victim == "kernel" else machine.keepers
     os.kill(process, signal.SIGKILL)

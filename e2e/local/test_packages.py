@@ -99,9 +99,10 @@ class Machine:
         self, *options: str, answer: Callable[[str], str | None] | None = None
     ) -> AsyncIterator[PythonAgent]:
         started = self.launch(*options)
+        mode = "connect" if (self.root / "a.ipynb").exists() else "create"
         try:
             async with python_agent(started, answer=answer) as agent:
-                await call(agent, "use_notebook", notebook_path="a.ipynb", mode="create", kernel_name="tried")
+                await call(agent, "use_notebook", notebook_path="a.ipynb", mode=mode, kernel_name="tried")
                 yield agent
         finally:
             nothing_is_left(self.mark)

@@ -138,7 +138,7 @@ class CellbridgeApp(ExtensionApp):
 
     @default("allow_install")
     def _allow_install(self) -> bool:
-        return _truth(os.environ.get("CELLBRIDGE_ALLOW_INSTALL", ""))
+        return _truth("CELLBRIDGE_ALLOW_INSTALL")
 
     @default("otel_file")
     def _otel_file(self) -> str | None:

@@ -185,17 +185,20 @@ impl<'a> Series<'a> {
             }
         }
         append(&mut parts, &self.summary(shown));
-        if let Some(line) = self.changes(shown).line() {
+        if let Some(line) = self.changes(shown).and_then(|changes| changes.line()) {
             append(&mut parts, &line);
         }
         Ok(Answer::of_code(parts, is_failure))
     }
 
     /// What the first runs have changed in memory, together.
-    fn changes(&self, shown: usize) -> MemoryChanges {
+    fn changes(&self, shown: usize) -> Option<MemoryChanges> {
         let mut all = MemoryChanges::default();
-        self.runs[..shown].iter().filter_map(|run| run.view().changes).for_each(|changes| all.extend(&changes));
-        all
+        for run in self.runs[..shown].iter().filter(|run| run.state().is_over()) {
+            // What one has changed may have been undone by another of which nothing is known.
+            all.extend(&run.view().changes?);
+        }
+        Some(all)
     }
 
     /// The last line about the cells, after `shown` of them.

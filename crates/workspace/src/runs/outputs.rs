@@ -22,6 +22,10 @@ const MAX_WRITE_PAUSE: Duration = Duration::from_secs(10);
 /// Writes the outputs so far from time to time, until the run is over.
 pub(super) async fn write_while_running(document: &dyn Document, run: &Run) {
     let mut changes = run.changes();
+    if !run.view().outputs.is_empty() {
+        // They came before this began, and the run may be silent for long.
+        changes.mark_changed();
+    }
     let shortest = if document.is_live() { LIVE_WRITE_INTERVAL } else { WRITE_INTERVAL };
     let mut pause = shortest;
     loop {

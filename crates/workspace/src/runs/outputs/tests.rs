@@ -47,17 +47,26 @@ impl Document for Shown {
     }
 }
 
-/// Writes the one output of a run that is silent afterwards; how often it was shown within an hour.
-async fn shown(answers: Answers) -> usize {
+/// Writes the one output of a run that is silent afterwards; how often it was shown within an hour. `is_early`: it came before
+/// anything watched the run.
+async fn shown(is_early: bool, answers: Answers) -> usize {
     let path = NotebookPath::new("x.ipynb");
     let document = Shown { path: path.clone(), answers: Mutex::new(answers), count: watch::Sender::new(0) };
     let cell = RunCell { path, id: CellId::new("a") };
     let run = Arc::new(Run::new(RunId::new("r1"), Some(cell), String::new()));
+    let print = || {
+        let output = Output::Stream { name: "stdout".to_owned(), text: "before\n".into() };
+        run.on_event(Event::Output { output, display_id: None });
+    };
+    if is_early {
+        print();
+    }
     let writing = write_while_running(&document, &run);
     let printing = async {
         tokio::task::yield_now().await;
-        let output = Output::Stream { name: "stdout".to_owned(), text: "before\n".into() };
-        run.on_event(Event::Output { output, display_id: None });
+        if !is_early {
+            print();
+        }
     };
     let both = async { tokio::join!(writing, printing) };
     assert!(timeout(Duration::from_secs(3600), both).await.is_err(), "the run is not over");
@@ -66,8 +75,13 @@ async fn shown(answers: Answers) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn outputs_that_could_not_be_shown_are_shown_later() {
-    assert_eq!(shown(Vec::new()).await, 1);
-    assert_eq!(shown(vec![Ok(false), Ok(false)]).await, 3);
+    assert_eq!(shown(false, Vec::new()).await, 1);
+    assert_eq!(shown(false, vec![Ok(false), Ok(false)]).await, 3);
     let busy = || Err(Error::notebook_busy("x.ipynb"));
-    assert_eq!(shown(vec![busy(), busy(), busy()]).await, 4);
+    assert_eq!(shown(false, vec![busy(), busy(), busy()]).await, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn outputs_that_came_at_once_are_shown() {
+    assert_eq!(shown(true, Vec::new()).await, 1);
 }
