@@ -163,10 +163,11 @@ async def test_a_flood_while_nobody_is_attached_arrives_whole(machine: Machine) 
     async with machine.server() as server:
         await server.call("use_notebook", notebook_path=NOTEBOOK)
         assert "[COMPLETED" in await server.call("get_run", run_id=run, wait_seconds=LONG)
-        assert machine.printed(cell_id) == "".join(f"line {n}\n" for n in range(200_000))
-        outputs = cell(read_valid(machine.file), cell_id)["outputs"]
-        shown = ["".join(each["data"]["text/plain"]) for each in outputs if each["output_type"] == "display_data"]
-        assert shown == [str(n) for n in range(5_000)]
+        ran = cell(read_valid(machine.file), cell_id)
+        shown = ["".join(each["data"]["text/plain"]) for each in ran["outputs"] if each["output_type"] == "display_data"]
+        is_whole = printed(ran) == "".join(f"line {n}\n" for n in range(200_000)) and shown == [str(n) for n in range(5_000)]
+        # A kernel drops what nobody takes in time, which a busy machine can bring about; never without a word.
+        assert is_whole != ("Messages of the kernel are missing" in printed(ran, "stderr"))
 
 
 @pytest.mark.parametrize("victim", ["kernel", "keeper"])
