@@ -96,8 +96,8 @@ async def until_printed(machine: Machine, server: StdioClient, cell_id: str, run
     try:
         await until(lambda: line in machine.printed(cell_id), "the run has begun")
     except AssertionError as error:
-        told = [await server.call("get_run", run_id=run, wait_seconds=0), await server.call("list_kernels")]
-        raise AssertionError("\n".join([str(error), *told])) from error
+        answers = [await server.call("get_run", run_id=run, wait_seconds=0), await server.call("list_kernels")]
+        raise AssertionError("\n".join([str(error), *answers])) from error
 
 
 async def kill(server: StdioClient) -> None:
@@ -132,7 +132,7 @@ async def test_a_killed_server_loses_neither_variables_nor_outputs(machine: Mach
         assert "".join(result["data"]["text/plain"]) == "42"
         assert "[1, 41]" in await server.call("execute_code", code="[1, x]")
         assert kernels(machine.mark) == [kernel]
-        # It is told once.
+        # It is reported once.
         assert run not in await server.call("use_notebook", notebook_path=NOTEBOOK)
 
 
@@ -265,7 +265,7 @@ async def test_cells_that_were_queued_are_reported_as_not_run(machine: Machine) 
         await server.call("interrupt_kernel")
 
 
-async def test_runs_that_an_earlier_server_has_reported_are_found_and_not_told_again(machine: Machine) -> None:
+async def test_runs_that_an_earlier_server_has_reported_are_found_and_not_reported_again(machine: Machine) -> None:
     async with machine.server() as server:
         await create(server)
         answer = await server.call("execute_code", code="print('earlier')")

@@ -1,7 +1,7 @@
 //! Packages in the environment of a kernel, on whichever machine it runs.
 //!
-//! The kernel answers on its control channel (`kernel/memory/handler/packages.py`): it describes its environment, and starts the programs
-//! that install. So no cell is needed, the notebook does not change, and it works wherever the kernel does.
+//! The kernel answers on its control channel (`kernel/memory/handler/packages.py`): it describes its environment, and starts the
+//! programs that install. So no cell is needed, the notebook does not change, and it works wherever the kernel does.
 
 mod environment;
 mod installer;
