@@ -16,7 +16,7 @@ from xdist.workermanage import WorkerController
 from e2e.support.home import Home
 from e2e.support.inside_server import InsideServer, program_at
 from e2e.support.jupyter_server import JupyterServer, SharedServers
-from e2e.support.notebook_server import NotebookServer, notebook_server
+from e2e.support.notebook_server import NotebookServer, launched, nothing_is_left, notebook_server
 from e2e.support.page_server import page_server
 from e2e.support.scheduling import ALONE, GroupScheduling, group_of
 
@@ -50,6 +50,15 @@ def server(home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Not
     """A notebook server that the tests of one file share."""
     with notebook_server(tmp_path_factory.mktemp("root"), home) as server:
         yield server
+
+
+@pytest.fixture(autouse=True)
+def nothing_launched_is_left() -> Iterator[None]:
+    """Ends the kernels that outlive the programs which a test starts as a client does."""
+    launched.clear()
+    yield
+    for mark, home in launched:
+        nothing_is_left(mark, home)
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use serde_json::json;
 
-use crate::local::clients::{BlockingClient, StdioClient, side_by_side};
-use crate::local::setup::{NOTEBOOK, Setup, cell_count, printed_lines};
+use crate::local::clients::{BlockingClient, StdioClient, in_turns, side_by_side};
+use crate::local::setup::{KEPT_NOTEBOOK, NOTEBOOK, Setup, cell_count, printed_lines};
 use crate::process::{load, mb, resident, start};
 use crate::statistics::{median, ms, percentile};
 
@@ -49,6 +49,7 @@ pub(crate) fn measure(program: &str, python: &str) -> Result<()> {
     });
 
     rows.extend(executions(&mut client, &setup)?);
+    rows.extend(kept_executions(&mut client, &setup)?);
     rows.extend(files(&mut client, &setup)?);
     rows.push(Row { what: "resident after all of this", ours: mb(resident(client.id())?), ..Row::default() });
 
@@ -85,6 +86,39 @@ fn executions(client: &mut StdioClient, setup: &Setup) -> Result<Vec<Row>> {
             ours: format!("{ratio:.2} x"),
             target: "<= 1.15 x",
             is_met: Some(ratio <= 1.15),
+            ..Row::default()
+        },
+    ])
+}
+
+/// What a keeper between server and kernel costs, beside the server of `client`, which has none.
+fn kept_executions(client: &mut StdioClient, setup: &Setup) -> Result<Vec<Row>> {
+    let mut kept = StdioClient::open(&mut setup.keeping_server())?;
+    kept.call("use_notebook", &json!({ "notebook_path": KEPT_NOTEBOOK, "mode": "create" }))?;
+    let (first, _) = kept.call("execute_code", &json!({ "code": "1+1" }))?;
+    let (direct, ours) = in_turns(client, &mut kept, ROUNDS, CALLS)?;
+    let ratio = percentile(&ours, 50).as_secs_f64() / percentile(&direct, 50).as_secs_f64();
+    let keeper = resident(setup.keeper()?)?;
+    kept.call("unuse_notebook", &json!({}))?;
+    Ok(vec![
+        Row { what: "the first run, kernel and keeper started", ours: ms(first), ..Row::default() },
+        Row {
+            what: "execute_code(\"1+1\") with a keeper, p50",
+            ours: ms(percentile(&ours, 50)),
+            ..Row::default()
+        },
+        Row {
+            what: "  p50 to that without one",
+            ours: format!("{ratio:.2} x"),
+            target: "<= 1.10 x",
+            is_met: Some(ratio <= 1.1),
+            ..Row::default()
+        },
+        Row {
+            what: "resident: the keeper",
+            ours: mb(keeper),
+            target: "<= 8 MB",
+            is_met: Some(keeper <= 8 << 10),
             ..Row::default()
         },
     ])

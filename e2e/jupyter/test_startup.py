@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from e2e.support.agents.python_sdk import python_agent
-from e2e.support.home import new_mark
+from e2e.support.home import Home, new_mark
 from e2e.support.jupyter_program import JupyterNotebookClient, fails_in_a_line, jupyter_launch, opens, reaching, started
 from e2e.support.jupyter_server import TOKEN, JupyterServer, SharedServers, jupyter_server
 from e2e.support.lab_notebooks import write_notebook
@@ -172,7 +172,7 @@ async def test_no_kernel_is_left_after_many_starts(runs: bool, own: JupyterServe
                 assert "42" in await server.call("execute_code", code="6 * 7")
             server.end_input()
             assert await server.ended() == 0
-        await asyncio.to_thread(nothing_is_left, mark)
+        await asyncio.to_thread(nothing_is_left, mark, Home(tmp_path / "home"))
     # One that a run needed is the notebook's; each start joins it, or the one before it was ended.
     assert len(own.kernel_models()) <= int(runs)
     assert len(own.sessions()) <= int(runs)

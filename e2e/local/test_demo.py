@@ -45,7 +45,7 @@ class Person:
             text=True,
             timeout=timeout,
         )
-        nothing_is_left(mark)
+        nothing_is_left(mark, self.home)
         return done
 
 
@@ -124,7 +124,7 @@ def test_on_a_terminal_the_demo_has_colour_and_a_progress_bar(
         except OSError:
             pass  # Linux says so when the last one has closed the terminal.
         assert demo.wait(WITH_A_KERNEL) == 0, seen.decode()
-    nothing_is_left(mark)
+    nothing_is_left(mark, person.home)
     assert b"\x1b[36m" in seen
     assert b"7/7" in seen
     assert (person.folder / NOTEBOOK).read_bytes() != before, "the notebook of the first demo was not replaced"

@@ -10,7 +10,7 @@ import pytest
 
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home, new_mark
-from e2e.support.notebook_client import NotebookClient, gate, id_in, notebook_client, run_in
+from e2e.support.notebook_client import NotebookClient, gate, id_in, kernel_in, notebook_client, run_id, run_in
 from e2e.support.notebook_files import printed, read_valid
 from e2e.support.notebook_server import NotebookServer, launch, notebook_server, nothing_is_left
 from e2e.support.processes import MEGABYTE, Memory, kernels
@@ -65,10 +65,12 @@ async def test_a_kernel_killed_while_idle_is_replaced_and_the_next_run_says_so(
     server: NotebookServer, path: str
 ) -> None:
     async with notebook_client(server, path) as client:
-        kernel = await _kernel(client)
+        kernel, name = await _kernel(client), kernel_in(await client.open())
         os.kill(kernel, signal.SIGKILL)
-        # An exiting process loses its environment, and so its mark, before its parent is notified.
-        await until(lambda: not Path(f"/proc/{kernel}").exists(), "the kernel is gone")
+        async with asyncio.timeout(LONG):
+            # Its keeper is the first to know.
+            while not re.search(rf"^{name}\t.*\tdead", (await client.do("list_kernels")).text, re.MULTILINE):
+                pass
         again = await client.do("execute_code", code="print('again')")
         assert "again" in again.text and "had died" in again.text and "[COMPLETED in" in again.text
         assert "had died" not in (await client.do("execute_code", code="1")).text
@@ -238,11 +240,11 @@ async def test_input_that_nobody_answers_blocks_nobody_else(server: NotebookServ
 
 
 @pytest.mark.parametrize("end", ["end of input", "SIGTERM", "SIGINT", "SIGKILL"])
-async def test_no_kernel_outlives_the_server(end: str, tmp_path: Path) -> None:
+async def test_no_kernel_that_is_not_kept_outlives_the_server(end: str, tmp_path: Path) -> None:
     mark, home, root = new_mark(), Home(tmp_path / "home"), tmp_path / "root"
     home.folder.mkdir()
     root.mkdir()
-    async with stdio_client(launch(root, home, mark=mark)) as server:
+    async with stdio_client(launch(root, home, "--keep-kernels", "off", mark=mark)) as server:
         await server.initialize()
         for name in ("busy", "idle"):
             await server.call("use_notebook", notebook_path=f"{name}.ipynb", mode="create")
@@ -250,9 +252,10 @@ async def test_no_kernel_outlives_the_server(end: str, tmp_path: Path) -> None:
             await server.call("execute_code", code="import subprocess; child = subprocess.Popen(['sleep', '1000'])")
         endless = "print('begun', flush=True)\nwhile True: pass"
         given = {"cell_index": -1, "cell_source": endless, "timeout": 0.5, "notebook_name": "busy.ipynb"}
-        assert "It continues" in await server.call("insert_execute_code_cell", **given)
+        begun = await server.call("insert_execute_code_cell", **given)
+        assert "It continues" in begun
         async with asyncio.timeout(LONG):
-            while "begun\n" not in await server.call("get_run", run_id="r3"):
+            while "begun\n" not in await server.call("get_run", run_id=run_id(begun)):
                 pass
         assert len(kernels(mark)) == 2
         if end == "end of input":
@@ -260,7 +263,7 @@ async def test_no_kernel_outlives_the_server(end: str, tmp_path: Path) -> None:
         else:
             server.process.send_signal(signal.Signals[end])
         code = await server.ended()
-        await asyncio.to_thread(nothing_is_left, mark)
+        await asyncio.to_thread(nothing_is_left, mark, home)
         busy = read_valid(root / "busy.ipynb")
         if end != "SIGKILL":
             assert printed(busy["cells"][0]) == "begun\n"

@@ -138,7 +138,7 @@ async def test_the_end_of_input_ends_the_server_while_a_kernel_runs(home: Home, 
         assert "It continues" in await server.call("execute_code", code="while True: pass", timeout=0.3)
         server.end_input()
         assert await server.ended() == 0
-        await asyncio.to_thread(nothing_is_left, mark)
+        await asyncio.to_thread(nothing_is_left, mark, home)
 
 
 async def test_input_is_requested(server: NotebookServer, path: str) -> None:

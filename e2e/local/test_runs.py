@@ -32,8 +32,7 @@ async def test_nothing_is_lost_when_a_client_vanishes_mid_run(server: NotebookSe
             agent.vanish()
             with pytest.raises(AssertionError, match="the Node client ended"):
                 await running
-        listed = (await client.do("get_run")).text
-        [run] = [line.split("\t")[0] for line in listed.splitlines() if cell in line]
+        run = await client.run_of(cell)
         opened.touch()
         ended = await client.wait(run)
         assert "late" in ended.text and "[COMPLETED in" in ended.text
@@ -57,13 +56,13 @@ async def test_a_cancelled_call_interrupts_only_if_requested(mode: str, home: Ho
 
         going_on = await cancelled(f"print('begun', flush=True)\n{wait}\nprint('ended')")
         opened.touch()
-        ended = await client.wait("r1")
+        ended = await client.wait(await client.run_of(going_on))
         assert "ended" in ended.text and "[COMPLETED in" in ended.text
         assert printed(client.cell(going_on)) == "begun\nended\n"
 
         _, wait = gate(client, "never")
         stopped = await cancelled(f"print('begun', flush=True)\n{wait}", interrupt_on_cancel=True)
-        assert "[INTERRUPTED" in (await client.wait("r2")).text
+        assert "[INTERRUPTED" in (await client.wait(await client.run_of(stopped))).text
         assert client.cell(stopped)["outputs"][-1]["ename"] == "KeyboardInterrupt"
 
 
@@ -118,6 +117,8 @@ async def test_a_person_is_not_asked_for_a_secret(server: NotebookServer, path: 
         ended = await client.do("answer_input", run_id=run_in(waiting), value="hunter2")
         assert "7" in ended.text and "hunter2" not in ended.text
         assert "hunter2" not in client.file.read_text()
+        logs = [log for folder in server.home.keeper_folders for log in folder.glob("log.*")]
+        assert logs and not any(b"hunter2" in log.read_bytes() for log in logs)
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])

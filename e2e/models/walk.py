@@ -88,6 +88,8 @@ def check_client(newcomer: Newcomer, name: str, binary: Path) -> None:
     notebook = newcomer.folder / "hello.ipynb"
     assert '"42' in notebook.read_text(), f"{name}: the output is not in the notebook"
     notebook.unlink()
+    # The kernel outlives the server that the client started.
+    assert "stopped" in newcomer.run("cellbridge", "kernels", "stop", "--all")
 
 
 def main() -> int:

@@ -1,5 +1,6 @@
 """A person's machine in a temporary folder: what the program sees when it is started from an activated environment."""
 
+import fcntl
 import json
 import os
 import sys
@@ -50,12 +51,31 @@ class Home:
         """Connection files and sockets."""
         return [*(self.folder / "jupyter-runtime").glob("*"), *(self.folder / "tmp").glob("*")]
 
+    @property
+    def keeper_folders(self) -> list[Path]:
+        return list((self.folder / "state/cellbridge/kernels").glob("*"))
+
+    def left_by_keepers(self) -> list[Path]:
+        """The folders of keepers that have ended: whose lock nobody holds."""
+        return [folder for folder in self.keeper_folders if not _is_locked(folder / "lock")]
+
     def install(self, name: str, argv: list[str], **further: object) -> None:
         """Installs a kernelspec."""
         folder = self.data / "kernels" / name
         folder.mkdir(parents=True)
         spec = {"argv": argv, "display_name": name.title(), "language": name, **further}
         (folder / "kernel.json").write_text(json.dumps(spec))
+
+
+def _is_locked(file: Path) -> bool:
+    try:
+        with file.open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        pass
+    return False
 
 
 def new_mark() -> str:

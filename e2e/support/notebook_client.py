@@ -141,6 +141,11 @@ class NotebookClient:
         assert not answer.is_error, answer.text
         return answer
 
+    async def run_of(self, cell_id: str) -> str:
+        """The id of the newest run of a cell."""
+        listed = (await self.do("get_run")).text
+        return next(line.split("\t")[0] for line in listed.splitlines() if cell_id in line)
+
     async def ended(self, run: str, **given: Any) -> Answer:
         """Waits for the end of a run, or until it waits for input."""
         async with asyncio.timeout(LONG):
@@ -187,8 +192,13 @@ def id_in(answer: Answer) -> str:
 
 def run_in(answer: Answer) -> str:
     """The id of the run that an answer is about."""
-    found = re.search(r"\brun (r\d+)", answer.text)
-    assert found, answer.text
+    return run_id(answer.text)
+
+
+def run_id(text: str) -> str:
+    """The id of the run that the text of an answer is about."""
+    found = re.search(r"\brun (r\d+(?:-[a-z]{4})?)", text)
+    assert found, text
     return found[1]
 
 

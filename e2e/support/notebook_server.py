@@ -1,6 +1,7 @@
 """The program as the notebook server of a folder: over HTTP as a process of ours, on stdio as clients start it."""
 
 import re
+import shutil
 import subprocess
 import threading
 import time
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from e2e.support.home import Home, new_mark
-from e2e.support.processes import command_lines, is_marked, kernels, marked, obey_permissions
+from e2e.support.processes import command_lines, end_keepers, is_marked, kernels, marked, obey_permissions
 from e2e.support.program import Launch, program
 from e2e.support.waiting import LONG
 
@@ -29,6 +30,7 @@ class NotebookServer:
         environment: dict[str, str] | None = None,
     ) -> None:
         self.root = root
+        self.home = home
         self.mark = new_mark()
         self.log_lines: list[str] = []
         self._endpoint = ""
@@ -91,20 +93,34 @@ def running(server: NotebookServer) -> Iterator[NotebookServer]:
         except subprocess.TimeoutExpired:
             server.process.kill()
             raise AssertionError(f"the program did not end within {LONG} s of SIGTERM: {server.log_lines}") from None
-        nothing_is_left(server.mark)
+        nothing_is_left(server.mark, server.home)
 
 
-def nothing_is_left(mark: str) -> None:
-    """Waits until every process that the program started has ended."""
+def nothing_is_left(mark: str, home: Home) -> None:
+    """Ends the kept kernels, and waits until every process that the program started has ended and every folder of a
+    keeper is removed."""
     end = time.monotonic() + LONG
+    end_keepers(mark)
     # Reading all of /proc is slow beside other tests, so only the processes that were found are looked at meanwhile.
     while left := marked(mark):
         while any(is_marked(process, mark) for process in left):
             assert time.monotonic() < end, f"left behind: {command_lines(left)}"
             time.sleep(0.02)
+    while (folders := home.left_by_keepers()) and time.monotonic() < end:
+        time.sleep(0.02)
+    for folder in folders:
+        # Once is enough: other tests may have the same home.
+        shutil.rmtree(folder, ignore_errors=True)
+    assert not folders, f"left behind: {folders}"
+
+
+# The marks and homes of the programs that the current test starts as a client does.
+launched: list[tuple[str, Home]] = []
 
 
 def launch(root: Path, home: Home, *options: str, mark: str | None = None) -> Launch:
-    """How a client on stdio starts the program for a folder."""
-    environment = home.environment(mark or new_mark())
+    """How a client on stdio starts the program for a folder. What it leaves running is ended after the test."""
+    mark = mark or new_mark()
+    launched.append((mark, home))
+    environment = home.environment(mark)
     return Launch(("--no-browser", *options), environment, command=(), folder=root)

@@ -37,6 +37,20 @@ def kernels(mark: str) -> list[int]:
     return [process for process in marked(mark) if b"ipykernel_launcher" in _command(process)]
 
 
+def keepers(mark: str) -> list[int]:
+    """Those of `marked` that keep a kernel."""
+    return [process for process in marked(mark) if _command(process).split(bytes(1))[1:2] == [b"keep"]]
+
+
+def end_keepers(mark: str) -> None:
+    """Asks them to end their kernels."""
+    for keeper in keepers(mark):
+        try:
+            os.kill(keeper, signal.SIGTERM)
+        except ProcessLookupError:
+            continue
+
+
 def command_lines(processes: list[int]) -> list[str]:
     """For messages of failed tests."""
     return [f"{process}: {_command(process).replace(bytes(1), b' ').decode()}" for process in processes]

@@ -67,4 +67,4 @@ async def tab_runtime(folder: Path, home: Home) -> AsyncIterator[TabRuntime]:
         client.stop_channels()
         process.kill()
         await asyncio.to_thread(process.wait, LONG)
-        nothing_is_left(mark)
+        nothing_is_left(mark, home)

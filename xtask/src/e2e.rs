@@ -15,18 +15,23 @@ const WORKERS_PER_CORE: usize = 2;
 /// Each worker has Jupyter servers of its own, so memory sets a limit.
 const MOST_WORKERS: usize = 12;
 
-/// Builds the program, provides what the tests need and runs pytest with `arguments`.
-pub(crate) fn run(arguments: &[String]) -> Result<()> {
+/// Builds the program, provides what the tests need and runs pytest with `arguments` and `variables`.
+pub(crate) fn run(arguments: &[String], variables: &[(&str, String)]) -> Result<()> {
     let project = Project::find()?;
     test::announce("building the programs (cargo build)");
     project.build(&["--bin", "cellbridge", "--example", "touch"])?;
     test::announce("provisioning (Python, Node and the browser for the end-to-end tests)");
     let environments = provision::environments(&project)?;
-    run_built(&project, environments, arguments)
+    run_built(&project, environments, arguments, variables)
 }
 
-/// Runs pytest with `arguments` against the program that is built already.
-pub(crate) fn run_built(project: &Project, environments: Environments, arguments: &[String]) -> Result<()> {
+/// Runs pytest with `arguments` and `variables` against the program that is built already.
+pub(crate) fn run_built(
+    project: &Project,
+    environments: Environments,
+    arguments: &[String],
+    variables: &[(&str, String)],
+) -> Result<()> {
     let program = project.built("cellbridge");
     test::announce("building the Python package (maturin)");
     let wheel = provision::wheel(project, &environments, &program)?;
@@ -59,7 +64,8 @@ pub(crate) fn run_built(project: &Project, environments: Environments, arguments
             .env("CELLBRIDGE_E2E_ARTIFACTS", folder.join("artifacts"))
             // Kernels that the program installs are downloaded once.
             .env("PIP_CACHE_DIR", folder.join("cache/pip"))
-            .env("UV_CACHE_DIR", folder.join("cache/uv")),
+            .env("UV_CACHE_DIR", folder.join("cache/uv"))
+            .envs(variables.iter().map(|(name, value)| (name, value))),
     )
 }
 

@@ -65,12 +65,15 @@ enum Task {
         #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
         seconds: u32,
     },
-    /// Runs a test of many agents for a time, instead of once
+    /// Runs a test for a time, instead of once
     Soak {
         subject: soak::Subject,
-        /// How long agents follow each other
+        /// How long it goes on
         #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
         seconds: u32,
+        /// Repeats a run whose test has printed this seed
+        #[arg(long)]
+        seed: Option<u32>,
     },
     /// Makes the packages that this machine can make
     Dist(dist::Options),
@@ -81,13 +84,13 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Test { fast } => test::run(fast),
-        Task::E2e { pytest } => e2e::run(&pytest),
+        Task::E2e { pytest } => e2e::run(&pytest, &[]),
         Task::Clients => clients::run(),
         Task::Docs => docs::write(),
         Task::Site => site::run(),
         Task::Tidy => tidy::run(),
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
-        Task::Soak { subject, seconds } => soak::run(subject, seconds),
+        Task::Soak { subject, seconds, seed } => soak::run(subject, seconds, seed),
         Task::Dist(options) => dist::run(&options),
         Task::Bench { subject } => bench::run(subject),
     };

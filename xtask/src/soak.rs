@@ -1,25 +1,36 @@
-//! Tests of many agents that go on for a time.
+//! Tests that go on for a time, instead of once.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::ValueEnum;
 
-use crate::command;
 use crate::project::Project;
+use crate::{command, e2e};
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Subject {
+    /// Servers, keepers and kernels of a folder, which are killed at random moments
+    Kernels,
     /// 32 agents over HTTP on three Colab tabs, one of which is closed again and again
     Tabs,
 }
 
-/// Runs the tests of `subject`, whose agents follow each other for `seconds`. Without nextest, which ends a test after two
-/// minutes.
-pub(crate) fn run(subject: Subject, seconds: u32) -> Result<()> {
-    let project = Project::find()?;
-    let test = match subject {
-        Subject::Tabs => "many_agents_on_three_tabs",
-    };
-    let options =
-        ["test", "--locked", "--package", "cli", "--test", "integration", "--", "--nocapture", test];
-    command::run(project.cargo().args(options).env("CELLBRIDGE_SOAK_SECONDS", seconds.to_string()))
+/// Runs the tests of `subject` for `seconds`. `seed` repeats what was random.
+pub(crate) fn run(subject: Subject, seconds: u32, seed: Option<u32>) -> Result<()> {
+    ensure!(seed.is_none() || subject == Subject::Kernels, "only `soak kernels` has a seed");
+    let mut variables = vec![("CELLBRIDGE_SOAK_SECONDS", seconds.to_string())];
+    variables.extend(seed.map(|seed| ("CELLBRIDGE_SOAK_SEED", seed.to_string())));
+    match subject {
+        Subject::Kernels => {
+            let test = ["-s", "-p", "no:xdist", "e2e/local/test_kept_soak.py"];
+            e2e::run(&test.map(str::to_owned), &variables)
+        }
+        // Without nextest, which ends a test after two minutes.
+        Subject::Tabs => {
+            let project = Project::find()?;
+            let test = "many_agents_on_three_tabs";
+            let options =
+                ["test", "--locked", "--package", "cli", "--test", "integration", "--", "--nocapture", test];
+            command::run(project.cargo().args(options).envs(variables))
+        }
+    }
 }

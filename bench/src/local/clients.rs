@@ -116,6 +116,29 @@ pub(crate) fn side_by_side(
     Ok((theirs, ours))
 }
 
+/// The same for two servers, each with a kernel of its own.
+pub(crate) fn in_turns(
+    first: &mut StdioClient,
+    second: &mut StdioClient,
+    rounds: usize,
+    count: usize,
+) -> Result<(Vec<Duration>, Vec<Duration>)> {
+    let (mut of_first, mut of_second) = (Vec::new(), Vec::new());
+    for round in 0..=rounds {
+        for (client, times) in [(&mut *first, &mut of_first), (&mut *second, &mut of_second)] {
+            for _ in 0..count {
+                let time = execution(client)?;
+                if round > 0 {
+                    times.push(time);
+                }
+            }
+        }
+    }
+    of_first.sort_unstable();
+    of_second.sort_unstable();
+    Ok((of_first, of_second))
+}
+
 fn execution(client: &mut StdioClient) -> Result<Duration> {
     let (time, text) = client.call("execute_code", &json!({ "code": "1+1" }))?;
     ensure!(text.starts_with('2') && text.contains("COMPLETED"), "1+1 is {text:?}");

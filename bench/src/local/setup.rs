@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 
 /// The notebook in which code runs.
 pub(crate) const NOTEBOOK: &str = "runs.ipynb";
+/// The same where the kernel has a keeper.
+pub(crate) const KEPT_NOTEBOOK: &str = "kept.ipynb";
 const BLOCKING_CLIENT: &str = include_str!("blocking_client.py");
 
 /// A folder below the target directory, new for each run.
@@ -47,12 +49,29 @@ impl Setup {
         self.home.join("folder").join(name)
     }
 
-    /// The server, with the environment of `python` as the project's.
+    /// The server, with the environment of `python` as the project's. Its kernels end with it.
     pub(crate) fn server(&self) -> Command {
+        self.server_that_keeps("off")
+    }
+
+    /// The same with a keeper for each kernel, which ends soon if nobody asks it to.
+    pub(crate) fn keeping_server(&self) -> Command {
+        self.server_that_keeps("1m")
+    }
+
+    fn server_that_keeps(&self, kernels: &str) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(["--no-browser", "--root"]).arg(self.path(""));
+        command.args(["--no-browser", "--keep-kernels", kernels, "--root"]).arg(self.path(""));
         self.in_own_home(&mut command);
         command
+    }
+
+    /// The process of the keeper.
+    pub(crate) fn keeper(&self) -> Result<u32> {
+        let folders = std::fs::read_dir(self.home.join("state/cellbridge/kernels"))?;
+        let mut records = folders.filter_map(|folder| Some(folder.ok()?.path().join("kernel.json")));
+        let record: Value = serde_json::from_slice(&std::fs::read(records.next().context("no keeper")?)?)?;
+        Ok(u32::try_from(record["process"].as_u64().context("no process")?)?)
     }
 
     /// Python's client for the running kernel.
@@ -75,6 +94,7 @@ impl Setup {
             ("JUPYTER_CONFIG_DIR", "config"),
             ("JUPYTER_DATA_DIR", "data"),
             ("JUPYTER_RUNTIME_DIR", "runtime"),
+            ("XDG_STATE_HOME", "state"),
         ] {
             command.env(name, self.home.join(folder));
         }

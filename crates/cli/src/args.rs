@@ -19,8 +19,9 @@ use environment::variable_name;
 pub(crate) use environment::{either, given, variable};
 pub(crate) use install::{Install, Status, Uninstall, Which};
 pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Running, Servers, Start, Verb};
+use keep_kernels::KEPT_BY_DEFAULT;
 pub(crate) use keep_kernels::{KeepKernels, keep_kernels};
-pub(crate) use kernels::{Kernels, KernelsVerb, ListKernels, StopKernels};
+pub(crate) use kernels::{Kernels, KernelsVerb, ListKernels, LogsOfKernel, StopKernels};
 pub(crate) use serving::{Level, Logging, Network, Replies, Serving, Transport, seconds};
 #[cfg(test)]
 pub(crate) use unsupported::refused;
@@ -87,7 +88,7 @@ pub(crate) enum Command {
     /// has running.
     Jupyter(Box<JupyterArgs>),
 
-    /// List or stop the kernels that outlive their servers (`--keep-kernels`)
+    /// List, stop or look into the kernels that outlive their servers (`--keep-kernels`)
     Kernels(Kernels),
 
     /// Keep a kernel; a server starts this
@@ -140,7 +141,7 @@ pub(crate) struct Every {
     pub(crate) kernel_env: Vec<String>,
 
     /// How long kernels of notebooks outlive this server when nobody uses them: such as 30m or 2h, or off
-    #[arg(long, value_name = "DURATION", env = "CELLBRIDGE_KEEP_KERNELS", default_value = "off", value_parser = keep_kernels)]
+    #[arg(long, value_name = "DURATION", env = "CELLBRIDGE_KEEP_KERNELS", default_value = KEPT_BY_DEFAULT, value_parser = keep_kernels)]
     pub(crate) keep_kernels: KeepKernels,
 
     #[command(flatten)]

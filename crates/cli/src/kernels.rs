@@ -1,5 +1,7 @@
 //! `cellbridge kernels`: the kernels that outlive their servers.
 
+mod logs;
+
 use std::time::{Duration, SystemTime};
 
 use anyhow::bail;
@@ -16,6 +18,9 @@ pub(crate) async fn run(options: Kernels) -> anyhow::Result<()> {
         None => list(&kernels, options.json),
         Some(KernelsVerb::List(ListKernels { json })) => list(&kernels, json),
         Some(KernelsVerb::Stop(options)) => stop(&kernels, &options).await,
+        Some(KernelsVerb::Logs(options)) => {
+            meant(&kernels, &options.id)?.into_iter().try_for_each(|kernel| logs::show(kernel, &options))
+        }
     }
 }
 
@@ -34,22 +39,28 @@ fn list(kernels: &[KeptKernel], as_json: bool) -> anyhow::Result<()> {
 }
 
 async fn stop(kernels: &[KeptKernel], options: &StopKernels) -> anyhow::Result<()> {
-    let is_meant =
-        |kernel: &&KeptKernel| options.id.as_ref().is_none_or(|id| kernel.id.starts_with(id.as_str()));
-    let meant: Vec<&KeptKernel> = kernels.iter().filter(is_meant).collect();
-    match (&options.id, meant.len()) {
-        (Some(id), 0) => bail!("there is no kernel {id:?}; `cellbridge kernels` lists them"),
-        (Some(id), count) if count > 1 => bail!("{count} kernels have an id that begins with {id:?}"),
-        _ => {}
-    }
+    let all_or_one = match &options.id {
+        Some(id) => meant(kernels, id)?,
+        None => kernels.iter().collect(),
+    };
     let mut failures = Vec::new();
-    for kernel in meant {
+    for kernel in all_or_one {
         match kernel.stop().await {
             Ok(()) => say(&format!("stopped {}", kernel.id))?,
             Err(error) => failures.push(format!("kernel {} is not stopped: {}", kernel.id, error.0)),
         }
     }
     if failures.is_empty() { Ok(()) } else { bail!(failures.join("\n")) }
+}
+
+/// The kernel whose id begins so. What a dead keeper left has the id of the kernel that took its place.
+fn meant<'k>(kernels: &'k [KeptKernel], id: &str) -> anyhow::Result<Vec<&'k KeptKernel>> {
+    let meant: Vec<&KeptKernel> = kernels.iter().filter(|kernel| kernel.id.starts_with(id)).collect();
+    match &meant[..] {
+        [] => bail!("there is no kernel {id:?}; `cellbridge kernels` lists them"),
+        [first, others @ ..] if others.iter().all(|other| other.id == first.id) => Ok(meant),
+        _ => bail!("{} kernels have an id that begins with {id:?}", meant.len()),
+    }
 }
 
 /// The id, the state, and what a person decides by.
@@ -66,6 +77,7 @@ fn line(kernel: &KeptKernel, now: SystemTime) -> String {
         1 => format!("attached: server {}", kernel.attached[0]),
         count => format!("{count} servers attached"),
     });
+    parts.extend(kernel.memory.map(|bytes| format!("{} MB in memory", bytes / 1_000_000)));
     if kernel.unread_runs > 0 {
         parts.push(format!("{} runs not stored yet", kernel.unread_runs));
     }
@@ -106,6 +118,7 @@ fn to_json(kernel: &KeptKernel) -> Value {
         "attached": kernel.attached,
         "unread_runs": kernel.unread_runs,
         "keeper": kernel.keeper,
+        "memory": kernel.memory,
     })
 }
 

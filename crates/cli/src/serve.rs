@@ -44,7 +44,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let variables = std::env::vars_os();
     let process_env = ProcessEnv::inherited(variables, std::env::home_dir(), &options.kernel_env);
     let state_env = process_env.clone();
-    let keeping = keeping(options.keep_kernels)?;
+    let keeping = keeping(options.keep_kernels);
     let run_suffix = if keeping.is_some() { run_suffix()? } else { RunSuffix::default() };
     let budget =
         render::Budget { characters: options.max_characters as usize, images: options.max_images as usize };
@@ -89,14 +89,21 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
 }
 
 /// How kernels of the folder outlive this program.
-fn keeping(options: args::KeepKernels) -> anyhow::Result<Option<KernelKeeping>> {
-    let args::KeepKernels::For(idle) = options else { return Ok(None) };
+fn keeping(options: args::KeepKernels) -> Option<KernelKeeping> {
+    let args::KeepKernels::For(idle) = options else { return None };
     if cfg!(not(unix)) {
         tracing::warn!("--keep-kernels is not built for this system yet: kernels end with this server");
-        return Ok(None);
+        return None;
     }
-    let program = std::env::current_exe().context("this program does not find itself to keep kernels")?;
-    Ok(Some(KernelKeeping { program, lifetimes: Lifetimes::of_idle(idle), only_stores: false }))
+    match std::env::current_exe() {
+        Ok(program) => {
+            Some(KernelKeeping { program, lifetimes: Lifetimes::of_idle(idle), only_stores: false })
+        }
+        Err(error) => {
+            tracing::warn!(%error, "this program does not find itself to keep kernels: they end with this server");
+            None
+        }
+    }
 }
 
 /// What distinguishes the runs of this server from those of others.

@@ -81,6 +81,13 @@ impl Client {
         self.commands.send(Command::Send((Channel::Stdin, reply))).is_ok()
     }
 
+    /// Has the kernel's keeper interrupt this execution, or withdraw it if it waits for those of other clients. Does nothing
+    /// without a keeper.
+    pub fn interrupt_execution(&self, id: &ExecutionId) {
+        // It fails if the kernel is dead, and the execution over.
+        let _ = self.commands.send(Command::Interrupt(id.clone()));
+    }
+
     /// Asks the kernel to interrupt what it runs, and waits up to 5 s for its reply.
     pub async fn interrupt_message(&self) -> Result<(), KernelError> {
         let request = "interrupt_request";

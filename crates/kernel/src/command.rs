@@ -14,6 +14,8 @@ pub(crate) enum Command {
     },
     /// Send a message that has no reply.
     Send(Outgoing),
+    /// Interrupt the kernel if it works on this execution; if it does not have it yet, withdraw it.
+    Interrupt(ExecutionId),
     /// Send a request that belongs to no execution and return the reply.
     Ask {
         request: Outgoing,

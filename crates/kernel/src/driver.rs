@@ -131,7 +131,13 @@ impl<T: Transport> Driver<T> {
     #[cfg(unix)]
     pub(crate) async fn catch_up(&mut self) {
         while !self.transport.is_caught_up() {
-            let Some(received) = self.transport.receive().await else { return };
+            let Some(received) = self.transport.receive().await else {
+                // Whoever waits for this must not take the kernel for one that runs.
+                if let Some(how) = self.transport.how_it_ended() {
+                    self.publish(Status::Dead { how });
+                }
+                return;
+            };
             self.on_received(received).await;
             consume_budget().await;
         }
@@ -183,6 +189,7 @@ impl<T: Transport> Driver<T> {
                 self.transport.send((Channel::Shell, request)).await;
             }
             Command::Send(message) => self.transport.send(message).await,
+            Command::Interrupt(id) => self.transport.interrupt(&id).await,
             Command::Ask { request, answer } => {
                 self.asked.retain(|_, answer| !answer.reply.is_closed());
                 let id = &request.1.header.msg_id;

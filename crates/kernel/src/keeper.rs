@@ -37,5 +37,5 @@ pub use crate::messages::Channel;
 pub use crate::transport::framed::{FramedRead, FramedWrite};
 #[cfg(unix)]
 pub use crate::transport::kept::{
-    Connect, KeeperHandle, Kept, OrphanedExecution, TimedEvents, connect_kept, end, greet,
+    Connect, KeeperHandle, Kept, OrphanedExecution, ReadLog, TimedEvents, connect_kept, end, greet,
 };

@@ -59,6 +59,11 @@ pub(crate) trait Transport: Send + 'static {
         std::future::ready(())
     }
 
+    /// Interrupts this execution and no other, where somebody between us and the kernel can tell them apart.
+    fn interrupt(&mut self, _id: &ExecutionId) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+
     /// Sends what is queued: the connection is no longer used. Returns in bounded time.
     fn finish(&mut self) -> impl Future<Output = ()> + Send {
         std::future::ready(())

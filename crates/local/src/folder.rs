@@ -15,7 +15,7 @@ use workspace::{
 
 use crate::ProcessEnv;
 use crate::environment::{KernelChoice as Choice, KernelspecChooser, KernelspecQuery};
-use crate::keeper::{KernelRecord, greet, keepers};
+use crate::keeper::{KeeperFolder, KernelRecord, keepers};
 use crate::launch::{KernelKeeping, KernelLauncher, KnownKeeper, LocalKernel};
 use crate::root::Root;
 use crate::store::FileStore;
@@ -134,9 +134,9 @@ impl Folder {
             if !is_here(&record) || all.iter().any(|known| *known.id() == *record.id) {
                 continue;
             }
-            if let Some(welcome) = greet(&folder, &record).await {
-                let welcome = Some(welcome);
-                all.push(self.of_keeper(KnownKeeper { folder, record, welcome, is_from_earlier: true }));
+            let known = KnownKeeper::from_earlier(folder, record).await;
+            if known.welcome.is_some() {
+                all.push(self.of_keeper(known));
             }
         }
         if let Some(kernels) = &mut *self.kernels.lock() {
@@ -154,22 +154,21 @@ impl Folder {
     /// that has died.
     async fn kept_kernel(&self, notebook: &Path, choice: &Choice) -> Option<Arc<LocalKernel>> {
         self.keeping.as_ref()?;
-        let fits = |record: &KernelRecord| {
+        let fits = |(folder, record): &(KeeperFolder, KernelRecord)| {
             let its = &record.choice;
             record.notebook.as_deref() == Some(notebook)
                 && its.kernelspec.name == choice.kernelspec.name
                 && its.program == choice.program
+                && (record.is_ready() || !folder.is_kept())
         };
-        let mut found: Vec<_> =
-            keepers(&self.process_env).into_iter().filter(|(_, record)| fits(record)).collect();
+        let mut found: Vec<_> = keepers(&self.process_env).into_iter().filter(fits).collect();
         found.sort_by_key(|(folder, record)| (folder.is_kept(), record.started_at));
         let (folder, record) = found.pop()?;
         let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
         let kernel = if let Some(kernel) = known {
             kernel
         } else {
-            let welcome = greet(&folder, &record).await;
-            let kernel = self.of_keeper(KnownKeeper { folder, record, welcome, is_from_earlier: true });
+            let kernel = self.of_keeper(KnownKeeper::from_earlier(folder, record).await);
             self.kernels.lock().as_mut()?.push(kernel.clone());
             kernel
         };

@@ -5,24 +5,28 @@
 mod attach;
 mod clients;
 mod descriptors;
+mod entries;
 mod executor;
 mod folder;
 mod keep;
 mod lifetime;
 mod list;
 mod log;
+mod resident;
 mod room;
 mod start;
 mod turns;
 
 pub(crate) use attach::{Attached, attach, greet};
 pub use descriptors::close_inherited_descriptors;
-pub(crate) use executor::KeptExecutor;
-pub(crate) use folder::{KeeperFolder, KernelRecord, keepers};
+pub use entries::{LogEntry, LogEntryKind};
+pub(crate) use executor::{KeptExecutor, kept_note};
+pub(crate) use folder::{KeeperFolder, KernelRecord, keepers, remove_abandoned};
 pub use lifetime::Lifetimes;
 pub use list::{KeptKernel, KeptState, StopError, kept_kernels};
+pub(crate) use resident::resident_bytes;
 pub(crate) use room::make_room;
-pub(crate) use start::{KeepSpec, start};
+pub(crate) use start::{KeepSpec, StartError, start};
 pub use start::{detach, keep_from_stdin};
 
 #[cfg(test)]

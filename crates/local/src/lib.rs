@@ -24,8 +24,8 @@ pub use environment::{
 };
 pub use folder::Folder;
 pub use keeper::{
-    KeptKernel, KeptState, Lifetimes, StopError, close_inherited_descriptors, detach, keep_from_stdin,
-    kept_kernels,
+    KeptKernel, KeptState, Lifetimes, LogEntry, LogEntryKind, StopError, close_inherited_descriptors, detach,
+    keep_from_stdin, kept_kernels,
 };
 pub use launch::{KernelKeeping, Leftover, leftovers};
 pub use process_env::ProcessEnv;

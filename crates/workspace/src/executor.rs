@@ -61,6 +61,11 @@ pub trait Execution: Send + Sync {
         false
     }
 
+    /// Interrupts this code and no other. `false` if only the kernel as a whole can be interrupted.
+    fn interrupt(&self) -> bool {
+        false
+    }
+
     /// What an agent should know about how the code runs.
     fn notice(&self) -> Option<&str> {
         None

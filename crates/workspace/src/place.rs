@@ -417,6 +417,8 @@ pub struct Keeping {
     pub attached: Vec<u32>,
     /// Whether an earlier server started it.
     pub is_from_earlier: bool,
+    /// What its process held in memory when it was asked last, in bytes.
+    pub memory: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,6 +7,9 @@ const DAY: u64 = 24 * 60 * MINUTE;
 /// Longer than any server runs.
 const MOST: u64 = 365 * DAY;
 
+/// Kernels are started on Unix only.
+pub(super) const KEPT_BY_DEFAULT: &str = if cfg!(unix) { "30m" } else { "off" };
+
 /// Whether and how long kernels outlive the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeepKernels {

@@ -20,11 +20,25 @@ pub(crate) enum KernelsVerb {
 
     /// End a kernel, with what runs on it
     Stop(StopKernels),
+
+    /// Show what a kernel printed and what happened to it, as far as its keeper still has it
+    Logs(LogsOfKernel),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListKernels {
     /// Print a JSON list of objects
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogsOfKernel {
+    /// The kernel's id, or the beginning of it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+
+    /// Print a JSON object for each entry, each in a line
     #[arg(long)]
     pub(crate) json: bool,
 }

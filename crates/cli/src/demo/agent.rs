@@ -28,7 +28,8 @@ impl Agent {
     /// Starts `program` as a server for `folder`.
     pub(super) fn start(program: &Path, folder: &Path) -> anyhow::Result<Self> {
         let mut server = Command::new(program)
-            .args(["--no-browser", "--root"])
+            // Nobody uses the kernel after the demo.
+            .args(["--no-browser", "--keep-kernels", "off", "--root"])
             .arg(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -162,7 +162,9 @@ async fn two_agents_on_one_tab_keep_their_runs_progress_and_cancellation() -> Re
     assert!(done.contains("of the first") && done.contains("[COMPLETED in"), "{done}");
     assert_eq!(run.params_value()?["arguments"]["cellId"], "b");
     reply_output(&mut tab, &run, "of the second").await?;
-    let waiting = json!({ "run_id": "r2", "wait_seconds": 10 });
+    let listed = while_reading(&mut tab, other.call("get_run", json!({}))).await?.unwrap();
+    let run = listed.lines().find_map(|line| line.split('\t').next().filter(|id| id.starts_with("r2-")));
+    let waiting = json!({ "run_id": run, "wait_seconds": 10 });
     let done = while_reading(&mut tab, other.call("get_run", waiting)).await?.unwrap();
     assert!(done.contains("of the second") && !done.contains("of the first"), "{done}");
     Ok(())

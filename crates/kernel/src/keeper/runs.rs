@@ -39,12 +39,21 @@ struct Entry {
     /// Where in the log its note is.
     offset: u64,
     owner: Option<ClientId>,
+    request: Request,
     has_reply: bool,
     is_idle: bool,
     /// How many bytes the log keeps of its outputs.
     output_bytes: u64,
     is_cut: bool,
     fate: Fate,
+}
+
+/// What the keeper has of a run's request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Request {
+    Noted,
+    /// Its client has sent it.
+    Sent,
 }
 
 /// What has become of a run outside of the log.
@@ -98,12 +107,29 @@ impl Runs {
             noted_at: now,
             offset,
             owner,
+            request: Request::Noted,
             has_reply: false,
             is_idle: false,
             output_bytes: 0,
             is_cut: false,
             fate: Fate::Unknown,
         });
+    }
+
+    /// The request of this id has come from its client.
+    pub fn requested(&mut self, message: &str) {
+        let is_of = |entry: &&mut Entry| entry.note.message.as_deref() == Some(message);
+        if let Some(entry) = self.entries.iter_mut().find(is_of) {
+            entry.request = Request::Sent;
+        }
+    }
+
+    /// The requests that a client has noted and not sent: if it has gone, they never come.
+    pub fn unrequested(&self, client: ClientId) -> Vec<String> {
+        let is_meant = |entry: &&Entry| {
+            entry.owner == Some(client) && entry.request == Request::Noted && entry.is_running()
+        };
+        self.entries.iter().filter(is_meant).filter_map(|entry| entry.note.message.clone()).collect()
     }
 
     /// A message of the kernel, of `bytes`, with the most that the log keeps of the outputs of one run.
@@ -291,6 +317,17 @@ mod tests {
         assert!(runs.to_settle().is_empty());
         let adopted = adopt(&mut runs, 3);
         assert!(adopted.runs[0].is_stored && !adopted.runs[0].is_acknowledged);
+    }
+
+    #[test]
+    fn a_request_that_its_client_had_no_time_to_send_is_known() {
+        let mut runs = runs();
+        runs.requested("m1");
+        runs.requested("other");
+        assert!(runs.unrequested(1).is_empty());
+        assert_eq!(runs.unrequested(2), ["m2"]);
+        runs.ended("m2");
+        assert!(runs.unrequested(2).is_empty());
     }
 
     #[test]

@@ -34,10 +34,14 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
 const KEEPER_ENDED: &str = "its keeper ended";
 
+/// Reads a keeper's log from an offset on, a piece of it; nothing at its end.
+pub type ReadLog = Box<dyn FnMut(u64) -> io::Result<Vec<u8>> + Send>;
+
 /// How to connect to a keeper.
-#[derive(Debug)]
 pub struct Connect {
     pub stream: UnixStream,
+    /// For what a keeper had written and not sent when it was killed.
+    pub read_log: Option<ReadLog>,
     /// Whether the kernel is to be started anew first.
     pub restart: bool,
     /// How long the kernel may take to be ready, if it is starting.
@@ -130,8 +134,8 @@ pub async fn connect_kept(connect: Connect) -> Result<Kept, KernelError> {
     // The thread's runtime owns the socket from here on.
     let stream = connect.stream.into_std().map_err(|error| unusable(&error))?;
     let (answer, connected) = oneshot::channel();
-    let (restart, ready_timeout) = (connect.restart, connect.ready_timeout);
-    let serving = serve(stream, restart, ready_timeout, answer);
+    let Connect { restart, ready_timeout, read_log, .. } = connect;
+    let serving = serve(stream, read_log, restart, ready_timeout, answer);
     let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(no_thread)?;
     let thread = thread::Builder::new().name("kernel".to_owned());
     thread.spawn(move || runtime.block_on(serving)).map_err(no_thread)?;
@@ -140,6 +144,7 @@ pub async fn connect_kept(connect: Connect) -> Result<Kept, KernelError> {
 
 async fn serve(
     stream: std::os::unix::net::UnixStream,
+    read_log: Option<ReadLog>,
     restart: bool,
     ready_timeout: Duration,
     mut answer: oneshot::Sender<Result<Kept, KernelError>>,
@@ -148,13 +153,14 @@ async fn serve(
         Ok(stream) => timeout(ANSWER_TIMEOUT, KeeperConnection::open(stream, restart)).await,
         Err(error) => Ok(Err(unusable(&error))),
     };
-    let (connection, keeper, orphans) = match opened.unwrap_or_else(|_| Err(silent())) {
+    let (mut connection, keeper, orphans) = match opened.unwrap_or_else(|_| Err(silent())) {
         Ok(opened) => opened,
         Err(error) => {
             let _ = answer.send(Err(error));
             return;
         }
     };
+    connection.read_log = read_log;
     let began = Instant::now();
     let (mut client, mut driver) = driver::connection(connection, Json::empty_object());
     let caught_up = tokio::select! {

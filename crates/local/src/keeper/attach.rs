@@ -4,11 +4,12 @@ use std::io;
 use std::time::Duration;
 
 use kernel::KernelError;
-use kernel::keeper::{self, Connect, Kept, Welcome, connect_kept};
+use kernel::keeper::{self, Connect, Kept, ReadLog, Welcome, connect_kept};
 use tokio::net::UnixStream;
 
 use super::folder::{KeeperFolder, KernelRecord};
 use super::keep::Keep;
+use super::log::read_piece;
 
 /// A connection to a keeper.
 #[derive(Debug)]
@@ -42,7 +43,11 @@ pub(crate) async fn attach(
             (ours, false)
         }
     };
-    let kept = connect_kept(Connect { stream, restart: restart && is_kept, ready_timeout }).await?;
+    let path = folder.path.clone();
+    let read_log: ReadLog = Box::new(move |offset| read_piece(&path, offset));
+    let read_log = Some(read_log).filter(|_| is_kept);
+    let connect = Connect { stream, read_log, restart: restart && is_kept, ready_timeout };
+    let kept = connect_kept(connect).await?;
     Ok(Attached { kept, is_kept })
 }
 

@@ -17,11 +17,11 @@ use crate::root::Root;
 /// What the keeper's log holds about a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-struct KeptNote {
+pub(super) struct KeptNote {
     /// Without symbolic links: another server may work in another folder.
-    notebook: Option<PathBuf>,
-    cell: Option<String>,
-    source: String,
+    pub(super) notebook: Option<PathBuf>,
+    pub(super) cell: Option<String>,
+    pub(super) source: String,
 }
 
 pub(crate) struct KeptExecutor {
@@ -49,23 +49,21 @@ impl KeptExecutor {
     }
 }
 
-impl KeptExecutor {
-    /// What the keeper's log is to hold about a run whose request is not sent yet.
-    pub(crate) fn note(&self, note: &RunNote) -> Note {
-        Note { run: note.run.to_string(), message: None, data: self.data(note) }
-    }
+/// What a keeper's log is to hold about a run whose request is not sent yet.
+pub(crate) fn kept_note(root: &Root, note: &RunNote) -> Note {
+    Note { run: note.run.to_string(), message: None, data: data(root, note) }
+}
 
-    fn data(&self, note: &RunNote) -> serde_json::Value {
-        let notebook = note.notebook.as_deref().and_then(|path| self.root.resolve(path).ok());
-        let cell = note.cell.as_ref().map(ToString::to_string);
-        let data = KeptNote { notebook, cell, source: note.source.clone() };
-        serde_json::to_value(&data).unwrap_or_default()
-    }
+fn data(root: &Root, note: &RunNote) -> serde_json::Value {
+    let notebook = note.notebook.as_deref().and_then(|path| root.resolve(path).ok());
+    let cell = note.cell.as_ref().map(ToString::to_string);
+    let data = KeptNote { notebook, cell, source: note.source.clone() };
+    serde_json::to_value(&data).unwrap_or_default()
 }
 
 impl Executor for KeptExecutor {
     fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution> {
-        let note = ExecutionNote { run: code.note.run.to_string(), data: self.data(code.note) };
+        let note = ExecutionNote { run: code.note.run.to_string(), data: data(&self.root, code.note) };
         let id = self.client.execute_with_note(code.source, Some(note), sink);
         Arc::new(KeptExecution { client: self.client.clone(), id })
     }
@@ -112,5 +110,10 @@ impl Execution for KeptExecution {
 
     fn changes(&self, count: u64) -> BoxFuture<'_, Option<Json>> {
         Box::pin(self.client.changes(&self.id, count))
+    }
+
+    fn interrupt(&self) -> bool {
+        self.client.interrupt_execution(&self.id);
+        true
     }
 }

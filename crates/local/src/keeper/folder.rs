@@ -38,7 +38,15 @@ pub(crate) struct KernelRecord {
     pub(crate) started_at: SystemTime,
     /// The keeper's process.
     pub(crate) process: u32,
+    /// Not there before the kernel is ready.
     pub(crate) socket: PathBuf,
+}
+
+impl KernelRecord {
+    /// Whether the kernel has been ready.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.socket.exists()
+    }
 }
 
 /// The folder of one keeper.
@@ -53,10 +61,24 @@ pub(crate) struct FolderLock(#[expect(dead_code, reason = "the lock ends with th
 
 /// The keepers of this user, those that have ended included.
 pub(crate) fn keepers(process_env: &ProcessEnv) -> Vec<(KeeperFolder, KernelRecord)> {
+    let folders = folders(process_env).into_iter();
+    folders.filter_map(|folder| folder.record().map(|record| (folder, record))).collect()
+}
+
+/// Removes what keepers left that ended long ago.
+pub(crate) fn remove_abandoned(process_env: &ProcessEnv) {
+    let now = SystemTime::now();
+    for folder in folders(process_env).into_iter().filter(|folder| folder.is_abandoned(now)) {
+        folder.remove();
+    }
+}
+
+/// The folders of keepers of this user, whatever is in them.
+fn folders(process_env: &ProcessEnv) -> Vec<KeeperFolder> {
     let Some(parent) = parent(process_env).filter(|parent| is_private(parent)) else { return Vec::new() };
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let folders = entries.map(|entry| KeeperFolder { path: entry.path() });
-    folders.filter_map(|folder| folder.record().map(|record| (folder, record))).collect()
+    folders.filter(|folder| is_private(&folder.path)).collect()
 }
 
 fn parent(process_env: &ProcessEnv) -> Option<PathBuf> {
@@ -64,17 +86,21 @@ fn parent(process_env: &ProcessEnv) -> Option<PathBuf> {
 }
 
 impl KeeperFolder {
-    /// Makes a new folder with this name.
-    pub(crate) fn create(process_env: &ProcessEnv, name: &str) -> io::Result<Self> {
+    /// The folder with this name, which need not be there.
+    pub(crate) fn named(process_env: &ProcessEnv, name: &str) -> io::Result<Self> {
         let parent = parent(process_env).ok_or_else(|| io::Error::other("there is no state folder"))?;
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&parent)?;
-        if !is_private(&parent) {
+        Ok(Self { path: parent.join(name) })
+    }
+
+    /// Makes it.
+    pub(super) fn create(&self) -> io::Result<()> {
+        let parent = self.path.parent().ok_or(io::ErrorKind::NotFound)?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+        if !is_private(parent) {
             let cause = format!("others can write to {}, or it belongs to somebody else", parent.display());
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, cause));
         }
-        let path = parent.join(name);
-        fs::DirBuilder::new().mode(0o700).create(&path)?;
-        Ok(Self { path })
+        fs::DirBuilder::new().mode(0o700).create(&self.path)
     }
 
     /// What it says about its kernel. `None` if it is not whole, or anybody else could have written it.
@@ -94,20 +120,27 @@ impl KeeperFolder {
         fs::rename(temporary, self.path.join(RECORD))
     }
 
-    /// Opens the socket of a new keeper. Its path is in the temporary folder if the folder's is too long.
+    /// Where the socket is, if it can be there.
+    pub(super) fn socket(&self) -> PathBuf {
+        self.path.join(SOCKET)
+    }
+
+    /// Opens the socket of a new keeper. It is in the temporary folder if the path of this one is too long, or if there are no
+    /// sockets on its file system, as on some network shares.
     pub(super) fn listen(&self, process_env: &ProcessEnv) -> io::Result<(UnixListener, PathBuf)> {
-        let own = self.path.join(SOCKET);
-        let path = if own.as_os_str().len() <= MAX_SOCKET_PATH {
-            own
-        } else {
-            let mut builder = tempfile::Builder::new();
-            builder.prefix("cellbridge-").permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-            let temporary = process_env.temp_dir();
-            // What tempfile adds to the prefix, and the socket.
-            let is_short = temporary.as_os_str().len() + "/cellbridge-123456/s".len() <= MAX_SOCKET_PATH;
-            let temporary = if is_short { &*temporary } else { Path::new("/tmp") };
-            builder.tempdir_in(temporary)?.keep().join(SOCKET)
-        };
+        let own = self.socket();
+        if own.as_os_str().len() <= MAX_SOCKET_PATH
+            && let Ok(listener) = UnixListener::bind(&own)
+        {
+            return Ok((listener, own));
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("cellbridge-").permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let temporary = process_env.temp_dir();
+        // What tempfile adds to the prefix, and the socket.
+        let is_short = temporary.as_os_str().len() + "/cellbridge-123456/s".len() <= MAX_SOCKET_PATH;
+        let temporary = if is_short { &*temporary } else { Path::new("/tmp") };
+        let path = builder.tempdir_in(temporary)?.keep().join(SOCKET);
         Ok((UnixListener::bind(&path)?, path))
     }
 
@@ -160,8 +193,9 @@ impl KeeperFolder {
 
     /// Whether its keeper has ended so long ago that nobody will read what it has left.
     pub(crate) fn is_abandoned(&self, now: SystemTime) -> bool {
-        let newest = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        let newest = newest.filter_map(|entry| entry.metadata().ok()?.modified().ok()).max();
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let metadata = entries.filter_map(|entry| entry.metadata().ok()).chain(fs::metadata(&self.path));
+        let newest = metadata.filter_map(|metadata| metadata.modified().ok()).max();
         newest.is_some_and(|at| now.duration_since(at).is_ok_and(|age| age > UNREAD_TTL)) && !self.is_kept()
     }
 }
@@ -210,7 +244,8 @@ mod tests {
 
     fn made(state: &Path) -> (ProcessEnv, KeeperFolder) {
         let process_env = process_env(state);
-        let folder = KeeperFolder::create(&process_env, "one").unwrap();
+        let folder = KeeperFolder::named(&process_env, "one").unwrap();
+        folder.create().unwrap();
         folder.set_record(&record(folder.path.join(SOCKET))).unwrap();
         (process_env, folder)
     }
@@ -247,7 +282,7 @@ mod tests {
         let process_env = self::process_env(state.path());
         fs::create_dir_all(state.path().join("cellbridge")).unwrap();
         symlink("/tmp", state.path().join("cellbridge/kernels")).unwrap();
-        let error = KeeperFolder::create(&process_env, "one").unwrap_err();
+        let error = KeeperFolder::named(&process_env, "one").unwrap().create().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
     }
 
@@ -278,6 +313,28 @@ mod tests {
         assert!(!folder.is_abandoned(SystemTime::now()));
         folder.remove();
         assert!(!folder.path.exists());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_empty_folder_is_no_keeper_and_is_abandoned_in_time() {
+        let state = tempfile::tempdir().unwrap();
+        let (process_env, _) = made(state.path());
+        let empty = KeeperFolder::named(&process_env, "two").unwrap();
+        empty.create().unwrap();
+        assert_eq!((keepers(&process_env).len(), folders(&process_env).len()), (1, 2));
+        assert!(!empty.is_abandoned(SystemTime::now()));
+        assert!(empty.is_abandoned(SystemTime::now() + 2 * UNREAD_TTL));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_kernel_is_ready_when_its_socket_is_there() {
+        let state = tempfile::tempdir().unwrap();
+        let (_, folder) = made(state.path());
+        assert!(!folder.record().unwrap().is_ready());
+        let _listener = std::os::unix::net::UnixListener::bind(folder.socket()).unwrap();
+        assert!(folder.record().unwrap().is_ready());
     }
 
     #[cfg(target_os = "linux")]

@@ -94,11 +94,10 @@ pub(super) struct Keep {
 }
 
 impl Keep {
-    /// The keeper of a kernel that runs.
-    pub(super) fn of_kernel(
+    /// The keeper of a kernel that is about to start.
+    pub(super) fn of_launcher(
         (folder, lock): (KeeperFolder, FolderLock),
         launcher: Arc<KernelLauncher>,
-        kernel: KeptKernel,
         limits: Lifetimes,
         settling: Settling,
     ) -> io::Result<Self> {
@@ -106,7 +105,6 @@ impl Keep {
         let mut keep = Self::new(folder, lock, log, limits);
         keep.settling = settling;
         keep.launcher = Some(launcher);
-        keep.started(kernel);
         Ok(keep)
     }
 
@@ -327,6 +325,12 @@ impl Keep {
         let followed = self.clients.values().map(Client::position).min().unwrap_or(end);
         let is_full = self.log.size() > MAX_LOG_BYTES;
         self.log.forget_before(if is_full { unread } else { unread.min(followed) });
+    }
+
+    /// Ends before the kernel was ready. `how` is for people.
+    pub(super) async fn end_unstarted(mut self, how: &str, ending: Ending) {
+        self.record(&Record::Event(KeeperEvent::Died { how: how.to_owned() }));
+        self.end(ending).await;
     }
 
     /// Ends the kernel. What nobody has read stays, except on request.

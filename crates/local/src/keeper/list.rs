@@ -1,14 +1,17 @@
 //! The kept kernels of this user, for people.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use futures_util::future::join_all;
 use kernel::keeper::KernelPhase;
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{sleep, timeout};
 
+use super::entries::{LogEntry, read_entries};
 use super::folder::{KeeperFolder, KernelRecord, keepers};
-use super::greet;
+use super::{greet, resident_bytes};
 use crate::ProcessEnv;
 
 /// How long a keeper may take to end its kernel.
@@ -32,6 +35,8 @@ pub struct KeptKernel {
     pub unread_runs: usize,
     /// The process of its keeper.
     pub keeper: u32,
+    /// What the kernel's process holds in memory, in bytes, as far as the system says.
+    pub memory: Option<u64>,
     folder: KeeperFolder,
     record: KernelRecord,
 }
@@ -67,12 +72,18 @@ pub async fn kept_kernels(process_env: &ProcessEnv) -> Vec<KeptKernel> {
 async fn look_at(folder: KeeperFolder, record: KernelRecord) -> KeptKernel {
     let welcome = greet(&folder, &record).await;
     let state = match welcome.as_ref().map(|welcome| (&welcome.kernel.phase, welcome.kernel.is_busy)) {
-        None if folder.is_kept() => KeptState::Silent,
-        None => KeptState::Left,
+        None if !folder.is_kept() => KeptState::Left,
+        None if !record.is_ready() => KeptState::Starting,
+        None => KeptState::Silent,
         Some((KernelPhase::Starting, _)) => KeptState::Starting,
         Some((KernelPhase::Running, true)) => KeptState::Busy,
         Some((KernelPhase::Running, false)) => KeptState::Idle,
         Some((KernelPhase::Dead { how }, _)) => KeptState::Dead { how: how.clone() },
+    };
+    let process = welcome.as_ref().and_then(|welcome| welcome.kernel.process);
+    let memory = match process {
+        Some(process) => resident_bytes(process).await,
+        None => None,
     };
     let info = record.choice.info();
     KeptKernel {
@@ -86,6 +97,7 @@ async fn look_at(folder: KeeperFolder, record: KernelRecord) -> KeptKernel {
         unread_runs: welcome.as_ref().map(|welcome| welcome.orphans).unwrap_or_default(),
         attached: welcome.map(|welcome| welcome.attached).unwrap_or_default(),
         keeper: record.process,
+        memory,
         folder,
         record,
     }
@@ -97,6 +109,12 @@ impl KeptKernel {
         &self.folder.path
     }
 
+    /// Passes on what it printed and what happened to it, as far as its keeper still has it, the oldest first, until `each`
+    /// fails.
+    pub fn read_log(&self, each: impl FnMut(LogEntry) -> io::Result<()>) -> io::Result<()> {
+        read_entries(&self.folder.path, each)
+    }
+
     /// Ends it at once, with what runs on it; removes what an ended keeper left.
     pub async fn stop(&self) -> Result<(), StopError> {
         if self.state == KeptState::Left {
@@ -104,13 +122,23 @@ impl KeptKernel {
             return Ok(());
         }
         let failed = |cause: String| StopError(format!("{cause}; end process {} to stop it", self.keeper));
-        let stream = self.folder.connect(&self.record).await.map_err(|error| failed(error.to_string()))?;
-        kernel::keeper::end(stream).await.map_err(|error| failed(error.to_string()))?;
+        self.ask_to_end().await.map_err(failed)?;
         let ended = async {
             while self.folder.is_kept() {
                 sleep(Duration::from_millis(20)).await;
             }
         };
         timeout(STOP_TIMEOUT, ended).await.map_err(|_| failed("its keeper does not end".to_owned()))
+    }
+
+    async fn ask_to_end(&self) -> Result<(), String> {
+        if self.record.is_ready() {
+            let stream = self.folder.connect(&self.record).await.map_err(|error| error.to_string())?;
+            return kernel::keeper::end(stream).await.map_err(|error| error.to_string());
+        }
+        // It does not listen before the kernel is ready.
+        let keeper =
+            i32::try_from(self.keeper).ok().and_then(Pid::from_raw).ok_or("its process is unknown")?;
+        kill_process(keeper, Signal::TERM).map_err(|error| error.to_string())
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +18,8 @@ use tokio::sync::watch;
 
 /// The length at which another file is begun.
 const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
+/// How much is read at once where a whole log is read.
+const READ_BYTES: usize = 256 * 1024;
 const PREFIX: &str = "log.";
 
 /// Where the files are that readers may need.
@@ -57,9 +59,7 @@ impl Log {
 
     /// The log of a keeper that no longer runs. What it was writing when it ended is cut off.
     pub(super) fn reopen(folder: &Path, mut each: impl FnMut(u64, SystemTime, Record)) -> io::Result<Self> {
-        let mut bases: Vec<u64> =
-            fs::read_dir(folder)?.flatten().filter_map(|entry| base(&entry.path())).collect();
-        bases.sort_unstable();
+        let bases = bases(folder)?;
         let first = *bases.first().ok_or(io::ErrorKind::NotFound)?;
         let mut records = RecordReader::at(first);
         for base in &bases {
@@ -153,6 +153,54 @@ impl LogReader {
         File::open(path(&self.folder, base))?.read_exact_at(&mut bytes, offset - base)?;
         Ok(bytes)
     }
+}
+
+/// Reads the log in `folder` from its beginning, while its keeper may be writing, until `each` fails. What the keeper writes and
+/// forgets meanwhile may be left out.
+pub(super) fn read_records(
+    folder: &Path,
+    mut each: impl FnMut(SystemTime, Record) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut buffer = vec![0; READ_BYTES];
+    for base in bases(folder)? {
+        let mut file = match File::open(path(folder, base)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        // No record goes on in the next file.
+        let mut records = RecordReader::at(base);
+        loop {
+            let length = file.read(&mut buffer)?;
+            if length == 0 {
+                break;
+            }
+            records.push(&buffer[..length]);
+            while let Some((time, record)) = records.next_record().map_err(io::Error::other)? {
+                each(time, record)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads a piece of the log in `folder` from `offset` on; nothing at its end. Fails if that is forgotten.
+pub(super) fn read_piece(folder: &Path, offset: u64) -> io::Result<Vec<u8>> {
+    let bases = bases(folder)?;
+    let base = bases.into_iter().rfind(|base| *base <= offset).ok_or(io::ErrorKind::NotFound)?;
+    let file = File::open(path(folder, base))?;
+    let left = (base + file.metadata()?.len()).saturating_sub(offset);
+    let mut bytes = vec![0; usize::try_from(left).unwrap_or(READ_BYTES).min(READ_BYTES)];
+    file.read_exact_at(&mut bytes, offset - base)?;
+    Ok(bytes)
+}
+
+/// The offsets at which the files of a log begin, the oldest first.
+fn bases(folder: &Path) -> io::Result<Vec<u64>> {
+    let mut bases: Vec<u64> =
+        fs::read_dir(folder)?.flatten().filter_map(|entry| base(&entry.path())).collect();
+    bases.sort_unstable();
+    Ok(bases)
 }
 
 fn path(folder: &Path, base: u64) -> PathBuf {
@@ -261,6 +309,43 @@ mod tests {
         assert_eq!(log.end(), end);
         log.append(&record(10), SystemTime::now()).unwrap();
         assert_eq!(read(&log, end), [record(10)]);
+    }
+
+    #[test]
+    fn a_log_is_read_from_its_beginning_while_it_is_written_and_until_the_reader_has_enough() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = Log::create_with(folder.path(), 500).unwrap();
+        for number in 0..10 {
+            log.append(&record(number), SystemTime::now()).unwrap();
+        }
+        File::options()
+            .append(true)
+            .open(path(folder.path(), log.newest()))
+            .unwrap()
+            .write_all(&[0, 0, 1])
+            .unwrap();
+        let mut seen = Vec::new();
+        read_records(folder.path(), |_, record| {
+            seen.push(record);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(seen, (0..10).map(record).collect::<Vec<_>>());
+        let (mut offset, mut records, mut again) = (0, RecordReader::default(), Vec::new());
+        loop {
+            let bytes = read_piece(folder.path(), offset).unwrap();
+            if bytes.is_empty() {
+                break;
+            }
+            offset += bytes.len() as u64;
+            records.push(&bytes);
+            while let Some((_, record)) = records.next_record().unwrap() {
+                again.push(record);
+            }
+        }
+        assert_eq!(again, seen);
+        let enough = read_records(folder.path(), |_, _| Err(io::ErrorKind::BrokenPipe.into()));
+        assert_eq!(enough.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 
     #[test]

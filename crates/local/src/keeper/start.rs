@@ -6,7 +6,8 @@
 //! | `keep --detach` | starts the third with the same standard input and output, and ends: the keeper has no parent |
 //! | `keep` | leaves the session of the server, reads what to keep, starts the kernel, says how that went, and keeps it |
 //!
-//! If the server's end of the input is closed before the kernel is ready, the kernel is no longer wanted.
+//! Meanwhile the server says which runs wait for the kernel. If its end of the input is closed before the kernel is ready, the
+//! kernel is no longer wanted, and what the next server has to tell of these runs stays in the folder.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,20 +17,24 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use kernel::keeper::{FramedRead, FramedWrite, KernelSockets};
+use kernel::keeper::{ClientFrame, FramedRead, FramedWrite, KernelSockets};
 use serde::{Deserialize, Serialize};
-use tokio::net::UnixListener;
 use tokio::net::unix::pipe;
 use tokio::process::Command;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
 use workspace::{Error, ErrorKind, KernelId};
 
-use super::folder::{FolderLock, KeeperFolder, KernelRecord};
-use super::keep::{Keep, Settling};
+use super::folder::{KeeperFolder, KernelRecord};
+use super::keep::{Ending, Keep, Settling};
 use super::lifetime::Lifetimes;
 use crate::ProcessEnv;
 use crate::environment::KernelChoice;
 use crate::launch::{KernelLauncher, Started};
+
+const ABANDONED: &str = "its server ended before it was ready";
+const STOPPED: &str = "The kernel was stopped while it was starting.";
+const RUN_AGAIN: &str = "The next run starts another.";
 
 /// What a keeper is to keep.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,19 +57,36 @@ pub(crate) struct KeepSpec {
 #[serde(rename_all = "snake_case")]
 enum Answer {
     Ready,
-    Failed { cause: String, next: String },
+    /// The kernel does not start.
+    Failed {
+        cause: String,
+        next: String,
+    },
+    /// There can be no keeper here.
+    Unable {
+        cause: String,
+    },
 }
 
-/// Starts a keeper, and waits until its kernel is ready. If this is dropped before, the kernel ends.
-pub(crate) async fn start(program: &Path, process_env: &ProcessEnv, spec: &KeepSpec) -> Result<(), Error> {
+/// Why there is no kernel with a keeper.
+#[derive(Debug)]
+pub(crate) enum StartError {
+    /// The kernel does not start.
+    Kernel(Error),
+    /// It cannot be kept; the cause.
+    Keeper(String),
+}
+
+/// Starts a keeper, and waits until its kernel is ready. Passes `early` frames on to it meanwhile: which runs wait for the
+/// kernel. If this is dropped before, the kernel ends.
+pub(crate) async fn start(
+    program: &Path,
+    process_env: &ProcessEnv,
+    spec: &KeepSpec,
+    early: &mut mpsc::UnboundedReceiver<ClientFrame>,
+) -> Result<(), StartError> {
     let failed = |error: io::Error| {
-        let cause = format!("The process that keeps the kernel cannot be started: {error}.");
-        Error::new(
-            ErrorKind::KernelStart,
-            cause,
-            "Check that processes can be started, or start this program \
-            without keeping kernels.",
-        )
+        StartError::Keeper(format!("the process that keeps it cannot be started ({error})"))
     };
     let mut command = Command::new(program);
     command.args(["keep", "--detach"]).env_clear().envs(&process_env.variables).current_dir("/");
@@ -78,11 +100,23 @@ pub(crate) async fn start(program: &Path, process_env: &ProcessEnv, spec: &KeepS
     let mut input = FramedWrite::new(input);
     input.send(&spec).await.map_err(failed)?;
     child.wait().await.map_err(failed)?;
-    let answer = FramedRead::new(output).receive().await.map_err(failed)?;
+    let mut output = FramedRead::new(output);
+    let answer = loop {
+        tokio::select! {
+            answer = output.receive() => break answer.map_err(failed)?,
+            Some(frame) = early.recv() => {
+                // If it fails, the keeper has ended, which its answer shows.
+                let _ = input.send(&frame.write()).await;
+            }
+        }
+    };
     let answer = answer.ok_or_else(|| failed(io::Error::other("it ended at once")))?;
     match serde_json::from_slice(&answer).map_err(|error| failed(error.into()))? {
         Answer::Ready => Ok(()),
-        Answer::Failed { cause, next } => Err(Error::new(ErrorKind::KernelStart, cause, next)),
+        Answer::Failed { cause, next } => {
+            Err(StartError::Kernel(Error::new(ErrorKind::KernelStart, cause, next)))
+        }
+        Answer::Unable { cause } => Err(StartError::Keeper(cause)),
     }
 }
 
@@ -97,6 +131,7 @@ pub fn detach(program: &Path) -> io::Result<()> {
 pub async fn keep_from_stdin() -> io::Result<()> {
     // No signal to the session or process group of whoever started this reaches it from here on.
     rustix::process::setsid()?;
+    let mut terminate = signal(SignalKind::terminate())?;
     let input = pipe::Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?;
     let mut input = FramedRead::new(input);
     let spec = input.receive().await?.ok_or(io::ErrorKind::UnexpectedEof)?;
@@ -104,45 +139,94 @@ pub async fn keep_from_stdin() -> io::Result<()> {
     let mut output =
         FramedWrite::new(pipe::Sender::from_owned_fd(io::stdout().as_fd().try_clone_to_owned()?)?);
     let folder = KeeperFolder { path: spec.folder.clone() };
-    let started = tokio::select! {
-        started = begin(&spec, &folder) => started,
-        _ = input.receive() => {
-            // The kernel's process ended with the future that was starting it.
+    let unusable = |error: io::Error| Answer::Unable {
+        cause: format!("the folder for it cannot be used ({}): {error}", folder.path.display()),
+    };
+    let (mut keep, launcher) = match prepare(&spec, &folder) {
+        Ok(prepared) => prepared,
+        Err(error) => {
             folder.remove();
+            return answer(&mut output, &unusable(error)).await;
+        }
+    };
+    let kernel = match start_kernel(&launcher, &mut keep, &mut input, &mut terminate).await {
+        Ok(Ok(kernel)) => kernel,
+        Ok(Err(error)) => {
+            let failed = Answer::Failed { cause: error.cause.clone(), next: error.next.to_string() };
+            let answered = answer(&mut output, &failed).await;
+            // Whoever was answered tells those who wait.
+            let ending = if answered.is_ok() { Ending::Asked } else { Ending::Unused };
+            keep.end_unstarted(&error.cause, ending).await;
+            return answered;
+        }
+        Err(Ending::Asked) => {
+            let stopped = Answer::Failed { cause: STOPPED.to_owned(), next: RUN_AGAIN.to_owned() };
+            let answered = answer(&mut output, &stopped).await;
+            keep.end_unstarted(STOPPED, Ending::Asked).await;
+            return answered;
+        }
+        Err(ending) => {
+            keep.end_unstarted(ABANDONED, ending).await;
             return Ok(());
         }
     };
-    let (mut keep, listener) = match started {
-        Ok(started) => started,
+    let listening = folder.listen(&launcher.process_env).and_then(|(listener, socket)| {
+        folder.set_record(&record(&spec, socket))?;
+        Ok(listener)
+    });
+    let listener = match listening {
+        Ok(listener) => listener,
         Err(error) => {
+            kernel.stop(false).await;
             folder.remove();
-            let answer = Answer::Failed { cause: error.cause.clone(), next: error.next.to_string() };
-            return output.send(&serde_json::to_vec(&answer)?).await;
+            return answer(&mut output, &unusable(error)).await;
         }
     };
-    let mut terminate = signal(SignalKind::terminate())?;
-    let is_wanted = output.send(&serde_json::to_vec(&Answer::Ready)?).await.is_ok();
+    keep.started(kernel);
+    if answer(&mut output, &Answer::Ready).await.is_err() {
+        keep.end_unstarted(ABANDONED, Ending::Unused).await;
+        return Ok(());
+    }
     drop((input, output));
     leave_standard_streams()?;
-    let ending = if is_wanted {
-        let terminated = async {
-            terminate.recv().await;
-        };
-        keep.run(Some(&listener), terminated).await
-    } else {
-        super::keep::Ending::Asked
+    let terminated = async {
+        terminate.recv().await;
     };
+    let ending = keep.run(Some(&listener), terminated).await;
     keep.end(ending).await;
     Ok(())
 }
 
-/// Starts the kernel and listens for clients.
-async fn begin(spec: &KeepSpec, folder: &KeeperFolder) -> Result<(Keep, UnixListener), Error> {
-    let failed = |error: io::Error| {
-        let cause = format!("The folder for the kernel cannot be used ({}): {error}.", folder.path.display());
-        Error::new(ErrorKind::KernelStart, cause, "Make that folder writable.")
-    };
-    let lock = folder.lock().map_err(failed)?.ok_or_else(|| failed(io::ErrorKind::AddrInUse.into()))?;
+/// Starts the kernel, and notes what the server says meanwhile. Fails with why the kernel is no longer wanted; its process ends
+/// then.
+async fn start_kernel(
+    launcher: &KernelLauncher,
+    keep: &mut Keep,
+    input: &mut FramedRead<pipe::Receiver>,
+    terminate: &mut Signal,
+) -> Result<Result<Started<KernelSockets>, Error>, Ending> {
+    let mut starting = std::pin::pin!(launcher.start());
+    loop {
+        tokio::select! {
+            started = &mut starting => return Ok(started),
+            frame = input.receive() => match frame {
+                Ok(Some(frame)) => keep.on_early_frame(ClientFrame::read(frame)),
+                // The server has ended, or dropped the start.
+                Ok(None) | Err(_) => return Err(Ending::Unused),
+            },
+            _ = terminate.recv() => return Err(Ending::Asked),
+        }
+    }
+}
+
+async fn answer(output: &mut FramedWrite<pipe::Sender>, answer: &Answer) -> io::Result<()> {
+    output.send(&serde_json::to_vec(answer)?).await
+}
+
+/// Makes the folder, and says there what is being started: whoever finds it later is told which runs waited for it.
+fn prepare(spec: &KeepSpec, folder: &KeeperFolder) -> io::Result<(Keep, Arc<KernelLauncher>)> {
+    folder.create()?;
+    let lock = folder.lock()?.ok_or(io::ErrorKind::AddrInUse)?;
     let process_env =
         ProcessEnv { variables: spec.variables.iter().cloned().collect(), home: spec.home.clone() };
     let launcher = Arc::new(KernelLauncher {
@@ -153,18 +237,14 @@ async fn begin(spec: &KeepSpec, folder: &KeeperFolder) -> Result<(Keep, UnixList
         process_env: Arc::new(process_env),
         start_timeout: spec.start_timeout,
     });
-    let kernel: Started<KernelSockets> = launcher.start().await?;
-    open(spec, (folder.clone(), lock), launcher, kernel).map_err(failed)
+    let settling = Settling::with(spec.program.clone());
+    let keep = Keep::of_launcher((folder.clone(), lock), launcher.clone(), spec.lifetimes, settling)?;
+    folder.set_record(&record(spec, folder.socket()))?;
+    Ok((keep, launcher))
 }
 
-fn open(
-    spec: &KeepSpec,
-    (folder, lock): (KeeperFolder, FolderLock),
-    launcher: Arc<KernelLauncher>,
-    kernel: Started<KernelSockets>,
-) -> io::Result<(Keep, UnixListener)> {
-    let (listener, socket) = folder.listen(&launcher.process_env)?;
-    let record = KernelRecord {
+fn record(spec: &KeepSpec, socket: PathBuf) -> KernelRecord {
+    KernelRecord {
         id: spec.id.clone(),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         choice: spec.choice.clone(),
@@ -173,11 +253,7 @@ fn open(
         started_at: SystemTime::now(),
         process: std::process::id(),
         socket,
-    };
-    let settling = Settling::with(spec.program.clone());
-    let keep = Keep::of_kernel((folder.clone(), lock), launcher, kernel, spec.lifetimes, settling)?;
-    folder.set_record(&record)?;
-    Ok((keep, listener))
+    }
 }
 
 /// From here on nobody waits for what this process prints, and nothing it holds belongs to whoever started it.

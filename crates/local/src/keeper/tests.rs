@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use kernel::keeper::{Channel, ClientFrame, Note, OrphanedExecution, Record};
+use kernel::keeper::{Channel, ClientFrame, KeeperEvent, Note, OrphanedExecution, Record};
 use kernel::{Event, Outcome, Status};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -30,7 +30,8 @@ impl Machine {
 
     /// What is left of a keeper that was killed: this log.
     fn leave(&self, name: &str, records: &[Record]) {
-        let folder = KeeperFolder::create(&self.process_env, name).unwrap();
+        let folder = KeeperFolder::named(&self.process_env, name).unwrap();
+        folder.create().unwrap();
         let mut log = Log::create(&folder.path).unwrap();
         for record in records {
             log.append(record, SystemTime::now()).unwrap();
@@ -119,6 +120,22 @@ async fn runs_of_a_dead_keeper_are_adopted_and_its_folder_is_removed_once_they_a
         kept.keeper.send(ClientFrame::Acknowledge { run: run.to_owned() });
     }
     drop(kept);
+    machine.until_removed().await;
+}
+
+#[tokio::test]
+async fn runs_that_waited_for_a_kernel_that_never_started_are_known_and_leave_nothing_once_acknowledged() {
+    let machine = Machine::new();
+    let died = Record::Event(KeeperEvent::Died { how: "its server ended".to_owned() });
+    machine.leave("one", &[note("r1", None), note("r2", None), died]);
+    let Attached { kept, is_kept } = machine.attach().await;
+    assert!(!is_kept);
+    let runs: Vec<_> = kept.orphans.iter().map(|run| (&*run.note.run, run.execution.is_none())).collect();
+    assert_eq!(runs, [("r1", true), ("r2", true)]);
+    for run in ["r1", "r2"] {
+        kept.keeper.send(ClientFrame::Acknowledge { run: run.to_owned() });
+    }
+    // Although the connection stays.
     machine.until_removed().await;
 }
 

@@ -100,6 +100,11 @@ impl Turns {
         self.waiting.len() < before
     }
 
+    /// Whether the kernel works on this request.
+    pub(super) fn is_current(&self, id: &str) -> bool {
+        self.current.as_ref().is_some_and(|turn| turn.id == id)
+    }
+
     /// The kernel's process ended: nothing is sent any more.
     pub(super) fn kernel_ended(&mut self) {
         self.current = None;
@@ -212,6 +217,7 @@ mod tests {
             turns.submit(run(1, id));
         }
         assert!(turns.withdraw("b") && !turns.withdraw("b") && !turns.withdraw("a"));
+        assert!(turns.is_current("a") && !turns.is_current("b") && !turns.is_current("c"));
         turns.kernel_ended();
         assert!(!turns.is_busy());
         assert_eq!(ids(turns.submit(run(1, "d"))), ["d"]);

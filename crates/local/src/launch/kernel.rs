@@ -1,5 +1,6 @@
 //! One kernel of this machine, from its choice until it is shut down.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
@@ -21,6 +22,7 @@ mod kept;
 
 pub use kept::KernelKeeping;
 pub(crate) use kept::KnownKeeper;
+use kept::Waiting;
 
 /// A kernel of this machine. Its process is started at the first use.
 pub(crate) struct LocalKernel {
@@ -29,6 +31,8 @@ pub(crate) struct LocalKernel {
     /// `None` if it ends with this program.
     keeping: Option<Arc<KernelKeeping>>,
     root: Root,
+    /// Whether this program ends, rather than the kernel.
+    is_left: Arc<AtomicBool>,
     /// Held while the process is started or stopped.
     start_stop: tokio::sync::Mutex<()>,
     state: Mutex<State>,
@@ -42,6 +46,7 @@ struct State {
     /// Runs of earlier servers that nobody has taken yet.
     orphans: Vec<Orphan>,
     notices: Vec<String>,
+    waiting: Waiting,
 }
 
 enum Phase {
@@ -75,12 +80,14 @@ impl LocalKernel {
             keeper,
             orphans: Vec::new(),
             notices: Vec::new(),
+            waiting: Waiting::default(),
         };
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             launcher,
             keeping,
             root,
+            is_left: Arc::default(),
             start_stop: tokio::sync::Mutex::new(()),
             state: Mutex::new(state),
         })
@@ -142,6 +149,7 @@ impl LocalKernel {
         match started {
             Some(Ok(running)) => {
                 self.track_activity(running.client());
+                Self::announce_waiting(&mut state, &running);
                 let executor = running.executor();
                 state.phase = Phase::Running(Arc::new(running));
                 Ok(executor)
@@ -187,11 +195,15 @@ impl LocalKernel {
             state.cancel_start.cancel();
             std::mem::replace(&mut state.phase, Phase::ShutDown)
         };
+        let is_running = matches!(phase, Phase::Running(_));
         if let Phase::Running(running) = phase {
             running.end().await;
         }
-        // A cancelled start ends its process before it releases the lock.
+        // A cancelled start ends its process before it releases the lock, unless a keeper has it already.
         drop(self.start_stop.lock().await);
+        if !is_running {
+            self.end_keeper().await;
+        }
     }
 
     /// Runs `work` to its end even if the caller is dropped.
@@ -267,15 +279,11 @@ impl Kernel for LocalKernel {
     }
 
     fn announce(&self, note: &RunNote) {
-        if let Some(running) = self.running() {
-            running.announce(note);
-        }
+        self.announce_run(note);
     }
 
     fn retract(&self, run: &RunId) {
-        if let Some(running) = self.running() {
-            running.executor().acknowledge(run);
-        }
+        self.retract_run(run);
     }
 
     fn executor(&self) -> Future<'_, Arc<dyn Executor>> {

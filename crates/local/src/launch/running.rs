@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use workspace::{Executor, RunNote};
 
 use super::launcher::Started;
-use crate::keeper::KeptExecutor;
+use crate::keeper::{KeptExecutor, kept_note};
 use crate::kernelspec::InterruptMode;
 
 /// How long a keeper may take to end its kernel; it ends it by force after four.
@@ -79,7 +79,7 @@ impl RunningKernel {
     /// Lets a later server know of a run that waits for its turn.
     pub(crate) fn announce(&self, note: &RunNote) {
         if let Self::Kept(kept) = self {
-            kept.keeper.send(ClientFrame::Note(kept.executor.note(note)));
+            kept.keeper.send(ClientFrame::Note(kept_note(&kept.executor.root, note)));
         }
     }
 

@@ -69,8 +69,14 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
         table(header, rows)
     };
     let mut reply = kernels;
-    for (_, (_, kernels, _)) in &found.given {
-        reply.extend(kernels.iter().filter_map(|kernel| kept(&**kernel)));
+    let kept: Vec<String> = found
+        .given
+        .iter()
+        .flat_map(|(_, (_, kernels, _))| kernels)
+        .filter_map(|kernel| kept(&**kernel))
+        .collect();
+    if !kept.is_empty() {
+        reply.push_str(&format!("\n\nKernels that outlive this server:\n{}", kept.join("\n")));
     }
     for (index, (_, (place, _, specs))) in found.given.into_iter().enumerate() {
         if index > 0 && specs.is_empty() {
@@ -94,7 +100,9 @@ fn kept(kernel: &dyn Kernel) -> Option<String> {
         count => format!("{count} servers attached"),
     };
     let (started, used) = (time(keeping.started_at), time(keeping.last_request));
-    Some(format!("\n{} outlives this server: started {started}, last used {used}, {servers}.", kernel.id()))
+    let memory =
+        keeping.memory.map(|bytes| format!(", {} MB in memory", bytes / 1_000_000)).unwrap_or_default();
+    Some(format!("{}: started {started}, last used {used}, {servers}{memory}", kernel.id()))
 }
 
 pub(super) fn state(state: &KernelState) -> String {

@@ -165,6 +165,12 @@ impl Run {
         execution.is_some_and(|execution| execution.answer_input(line))
     }
 
+    /// Interrupts it and no other run. `false` if only the kernel as a whole can be interrupted.
+    pub(crate) fn interrupt_alone(&self) -> bool {
+        let execution = self.record.lock().execution.clone();
+        execution.is_some_and(|execution| execution.interrupt())
+    }
+
     pub(crate) fn set_kernel(&self, kernel: Arc<dyn Kernel>) {
         let mut record = self.record.lock();
         record.span.record("cellbridge.kernel.id", kernel.id().as_str());

@@ -171,7 +171,9 @@ impl Runner {
             (_, Some(kernel)) => {
                 kernel.check_interruptible()?;
                 run.expect_interruption();
-                interrupt_kernel(&*kernel).await
+                let interrupting =
+                    async { if run.interrupt_alone() { Ok(()) } else { kernel.interrupt().await } };
+                telemetry::with_kernel("kernel.interrupt", &*kernel, interrupting).await
             }
         }
     }

@@ -60,7 +60,9 @@ impl Clean {
         // Findings are about this machine; that there is a report is about the package.
         let report = self.command(&program).args(["doctor", "--json"]).output()?.stdout;
         let _: Value = serde_json::from_slice(&report).context("`doctor --json` prints no JSON")?;
-        self.run_a_cell(server)
+        self.run_a_cell(server)?;
+        // The kernel outlives its server.
+        command::run(self.command(&program).args(["kernels", "stop", "--all"]))
     }
 
     fn run_a_cell(&self, program: &mut Command) -> Result<()> {

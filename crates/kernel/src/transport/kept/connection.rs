@@ -12,7 +12,9 @@ use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
-use super::{Control, FINISH_TIMEOUT, Halves, KEEPER_ENDED, KeeperHandle, OrphanedExecution, unusable};
+use super::{
+    Control, FINISH_TIMEOUT, Halves, KEEPER_ENDED, KeeperHandle, OrphanedExecution, ReadLog, unusable,
+};
 use crate::keeper::{
     ClientFrame, KeeperEvent, KeeperFrame, KernelPhase, KernelStatus, Note, Peek, Record, RecordReader,
 };
@@ -31,6 +33,9 @@ pub(super) struct KeeperConnection {
     flushing: Vec<oneshot::Sender<()>>,
     orphaned: watch::Sender<u64>,
     records: RecordReader,
+    pub(super) read_log: Option<ReadLog>,
+    /// The offset of what is read next from the log itself, once the keeper has gone.
+    unsent: Option<u64>,
     /// The time of the record that was read last.
     time: Arc<Mutex<SystemTime>>,
     session: String,
@@ -97,6 +102,8 @@ impl KeeperConnection {
             flushing: Vec::new(),
             orphaned: sender,
             records: RecordReader::at(runs.from),
+            read_log: None,
+            unsent: None,
             time: time.clone(),
             session: uuid::Uuid::new_v4().to_string(),
             kernel: runs.kernel,
@@ -168,7 +175,9 @@ impl KeeperConnection {
     fn on_event(&mut self, event: KeeperEvent) -> Option<Received> {
         match event {
             KeeperEvent::Ready { language_info } => {
-                self.kernel.phase = KernelPhase::Running;
+                if !self.is_past() {
+                    self.kernel.phase = KernelPhase::Running;
+                }
                 self.kernel.language_info = language_info;
                 None
             }
@@ -193,9 +202,14 @@ impl KeeperConnection {
         }
     }
 
+    /// Whether the record that was read last was there before this began: what the kernel did then, its keeper has said.
+    fn is_past(&self) -> bool {
+        self.records.offset() <= self.end
+    }
+
     /// What happens now ends this connection; what happened before, to an earlier process of the kernel, does not.
     fn end_unless_past(&mut self, how: &str) {
-        if self.records.offset() > self.end {
+        if !self.is_past() {
             self.how_it_ended = Some(how.to_owned());
         }
     }
@@ -236,6 +250,21 @@ impl KeeperConnection {
             // It may have stopped waiting.
             let _ = done.send(());
         }
+    }
+
+    /// Takes the next part of what a keeper had written, and not sent, when it was killed. `false` at the end, and if it has
+    /// removed its log.
+    fn read_unsent(&mut self) -> bool {
+        let Some(read_log) = &mut self.read_log else { return false };
+        let from = self.unsent.unwrap_or_else(|| self.records.offset());
+        if self.unsent.is_none() {
+            // A part of a record may have arrived.
+            self.records = RecordReader::at(from);
+        }
+        let Ok(bytes) = read_log(from) else { return false };
+        self.records.push(&bytes);
+        self.unsent = Some(from + bytes.len() as u64);
+        !bytes.is_empty()
     }
 
     /// Receives the next part of the log, or does what was asked.
@@ -299,7 +328,7 @@ impl Transport for KeeperConnection {
                 self.how_it_ended = Some(how.clone());
                 continue;
             }
-            if self.progress().await.is_err() {
+            if self.progress().await.is_err() && !self.read_unsent() {
                 self.how_it_ended = Some(KEEPER_ENDED.to_owned());
             }
         }
@@ -323,6 +352,11 @@ impl Transport for KeeperConnection {
     async fn note(&mut self, id: &ExecutionId, ExecutionNote { run, data }: ExecutionNote) {
         let note = Note { run, message: Some(id.as_str().to_owned()), data };
         let _ = self.halves.send(&ClientFrame::Note(note)).await;
+    }
+
+    async fn interrupt(&mut self, id: &ExecutionId) {
+        let frame = ClientFrame::Interrupt { message: Some(id.as_str().to_owned()) };
+        let _ = self.halves.send(&frame).await;
     }
 
     async fn finish(&mut self) {

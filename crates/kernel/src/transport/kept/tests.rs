@@ -108,7 +108,14 @@ impl FakeKeeper {
 }
 
 fn connect(stream: UnixStream) -> tokio::task::JoinHandle<Result<Kept, KernelError>> {
-    tokio::spawn(connect_kept(Connect { stream, restart: false, ready_timeout: TIMEOUT }))
+    connect_beside(stream, None)
+}
+
+fn connect_beside(
+    stream: UnixStream,
+    read_log: Option<ReadLog>,
+) -> tokio::task::JoinHandle<Result<Kept, KernelError>> {
+    tokio::spawn(connect_kept(Connect { stream, read_log, restart: false, ready_timeout: TIMEOUT }))
 }
 
 /// The events of an orphan until it is over.
@@ -221,6 +228,28 @@ async fn a_note_precedes_its_request() {
 }
 
 #[tokio::test]
+async fn an_interrupt_names_its_execution_and_follows_its_request() {
+    let (mut keeper, stream) = FakeKeeper::new();
+    let connecting = connect(stream);
+    keeper.welcome(KernelPhase::Running, false).await;
+    let kept = connecting.await.unwrap().unwrap();
+    let (sender, mut outcome) = mpsc::unbounded_channel();
+    let sink = Box::new(move |event| {
+        if let Event::Finished(outcome) = event {
+            let _ = sender.send(outcome);
+        }
+    });
+    let id = kept.client.execute("1", sink);
+    kept.client.interrupt_execution(&id);
+    let ClientFrame::Send { channel: Channel::Shell, .. } = keeper.frame().await else { panic!() };
+    let message = id.as_str().to_owned();
+    assert_eq!(keeper.frame().await, ClientFrame::Interrupt { message: Some(message.clone()) });
+    keeper.record(&Record::Event(KeeperEvent::Withdrawn { message }));
+    keeper.send_log(0).await;
+    assert_eq!(timeout(TIMEOUT, outcome.recv()).await.unwrap(), Some(Outcome::Aborted));
+}
+
+#[tokio::test]
 async fn runs_of_an_earlier_process_end_with_it_and_the_connection_goes_on() {
     let (mut keeper, stream) = FakeKeeper::new();
     keeper.orphan("r1", Some("m1"));
@@ -261,6 +290,35 @@ async fn a_death_of_the_kernel_and_the_end_of_the_keeper_end_the_connection() {
 }
 
 #[tokio::test]
+async fn what_a_keeper_wrote_before_it_was_killed_is_read_from_its_log() {
+    let (mut keeper, stream) = FakeKeeper::new();
+    keeper.orphan("r1", Some("m1"));
+    keeper.print("m1", "one\n");
+    let log = std::sync::Arc::new(parking_lot::Mutex::new(BytesMut::new()));
+    let read = log.clone();
+    let read_log = move |from: u64| -> io::Result<Vec<u8>> {
+        let log = read.lock();
+        let rest = &log[usize::try_from(from).unwrap()..];
+        Ok(rest[..rest.len().min(50)].to_vec())
+    };
+    let connecting = connect_beside(stream, Some(Box::new(read_log)));
+    keeper.welcome(KernelPhase::Running, true).await;
+    let mut kept = connecting.await.unwrap().unwrap();
+    let from = keeper.log.len();
+    keeper.print("m1", "two\n");
+    let half = from + (keeper.log.len() - from) / 2;
+    keeper.print("m1", "three\n");
+    log.lock().extend_from_slice(&keeper.log);
+    let bytes = Bytes::copy_from_slice(&keeper.log[from..half]);
+    keeper.send(KeeperFrame::Records { offset: from as u64, bytes }).await;
+    drop(keeper);
+    let events = events(&mut kept.orphans[0]).await;
+    assert_eq!(printed(&events), "one\ntwo\nthree\n");
+    let died = Outcome::KernelDied { how: KEEPER_ENDED.to_owned() };
+    assert_eq!(events.last(), Some(&Event::Finished(died)));
+}
+
+#[tokio::test]
 async fn a_starting_kernel_is_waited_for_and_its_failure_reported() {
     let (mut keeper, stream) = FakeKeeper::new();
     let connecting = connect(stream);
@@ -271,6 +329,20 @@ async fn a_starting_kernel_is_waited_for_and_its_failure_reported() {
     connecting.await.unwrap().unwrap();
 
     let (mut keeper, stream) = FakeKeeper::new();
+    let connecting = connect(stream);
+    keeper.welcome(KernelPhase::Starting, false).await;
+    keeper.send(KeeperFrame::Failed { cause: "no licence".to_owned() }).await;
+    let error = connecting.await.unwrap().unwrap_err();
+    assert_eq!(error, KernelError::Unusable { cause: "no licence".to_owned() });
+}
+
+#[tokio::test]
+async fn an_earlier_process_that_was_ready_is_not_the_one_that_starts() {
+    let (mut keeper, stream) = FakeKeeper::new();
+    keeper.orphan("r1", None);
+    keeper.record(&Record::Event(KeeperEvent::Ready { language_info: Value::Null }));
+    keeper.record(&Record::Event(KeeperEvent::Died { how: "exit code 9".to_owned() }));
+    keeper.record(&Record::Event(KeeperEvent::Restarting));
     let connecting = connect(stream);
     keeper.welcome(KernelPhase::Starting, false).await;
     keeper.send(KeeperFrame::Failed { cause: "no licence".to_owned() }).await;
@@ -296,9 +368,8 @@ async fn runs_are_acknowledged_after_the_death_of_the_kernel() {
     let connecting = connect(stream);
     keeper.welcome(KernelPhase::Dead { how: "exit code 9".to_owned() }, false).await;
     let mut kept = connecting.await.unwrap().unwrap();
+    assert!(matches!(*kept.client.status().borrow(), Status::Dead { .. }), "it is known at once");
     events(&mut kept.orphans[0]).await;
-    let mut status = kept.client.status();
-    timeout(TIMEOUT, status.wait_for(|status| matches!(status, Status::Dead { .. }))).await.unwrap().unwrap();
     kept.keeper.send(ClientFrame::Acknowledge { run: "r1".to_owned() });
     drop(kept);
     assert_eq!(keeper.frame().await, ClientFrame::Acknowledge { run: "r1".to_owned() });

@@ -55,20 +55,32 @@ impl Keep {
 
     pub(super) fn release(&mut self, requests: Vec<Request>) {
         for Request { channel, parts, .. } in requests {
-            self.record(&Record::ToKernel { channel, parts: parts.clone() });
+            // Without the content of a reply to `input()`, which may be a password: header, parent header, metadata.
+            let logged = if channel == Channel::Stdin { 3.min(parts.len()) } else { parts.len() };
+            self.record(&Record::ToKernel { channel, parts: parts[..logged].to_vec() });
             if let Some(kernel) = &self.kernel {
                 kernel.connection.send(channel, parts);
             }
         }
     }
 
+    /// A request will never reach the kernel.
+    pub(super) fn withdrawn(&mut self, message: String) {
+        self.runs.ended(&message);
+        self.record(&Record::Event(KeeperEvent::Withdrawn { message }));
+    }
+
+    /// Interrupts the kernel; with the request that is meant, only if the kernel works on that.
     pub(super) fn interrupt(&mut self, message: Option<String>) {
-        if let Some(message) = message
-            && self.turns.withdraw(&message)
-        {
-            self.runs.ended(&message);
-            self.record(&Record::Event(KeeperEvent::Withdrawn { message }));
-            return;
+        if let Some(message) = message {
+            if self.turns.withdraw(&message) {
+                self.withdrawn(message);
+                return;
+            }
+            if !self.turns.is_current(&message) {
+                // It is over. What runs now is somebody else's.
+                return;
+            }
         }
         let (Some(kernel), Some(launcher)) = (&self.kernel, &self.launcher) else { return };
         match launcher.choice.kernelspec.interrupt_mode {
@@ -96,7 +108,7 @@ impl Keep {
         );
     }
 
-    pub(super) fn started(&mut self, kernel: KeptKernel) {
+    pub(in crate::keeper) fn started(&mut self, kernel: KeptKernel) {
         let language_info = kernel.connection.language_info().to_value();
         self.status = KernelStatus {
             phase: KernelPhase::Running,

@@ -2,7 +2,9 @@
 
 use std::time::{Instant, SystemTime};
 
-use kernel::keeper::{ClientFrame, ClientId, KeeperEvent, KeeperFrame, Record, VERSION, Welcome};
+use kernel::keeper::{
+    ClientFrame, ClientId, FrameError, KeeperEvent, KeeperFrame, Note, Record, VERSION, Welcome,
+};
 
 use super::{Ending, Keep};
 use crate::keeper::turns::Request;
@@ -40,15 +42,17 @@ impl Keep {
             }
             // Nothing runs here any more: what is announced just now runs on another kernel.
             ClientFrame::Note(_) if self.launcher.is_none() => {}
-            ClientFrame::Note(note) => {
-                let now = SystemTime::now();
-                if let Some(offset) = self.record(&Record::Note(note.clone())) {
-                    self.runs.note(note, offset, Some(id), now);
-                }
-            }
+            ClientFrame::Note(note) => self.note(note, Some(id)),
             ClientFrame::Send { channel, parts } => {
                 self.requested();
-                let released = self.turns.submit(Request::new(id, channel, parts));
+                let request = Request::new(id, channel, parts);
+                self.runs.requested(&request.id);
+                if self.kernel.is_none() {
+                    // The client has not read yet that the process has ended, and so did this.
+                    self.runs.ended(&request.id);
+                    return None;
+                }
+                let released = self.turns.submit(request);
                 self.release(released);
             }
             ClientFrame::Store { run } => {
@@ -56,18 +60,39 @@ impl Keep {
                     self.record(&Record::Stored { run });
                 }
             }
-            ClientFrame::Acknowledge { run } => {
-                if self.runs.acknowledge(&run) {
-                    self.record(&Record::Acknowledged { run });
-                    self.forget();
-                }
-            }
+            ClientFrame::Acknowledge { run } => self.acknowledge(run),
             ClientFrame::Interrupt { message } => self.interrupt(message),
             ClientFrame::Restart => self.restart(),
             ClientFrame::End => return Some(Ending::Asked),
             ClientFrame::Hello(_) | ClientFrame::Unknown => {}
         }
         None
+    }
+
+    /// What the server says before the kernel is ready. Nobody owns these runs until it is connected.
+    pub(in crate::keeper) fn on_early_frame(&mut self, frame: Result<ClientFrame, FrameError>) {
+        match frame {
+            Ok(ClientFrame::Note(note)) => self.note(note, None),
+            Ok(ClientFrame::Acknowledge { run }) => self.acknowledge(run),
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, note: Note, owner: Option<ClientId>) {
+        if let Some(offset) = self.record(&Record::Note(note.clone())) {
+            self.runs.note(note, offset, owner, SystemTime::now());
+        }
+    }
+
+    fn acknowledge(&mut self, run: String) {
+        if self.runs.acknowledge(&run) {
+            self.record(&Record::Acknowledged { run });
+            self.forget();
+        }
+        if self.launcher.is_none() && !self.has_unread_runs() {
+            // Of a dead keeper. Its reader may be killed before it ends.
+            self.folder.remove();
+        }
     }
 
     fn welcome(&self) -> Welcome {
@@ -84,6 +109,9 @@ impl Keep {
     pub(super) fn on_left(&mut self, id: ClientId) {
         if self.clients.remove(&id).is_none() {
             return;
+        }
+        for message in self.runs.unrequested(id) {
+            self.withdrawn(message);
         }
         if self.runs.left(id) {
             self.record(&Record::Event(KeeperEvent::Orphaned));

@@ -1,18 +1,21 @@
 //! A kernel that a keeper keeps.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use kernel::KernelError;
-use kernel::keeper::{KernelPhase, Welcome};
-use workspace::{Error, ErrorKind, Keeping, KernelId, KernelState, NextStep, Orphan};
+use kernel::keeper::{ClientFrame, KernelPhase, Welcome};
+use tokio::sync::mpsc;
+use workspace::{Error, ErrorKind, Keeping, KernelId, KernelState, NextStep, Orphan, RunId, RunNote};
 
-use super::{LocalKernel, Phase};
+use super::{LocalKernel, Phase, State};
 use crate::ProcessEnv;
 use crate::keeper::{
-    self, Attached, KeepSpec, KeeperFolder, KeptExecutor, KernelRecord, Lifetimes, attach, greet, keepers,
-    make_room,
+    self, Attached, KeepSpec, KeeperFolder, KeptExecutor, KernelRecord, Lifetimes, StartError, attach, greet,
+    kept_note, make_room, remove_abandoned, resident_bytes,
 };
 use crate::launch::launcher::{KernelLauncher, install_memory_handler};
 use crate::launch::running::{KeptKernel, RunningKernel};
@@ -37,9 +40,27 @@ pub(crate) struct KnownKeeper {
     pub(crate) welcome: Option<Welcome>,
     /// Whether an earlier server started it.
     pub(crate) is_from_earlier: bool,
+    /// What the kernel's process held in memory then, in bytes.
+    pub(crate) memory: Option<u64>,
 }
 
 impl KnownKeeper {
+    /// One that an earlier server started, and what it says now.
+    pub(crate) async fn from_earlier(folder: KeeperFolder, record: KernelRecord) -> Self {
+        let mut known = Self { folder, record, welcome: None, is_from_earlier: true, memory: None };
+        known.ask().await;
+        known
+    }
+
+    /// Asks it how it is.
+    async fn ask(&mut self) {
+        self.welcome = greet(&self.folder, &self.record).await;
+        self.memory = match self.welcome.as_ref().and_then(|welcome| welcome.kernel.process) {
+            Some(process) => resident_bytes(process).await,
+            None => None,
+        };
+    }
+
     /// What the kernel does, as far as the keeper has said.
     pub(super) fn kernel_state(&self) -> KernelState {
         match self.welcome.as_ref().map(|welcome| (&welcome.kernel.phase, welcome.kernel.is_busy)) {
@@ -58,42 +79,53 @@ impl KnownKeeper {
             last_request: welcome.map_or(self.record.started_at, |welcome| welcome.last_request),
             attached: welcome.map(|welcome| welcome.attached.clone()).unwrap_or_default(),
             is_from_earlier: self.is_from_earlier,
+            memory: self.memory,
         }
     }
 }
 
-/// A folder for a keeper that is removed unless the keeper takes it over.
-struct NewFolder(Option<KeeperFolder>);
+/// The folder that a keeper makes for itself. It is removed unless its kernel is ready, or this program ends: then the keeper
+/// decides.
+struct NewFolder {
+    folder: Option<KeeperFolder>,
+    is_left: Arc<AtomicBool>,
+}
 
 impl NewFolder {
-    fn create(process_env: &ProcessEnv) -> std::io::Result<Self> {
+    fn new(process_env: &ProcessEnv, is_left: Arc<AtomicBool>) -> io::Result<Self> {
         let name = uuid::Uuid::new_v4().simple().to_string();
-        Ok(Self(Some(KeeperFolder::create(process_env, &name)?)))
+        Ok(Self { folder: Some(KeeperFolder::named(process_env, &name)?), is_left })
     }
 
     fn path(&self) -> &Path {
-        self.0.as_ref().map_or(Path::new(""), |folder| &folder.path)
+        self.folder.as_ref().map_or(Path::new(""), |folder| &folder.path)
     }
 
     fn keep(mut self) -> Option<KeeperFolder> {
-        self.0.take()
+        self.folder.take()
     }
 }
 
 impl Drop for NewFolder {
     fn drop(&mut self) {
-        if let Some(folder) = &self.0 {
+        if let Some(folder) = self.folder.as_ref().filter(|_| !self.is_left.load(Ordering::Relaxed)) {
             folder.remove();
         }
     }
 }
 
-/// Removes what keepers left that ended long ago.
-fn remove_abandoned(process_env: &ProcessEnv) {
-    let now = SystemTime::now();
-    for (folder, _) in keepers(process_env) {
-        if folder.is_abandoned(now) {
-            folder.remove();
+/// The runs that wait for a kernel that is not ready, and its keeper, if one is starting it.
+#[derive(Default)]
+pub(super) struct Waiting {
+    runs: Vec<RunNote>,
+    keeper: Option<mpsc::UnboundedSender<ClientFrame>>,
+}
+
+impl Waiting {
+    fn send(&self, frame: ClientFrame) {
+        if let Some(keeper) = &self.keeper {
+            // It has ended, or it is ready: then the runs are announced there again.
+            let _ = keeper.send(frame);
         }
     }
 }
@@ -198,13 +230,21 @@ impl LocalKernel {
         remove_abandoned(process_env);
         let notice = make_room(process_env).await;
         self.state.lock().notices.extend(notice);
-        let folder = match NewFolder::create(process_env) {
-            Ok(folder) => folder,
-            Err(error) => {
-                tracing::warn!(%error, "kernels cannot be kept: this one ends with this program");
-                return Ok(RunningKernel::Own(Box::new(self.launcher.start().await?)));
-            }
+        let cause = match self.start_keeper(keeping).await {
+            Ok(running) => return Ok(running),
+            Err(StartError::Kernel(error)) => return Err(error),
+            Err(StartError::Keeper(cause)) => cause,
         };
+        tracing::warn!(cause, "a kernel cannot be kept, so it ends with this program");
+        let notice = format!("This kernel ends with this server, because it cannot be kept: {cause}.");
+        self.state.lock().notices.push(notice);
+        Ok(RunningKernel::Own(Box::new(self.launcher.start().await?)))
+    }
+
+    async fn start_keeper(&self, keeping: &KernelKeeping) -> Result<RunningKernel, StartError> {
+        let process_env = &self.launcher.process_env;
+        let no_folder = |error: io::Error| StartError::Keeper(format!("there is no folder for it ({error})"));
+        let folder = NewFolder::new(process_env, self.is_left.clone()).map_err(no_folder)?;
         let spec = KeepSpec {
             folder: folder.path().to_path_buf(),
             id: self.launcher.id.to_string(),
@@ -217,23 +257,71 @@ impl LocalKernel {
             lifetimes: keeping.lifetimes,
             program: keeping.program.clone(),
         };
-        keeper::start(&keeping.program, process_env, &spec).await?;
-        let failed = |cause: String| Error::new(ErrorKind::KernelStart, cause, NextStep::TryAgain);
-        let ended = || failed("The keeper of the kernel has ended.".to_owned());
+        let mut early = self.early_frames();
+        keeper::start(&keeping.program, process_env, &spec, &mut early).await?;
+        let ended = || StartError::Keeper("the process that keeps it has ended".to_owned());
         let folder = folder.keep().ok_or_else(ended)?;
         let record = folder.record().ok_or_else(ended)?;
-        let known = KnownKeeper { folder, record, welcome: None, is_from_earlier: false };
-        let (running, _) = self
-            .attach(&known, false)
-            .await
-            .map_err(|error| failed(format!("The kernel that was started cannot be reached: {error}.")))?;
+        let known = KnownKeeper { folder, record, welcome: None, is_from_earlier: false, memory: None };
+        self.state.lock().keeper = Some(known.clone());
+        let unreachable = |error: KernelError| {
+            let cause = format!("The kernel that was started cannot be reached: {error}.");
+            StartError::Kernel(Error::new(ErrorKind::KernelStart, cause, NextStep::TryAgain))
+        };
+        let (running, _) = self.attach(&known, false).await.map_err(unreachable)?;
         install_memory_handler(running.client()).await;
-        self.state.lock().keeper = Some(known);
+        if let RunningKernel::Kept(kept) = &running {
+            // What the keeper has not been sent before it was ready.
+            while let Ok(frame) = early.try_recv() {
+                kept.keeper.send(frame);
+            }
+        }
         Ok(running)
+    }
+
+    /// What a keeper that starts the kernel is to know of the runs that wait for it, from now on.
+    fn early_frames(&self) -> mpsc::UnboundedReceiver<ClientFrame> {
+        let (sender, frames) = mpsc::unbounded_channel();
+        let waiting = &mut self.state.lock().waiting;
+        waiting.keeper = Some(sender);
+        for run in &waiting.runs {
+            waiting.send(ClientFrame::Note(kept_note(&self.root, run)));
+        }
+        frames
+    }
+
+    /// A run waits for its turn on the kernel.
+    pub(super) fn announce_run(&self, note: &RunNote) {
+        let mut state = self.state.lock();
+        if let Phase::Running(running) = &state.phase {
+            running.announce(note);
+        } else if self.keeping.is_some() {
+            state.waiting.send(ClientFrame::Note(kept_note(&self.root, note)));
+            state.waiting.runs.push(note.clone());
+        }
+    }
+
+    /// A run that was announced does not run.
+    pub(super) fn retract_run(&self, run: &RunId) {
+        let mut state = self.state.lock();
+        state.waiting.runs.retain(|waiting| waiting.run != *run);
+        match &state.phase {
+            Phase::Running(running) => running.executor().acknowledge(run),
+            _ => state.waiting.send(ClientFrame::Acknowledge { run: run.to_string() }),
+        }
+    }
+
+    /// The kernel is ready: its connection takes announcements from here on.
+    pub(super) fn announce_waiting(state: &mut State, running: &RunningKernel) {
+        let Waiting { runs, .. } = std::mem::take(&mut state.waiting);
+        for run in &runs {
+            running.announce(run);
+        }
     }
 
     /// Leaves a kept kernel to its keeper; ends any other.
     pub(crate) async fn leave(&self) {
+        self.is_left.store(true, Ordering::Relaxed);
         let is_kept = self.state.lock().keeper.is_some();
         if !is_kept {
             return self.end_process().await;
@@ -247,12 +335,21 @@ impl LocalKernel {
         }
     }
 
+    /// Asks the keeper to end its kernel, where there is no connection for that.
+    pub(super) async fn end_keeper(&self) {
+        let Some(known) = self.state.lock().keeper.take() else { return };
+        let Ok(stream) = known.folder.connect(&known.record).await else { return };
+        if let Err(error) = kernel::keeper::end(stream).await {
+            tracing::warn!(%error, "a keeper does not end its kernel");
+        }
+    }
+
     /// Asks the keeper how it is, if there is one.
     pub(crate) async fn refresh(&self) {
-        let Some(known) = self.state.lock().keeper.clone() else { return };
-        let welcome = greet(&known.folder, &known.record).await;
+        let Some(mut known) = self.state.lock().keeper.clone() else { return };
+        known.ask().await;
         if let Some(keeper) = &mut self.state.lock().keeper {
-            keeper.welcome = welcome;
+            (keeper.welcome, keeper.memory) = (known.welcome, known.memory);
         }
     }
 

@@ -155,7 +155,12 @@ impl Record {
                 self.notes.push(NO_REPLY.to_owned());
                 RunState::Interrupted
             }
-            Outcome::Aborted => RunState::Interrupted,
+            Outcome::Aborted => {
+                if self.stop == Stop::Interrupt {
+                    self.notes.push("It was cancelled before it ran.".to_owned());
+                }
+                RunState::Interrupted
+            }
             Outcome::Restarted | Outcome::KernelDied { .. } | Outcome::Lost { .. }
                 if self.stop == Stop::Restart =>
             {

@@ -1,0 +1,186 @@
+"""Kept kernels: when they end, who shares them, who may look at them, and what a person sees of them."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from e2e.support.kept_kernels import NOTEBOOK, Machine, begin, create, kill
+from e2e.support.processes import MEGABYTE, kernels
+from e2e.support.waiting import LONG, until
+
+
+async def test_a_kernel_ends_on_request_and_when_its_folder_is_removed(machine: Machine) -> None:
+    async with machine.server() as server:
+        await create(server)
+        assert "was shut down" in await server.call("unuse_notebook")
+        await until(lambda: not machine.keepers and not machine.folders, "the keeper has ended")
+        await server.call("use_notebook", notebook_path="another.ipynb", mode="create")
+        await server.call("execute_code", code="1")
+        [folder] = machine.folders
+        for file in folder.iterdir():
+            file.unlink()
+        folder.rmdir()
+        await until(lambda: not machine.keepers, "the keeper has ended")
+
+
+async def test_an_idle_kernel_ends_after_its_time(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, "--keep-kernels", "2s")
+    async with machine.server() as server:
+        await create(server)
+        assert len(machine.keepers) == 1
+    await until(lambda: not machine.keepers and not machine.folders, "the keeper has ended")
+    machine.end()
+    assert machine.home.left_by_kernels() == []
+
+
+async def test_two_servers_take_turns_and_one_that_is_stopped_disturbs_nobody(machine: Machine) -> None:
+    async with machine.server() as one, machine.server() as other:
+        await create(one)
+        await other.call("use_notebook", notebook_path=NOTEBOOK)
+        opened, wait = machine.gate()
+        cell_id, run = await begin(one, f"{wait}\nshared = 1\nraise ValueError('of one')")
+        # What waits for the run of another server is withdrawn, and that one goes on.
+        _, withdrawn = await begin(other, "print('never')")
+        assert "it is over" in await other.call("interrupt_kernel", run_id=withdrawn)
+        assert "[INTERRUPTED" in await other.call("get_run", run_id=withdrawn)
+        assert "STILL RUNNING" in await one.call("get_run", run_id=run)
+        waiting = asyncio.create_task(other.call("execute_code", code="shared + 1"))
+        one.process.send_signal(signal.SIGSTOP)
+        opened.touch()
+        # The error of the first run does not abort the second.
+        assert "2" in await waiting and "[COMPLETED" in waiting.result()
+        assert "3" in await other.call("execute_code", code="shared + 2")
+        one.process.send_signal(signal.SIGCONT)
+        assert "[ERROR ValueError" in await one.call("get_run", run_id=run, wait_seconds=LONG)
+        assert len(kernels(machine.mark)) == 1
+        listed = await other.call("list_kernels")
+        assert "2 servers attached" in listed
+
+
+async def test_kept_kernels_are_listed_and_stopped_at_the_command_line(machine: Machine) -> None:
+    assert "No kernels" in machine.kernels_command()
+    async with machine.server() as server:
+        await create(server)
+        await kill(server)
+    [kernel] = json.loads(machine.kernels_command("--json"))
+    assert kernel["notebook"] == str(machine.file) and kernel["state"] == "idle"
+    assert kernel["memory"] > MEGABYTE
+    listed = machine.kernels_command()
+    assert kernel["id"] in listed and "no server attached" in listed and "MB in memory" in listed
+    assert "stopped" in machine.kernels_command("stop", kernel["id"][:8])
+    await until(lambda: not machine.keepers and not machine.folders, "the keeper has ended")
+
+
+@pytest.mark.parametrize("is_killed", [False, True], ids=["the keeper lives", "the keeper was killed"])
+async def test_what_a_kernel_printed_is_shown_at_the_command_line(is_killed: bool, machine: Machine) -> None:
+    async with machine.server() as server:
+        await create(server)
+        source = "import sys\nprint('one', end=' ', flush=True)\nprint('two', flush=True)\nprint('oh', file=sys.stderr)\n1 / 0"
+        cell_id, run = await begin(server, source)
+        await server.call("get_run", run_id=run, wait_seconds=LONG)
+        # Its end is not acknowledged by a server that is killed in it.
+        await begin(server, machine.gate()[1])
+        await until(lambda: "while not pathlib" in machine.logged(), "the run is written down")
+        await kill(server)
+    [folder] = machine.folders
+    kernel = json.loads((folder / "kernel.json").read_text())["id"]
+    if is_killed:
+        [keeper] = machine.keepers
+        os.kill(keeper, signal.SIGKILL)
+        await until(lambda: not kernels(machine.mark), "the kernel has ended with its keeper")
+    shown = [line.split(" ", 2)[2] for line in machine.kernels_command("logs", kernel[:8]).splitlines()]
+    assert f"{run} * cell {cell_id} was requested: import sys" in shown
+    assert f"{run} | one two" in shown and f"{run} ! oh" in shown and f"{run} * cell {cell_id} ended: error" in shown
+    assert any("ZeroDivisionError" in line and line.startswith(f"{run} !") for line in shown)
+    entries = [json.loads(line) for line in machine.kernels_command("logs", kernel, "--json").splitlines()]
+    assert {"run": run, "cell": cell_id, "kind": "stderr", "text": "oh\n"}.items() <= next(
+        entry.items() for entry in entries if entry["kind"] == "stderr"
+    )
+    assert machine.kernels_command("stop", kernel) == f"stopped {kernel}\n"
+
+
+async def test_a_ninth_kernel_ends_the_one_that_is_idle_longest(machine: Machine) -> None:
+    async def use(number: int) -> str:
+        async with machine.server() as server:
+            await server.call("use_notebook", notebook_path=f"{number}.ipynb", mode="create")
+            answer = await server.call("execute_code", code=str(number))
+            # Killed, it could leave a run that nobody has read: such a kernel does not make room.
+            server.end_input()
+            await server.ended()
+        return answer
+
+    answers = [await use(number) for number in range(9)]
+    assert all("kernels are kept" not in answer for answer in answers[:7])
+    assert "8 kernels are kept now" in answers[7] and "0.ipynb" in answers[7]
+    assert "was ended" in answers[8] and "0.ipynb" in answers[8]
+    assert len(machine.keepers) == 8
+
+
+async def test_where_no_kernel_can_be_kept_it_ends_with_the_server_and_the_run_says_so(machine: Machine) -> None:
+    state = machine.home.folder / "state/cellbridge"
+    state.mkdir(parents=True)
+    (state / "kernels").write_text("no folder")
+    async with machine.server() as server:
+        await server.call("use_notebook", notebook_path=NOTEBOOK, mode="create")
+        ran = await server.call("execute_code", code="6 * 7")
+        assert "42" in ran and "cannot be kept" in ran
+        assert not machine.keepers
+        await kill(server)
+    await until(lambda: not kernels(machine.mark), "the kernel has ended")
+    (state / "kernels").unlink()
+
+
+def as_another_user(act: Callable[[], object]) -> str:
+    """What another user gets who does this: the result, or the name of the error."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            result = repr(act())
+        except BaseException as error:
+            result = type(error).__name__
+        os.write(writing, result.encode())
+        os._exit(0)
+    os.close(writing)
+    with open(reading) as results:
+        result = results.read()
+    os.waitpid(child, 0)
+    return result
+
+
+async def test_another_user_can_neither_connect_nor_read(machine: Machine) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    async with machine.server() as server:
+        await create(server)
+        [folder] = machine.folders
+        log, address = next(folder.glob("log.*")), json.loads((folder / "kernel.json").read_text())["socket"]
+
+        def ask() -> bytes:
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(address)
+                # Whoever is served waits for an answer here.
+                client.settimeout(10)
+                return client.recv(1)
+
+        # Only the keeper's own folders are in the way.
+        for above in {*folder.parent.parents, *Path(address).parent.parent.parents, Path(address).parent.parent}:
+            if above != folder.parent and "pytest-" in str(above):
+                above.chmod(above.stat().st_mode | 0o011)
+        assert as_another_user(ask) == "PermissionError"
+        assert as_another_user(log.read_bytes) == "PermissionError"
+        # Not even they: who connects is looked at.
+        for opened in {folder.parent, folder, Path(address).parent}:
+            opened.chmod(0o711)
+        Path(address).chmod(0o777)
+        assert as_another_user(log.read_bytes) == "PermissionError"
+        assert as_another_user(ask) == "b''"

@@ -1,0 +1,100 @@
+"""A person's machine on which servers come and go, and kernels stay."""
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from e2e.support.home import Home, new_mark
+from e2e.support.notebook_files import cell, printed, read_valid
+from e2e.support.notebook_server import launch, nothing_is_left
+from e2e.support.processes import keepers
+from e2e.support.program import program
+from e2e.support.stdio_client import StdioClient, stdio_client
+from e2e.support.waiting import until
+
+NOTEBOOK = "kept.ipynb"
+
+
+class Machine:
+    """A person's machine, on which one server after the other is started."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.mark = new_mark()
+        self.home = Home(folder / "home")
+        self.root = folder / "root"
+        self.options = options
+        self.home.folder.mkdir()
+        self.root.mkdir()
+
+    @asynccontextmanager
+    async def server(self) -> AsyncIterator[StdioClient]:
+        started = launch(self.root, self.home, *self.options, mark=self.mark)
+        async with stdio_client(started, own_group=True) as server:
+            await server.initialize()
+            yield server
+
+    @property
+    def file(self) -> Path:
+        return self.root / NOTEBOOK
+
+    @property
+    def keepers(self) -> list[int]:
+        return keepers(self.mark)
+
+    @property
+    def folders(self) -> list[Path]:
+        return self.home.keeper_folders
+
+    def printed(self, cell_id: str) -> str:
+        return printed(cell(read_valid(self.file), cell_id))
+
+    def logged(self) -> str:
+        """What the keepers have written down."""
+        logs = (log for folder in self.folders for log in folder.glob("log.*"))
+        return "".join(log.read_text(errors="replace") for log in logs)
+
+    def gate(self, name: str = "gate") -> tuple[Path, str]:
+        path = self.root / name
+        return path, f"import pathlib, time\nwhile not pathlib.Path({str(path)!r}).exists(): time.sleep(0.01)"
+
+    def kernels_command(self, *arguments: str) -> str:
+        """What `cellbridge kernels` prints."""
+        command, environment = [program(), "kernels", *arguments], self.home.environment(self.mark)
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+
+    def end(self) -> None:
+        nothing_is_left(self.mark, self.home)
+
+
+async def begin(server: StdioClient, source: str) -> tuple[str, str]:
+    """Runs a new cell without waiting for its end; the ids of the cell and the run."""
+    given = {"cell_index": -1, "cell_source": source, "timeout": 0.1}
+    answer = await server.call("insert_execute_code_cell", notebook_name=NOTEBOOK, **given)
+    run, cell_id = re.search(r"\brun (r\d+-[a-z]{4})", answer), re.search(r"\bid ([\w-]+)", answer)
+    assert run and cell_id, answer
+    return cell_id[1], run[1]
+
+
+async def until_printed(machine: Machine, server: StdioClient, cell_id: str, run: str, line: str) -> None:
+    """Waits until a run of this server has printed something, as the file shows."""
+    try:
+        await until(lambda: line in machine.printed(cell_id), "the run has begun")
+    except AssertionError as error:
+        answers = [await server.call("get_run", run_id=run, wait_seconds=0), await server.call("list_kernels")]
+        raise AssertionError("\n".join([str(error), *answers])) from error
+
+
+async def kill(server: StdioClient) -> None:
+    """As clients do that end the whole process group."""
+    os.killpg(server.process.pid, signal.SIGKILL)
+    await server.ended()
+
+
+async def create(server: StdioClient) -> None:
+    """Makes the notebook and starts its kernel."""
+    await server.call("use_notebook", notebook_path=NOTEBOOK, mode="create")
+    await server.call("execute_code", code="1")
