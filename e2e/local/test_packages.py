@@ -105,7 +105,7 @@ class Machine:
                 await call(agent, "use_notebook", notebook_path="a.ipynb", mode=mode, kernel_name="tried")
                 yield agent
         finally:
-            nothing_is_left(self.mark)
+            nothing_is_left(self.mark, self.home)
 
 
 async def call(agent: PythonAgent, tool: str, **given: object) -> str:
