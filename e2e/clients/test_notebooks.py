@@ -21,6 +21,7 @@ from e2e.support.waiting import LONG
 TOOLS = {
     "answer_input",
     "change_cell",
+    "checkpoint",
     "clear_cell_output",
     "connect_to_jupyter",
     "copy_file",
@@ -30,6 +31,7 @@ TOOLS = {
     "execute_cell",
     "execute_code",
     "get_run",
+    "history",
     "insert_cell",
     "insert_execute_code_cell",
     "inspect_variable",
@@ -46,6 +48,7 @@ TOOLS = {
     "restart_notebook",
     "run_cells",
     "search_notebook",
+    "undo",
     "unuse_notebook",
     "use_notebook",
 }

@@ -23,7 +23,7 @@ IMAGES = 4
 _WITHOUT_A_NOTEBOOK = {"answer_input", "copy_notebook", "get_run", "list_files", "list_kernels", "list_notebooks"}
 _READS = {
     *("get_run", "list_files", "list_kernels", "list_notebooks", "read_cell", "read_notebook", "search_notebook"),
-    *("inspect_variable", "list_variables"),
+    *("history", "inspect_variable", "list_variables"),
 }
 _MAGIC = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
 # Tests may share a notebook, but no gate.

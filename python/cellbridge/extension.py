@@ -13,6 +13,7 @@ from traitlets.config import Config
 
 from . import metrics
 from ._native import Core, check_tools
+from .folders import history_folder
 from .handler import McpHandler
 from .managers import connection_file, kernels, notebook_file
 from .installed import has_commands, has_rooms
@@ -41,6 +42,11 @@ class CellbridgeApp(ExtensionApp):
     no_changes = Bool(
         config=True,
         help="Whether replies leave out what a run has changed in memory [default: $CELLBRIDGE_NO_CHANGES, or False].",
+    )
+    no_history = Bool(
+        config=True,
+        help="Whether changes of notebooks are not recorded, so that they cannot be undone [default: "
+        "$CELLBRIDGE_NO_HISTORY, or False].",
     )
     execution_timeout = Float(
         50,
@@ -128,6 +134,10 @@ class CellbridgeApp(ExtensionApp):
     def _no_changes(self) -> bool:
         return _truth("CELLBRIDGE_NO_CHANGES")
 
+    @default("no_history")
+    def _no_history(self) -> bool:
+        return _truth("CELLBRIDGE_NO_HISTORY")
+
     @default("tools")
     def _tools(self) -> list[str]:
         return _names("CELLBRIDGE_TOOLS")
@@ -156,7 +166,7 @@ class CellbridgeApp(ExtensionApp):
         if adopted:
             self.update_config(Config({type(self).__name__: adopted}))
         # A misspelled setting must fail now, not when the first agent comes.
-        _ = self.read_only, self.allow_install, self.no_changes
+        _ = self.read_only, self.allow_install, self.no_changes, self.no_history
         check_tools(self.tools, self.ask)
         if self.otel_file:
             # Fail now if the file cannot be written, not when the first agent comes.
@@ -171,6 +181,8 @@ class CellbridgeApp(ExtensionApp):
             self._socket = PrivateSocket(self.serverapp)
             config = {trait: getattr(self, trait) for trait in self._configured}
             config |= {"socket": self._socket.path, "base_url": self.serverapp.base_url}
+            history = None if self.no_history else history_folder(self.serverapp.root_dir)
+            config |= {"history": history and str(history)}
             config |= {"has_rooms": has_rooms(self.serverapp), "has_commands": has_commands(self.serverapp)}
             callbacks = (partial(callback, self.serverapp) for callback in (connection_file, notebook_file, kernels))
             self._core = Core(json.dumps(config), *callbacks)

@@ -24,6 +24,8 @@ pub(crate) enum Subject {
     Extension,
     /// From nothing to a first answered tool call by uvx, beside jupyter-mcp-server; wants what `cargo xtask dist` makes
     FirstCall,
+    /// What the record of changes costs edits, and how long a long history takes to be read
+    History,
     /// The tools of `cellbridge jupyter`, beside jupyter-mcp-server on the same server
     Jupyter,
     /// Start, memory, executions and files of `cellbridge`, beside Python's blocking client
@@ -37,6 +39,7 @@ pub(crate) fn run(subject: Subject) -> Result<()> {
     match subject {
         Subject::Calls => count_calls(&project),
         Subject::FirstCall => first_call(&project),
+        Subject::History => compare_records(&project),
         Subject::State => ask_about_memory(&project),
         Subject::Colab => measure(&project, "colab", &[]),
         Subject::Local => {
@@ -75,6 +78,14 @@ fn count_calls(project: &Project) -> Result<()> {
     let mut bench = environment.module(project, "bench.calls")?;
     bench.args([project.built("cellbridge"), original]).env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
     command::run(&mut bench)
+}
+
+/// The same program records in one folder and not in the other.
+fn compare_records(project: &Project) -> Result<()> {
+    let environment = provision::environment(project)?;
+    command::run(project.cargo().args(["build", "--locked", "--profile", PROFILE, "--package", "cli"]))?;
+    let mut bench = environment.module(project, "bench.history")?;
+    command::run(bench.arg(project.target.join(PROFILE).join("cellbridge")))
 }
 
 /// Asks kernels through Python's own client, too, so that it is Python.

@@ -5,6 +5,7 @@ mod install;
 mod jupyter;
 mod keep_kernels;
 mod kernels;
+mod operations;
 mod serving;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Running, Servers, 
 use keep_kernels::KEPT_BY_DEFAULT;
 pub(crate) use keep_kernels::{KeepKernels, keep_kernels};
 pub(crate) use kernels::{Kernels, KernelsVerb, ListKernels, LogsOfKernel, StopKernels};
+pub(crate) use operations::{DiffSince, History, Undo};
 pub(crate) use serving::{Level, Logging, Network, Replies, Serving, Transport, seconds};
 #[cfg(test)]
 pub(crate) use unsupported::refused;
@@ -90,6 +92,17 @@ pub(crate) enum Command {
 
     /// List, stop or look into the kernels that outlive their servers (`--keep-kernels`)
     Kernels(Kernels),
+
+    /// Show what agents changed in a notebook
+    History(History),
+
+    /// Show how a notebook's cells differ from what they were before agents changed them
+    Diff(DiffSince),
+
+    /// Take back what agents changed in a notebook
+    ///
+    /// All of it, or nothing: refused if a cell was changed since. Variables in a kernel stay as they are.
+    Undo(Undo),
 
     /// Keep a kernel; a server starts this
     #[command(hide = true)]

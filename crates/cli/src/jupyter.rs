@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ::jupyter::{Jupyter, JupyterConnector, Settings, Source};
 use anyhow::{Context as _, bail};
 use connection::NetworkTimeout;
+use local::ProcessEnv;
 use mcp::Server;
 use rest::discovery::{self, Discovery};
 use rest::{Address, Credentials, Options, Proxies, Secret};
@@ -14,7 +15,7 @@ use workspace::{Connector, Workspace};
 
 use crate::args::{JupyterServer, Logging, Servers, Serving, Start, either, given, variable};
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
-use crate::logging;
+use crate::{logging, operations};
 
 pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     if let Some(reason) = options.refused() {
@@ -64,6 +65,10 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
         ..workspace::Settings::default()
     };
     let workspace = Workspace::with_places(place, Vec::new(), settings, Some(connector));
+    let process_env = ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
+    if let Some(folder) = operations::folder(&process_env).filter(|_| !options.replies.no_history) {
+        workspace.keep_history(folder);
+    }
     let shutdown = CancellationToken::new();
     let server = Server::with_workspace(workspace.clone(), None).offering(serving.allowed.policy());
     let served = serve_until_shutdown(server, endpoint, "jupyter -- cellbridge jupyter", &shutdown).await;

@@ -18,6 +18,7 @@ mod jupyter;
 mod keep;
 mod kernels;
 mod logging;
+mod operations;
 #[cfg(test)]
 mod pages;
 mod running_server;
@@ -65,6 +66,9 @@ fn main() -> ExitCode {
                 }
             }
             Some(Command::Kernels(options)) => kernels::run(options).await,
+            Some(Command::History(options)) => operations::history(&options).await,
+            Some(Command::Diff(options)) => operations::diff(&options).await,
+            Some(Command::Undo(options)) => operations::undo(&options).await,
             Some(Command::Keep(_)) => Err(anyhow::anyhow!("kernels are kept on Unix only")),
             Some(Command::Demo(options)) => demo::run(options).await,
             Some(Command::Install(options)) => install::install(&options),

@@ -15,7 +15,7 @@ use workspace::{Place, RunSuffix, Workspace};
 use crate::args::{self, Transport};
 use crate::colab_subset::ColabSubset;
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
-use crate::{attempts, jupyter, logging};
+use crate::{attempts, jupyter, logging, operations};
 
 /// Time limit for sending the last frames to the Colab tab at shutdown.
 const TAB_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
@@ -70,7 +70,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         network_timeout: options.network.network_timeout,
     };
     let (tab, tabs) = colab::Colab::new(listener, token, further_tokens, tab_settings, shutdown.clone())?;
-    let tabs = tokio::spawn(serve_tabs(tabs, attempts::keep(tab.attempts(), state_env)));
+    let tabs = tokio::spawn(serve_tabs(tabs, attempts::keep(tab.attempts(), state_env.clone())));
     let policy = serving.allowed.policy();
     let has_tab = is_tab_a_place(&policy);
     let (first, others): (Arc<dyn Place>, Vec<Arc<dyn Place>>) = match server {
@@ -79,6 +79,9 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     };
     let others = others.into_iter().chain(has_tab.then(|| tab.place())).collect();
     let workspace = Workspace::with_places(first, others, settings, Some(connector));
+    if let Some(folder) = operations::folder(&state_env).filter(|_| !options.replies.no_history) {
+        workspace.keep_history(folder);
+    }
     let server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))
         .offering(policy)
         .listing_all_tools();

@@ -194,6 +194,12 @@ impl Place for Folder {
         path.strip_prefix(NAME)
     }
 
+    /// The path of the file, which is the same whatever the root is.
+    fn identity(&self, path: &NotebookPath) -> String {
+        let file = self.root.real().join(path.strip_prefix(NAME).unwrap_or(path));
+        format!("{NAME}{}", file.display())
+    }
+
     fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {
         let (root, path) = (self.root.clone(), path.to_owned());
         on_disk(move || listing::list(&root, &path, max_depth)).boxed()

@@ -49,6 +49,9 @@ tools![
     change_cell,
     delete_cell,
     clear_cell_output,
+    history,
+    checkpoint,
+    undo,
     execute_cell,
     insert_execute_code_cell,
     run_cells,
@@ -202,7 +205,7 @@ impl Tool {
         };
         let call = async {
             context.permit(self.groups, self.permission, context.called.name).await?;
-            (self.call)(given, context).await
+            context.session.acting(self.name, (self.call)(given, context)).await
         };
         progress::follow(call, reported).await.map_err(as_sentence)
     }

@@ -18,6 +18,7 @@ mod notebook;
 mod outline;
 mod output;
 mod read;
+mod record;
 mod required;
 mod search;
 mod text;

@@ -40,6 +40,9 @@ pub(crate) struct Config {
     pub(crate) max_images: usize,
     /// What runs change in memory is left out of replies.
     pub(crate) no_changes: bool,
+    /// The folder in which changes are recorded.
+    #[serde(default)]
+    pub(crate) history: Option<PathBuf>,
     #[serde(deserialize_with = "seconds")]
     pub(crate) execution_timeout: Duration,
     #[serde(deserialize_with = "seconds")]

@@ -64,6 +64,9 @@ impl User {
             asks_for_changes: !config.no_changes,
         };
         let workspace = Workspace::new(place, settings);
+        if let Some(folder) = &config.history {
+            workspace.keep_history(folder.clone());
+        }
         let server =
             Server::with_workspace(workspace.clone(), None).offering(config.policy()).counting(metrics);
         let embedded = Embedded::new(&server, shutdown);

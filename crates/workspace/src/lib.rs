@@ -3,6 +3,7 @@
 //! A place (a Colab tab, a Jupyter server, a folder) implements the traits of this crate, and the MCP tools use only the
 //! traits. Neither names the other, so a place can be added without a change to the tools.
 
+mod actor;
 mod assignments;
 mod cell_states;
 mod changes;
@@ -22,6 +23,7 @@ pub mod packages;
 mod place;
 mod places;
 pub mod progress;
+mod recorder;
 mod relay;
 mod run_history;
 mod runs;
@@ -44,6 +46,7 @@ pub use limits::Limits;
 pub use memory::{ask_memory, nothing_in_memory};
 pub use next_step::NextStep;
 pub use open_notebook::{EndsKernel, OpenNotebook};
+pub use operations::{Operation, Since, summary};
 pub use place::{
     Applied, Connected, Connector, Discovered, Document, Expected, FileEntry, FileKind, FoundNotebooks,
     Frontend, Future, Keeping, Kernel, KernelChoice, KernelDescription, KernelState, KernelspecInfo, Mode,
@@ -56,7 +59,7 @@ pub use runs::{
     Journal, MemoryChanges, Orphan, OrphanedExecution, Run, RunCell, RunNote, RunState, RunSuffix, RunView,
     Runner,
 };
-pub use session::{CopiedNotebook, Session};
+pub use session::{CopiedNotebook, PastOperation, Session, UndoTarget, Undone};
 pub use staleness::{CellState, State as StaleState};
 pub use stored_notebook::{Content, Known, NotebookStore, Replaced, StoredNotebook};
 pub use telemetry::TRACED;

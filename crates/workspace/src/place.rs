@@ -48,6 +48,12 @@ pub trait Place: Send + Sync + 'static {
         path.strip_prefix(self.prefix()).filter(|_| !self.prefix().is_empty())
     }
 
+    /// What tells a notebook of this place from all others, in every program of this user.
+    fn identity(&self, path: &NotebookPath) -> String {
+        let rest = self.strip_name(path).unwrap_or(path).trim_start_matches('/');
+        format!("{}{rest}", self.name())
+    }
+
     /// The notebook to use if the agent names none and has opened none.
     fn first_notebook(&self) -> Option<NotebookPath> {
         None

@@ -1,17 +1,19 @@
 //! One agent's session: its names for notebooks, its current notebook, and the cells that it has seen.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use notebook::{CellId, Edit, Notebook};
 
+use crate::actor::{self, Actor};
 use crate::changes::Changes;
 use crate::kernel_request::KernelSelector;
 use crate::limits::{Slot, Slots};
 use crate::open_notebook::{EndsKernel, OpenNotebook, find_kernel};
 use crate::place::{Applied, Expected, Kernel, KernelChoice, Mode, Place};
 use crate::places::Located;
+use crate::recorder::Change;
 use crate::runs::Run;
 use crate::shown_paths::ShownPaths;
 use crate::workspace::Workspace;
@@ -21,9 +23,11 @@ mod cell_lookup;
 mod copy;
 mod places;
 mod seen_cells;
+mod undo;
 
 pub use copy::CopiedNotebook;
 use seen_cells::{CellChange, SeenCells};
+pub use undo::{PastOperation, UndoTarget, Undone};
 
 /// One agent's session. Sessions share nothing but the workspace.
 pub struct Session {
@@ -48,6 +52,8 @@ struct SessionState {
     names: Vec<(String, NotebookPath)>,
     current: Option<String>,
     seen: HashMap<NotebookPath, SeenCells>,
+    /// The notebooks that it has changed.
+    edited: HashSet<NotebookPath>,
 }
 
 impl Session {
@@ -181,7 +187,21 @@ impl Session {
         edits: Vec<Edit>,
         expected: Vec<Expected>,
     ) -> Result<Applied, Error> {
+        self.edit_as(notebook, before, edits, expected, (Vec::new(), None)).await
+    }
+
+    /// The same for edits that undo operations: all that they did, or what they did to some cells.
+    async fn edit_as(
+        &self,
+        notebook: &OpenNotebook,
+        before: &Notebook,
+        edits: Vec<Edit>,
+        expected: Vec<Expected>,
+        undoes: (Vec<u64>, Option<Vec<String>>),
+    ) -> Result<Applied, Error> {
         let path = notebook.path();
+        let recorder = self.workspace.recorder();
+        let made = recorder.map(|_| edits.clone()).unwrap_or_default();
         let changes: Vec<CellChange> = edits.iter().filter_map(CellChange::of).collect();
         let stale = expected.iter().find_map(|expected| stale(before, expected));
         let applied = match notebook.document().apply(edits, expected).await {
@@ -197,7 +217,35 @@ impl Session {
         if let Some(id) = changes.iter().find_map(CellChange::inserted) {
             self.works_on(path, Some(id));
         }
+        if let Some(recorder) = recorder {
+            let change = Change {
+                notebook: undo::identity(notebook),
+                actor: self.actor(),
+                before: before.clone(),
+                after: applied.notebook.clone(),
+                edits: made,
+                run: None,
+                undoes,
+                checkpoint: self.first_change_of(path),
+            };
+            recorder.record(change).await;
+        }
         Ok(applied)
+    }
+
+    /// The name of the checkpoint before the first change of this session to a notebook. A session that is one call has none:
+    /// each of its changes would be the first.
+    fn first_change_of(&self, path: &NotebookPath) -> Option<String> {
+        let mut state = self.state();
+        let is_first = !state.is_stateless && state.edited.insert(path.clone());
+        let agent = state.agent.as_deref().unwrap_or("an agent");
+        is_first.then(|| format!("before {agent}"))
+    }
+
+    /// Runs `work`, whose changes are recorded as those of this agent and of `tool`.
+    pub async fn acting<F: Future>(&self, tool: &str, work: F) -> F::Output {
+        let agent = self.state().agent.clone().unwrap_or_default();
+        actor::acting(Actor { agent, tool: tool.to_owned() }, work).await
     }
 
     /// A subscription to changes of a notebook by others.

@@ -1,5 +1,6 @@
 //! What all sessions of a process share: places, open notebooks, runs.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::open_notebooks::OpenNotebooks;
 use crate::packages::InstallationTurns;
 use crate::place::{Connected, Connector, Mode, Place, ServerSpec};
 use crate::places::{ConnectScope, Located, Places};
+use crate::recorder::Recorder;
 use crate::runs::{Journal, RunSuffix, Runner};
 use crate::shown_paths::ShownPaths;
 use crate::{Error, SessionId};
@@ -146,6 +148,18 @@ impl Workspace {
         &self.settings
     }
 
+    /// Records all changes from now on below this folder, so that they can be undone. Does nothing the second time.
+    pub fn keep_history(&self, folder: PathBuf) {
+        match Recorder::new(folder) {
+            Ok(recorder) => self.runner.record_with(recorder),
+            Err(error) => tracing::warn!(%error, "changes will not be recorded: no thread can be started"),
+        }
+    }
+
+    pub(crate) fn recorder(&self) -> Option<&Recorder> {
+        self.runner.recorder()
+    }
+
     pub fn runner(&self) -> &Arc<Runner> {
         &self.runner
     }
@@ -195,6 +209,9 @@ impl Workspace {
             self.runner.drain().await;
         };
         let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;
+        if let Some(recorder) = self.recorder() {
+            recorder.drain().await;
+        }
         self.runner.end_spans();
     }
 

@@ -8,7 +8,7 @@ const RULE: &str = "layers";
 
 const LAYERS: [(u8, &[&str]); 5] = [
     (1, &["clients", "connection", "names", "notebook"]),
-    (2, &["kernel", "render", "rest", "staleness", "ydoc"]),
+    (2, &["kernel", "operations", "render", "rest", "staleness", "ydoc"]),
     (3, &["workspace"]),
     (4, &["mcp", "local", "jupyter", "colab", "telemetry"]),
     (5, &["cli", "python"]),
@@ -21,7 +21,7 @@ const TOOLS: [&str; 4] = ["bench", "fuzz", "testkit", "xtask"];
 const CONFINED: [(&str, &str); 2] = [("rmcp", "mcp"), ("pyo3", "python")];
 
 /// Members that only compute: they take bytes and do not wait.
-const PURE: [&str; 6] = ["connection", "names", "notebook", "render", "staleness", "ydoc"];
+const PURE: [&str; 7] = ["connection", "names", "notebook", "operations", "render", "staleness", "ydoc"];
 
 pub(super) fn check(members: &[&Package]) -> Vec<Finding> {
     let mut findings = Vec::new();

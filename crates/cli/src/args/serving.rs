@@ -78,12 +78,16 @@ impl Allowed {
     }
 }
 
-/// What replies hold.
+/// What replies hold, and what is recorded.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Replies {
     /// Leave out of replies what a run has changed in memory
     #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_NO_CHANGES", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
     pub(crate) no_changes: bool,
+
+    /// Record no changes of notebooks; they cannot be undone
+    #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_NO_HISTORY", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
+    pub(crate) no_history: bool,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use crate::bridge::{Bridge, PROGRAM, Served, WITHOUT_PYTHON};
 
 /// A call of each tool that changes or runs something if the tool is able to.
-pub(crate) const CALLS: [(&str, &str); 29] = [
+pub(crate) const CALLS: [(&str, &str); 32] = [
     ("list_files", "{}"),
     ("list_notebooks", "{}"),
     ("list_kernels", "{}"),
@@ -39,6 +39,9 @@ pub(crate) const CALLS: [(&str, &str); 29] = [
     ("change_cell", r#"{"notebook_name":"a.ipynb","cell_index":0,"duplicate":true}"#),
     ("delete_cell", r#"{"notebook_name":"a.ipynb","cell_indices":[0]}"#),
     ("clear_cell_output", r#"{"notebook_name":"a.ipynb","cell_index":0}"#),
+    ("history", r#"{"notebook_name":"a.ipynb"}"#),
+    ("checkpoint", r#"{"notebook_name":"a.ipynb","name":"x"}"#),
+    ("undo", r#"{"notebook_name":"a.ipynb"}"#),
     ("execute_cell", r#"{"notebook_name":"a.ipynb","cell_index":0}"#),
     ("insert_execute_code_cell", r#"{"notebook_name":"a.ipynb","cell_source":"new"}"#),
     ("run_cells", r#"{"notebook_name":"a.ipynb","all":true}"#),
@@ -68,7 +71,7 @@ pub(crate) const OTHER_CALLS: [(&str, &str); 11] = [
     ("connect_notebook", r#"{"notebook_path":"new.ipynb","mode":"create"}"#),
 ];
 
-pub(crate) const READING: [&str; 9] = [
+pub(crate) const READING: [&str; 10] = [
     "list_files",
     "list_notebooks",
     "list_kernels",
@@ -77,6 +80,7 @@ pub(crate) const READING: [&str; 9] = [
     "read_notebook",
     "search_notebook",
     "read_cell",
+    "history",
     "get_run",
 ];
 
@@ -233,6 +237,8 @@ async fn tools_are_offered_by_group() -> Result<()> {
         "change_cell",
         "delete_cell",
         "clear_cell_output",
+        "checkpoint",
+        "undo",
     ];
     for (groups, expected) in [
         (
@@ -244,6 +250,7 @@ async fn tools_are_offered_by_group() -> Result<()> {
                 "read_notebook",
                 "search_notebook",
                 "read_cell",
+                "history",
                 "get_run",
             ][..],
         ),

@@ -74,6 +74,8 @@ async fn each_group_is_asked_about() -> Result<()> {
         "change_cell",
         "delete_cell",
         "clear_cell_output",
+        "checkpoint",
+        "undo",
         "insert_execute_code_cell",
     ];
     let run = [
@@ -87,7 +89,7 @@ async fn each_group_is_asked_about() -> Result<()> {
     for (group, asked) in [
         ("edit", &edit[..]),
         ("run", &run),
-        ("delete", &["restart_notebook", "delete_cell", "clear_cell_output"]),
+        ("delete", &["restart_notebook", "delete_cell", "clear_cell_output", "undo"]),
         ("kernels", &["restart_notebook", "list_variables", "inspect_variable", "connect_to_jupyter"]),
         ("files", &["copy_notebook", "copy_file", "open_in_browser"]),
         ("move_cell,list_files", &["list_files", "move_cell"]),

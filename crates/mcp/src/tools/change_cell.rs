@@ -14,7 +14,7 @@ use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::{label, surroundings};
 use super::shared::context::Context;
 use super::shared::given::refused;
-use super::shared::parameters::{CellArguments, NotebookArgument};
+use super::shared::parameters::{CellArguments, NotebookArgument, PreviewArgument};
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 use arrangement::Arrangement;
@@ -48,6 +48,7 @@ arguments! {
         duplicate: bool = false,
         /// Revision it must have
         if_revision: Option<String>,
+        preview: PreviewArgument,
         notebook: NotebookArgument,
     }
 }
@@ -97,7 +98,7 @@ async fn call(mut arguments: Arguments, context: &Context<'_>) -> Outcome {
     if action.removes_outputs() {
         context.permit(&[Group::Edit, Group::Delete], Permission::Write, "change_cell").await?;
     }
-    let Arguments { cell, if_revision, notebook, .. } = arguments;
+    let Arguments { cell, if_revision, preview, notebook, .. } = arguments;
     let (session, opened) = (context.session, context.notebook(&notebook).await?);
     let path = opened.path();
     let _turn = opened.arrange().await;
@@ -121,6 +122,9 @@ async fn call(mut arguments: Arguments, context: &Context<'_>) -> Outcome {
         Action::Set(properties) => properties.edits(index, &before.cells()[index])?,
         Action::Arrange(arrangement) => arrangement.edits(&before, index)?,
     };
+    if preview.preview {
+        return context.previewed(&opened, &before, &edits, &expected);
+    }
     for edit in &edits {
         if let Edit::SetType { id, .. } | Edit::SetOutputs { id, .. } = edit {
             detach_late_outputs(session, path, id);

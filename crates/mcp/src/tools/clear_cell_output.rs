@@ -10,7 +10,7 @@ use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::label;
 use super::shared::context::Context;
 use super::shared::given::refused;
-use super::shared::parameters::{CellArguments, NotebookArgument};
+use super::shared::parameters::{CellArguments, NotebookArgument, PreviewArgument};
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
@@ -32,19 +32,20 @@ arguments! {
         cell: CellArguments,
         /// All code cells
         all: bool = false,
+        preview: PreviewArgument,
         notebook: NotebookArgument,
     }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { cell, all, notebook } = arguments;
+    let Arguments { cell, all, preview, notebook } = arguments;
     if all && (cell.cell_index.is_some() || cell.cell_id.is_some()) {
         return Err(refused("Give all, or a cell, not both."));
     }
     let (session, opened) = (context.session, context.notebook(&notebook).await?);
     let before = opened.document().snapshot().await?;
     if all {
-        return clear_all(context, &opened, &before).await;
+        return clear_all(context, &opened, &before, preview.preview).await;
     }
     let index = session.target(opened.path(), &before, &cell.reference()?)?;
     let cell = &before.cells()[index];
@@ -56,6 +57,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             "Nothing was done.",
         ));
     }
+    if preview.preview {
+        return previewed(context, &opened, &before, &[cell]);
+    }
     let saved = clear(context, &opened, &before, &[cell]).await?;
     let (count, id) = (cell.output_count(), cell.id());
     Ok(format!(
@@ -65,13 +69,21 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     .into())
 }
 
-async fn clear_all(context: &Context<'_>, opened: &OpenNotebook, before: &Notebook) -> Outcome {
+async fn clear_all(
+    context: &Context<'_>,
+    opened: &OpenNotebook,
+    before: &Notebook,
+    is_preview: bool,
+) -> Outcome {
     let has_run =
         |cell: &&Cell| cell.is_code() && (cell.output_count() > 0 || cell.execution_count().is_some());
     let cells: Vec<&Cell> = before.cells().iter().filter(has_run).collect();
     let path = opened.path();
     if cells.is_empty() {
         return Ok(format!("No cell of {path} has outputs or an execution count.").into());
+    }
+    if is_preview {
+        return previewed(context, opened, before, &cells);
     }
     let saved = clear(context, opened, before, &cells).await?;
     let removed: usize = cells.iter().map(|cell| cell.output_count()).sum();
@@ -82,6 +94,23 @@ async fn clear_all(context: &Context<'_>, opened: &OpenNotebook, before: &Notebo
     .into())
 }
 
+fn previewed(
+    context: &Context<'_>,
+    opened: &OpenNotebook,
+    before: &Notebook,
+    cells: &[&Cell],
+) -> Outcome {
+    let (edits, expected) = clearing(cells);
+    context.previewed(opened, before, &edits, &expected)
+}
+
+fn clearing(cells: &[&Cell]) -> (Vec<Edit>, Vec<Expected>) {
+    let edit =
+        |cell: &&Cell| Edit::SetOutputs { id: cell.id().clone(), outputs: Arc::new([]), execution_count: None };
+    let expected = |cell: &&Cell| Expected { id: cell.id().clone(), revision: None };
+    (cells.iter().map(edit).collect(), cells.iter().map(expected).collect())
+}
+
 /// Removes the outputs of code cells, of all or of none.
 async fn clear(
     context: &Context<'_>,
@@ -90,13 +119,10 @@ async fn clear(
     cells: &[&Cell],
 ) -> Result<SaveStatus, Error> {
     let session = context.session;
-    let (mut edits, mut expected) = (Vec::new(), Vec::new());
     for cell in cells {
-        let id = cell.id();
-        detach_late_outputs(session, opened.path(), id);
-        edits.push(Edit::SetOutputs { id: id.clone(), outputs: Arc::new([]), execution_count: None });
-        expected.push(Expected { id: id.clone(), revision: None });
+        detach_late_outputs(session, opened.path(), cell.id());
     }
+    let (edits, expected) = clearing(cells);
     Ok(session.edit(opened, before, edits, expected).await?.saved)
 }
 

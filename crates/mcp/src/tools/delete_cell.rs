@@ -8,7 +8,7 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
 use super::shared::given::{Given, refused};
-use super::shared::parameters::NotebookArgument;
+use super::shared::parameters::{NotebookArgument, PreviewArgument};
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
@@ -31,6 +31,7 @@ arguments! {
         cell_ids_to_delete: Vec<String>,
         /// Answer the deleted sources
         include_source: bool = true,
+        preview: PreviewArgument,
         notebook: NotebookArgument,
     }
 }
@@ -60,8 +61,12 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let indices = targets(&arguments, session, &opened, &before)?;
     context.consent.check_shown(indices.iter().map(|index| &before.cells()[*index]))?;
     let ids: Vec<_> = indices.iter().map(|index| before.cells()[*index].id().clone()).collect();
-    let expected = ids.iter().map(|id| session.expected(opened.path(), id, None)).collect();
-    let applied = session.edit(&opened, &before, vec![Edit::Delete { ids }], expected).await?;
+    let expected: Vec<_> = ids.iter().map(|id| session.expected(opened.path(), id, None)).collect();
+    let edits = vec![Edit::Delete { ids }];
+    if arguments.preview.preview {
+        return context.previewed(&opened, &before, &edits, &expected);
+    }
+    let applied = session.edit(&opened, &before, edits, expected).await?;
     let mut text = String::new();
     for index in indices {
         let cell = &before.cells()[index];

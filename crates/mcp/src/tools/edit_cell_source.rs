@@ -2,13 +2,13 @@
 
 use workspace::{Error, ErrorKind};
 
-use super::overwrite_cell_source::replace;
+use super::overwrite_cell_source::{Replacing, replace};
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::shortened;
 use super::shared::context::Context;
 use super::shared::given::refused;
-use super::shared::parameters::{CellArguments, NotebookArgument};
+use super::shared::parameters::{CellArguments, NotebookArgument, PreviewArgument};
 use super::shared::waiting::RunArguments;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
@@ -38,12 +38,13 @@ arguments! {
         /// Revision it must have
         if_revision: Option<String>,
         run: RunArguments,
+        preview: PreviewArgument,
         notebook: NotebookArgument,
     }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { cell, old_string: old, new_string: new, replace_all, if_revision, run, notebook } =
+    let Arguments { cell, old_string: old, new_string: new, replace_all, if_revision, run, preview, notebook } =
         arguments;
     if old.is_empty() {
         return Err(refused("old_string is empty."));
@@ -66,7 +67,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         )),
         _ => Ok(source.replace(&old, &new)),
     };
-    replace(&cell, context, &opened, if_revision, &run, "edited", change).await
+    replace(&cell, context, &opened, Replacing { if_revision, run, preview, verb: "edited" }, change).await
 }
 
 fn shown(source: &str) -> String {

@@ -14,7 +14,7 @@ use super::shared::arguments::{Argument, Choice as _, Schema, arguments};
 use super::shared::cell_text::surroundings;
 use super::shared::context::Context;
 use super::shared::given::{Given, refused};
-use super::shared::parameters::NotebookArgument;
+use super::shared::parameters::{NotebookArgument, PreviewArgument};
 use super::shared::waiting::{RunArguments, WaitingArguments};
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
@@ -38,6 +38,7 @@ arguments! {
         /// Instead of one cell; all or none, run until the first error
         cells: NewCells,
         run: RunArguments,
+        preview: PreviewArgument,
         notebook: NotebookArgument,
     }
 }
@@ -88,7 +89,7 @@ impl Argument for NewCells {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { position, cells, run, notebook } = arguments;
+    let Arguments { position, cells, run, preview, notebook } = arguments;
     run.permit(context).await?;
     let (contents, is_list) = match cells {
         NewCells::One(cell_type, source) => (vec![(cell_type, source)], false),
@@ -99,6 +100,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let first_type = contents[0].0.clone();
     let opened = context.notebook(&notebook).await?;
+    if preview.preview {
+        let before = opened.document().snapshot().await?;
+        let Insertion { edits, expected, .. } = plan(position, context, &opened, &before, &contents)?;
+        return context.previewed(&opened, &before, &edits, &expected);
+    }
     let inserted = insert(position, context, &opened, contents).await?;
     let (path, saved) = (opened.path(), &inserted.saved);
     let (first, last) = (inserted.indices[0], inserted.indices[inserted.indices.len() - 1]);
@@ -160,6 +166,29 @@ impl Inserted {
     }
 }
 
+/// How new cells are inserted.
+struct Insertion {
+    first: usize,
+    ids: Vec<CellId>,
+    edits: Vec<Edit>,
+    expected: Vec<Expected>,
+}
+
+fn plan(
+    position: Position,
+    context: &Context<'_>,
+    opened: &OpenNotebook,
+    before: &Notebook,
+    contents: &Contents,
+) -> Result<Insertion, Error> {
+    let (first, expected) = position.resolve(context, opened, before)?;
+    let cells: Vec<NewCell> =
+        contents.iter().cloned().map(|(cell_type, source)| NewCell::new(cell_type, source)).collect();
+    let ids = cells.iter().map(|cell| cell.id.clone()).collect();
+    let edits = (first..).zip(cells).map(|(index, cell)| Edit::Insert { index, cell }).collect();
+    Ok(Insertion { first, ids, edits, expected })
+}
+
 /// Inserts cells at `position`, all or none.
 pub(super) async fn insert(
     position: Position,
@@ -169,11 +198,7 @@ pub(super) async fn insert(
 ) -> Result<Inserted, Error> {
     let _turn = opened.arrange().await;
     let before = opened.document().snapshot().await?;
-    let (first, expected) = position.resolve(context, opened, &before)?;
-    let cells: Vec<NewCell> =
-        contents.iter().cloned().map(|(cell_type, source)| NewCell::new(cell_type, source)).collect();
-    let ids: Vec<CellId> = cells.iter().map(|cell| cell.id.clone()).collect();
-    let edits = (first..).zip(cells).map(|(index, cell)| Edit::Insert { index, cell }).collect();
+    let Insertion { first, ids, edits, expected } = plan(position, context, opened, &before, &contents)?;
     let Applied { notebook, saved } = context.session.edit(opened, &before, edits, expected).await?;
     let index = |(planned, id)| notebook.cell(id).map_or(planned, |(index, _)| index);
     let indices = (first..).zip(&ids).map(index).collect();

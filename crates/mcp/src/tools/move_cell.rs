@@ -7,7 +7,7 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::surroundings;
 use super::shared::context::Context;
-use super::shared::parameters::{CellIndex, NotebookArgument, one_cell};
+use super::shared::parameters::{CellIndex, NotebookArgument, PreviewArgument, one_cell};
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
@@ -31,6 +31,7 @@ arguments! {
         /// Index it has afterwards; -1: last
         target_index: Option<CellIndex>,
         target_cell_id: Option<String>,
+        preview: PreviewArgument,
         notebook: NotebookArgument,
     }
 }
@@ -52,6 +53,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let id = before.cells()[source].id().clone();
     let edits = vec![Edit::Move { id: id.clone(), index: target }];
     let expected = vec![exists(source), exists(target)];
+    if arguments.preview.preview {
+        return context.previewed(&opened, &before, &edits, &expected);
+    }
     let Applied { notebook: after, saved } = session.edit(&opened, &before, edits, expected).await?;
     let index = after.cell(&id).map_or(target, |(index, _)| index);
     let order = surroundings(session, &opened, &after, index..=index);

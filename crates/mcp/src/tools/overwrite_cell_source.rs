@@ -11,7 +11,7 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::label;
 use super::shared::context::Context;
-use super::shared::parameters::{CellArguments, NotebookArgument};
+use super::shared::parameters::{CellArguments, NotebookArgument, PreviewArgument};
 use super::shared::waiting::RunArguments;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
@@ -36,27 +36,36 @@ arguments! {
         /// Revision it must have
         if_revision: Option<String>,
         run: RunArguments,
+        preview: PreviewArgument,
         notebook: NotebookArgument,
     }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { cell, cell_source, if_revision, run, notebook } = arguments;
+    let Arguments { cell, cell_source, if_revision, run, preview, notebook } = arguments;
     run.permit(context).await?;
     let opened = context.notebook(&notebook).await?;
-    replace(&cell, context, &opened, if_revision, &run, "overwritten", |_| Ok(cell_source)).await
+    let how = Replacing { if_revision, run, preview, verb: "overwritten" };
+    replace(&cell, context, &opened, how, |_| Ok(cell_source)).await
 }
 
-/// Replaces a cell's source by what `change` makes of it, and runs the cell if `run` says so.
+/// How a source is replaced.
+pub(super) struct Replacing {
+    pub(super) if_revision: Option<String>,
+    pub(super) run: RunArguments,
+    pub(super) preview: PreviewArgument,
+    pub(super) verb: &'static str,
+}
+
+/// Replaces a cell's source by what `change` makes of it, and runs the cell if that is wanted.
 pub(super) async fn replace(
     cell: &CellArguments,
     context: &Context<'_>,
     opened: &Arc<OpenNotebook>,
-    if_revision: Option<String>,
-    run: &RunArguments,
-    verb: &str,
+    how: Replacing,
     change: impl FnOnce(&str) -> Result<String, Error>,
 ) -> Outcome {
+    let Replacing { if_revision, run, preview, verb } = how;
     let (session, path) = (context.session, opened.path());
     let before = opened.document().snapshot().await?;
     let index = session.target(path, &before, &cell.reference()?)?;
@@ -72,6 +81,9 @@ pub(super) async fn replace(
     let is_stale = expected.revision.get_or_insert_with(|| cell.revision().to_owned()) != cell.revision();
     let new = if is_stale { old.clone() } else { change(&old)? };
     let edits = vec![Edit::SetSource { id: cell.id().clone(), source: new.clone() }];
+    if preview.preview {
+        return context.previewed(opened, &before, &edits, &[expected]);
+    }
     let Applied { notebook: after, saved } = session.edit(opened, &before, edits, vec![expected]).await?;
     let Some((index, cell)) = after.cell(cell.id()) else {
         return Ok(format!("The cell was deleted from {path}.").into());

@@ -50,6 +50,23 @@ impl Json {
         merged
     }
 
+    /// The merge patch that makes `target` of this object. Members of `target` that are `null` cannot be set by any patch.
+    #[must_use]
+    pub fn patch_to(&self, target: &Self) -> Self {
+        let gone = self.members().filter(|(name, _)| target.member(name).is_none());
+        let mut members: Vec<_> = gone.map(|(name, _)| (name, Self::from_static("null"))).collect();
+        for (name, wanted) in target.members() {
+            match self.member(&name) {
+                Some(now) if now.is_equivalent(&wanted) => {}
+                Some(now) if now.is_object() && wanted.is_object() => {
+                    members.push((name, now.patch_to(&wanted)));
+                }
+                _ => members.push((name, wanted)),
+            }
+        }
+        Self::object(&members)
+    }
+
     #[must_use]
     pub(crate) fn without(&self, name: &str) -> Self {
         let members: Vec<_> = self.members().filter(|(member, _)| member != name).collect();
@@ -83,6 +100,20 @@ mod tests {
             (r#"{"a":1}"#, "{}", r#"{"a":1}"#),
         ] {
             assert_eq!(json(value).merged(&json(patch)).as_str(), merged, "{value} {patch}");
+        }
+    }
+
+    #[test]
+    fn a_patch_leads_from_one_object_to_another() {
+        for (from, to, patch) in [
+            (r#"{"a":1}"#, r#"{"a":1.0}"#, "{}"),
+            (r#"{"a":1,"b":2}"#, r#"{"b":3,"c":[null]}"#, r#"{"a":null,"b":3,"c":[null]}"#),
+            (r#"{"a":{"b":1,"c":{}}}"#, r#"{"a":{"b":2,"c":{}}}"#, r#"{"a":{"b":2}}"#),
+            (r#"{"a":{"b":1}}"#, r#"{"a":4}"#, r#"{"a":4}"#),
+        ] {
+            let made = json(from).patch_to(&json(to));
+            assert_eq!(made.as_str(), patch, "{from} {to}");
+            assert!(json(from).merged(&made).is_equivalent(&json(to)));
         }
     }
 }

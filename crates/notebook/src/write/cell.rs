@@ -73,7 +73,7 @@ impl Printer<'_> {
         self.close("}")
     }
 
-    fn outputs(&mut self, outputs: &Outputs) -> io::Result<()> {
+    pub(crate) fn outputs(&mut self, outputs: &Outputs) -> io::Result<()> {
         match outputs {
             Outputs::Read(list) if list.is_null() => self.raw("[]"),
             Outputs::Read(list) if !list.bytes().starts_with(b"[") => self.value(list),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use notebook::{CellId, Edit, Kernelspec};
+use notebook::{CellId, Edit, Kernelspec, Notebook};
 use tokio::time::sleep;
 
 use super::run::Run;
@@ -55,13 +55,14 @@ pub(super) async fn write_while_running(document: &dyn Document, run: &Run) {
     }
 }
 
-/// Writes the last outputs, and the metadata of the kernel that the notebook lacks.
+/// Writes the last outputs, and the metadata of the kernel that the notebook lacks. Returns the edit of the outputs, and the
+/// notebook afterwards, if they are stored.
 pub(super) async fn write_end(
     notebook: &OpenNotebook,
     run: &Run,
     kernel: &dyn Kernel,
     executor: &dyn Executor,
-) {
+) -> Option<(Edit, Notebook)> {
     let mut edits = Vec::new();
     if let Ok(present) = notebook.document().snapshot().await {
         if present.kernelspec().is_none() {
@@ -76,7 +77,7 @@ pub(super) async fn write_end(
             edits.push(Edit::SetLanguageInfo(executor.language_info()));
         }
     }
-    write(notebook, run, edits).await;
+    write(notebook, run, edits).await
 }
 
 fn has_language_info(metadata: &notebook::Json) -> bool {
@@ -98,17 +99,25 @@ fn outputs(run: &Run) -> Option<Edit> {
     Some(Edit::SetOutputs { id: cell.id.clone(), outputs: view.outputs, execution_count })
 }
 
-/// Stores the outputs, after `edits`.
-pub(super) async fn write(notebook: &OpenNotebook, run: &Run, mut edits: Vec<Edit>) {
-    let Some(outputs) = outputs(run) else { return };
-    edits.push(outputs);
+/// Stores the outputs, after `edits`. Returns their edit, and the notebook afterwards.
+pub(super) async fn write(
+    notebook: &OpenNotebook,
+    run: &Run,
+    mut edits: Vec<Edit>,
+) -> Option<(Edit, Notebook)> {
+    let outputs = outputs(run)?;
+    edits.push(outputs.clone());
     match notebook.document().apply(edits, Vec::new()).await {
-        Ok(applied) => run.set_saved(applied.saved),
+        Ok(applied) => {
+            run.set_saved(applied.saved);
+            Some((outputs, applied.notebook))
+        }
         Err(error) => {
             tracing::warn!(run = %run.id(), %error, "outputs could not be stored");
             if run.state().is_over() {
                 run.note(format!("The outputs could not be stored in the notebook: {error}"));
             }
+            None
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Runs code in kernels, and owns the tasks that do so.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use notebook::CellId;
 use parking_lot::Mutex;
@@ -17,8 +17,9 @@ use crate::kernel_request::KernelRequest;
 use crate::limits::Slot;
 use crate::open_notebook::OpenNotebook;
 use crate::place::{Kernel, KernelChoice, Place};
+use crate::recorder::Recorder;
 use crate::run_history::RunHistory;
-use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, telemetry};
+use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, actor, telemetry};
 
 mod adopt;
 mod task;
@@ -33,6 +34,8 @@ pub struct Runner {
     history: RunHistory,
     /// Kernels are asked what runs have changed in their memory.
     asks_for_changes: bool,
+    /// Records the outputs that runs replace.
+    recorder: OnceLock<Recorder>,
     /// By the kernel's id.
     queues: Mutex<HashMap<KernelId, Arc<KernelQueue>>>,
     tasks: TaskTracker,
@@ -49,6 +52,7 @@ impl Runner {
             journal: Journal::with_suffix(run_suffix),
             history: RunHistory::default(),
             asks_for_changes,
+            recorder: OnceLock::new(),
             queues: Mutex::default(),
             tasks: TaskTracker::new(),
             runtime: Handle::current(),
@@ -58,6 +62,15 @@ impl Runner {
 
     pub fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    /// Records with this from now on, unless something records already.
+    pub(crate) fn record_with(&self, recorder: Recorder) {
+        let _ = self.recorder.set(recorder);
+    }
+
+    pub(crate) fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.get()
     }
 
     pub(crate) fn history(&self) -> &RunHistory {
@@ -81,7 +94,7 @@ impl Runner {
         }
         let (runner, begun) = (self.clone(), run.clone());
         let running = async move { runner.run_in_notebook(&notebook, &begun, session).await };
-        self.tasks.spawn(slot.hold_during(running));
+        self.tasks.spawn(slot.hold_during(actor::carried(running)));
         run
     }
 
@@ -118,7 +131,7 @@ impl Runner {
                 }
             }
         };
-        self.tasks.spawn(slot.hold_during(running));
+        self.tasks.spawn(slot.hold_during(actor::carried(running)));
         runs
     }
 

@@ -19,6 +19,7 @@ use crate::workspace::Settings;
 
 mod limits;
 mod places;
+mod undo;
 
 /// A document in memory.
 struct Page {

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use render::Budget;
+use notebook::{Edit, Notebook};
+use render::{Budget, Reply};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use workspace::{Error, OpenNotebook, Progress, Report, Session};
+use workspace::{Error, Expected, OpenNotebook, Progress, Report, Session};
 
+use super::answer::Outcome;
 use super::given::Given;
 use super::older_names;
 use super::parameters::{BudgetArguments, NotebookArgument};
@@ -78,6 +80,27 @@ impl Context<'_> {
         let settings = self.session.workspace().settings().budget;
         let characters = arguments.max_characters.unwrap_or(settings.characters).max(MIN_CHARACTERS);
         Budget { characters, images: arguments.max_images.unwrap_or(settings.images) }
+    }
+
+    /// Answers what edits would change, and touches nothing. Fails as the edits would.
+    pub(crate) fn previewed(
+        &self,
+        opened: &OpenNotebook,
+        before: &Notebook,
+        edits: &[Edit],
+        expected: &[Expected],
+    ) -> Outcome {
+        let diff = self.session.preview(opened, before, edits, expected)?;
+        let inserts = edits.iter().any(|edit| matches!(edit, Edit::Insert { .. }));
+        let ids = if inserts { "; new cells will have other ids" } else { "" };
+        let mut reply = Reply::new(self.session.workspace().settings().budget);
+        let path = opened.path();
+        if diff.is_empty() {
+            reply.say(&format!("Would change nothing in {path}."));
+        } else {
+            reply.say(&format!("Would change, in {path} (nothing was changed{ids}):\n{diff}"));
+        }
+        Ok(reply.into())
     }
 
     /// Reports progress to the agent. `seconds` must grow.

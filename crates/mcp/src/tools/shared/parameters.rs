@@ -16,6 +16,14 @@ arguments! {
 }
 
 arguments! {
+    /// Whether a change is only shown.
+    pub(crate) struct PreviewArgument {
+        /// Only answer the diff
+        preview: bool = false,
+    }
+}
+
+arguments! {
     /// What a reply may hold.
     pub(crate) struct BudgetArguments {
         /// Budget of the reply

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use kernel::Event;
+use notebook::Notebook;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::Runner;
@@ -79,6 +80,10 @@ impl Runner {
         // Later runs wait for it, and an interrupt is meant for it.
         let _turn = if run.state().is_over() { None } else { queue.enter(run).await };
         let home = home(run, notebook).await;
+        let before = match &home {
+            Some(home) => self.before_outputs(home).await,
+            None => None,
+        };
         if let Some(home) = &home
             && is_unchanged(home, run).await
         {
@@ -91,14 +96,21 @@ impl Runner {
             return run.close();
         }
         if let Some(home) = &home {
-            self.store(run, home, &**kernel, executor).await;
+            self.store(run, home, before, &**kernel, executor).await;
         }
         executor.acknowledge(run.id());
         run.close();
     }
 
     /// Writes the outputs into the cell, unless that belongs to something newer.
-    async fn store(&self, run: &Run, notebook: &OpenNotebook, kernel: &dyn Kernel, executor: &dyn Executor) {
+    async fn store(
+        &self,
+        run: &Run,
+        notebook: &OpenNotebook,
+        before: Option<Notebook>,
+        kernel: &dyn Kernel,
+        executor: &dyn Executor,
+    ) {
         let latest = run.cell().and_then(|cell| self.journal.latest_of(&cell.path, &cell.id));
         if latest.is_some_and(|latest| latest.id() != run.id()) {
             return run.note(NEWER_RUN);
@@ -106,7 +118,7 @@ impl Runner {
         if !is_unchanged(notebook, run).await {
             return run.note(CHANGED);
         }
-        outputs::write_end(notebook, run, kernel, executor).await;
+        self.write_end(notebook, run, before, kernel, executor).await;
     }
 }
 

@@ -4,19 +4,21 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use kernel::Event;
+use notebook::{Edit, Notebook};
 use tokio::time::sleep;
 use tracing::Instrument as _;
 
 use super::{Runner, no_kernel};
-use crate::executor::{Code, Execution};
+use crate::executor::{Code, Execution, Executor};
 use crate::kernel_request::KernelSelector;
 use crate::open_notebook::OpenNotebook;
 use crate::place::{Kernel, KernelChoice, KernelState};
+use crate::recorder::Change;
 use crate::runs::memory_changes::MemoryChanges;
 use crate::runs::outputs;
 use crate::runs::run::Run;
 use crate::runs::state::RunState;
-use crate::{Error, SessionId, progress, telemetry};
+use crate::{Error, SessionId, actor, progress, telemetry};
 
 /// Output that comes within this time after the end is written at once.
 const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
@@ -128,9 +130,10 @@ impl Runner {
         run.executing(execution.clone());
         let written = async {
             let Some((notebook, cell)) = notebook.zip(run.cell()) else { return };
+            let before = self.before_outputs(notebook).await;
             outputs::set_running(notebook, &cell.id, true).await;
             outputs::write_while_running(&**notebook.document(), run).await;
-            outputs::write_end(notebook, run, &*kernel, &*executor).await;
+            self.write_end(notebook, run, before, &*kernel, &*executor).await;
             outputs::set_running(notebook, &cell.id, false).await;
         };
         tokio::join!(written, self.ask_for_changes(run, &*execution));
@@ -152,6 +155,27 @@ impl Runner {
         let Some(count) = count else { return };
         if let Some(answer) = execution.changes(count).await {
             run.set_changes(MemoryChanges::read(&answer));
+        }
+    }
+
+    /// The notebook before outputs are written into it; `None` if nothing is recorded.
+    pub(super) async fn before_outputs(&self, notebook: &OpenNotebook) -> Option<Notebook> {
+        self.recorder()?;
+        notebook.document().snapshot().await.ok()
+    }
+
+    /// Writes the last outputs of a run, and records what they replace.
+    pub(super) async fn write_end(
+        &self,
+        notebook: &OpenNotebook,
+        run: &Run,
+        before: Option<Notebook>,
+        kernel: &dyn Kernel,
+        executor: &dyn Executor,
+    ) {
+        let written = outputs::write_end(notebook, run, kernel, executor).await;
+        if let (Some(recorder), Some(before), Some((edit, after))) = (self.recorder(), before, written) {
+            recorder.record(replaced_outputs(notebook, run, before, edit, after)).await;
         }
     }
 
@@ -188,6 +212,26 @@ impl Runner {
         if latest.is_some_and(|latest| latest.id() == run.id()) {
             outputs::write(notebook, run, Vec::new()).await;
         }
+    }
+}
+
+/// The outputs of a run in place of the former ones.
+fn replaced_outputs(
+    notebook: &OpenNotebook,
+    run: &Run,
+    before: Notebook,
+    edit: Edit,
+    after: Notebook,
+) -> Change {
+    Change {
+        notebook: notebook.place().identity(notebook.path()),
+        actor: actor::current(),
+        before,
+        after,
+        edits: vec![edit],
+        run: Some(run.id().to_string()),
+        undoes: (Vec::new(), None),
+        checkpoint: None,
     }
 }
 

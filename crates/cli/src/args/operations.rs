@@ -1,0 +1,46 @@
+//! The command lines of `cellbridge history`, `diff` and `undo`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct History {
+    /// The notebook
+    #[arg(value_name = "PATH")]
+    pub(crate) path: PathBuf,
+
+    /// Show what this operation changed, such as o12
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffSince {
+    /// The notebook
+    #[arg(value_name = "PATH")]
+    pub(crate) path: PathBuf,
+
+    /// An operation such as o12, or the name of a checkpoint [default: the first operation that is kept]
+    #[arg(value_name = "SINCE")]
+    pub(crate) since: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Undo {
+    /// The notebook
+    #[arg(value_name = "PATH")]
+    pub(crate) path: PathBuf,
+
+    /// An operation such as o12 [default: the last one that is not undone]
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+
+    /// Undo all from this operation on, or since this checkpoint
+    #[arg(long, value_name = "SINCE", conflicts_with = "id")]
+    pub(crate) since: Option<String>,
+
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub(crate) preview: bool,
+}

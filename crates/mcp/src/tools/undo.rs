@@ -1,0 +1,88 @@
+//! `undo`: takes operations back, all or none.
+
+use chrono::Utc;
+use notebook::{CellId, CellRef};
+use render::Reply;
+use workspace::{UndoTarget, Undone};
+
+use super::history::{line, operation_id, parse_since};
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::cell_text::cell_states;
+use super::shared::context::Context;
+use super::shared::parameters::{NotebookArgument, PreviewArgument};
+use super::{Availability, Discovery, Effect, Tool};
+use crate::permissions::{Group, Permission};
+
+pub(super) const TOOL: Tool = Tool {
+    name: "undo",
+    title: "Undo changes",
+    description: "Undo your last changes to a notebook, one by id, or all since a checkpoint. Refused where others changed a cell since.",
+    discovery: Discovery::FoundBy("revert, roll back, restore deleted cells or outputs"),
+    effect: Effect::Changes,
+    groups: &[Group::Edit, Group::Delete],
+    permission: Permission::Write,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        last: usize = 1,
+        /// Such as o12, also an undo
+        id: Option<String>,
+        /// Checkpoint, id, or time (UTC)
+        since: Option<String>,
+        /// Only these cells, by id
+        only: Vec<String>,
+        preview: PreviewArgument,
+        notebook: NotebookArgument,
+    }
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let Arguments { last, id, since, only, preview, notebook } = arguments;
+    let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    let (session, opened) = (context.session, context.notebook(&notebook).await?);
+    let target = match (given(id), given(since)) {
+        (Some(id), _) => UndoTarget::Operation(operation_id(&id)?),
+        (None, Some(since)) => UndoTarget::Since(parse_since(&since, Utc::now())),
+        (None, None) => UndoTarget::Last(last),
+    };
+    let now = opened.document().snapshot().await?;
+    let cell = |text: &String| match now.resolve(&CellRef::parse(text)) {
+        Ok(index) => now.cells()[index].id().clone(),
+        // It was deleted by what is to be undone.
+        Err(_) => CellId::from(text.trim()),
+    };
+    let only: Vec<CellId> = only.iter().map(cell).collect();
+    let only = (!only.is_empty()).then_some(&only[..]);
+    let undone = session.undo(&opened, &target, only, preview.preview).await?;
+    let mut reply = Reply::new(session.workspace().settings().budget);
+    let heading = if preview.preview { "Would undo" } else { "Undone" };
+    let mut text = format!("{heading}, in {}:\n", opened.path());
+    for operation in &undone.operations {
+        text.push_str(&format!("{}\n", line(operation)));
+    }
+    let Undone { diff, without_outputs, applied, .. } = undone;
+    text.push_str(&format!("\n{diff}"));
+    if !without_outputs.is_empty() {
+        text.push_str(&format!("Outputs that do not come back: {}.\n", without_outputs.join(", ")));
+    }
+    if let Some(applied) = applied {
+        session.listed(opened.path(), &applied.notebook, 0..applied.notebook.cells().len());
+        text.push_str(&format!("[{}]\n", applied.saved));
+        text.push_str("Variables in the kernel are as they were.");
+        let states = cell_states(session, &opened, &applied.notebook);
+        let stale: Vec<_> = (0..applied.notebook.cells().len())
+            .filter(|index| states.has_runs() && states.is_stale(*index))
+            .map(|index| format!("#{index}"))
+            .collect();
+        if !stale.is_empty() {
+            text.push_str(&format!(" Stale now: cells {}.", stale.join(", ")));
+        }
+    }
+    reply.say(&text);
+    Ok(reply.into())
+}

@@ -1,0 +1,93 @@
+//! A cell as a record of changes keeps it: its content without outputs, and the outputs apart.
+
+use std::borrow::Cow;
+
+use crate::cell::Outputs;
+use crate::json::{Printer, Style, canonical};
+use crate::{Cell, Json};
+
+/// Members that a record of the content leaves out: outputs are kept apart, and the id is the key.
+const APART: [&str; 3] = ["id", "outputs", "execution_count"];
+
+impl Cell {
+    /// All that the cell has but its id, outputs and execution count, as one object. Cells with the same content give the
+    /// same text, wherever they were read from.
+    pub fn content_json(&self) -> Json {
+        let is_own = |name: &str| ["cell_type", "source", "metadata"].contains(&name);
+        let mut members: Vec<(Cow<'_, str>, Json)> =
+            self.0.text.members().filter(|(name, _)| !is_own(name) && !APART.contains(&&**name)).collect();
+        members.push(("cell_type".into(), Json::string(self.cell_type().name())));
+        members.push(("source".into(), Json::string(&self.source())));
+        members.push(("metadata".into(), self.metadata()));
+        printed(&Json::object(&members))
+    }
+
+    /// The outputs as a list, in the form in which Jupyter writes them but without whitespace. Equal outputs give the same
+    /// text, wherever they were read from.
+    pub fn outputs_json(&self) -> Json {
+        let mut text = Vec::new();
+        // A cell of another type has none.
+        if !self.is_code()
+            || matches!(&self.0.outputs, Outputs::Read(list) if list.elements().next().is_none())
+        {
+            return Json::from_static("[]");
+        }
+        // Writing to a vector does not fail.
+        let _ = Printer::new(&mut text, &Style::canonical(), 0).outputs(&self.0.outputs);
+        Json::parse(text.into()).unwrap_or(Json::from_static("[]"))
+    }
+}
+
+fn printed(json: &Json) -> Json {
+    Json::parse(canonical(json).into()).unwrap_or_else(|_| json.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use crate::{Edit, Notebook, Output};
+
+    fn notebook(text: &'static str) -> Notebook {
+        Notebook::parse(Bytes::from_static(text.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn the_same_cell_gives_the_same_text_however_it_is_written() {
+        let one = notebook(
+            r#"{"cells": [{"cell_type": "code", "id": "a", "metadata": {"b": 1.50, "a": [ ]}, "execution_count": 2,
+            "source": ["x\n", "y"], "outputs": [{"output_type": "stream", "name": "stdout", "text": ["1\n", "2"]}]}],
+            "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#,
+        );
+        let other = notebook(
+            r#"{"cells": [{"source": "x\ny", "outputs": [{"text": "1\n2", "name": "stdout", "output_type": "stream"}],
+            "id": "b", "cell_type": "code", "metadata": {"a": [], "b": 1.50}, "execution_count": null}],
+            "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#,
+        );
+        let (one, other) = (&one.cells()[0], &other.cells()[0]);
+        assert_eq!(one.content_json(), other.content_json());
+        assert_eq!(
+            one.content_json().as_str(),
+            r#"{"cell_type":"code","metadata":{"a":[],"b":1.50},"source":"x\ny"}"#
+        );
+        assert_eq!(one.outputs_json(), other.outputs_json());
+    }
+
+    #[test]
+    fn outputs_are_read_back_as_they_were() {
+        let mut notebook = notebook(
+            r#"{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "execution_count": 2, "source": "", "outputs": [
+            {"output_type": "execute_result", "execution_count": 2, "metadata": {}, "data": {"text/plain": ["1\n", "2"]}},
+            {"output_type": "error", "ename": "E", "evalue": "v", "traceback": ["a", "b"]}]}],
+            "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#,
+        );
+        let record = notebook.cells()[0].outputs_json();
+        let outputs: Vec<Output> = record.elements().map(|output| Output::from_json(&output)).collect();
+        let clear = Edit::SetOutputs { id: "a".into(), outputs: [].into(), execution_count: None };
+        notebook.apply(&clear).unwrap();
+        assert_eq!(notebook.cells()[0].outputs_json().as_str(), "[]");
+        let back = Edit::SetOutputs { id: "a".into(), outputs: outputs.into(), execution_count: Some(2) };
+        notebook.apply(&back).unwrap();
+        assert_eq!(notebook.cells()[0].outputs_json(), record);
+    }
+}

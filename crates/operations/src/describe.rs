@@ -1,0 +1,137 @@
+//! Operations in words: a line for each, and the difference that one has made.
+
+use bytes::Bytes;
+use notebook::{Json, diff};
+
+use crate::BlobId;
+use crate::operation::{CellChange, CellState, Operation};
+
+/// How many cells a line names.
+const NAMED: usize = 3;
+
+/// What an operation did, in a few words: `edited #7 (id df-clean), deleted #9 (id 3f2a)`.
+pub fn summary(operation: &Operation) -> String {
+    if let Some(name) = &operation.checkpoint {
+        return format!("checkpoint \"{name}\"");
+    }
+    let mut parts = Vec::new();
+    if operation.is_undo() {
+        let undone: Vec<_> = operation.undoes.iter().map(|id| format!("o{id}")).collect();
+        parts.push(format!("undid {}", undone.join(", ")));
+    }
+    for change in operation.cells.iter().take(NAMED) {
+        let index = change.state().map_or(0, |state| state.index);
+        parts.push(format!("{} #{index} (id {})", verb(change), change.id));
+    }
+    if operation.cells.len() > NAMED {
+        parts.push(format!("{} more cells", operation.cells.len() - NAMED));
+    }
+    parts.join(", ")
+}
+
+fn verb(change: &CellChange) -> &'static str {
+    match (&change.before, &change.after) {
+        (None, _) => "inserted",
+        (_, None) => "deleted",
+        _ if change.changes_content() => "changed",
+        _ if change.moved => "moved",
+        (_, Some(after)) if after.outputs.as_ref().is_some_and(|outputs| outputs.items == 0) => {
+            "cleared outputs of"
+        }
+        _ => "new outputs of",
+    }
+}
+
+/// What an operation changed, as a unified diff for each cell. Outputs are counted, not shown.
+pub fn diff_of(operation: &Operation, content: &dyn Fn(&BlobId) -> Option<Bytes>) -> String {
+    let mut text = String::new();
+    for change in &operation.cells {
+        let kind = change.state().and_then(|state| text_of(state, content)).map(|(kind, ..)| kind);
+        let index = change.state().map_or(0, |state| state.index);
+        let kind = kind.unwrap_or_else(|| "cell".to_owned());
+        text.push_str(&format!("{} #{index} ({kind}, id {})\n", verb(change), change.id));
+        if let (true, Some(from), Some(to)) = (change.moved, &change.before, &change.after) {
+            text.push_str(&format!("moved from #{} to #{}\n", from.index, to.index));
+        }
+        if change.changes_content() {
+            let side = |state: &Option<CellState>| match state {
+                None => Some((String::new(), String::new(), String::new())),
+                Some(state) => text_of(state, content),
+            };
+            match (side(&change.before), side(&change.after)) {
+                (Some(before), Some(after)) => text.push_str(&difference(&before, &after)),
+                _ => text.push_str("(its content is no longer kept)\n"),
+            }
+        }
+        if let Some(line) = outputs_line(change) {
+            text.push_str(&line);
+        }
+    }
+    text
+}
+
+/// Type, source and metadata of a state.
+fn text_of(
+    state: &CellState,
+    content: &dyn Fn(&BlobId) -> Option<Bytes>,
+) -> Option<(String, String, String)> {
+    let json = Json::parse(content(&state.content)?).ok()?;
+    let text = |name: &str| json.member(name)?.text().map(String::from);
+    let metadata = json.member("metadata").map(|metadata| metadata.compact());
+    Some((text("cell_type")?, text("source")?, metadata.unwrap_or_default()))
+}
+
+fn difference(before: &(String, String, String), after: &(String, String, String)) -> String {
+    let mut text = String::new();
+    let is_both = !before.0.is_empty() && !after.0.is_empty();
+    if is_both && before.0 != after.0 {
+        text.push_str(&format!("type: {} → {}\n", before.0, after.0));
+    }
+    if is_both && before.2 != after.2 {
+        text.push_str(&format!("metadata: {} → {}\n", before.2, after.2));
+    }
+    let lines = |source: &str| {
+        if source.is_empty() || source.ends_with('\n') { source.to_owned() } else { format!("{source}\n") }
+    };
+    text.push_str(&diff(&lines(&before.1), &lines(&after.1)));
+    text
+}
+
+fn outputs_line(change: &CellChange) -> Option<String> {
+    if !change.changes_outputs() {
+        return None;
+    }
+    let items = |state: &Option<CellState>| state.as_ref()?.outputs.as_ref().map(|outputs| outputs.items);
+    let (before, after) = (items(&change.before).unwrap_or(0), items(&change.after).unwrap_or(0));
+    Some(format!("outputs: {before} → {after}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use notebook::{CellType, Edit};
+
+    use super::*;
+    use crate::testing::Story;
+
+    #[test]
+    fn an_operation_is_shown_by_its_cells() {
+        let mut story = Story::new(&["one", "two", "three", "four"]);
+        let edit = story.make(&[Edit::SetSource { id: "c1".into(), source: "two\nmore".to_owned() }]);
+        assert_eq!(summary(&edit), "changed #1 (id c1)");
+        let shown = diff_of(&edit, &|id| story.blobs.get(id));
+        assert_eq!(shown, "changed #1 (code, id c1)\n@@ -1 +1,2 @@\n two\n+more\n");
+        let kind = story.make(&[Edit::SetType { id: "c0".into(), cell_type: CellType::Markdown }]);
+        let shown = diff_of(&kind, &|id| story.blobs.get(id));
+        assert_eq!(shown, "changed #0 (markdown, id c0)\ntype: code → markdown\n");
+        let moved = story.make(&[Edit::Move { id: "c0".into(), index: 2 }]);
+        assert_eq!(diff_of(&moved, &|_| None), "moved #2 (cell, id c0)\nmoved from #0 to #2\n");
+        let all = ["c0", "c1", "c2", "c3"].map(Into::into).to_vec();
+        let deleted = story.make(&[Edit::Delete { ids: all }]);
+        assert_eq!(
+            summary(&deleted),
+            "deleted #0 (id c1), deleted #1 (id c2), deleted #2 (id c0), 1 more cells"
+        );
+        let checkpoint = Operation { checkpoint: Some("x".to_owned()), ..Operation::default() };
+        assert_eq!(summary(&checkpoint), "checkpoint \"x\"");
+    }
+}

@@ -1,0 +1,25 @@
+//! The operations of a notebook: each change as it was made, so that it can be shown and undone.
+//!
+//! [`record`] describes a change by the states of its cells before and after; [`plan`] finds the edits that lead back, or says
+//! which cells somebody else has changed since; [`live`] says what is left to be undone. These only compute.
+//! [`OperationLog`] keeps the operations of one notebook in a folder.
+
+mod blob;
+mod describe;
+mod live;
+mod log;
+mod operation;
+mod others;
+mod plan;
+mod record;
+#[cfg(test)]
+mod testing;
+
+pub use blob::{BlobId, Blobs};
+pub use describe::{diff_of, summary};
+pub use live::{Since, live};
+pub use log::{LogError, OperationLog, prune};
+pub use operation::{CellChange, CellState, Operation, OutputsState};
+pub use others::changed_since;
+pub use plan::{Obstacle, Plan, Refusal, plan};
+pub use record::{Recorded, compare, record};

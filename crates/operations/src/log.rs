@@ -1,0 +1,202 @@
+//! The operations of one notebook in a folder: a log of JSON lines, and the contents beside it.
+//!
+//! Several programs may append at once, one after the other by a lock on a file of its own. A line that was torn by a crash is
+//! skipped: the next one begins on a new line. Nothing is forced to the disk: a record is worth less than the time.
+
+mod blobs;
+mod limits;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use crate::{BlobId, Blobs, Operation};
+
+pub use limits::prune;
+
+/// The version of the log that this program writes.
+const VERSION: u32 = 1;
+const LOG: &str = "log";
+const LOCK: &str = "lock";
+
+/// The first line of a log.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    version: u32,
+    /// What identifies the notebook.
+    notebook: String,
+}
+
+/// Why operations cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    #[error("{path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+    /// A newer program has written it. It is left alone.
+    #[error("{path} was written by a newer version of this program ({version}); it is left alone")]
+    Newer { path: PathBuf, version: u32 },
+}
+
+/// The operations of one notebook.
+#[derive(Debug)]
+pub struct OperationLog {
+    folder: PathBuf,
+    notebook: String,
+    known: Mutex<Known>,
+}
+
+/// What was in the log when it was last written or read.
+#[derive(Debug, Clone, Copy, Default)]
+struct Known {
+    length: u64,
+    last_id: u64,
+    operations: usize,
+    /// Of the contents beside it.
+    bytes: u64,
+}
+
+impl OperationLog {
+    /// The log of the notebook with this identity, in a folder of its own below `root`. Touches no file yet.
+    pub fn new(root: &Path, notebook: &str) -> Self {
+        let folder = root.join(BlobId::of(notebook.as_bytes()).as_str());
+        Self { folder, notebook: notebook.to_owned(), known: Mutex::default() }
+    }
+
+    /// Adds an operation and the contents that it names. Returns its id.
+    pub fn append(&self, mut operation: Operation, blobs: &Blobs) -> Result<u64, LogError> {
+        let mut known = self.known.lock();
+        create_folder(&self.folder).map_err(|error| self.failed(error))?;
+        let _lock = self.lock()?;
+        let path = self.folder.join(LOG);
+        let mut file = private(OpenOptions::new().read(true).append(true).create(true))
+            .open(&path)
+            .map_err(|error| self.failed(error))?;
+        let length = file.metadata().map_err(|error| self.failed(error))?.len();
+        if length == 0 {
+            let header = Header { version: VERSION, notebook: self.notebook.clone() };
+            write_line(&mut file, &header, false).map_err(|error| self.failed(error))?;
+            *known = Known::default();
+        } else if length != known.length {
+            *known = self.scan(&mut file)?;
+        }
+        let written = blobs::write(&self.folder, blobs).map_err(|error| self.failed(error))?;
+        operation.id = known.last_id + 1;
+        let is_torn = length > 0 && !ends_with_line(&mut file).map_err(|error| self.failed(error))?;
+        write_line(&mut file, &operation, is_torn).map_err(|error| self.failed(error))?;
+        known.last_id = operation.id;
+        known.operations += 1;
+        known.bytes += written;
+        known.length = file.metadata().map_err(|error| self.failed(error))?.len();
+        if limits::is_exceeded(known.operations, known.bytes) {
+            drop(file);
+            limits::trim(&self.folder, operation.time).map_err(|error| self.failed(error))?;
+            // Read again before the next line.
+            known.length = 0;
+        }
+        Ok(operation.id)
+    }
+
+    /// All operations that are kept, in order. None if nothing was recorded.
+    pub fn read(&self) -> Result<Vec<Operation>, LogError> {
+        let text = match fs::read(self.folder.join(LOG)) {
+            Ok(text) => text,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(Vec::new());
+            }
+            Err(error) => return Err(self.failed(error)),
+        };
+        self.check_version(&text)?;
+        Ok(operations(&text).collect())
+    }
+
+    /// A content, if it is still kept and whole.
+    pub fn content(&self, id: &BlobId) -> Option<Bytes> {
+        blobs::read(&self.folder, id)
+    }
+
+    fn lock(&self) -> Result<File, LogError> {
+        let lock = private(OpenOptions::new().write(true).create(true).truncate(false))
+            .open(self.folder.join(LOCK))
+            .map_err(|error| self.failed(error))?;
+        lock.lock().map_err(|error| self.failed(error))?;
+        Ok(lock)
+    }
+
+    fn scan(&self, file: &mut File) -> Result<Known, LogError> {
+        let mut text = Vec::new();
+        file.seek(SeekFrom::Start(0)).map_err(|error| self.failed(error))?;
+        file.read_to_end(&mut text).map_err(|error| self.failed(error))?;
+        self.check_version(&text)?;
+        let (last_id, operations) =
+            operations(&text).fold((0, 0), |(last, count), operation| (operation.id.max(last), count + 1));
+        Ok(Known { length: text.len() as u64, last_id, operations, bytes: blobs::size(&self.folder) })
+    }
+
+    fn check_version(&self, text: &[u8]) -> Result<(), LogError> {
+        let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        match serde_json::from_slice::<Header>(first) {
+            Ok(header) if header.version > VERSION => {
+                Err(LogError::Newer { path: self.folder.join(LOG), version: header.version })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn failed(&self, source: io::Error) -> LogError {
+        LogError::Io { path: self.folder.clone(), source }
+    }
+}
+
+/// The operations in the text of a log. What is no operation is skipped.
+fn operations(text: &[u8]) -> impl Iterator<Item = Operation> {
+    text.split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice::<Operation>(line).ok())
+        .filter(|operation| operation.id > 0)
+}
+
+/// Writes a line in one piece, after a line break if the line before was torn.
+fn write_line(file: &mut File, value: &impl Serialize, is_torn: bool) -> io::Result<()> {
+    let mut line = if is_torn { vec![b'\n'] } else { Vec::new() };
+    serde_json::to_writer(&mut line, value)?;
+    line.push(b'\n');
+    file.write_all(&line)
+}
+
+fn ends_with_line(file: &mut File) -> io::Result<bool> {
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+/// A folder for this user alone.
+fn create_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(folder)
+}
+
+/// Files that are created are for this user alone.
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! How much is kept: of each notebook, and in all.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use super::{LOG, blobs, operations, private};
+use crate::Operation;
+
+/// How many operations of a notebook are kept.
+const MAX_OPERATIONS: usize = 500;
+/// How many more there may be until the oldest are removed, all at once.
+const SLACK: usize = 100;
+/// How many bytes of contents are kept for a notebook.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// How many bytes are kept in all.
+const MAX_TOTAL: u64 = 1024 * 1024 * 1024;
+/// How long operations are kept.
+const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+
+pub(super) fn is_exceeded(count: usize, bytes: u64) -> bool {
+    count > MAX_OPERATIONS + SLACK || bytes > MAX_BYTES
+}
+
+/// Removes the oldest operations of a log, and the contents that no other names. The log must be locked.
+pub(super) fn trim(folder: &Path, now: u64) -> io::Result<()> {
+    let path = folder.join(LOG);
+    let text = fs::read(&path)?;
+    let all: Vec<Operation> = operations(&text).collect();
+    let sizes: HashMap<String, u64> = blobs::sizes(folder).into_iter().collect();
+    let first = first_kept(&all, &sizes, now);
+    let kept = &all[first..];
+    let mut new = text.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec();
+    new.push(b'\n');
+    for operation in kept {
+        serde_json::to_writer(&mut new, operation)?;
+        new.push(b'\n');
+    }
+    let temporary = folder.join("log.new");
+    private(OpenOptions::new().write(true).create(true).truncate(true)).open(&temporary)?.write_all(&new)?;
+    fs::rename(&temporary, &path)?;
+    let named: HashSet<&str> = kept.iter().flat_map(contents).collect();
+    for name in sizes.keys().filter(|name| !named.contains(name.as_str())) {
+        blobs::remove(folder, name);
+    }
+    Ok(())
+}
+
+/// The index of the oldest operation that stays. The newest always does.
+fn first_kept(all: &[Operation], sizes: &HashMap<String, u64>, now: u64) -> usize {
+    let oldest = now.saturating_sub(u64::try_from(MAX_AGE.as_millis()).unwrap_or(u64::MAX));
+    // Some room, so that not every operation exceeds it again.
+    let room = MAX_BYTES / 4 * 3;
+    let (mut bytes, mut counted) = (0, HashSet::new());
+    let mut first = all.len();
+    for (index, operation) in all.iter().enumerate().rev().take(MAX_OPERATIONS) {
+        for name in contents(operation) {
+            if counted.insert(name) {
+                bytes += sizes.get(name).copied().unwrap_or_default();
+            }
+        }
+        let is_last = index + 1 == all.len();
+        if !is_last && (bytes > room || operation.time < oldest) {
+            break;
+        }
+        first = index;
+    }
+    first
+}
+
+/// The contents that an operation names.
+fn contents(operation: &Operation) -> impl Iterator<Item = &str> {
+    operation.cells.iter().flat_map(|change| [&change.before, &change.after]).flatten().flat_map(|state| {
+        let outputs = state.outputs.as_ref().filter(|outputs| outputs.kept);
+        [Some(state.content.as_str()), outputs.map(|outputs| outputs.digest.as_str())].into_iter().flatten()
+    })
+}
+
+/// Removes the logs below `root` that nobody has written for long, and the oldest ones if all together are too large.
+pub fn prune(root: &Path, now: SystemTime) {
+    let mut logs = Vec::new();
+    for entry in fs::read_dir(root).into_iter().flatten().flatten() {
+        let folder = entry.path();
+        let Ok(log) = fs::metadata(folder.join(LOG)) else { continue };
+        let modified = log.modified().unwrap_or(now);
+        logs.push((modified, log.len() + blobs::size(&folder), folder));
+    }
+    logs.sort();
+    let mut total: u64 = logs.iter().map(|(_, size, _)| size).sum();
+    for (modified, size, folder) in logs {
+        let is_old = now.duration_since(modified).is_ok_and(|age| age > MAX_AGE);
+        if !is_old && total <= MAX_TOTAL {
+            continue;
+        }
+        total -= size;
+        // What stays is removed another time.
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::{CellChange, CellState};
+    use crate::{BlobId, Blobs};
+
+    fn operation(id: u64, time: u64) -> Operation {
+        let mut blobs = Blobs::default();
+        let content = blobs.add(&id.to_string().into_bytes().into());
+        let state = CellState {
+            index: 0,
+            previous: None,
+            next: None,
+            revision: String::new(),
+            content,
+            outputs: None,
+        };
+        let change = CellChange { id: "a".to_owned(), before: None, after: Some(state), moved: false };
+        Operation { id, time, cells: vec![change], ..Operation::default() }
+    }
+
+    #[test]
+    fn the_oldest_go_first() {
+        let all: Vec<_> = (0..601).map(|id| operation(id, id)).collect();
+        assert_eq!(first_kept(&all, &HashMap::new(), 700), 101);
+        let late = MAX_AGE.as_secs() * 1000 + 550;
+        assert_eq!(first_kept(&all, &HashMap::new(), late), 550);
+        assert_eq!(first_kept(&all, &HashMap::new(), late * 2), 600, "the newest stays");
+        let size = |id: u64| (BlobId::of(id.to_string().as_bytes()).as_str().to_owned(), MAX_BYTES / 4);
+        let sizes = (0..601).map(size).collect();
+        assert_eq!(first_kept(&all, &sizes, 700), 598);
+    }
+
+    #[test]
+    fn a_log_that_nobody_writes_is_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("x");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join(LOG), "{}").unwrap();
+        prune(root.path(), SystemTime::now());
+        assert!(folder.exists());
+        prune(root.path(), SystemTime::now() + MAX_AGE * 2);
+        assert!(!folder.exists());
+    }
+}

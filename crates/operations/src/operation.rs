@@ -1,0 +1,112 @@
+//! One operation, as a line of the log.
+
+use serde::{Deserialize, Serialize};
+
+use crate::BlobId;
+
+/// One change of a notebook, or a checkpoint, which changes nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operation {
+    /// Counted from 1 in each notebook.
+    pub id: u64,
+    /// Milliseconds since 1970.
+    pub time: u64,
+    /// What the agent calls itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    /// What made the change: the name of a tool or a command.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tool: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The name of a checkpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<String>,
+    /// The operations that this one undoes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undoes: Vec<u64>,
+    /// If it undoes only some cells of them: which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cells: Vec<CellChange>,
+}
+
+/// What an operation did to one cell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellChange {
+    pub id: String,
+    /// `None` if it was inserted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<CellState>,
+    /// `None` if it was deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<CellState>,
+    /// It was moved.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub moved: bool,
+}
+
+/// A cell before or after an operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellState {
+    pub index: usize,
+    /// The id of the cell before it; `None` for the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<String>,
+    /// The id of the cell after it; `None` for the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    pub revision: String,
+    /// Type, source, metadata and attachments.
+    pub content: BlobId,
+    /// Only where the operation changed them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<OutputsState>,
+}
+
+/// The outputs of a cell before or after an operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputsState {
+    /// Tells these outputs from others.
+    pub digest: BlobId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution_count: Option<u64>,
+    /// How many there are.
+    pub items: usize,
+    /// Whether they are kept: those that the operation destroyed, up to a limit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
+}
+
+impl Operation {
+    /// What it is called: `o41`.
+    pub fn name(&self) -> String {
+        format!("o{}", self.id)
+    }
+
+    pub fn is_undo(&self) -> bool {
+        !self.undoes.is_empty()
+    }
+}
+
+impl CellChange {
+    /// The state that the operation left, or the last one of a deleted cell.
+    pub fn state(&self) -> Option<&CellState> {
+        self.after.as_ref().or(self.before.as_ref())
+    }
+
+    /// Whether type, source, metadata or attachments changed.
+    pub(crate) fn changes_content(&self) -> bool {
+        self.before.as_ref().map(|state| &state.content) != self.after.as_ref().map(|state| &state.content)
+    }
+
+    /// Whether the outputs or the execution count changed.
+    pub(crate) fn changes_outputs(&self) -> bool {
+        let outputs = |state: &Option<CellState>| {
+            let outputs = state.as_ref()?.outputs.as_ref()?;
+            Some((outputs.digest.clone(), outputs.execution_count))
+        };
+        outputs(&self.before) != outputs(&self.after)
+    }
+}

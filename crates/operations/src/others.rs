@@ -1,0 +1,46 @@
+//! What somebody else did after an operation.
+
+use std::collections::HashSet;
+
+use notebook::{CellId, Notebook};
+
+use crate::Operation;
+
+/// The operations whose cells are not as they left them, although no later operation changed these cells.
+pub fn changed_since(operations: &[Operation], now: &Notebook) -> HashSet<u64> {
+    let (mut known, mut changed) = (HashSet::new(), HashSet::new());
+    for operation in operations.iter().rev() {
+        for change in operation.cells.iter().filter(|change| change.changes_content()) {
+            if !known.insert(change.id.as_str()) {
+                continue;
+            }
+            let found = now.cell(&CellId::from(change.id.as_str())).map(|(_, cell)| cell.revision());
+            if found != change.after.as_ref().map(|state| state.revision.as_str()) {
+                changed.insert(operation.id);
+            }
+        }
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use notebook::Edit;
+
+    use super::*;
+    use crate::testing::Story;
+
+    #[test]
+    fn only_the_last_operation_of_a_cell_is_changed_since() {
+        let set = |id: &str, source: &str| Edit::SetSource { id: id.into(), source: source.to_owned() };
+        let mut story = Story::new(&["a", "b"]);
+        story.make(&[set("c0", "1")]);
+        story.make(&[set("c0", "2")]);
+        story.make(&[set("c1", "3")]);
+        assert!(changed_since(&story.operations, &story.now).is_empty());
+        story.change(&[set("c0", "theirs")]);
+        assert_eq!(changed_since(&story.operations, &story.now), HashSet::from([2]));
+        story.change(&[Edit::Delete { ids: vec!["c1".into()] }]);
+        assert_eq!(changed_since(&story.operations, &story.now), HashSet::from([2, 3]));
+    }
+}

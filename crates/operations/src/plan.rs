@@ -1,0 +1,291 @@
+//! Finds the edits that undo operations, or the cells that stand in the way.
+
+use bytes::Bytes;
+use notebook::{Cell, CellId, CellType, Edit, Json, NewCell, Notebook, Output, diff};
+
+use crate::BlobId;
+use crate::operation::{CellChange, CellState, Operation, OutputsState};
+use crate::record::digest;
+
+/// How to undo operations: all of it, or nothing is done.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub edits: Vec<Edit>,
+    /// The notebook afterwards.
+    pub after: Notebook,
+    /// The cells that are touched, in the order in which they are.
+    pub cells: Vec<CellId>,
+    /// The cells whose former outputs were too large to be kept.
+    pub without_outputs: Vec<CellId>,
+}
+
+/// A cell that keeps an operation from being undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub operation: u64,
+    pub cell: CellId,
+    pub obstacle: Obstacle,
+}
+
+/// Why a cell cannot be brought back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It was changed since: the difference from what the operation left to what is there.
+    Changed { diff: String },
+    /// Its outputs are others.
+    NewOutputs,
+    /// It was moved since.
+    Moved,
+    /// It was deleted since.
+    Deleted,
+    /// A cell that the operation deleted is there again.
+    Exists,
+    /// Its former content is no longer kept.
+    Forgotten,
+}
+
+/// What brings `now` back to before `operations`, which are given newest first.
+///
+/// They are undone one after the other, so that each is compared with what it left. A cell of which an operation left
+/// another content, other outputs or another place than it finds is somebody else's now, and is refused.
+pub fn plan(
+    now: &Notebook,
+    operations: &[Operation],
+    content: &dyn Fn(&BlobId) -> Option<Bytes>,
+) -> Result<Plan, Vec<Refusal>> {
+    let mut steps = Steps {
+        plan: Plan { edits: Vec::new(), after: now.clone(), cells: Vec::new(), without_outputs: Vec::new() },
+        content,
+    };
+    let mut refusals: Vec<Refusal> = Vec::new();
+    for operation in operations {
+        let refused = |cell: &CellId| refusals.iter().any(|refusal| refusal.cell == *cell);
+        // What stands behind an obstacle cannot be judged.
+        let changes: Vec<_> =
+            operation.cells.iter().filter(|change| !refused(&change.id.as_str().into())).collect();
+        let found = steps.undo(&changes);
+        refusals.extend(found.into_iter().map(|(cell, obstacle)| Refusal {
+            operation: operation.id,
+            cell,
+            obstacle,
+        }));
+    }
+    if refusals.is_empty() { Ok(steps.plan) } else { Err(refusals) }
+}
+
+struct Steps<'c> {
+    plan: Plan,
+    content: &'c dyn Fn(&BlobId) -> Option<Bytes>,
+}
+
+/// The type, source, metadata and attachments of a cell.
+struct Content {
+    cell_type: CellType,
+    source: String,
+    metadata: Json,
+    attachments: Option<Json>,
+}
+
+impl Steps<'_> {
+    /// Undoes one operation on the cells that nothing stands in the way of, and returns the others.
+    fn undo(&mut self, changes: &[&CellChange]) -> Vec<(CellId, Obstacle)> {
+        let mut obstacles = Vec::new();
+        let mut free = Vec::new();
+        for change in changes {
+            match self.obstacle(change) {
+                Some(obstacle) => obstacles.push((change.id.as_str().into(), obstacle)),
+                None => free.push(*change),
+            }
+        }
+        // Inserted cells go first, so that the others find their neighbours.
+        for change in free.iter().filter(|change| change.before.is_none()) {
+            self.make(Edit::Delete { ids: vec![change.id.as_str().into()] });
+            self.touch(change);
+        }
+        // From the top, so that the cell before is there already.
+        let mut rest: Vec<_> =
+            free.iter().filter_map(|change| Some((change, change.before.as_ref()?))).collect();
+        rest.sort_by_key(|(_, state)| state.index);
+        let is_placed = |change: &CellChange| change.moved || change.after.is_none();
+        let mut waiting: Vec<&str> = rest
+            .iter()
+            .filter(|(change, _)| is_placed(change))
+            .map(|(change, _)| change.id.as_str())
+            .collect();
+        for (change, state) in rest {
+            waiting.retain(|id| *id != change.id);
+            let id: CellId = change.id.as_str().into();
+            let is_back = if change.after.is_none() {
+                self.insert(&id, state, &waiting)
+            } else {
+                if change.moved {
+                    let index = index_of(&self.plan.after, &id, state, &waiting);
+                    self.make(Edit::Move { id: id.clone(), index });
+                }
+                !change.changes_content() || self.set_content(&id, state)
+            };
+            let is_whole = is_back
+                && state
+                    .outputs
+                    .as_ref()
+                    .filter(|_| change.changes_outputs())
+                    .is_none_or(|it| self.set_outputs(&id, it));
+            if !is_whole {
+                obstacles.push((id, Obstacle::Forgotten));
+                continue;
+            }
+            self.touch(change);
+        }
+        obstacles
+    }
+
+    /// What keeps a cell from being brought back.
+    fn obstacle(&self, change: &CellChange) -> Option<Obstacle> {
+        let id: CellId = change.id.as_str().into();
+        let Some(left) = &change.after else {
+            return self.plan.after.cell(&id).is_some().then_some(Obstacle::Exists);
+        };
+        let Some((index, cell)) = self.plan.after.cell(&id) else { return Some(Obstacle::Deleted) };
+        if change.changes_content() && cell.revision() != left.revision {
+            return Some(Obstacle::Changed { diff: self.difference(left, cell) });
+        }
+        if let Some(outputs) = left.outputs.as_ref().filter(|_| change.changes_outputs())
+            && digest(cell) != (outputs.digest.clone(), outputs.execution_count)
+        {
+            return Some(Obstacle::NewOutputs);
+        }
+        let is_there = |at: Option<usize>, neighbour: &Option<String>| {
+            let found = at.and_then(|at| self.plan.after.cells().get(at)).map(|cell| cell.id().as_str());
+            found == neighbour.as_deref()
+        };
+        let has_stayed =
+            is_there(index.checked_sub(1), &left.previous) || is_there(Some(index + 1), &left.next);
+        (change.moved && !has_stayed).then_some(Obstacle::Moved)
+    }
+
+    /// The difference from what an operation left to what is there.
+    fn difference(&self, left: &CellState, cell: &Cell) -> String {
+        let Some(content) = self.read(&left.content) else { return String::new() };
+        let sources = diff(&content.source, &cell.source());
+        if sources.is_empty() {
+            let (one, other) = (content.metadata.compact(), cell.metadata().compact());
+            return diff(
+                &format!("{} {one}\n", content.cell_type),
+                &format!("{} {other}\n", cell.cell_type()),
+            );
+        }
+        sources
+    }
+
+    fn insert(&mut self, id: &CellId, state: &CellState, waiting: &[&str]) -> bool {
+        let Some(Content { cell_type, source, metadata, attachments }) = self.read(&state.content) else {
+            return false;
+        };
+        let index = index_of(&self.plan.after, id, state, waiting);
+        let cell = NewCell { id: id.clone(), cell_type, source, metadata: Some(metadata), attachments };
+        self.make(Edit::Insert { index, cell })
+    }
+
+    /// Gives a cell the content that it had. Where edits cannot do so, as with attachments, the cell is inserted again.
+    fn set_content(&mut self, id: &CellId, state: &CellState) -> bool {
+        let Some(wanted) = self.read(&state.content) else { return false };
+        let Some((index, cell)) = self.plan.after.cell(id).map(|(index, cell)| (index, cell.clone())) else {
+            return false;
+        };
+        if *cell.cell_type() != wanted.cell_type {
+            self.make(Edit::SetType { id: id.clone(), cell_type: wanted.cell_type.clone() });
+        }
+        if cell.source() != wanted.source {
+            self.make(Edit::SetSource { id: id.clone(), source: wanted.source.clone() });
+        }
+        let patch = cell.metadata().patch_to(&wanted.metadata);
+        if patch.members().next().is_some() {
+            self.make(Edit::MergeMetadata { id: id.clone(), patch });
+        }
+        let is_back = self.plan.after.cell(id).is_some_and(|(_, cell)| {
+            let is_attached = match (cell.attachments(), &wanted.attachments) {
+                (Some(now), Some(wanted)) => now.is_equivalent(wanted),
+                (now, wanted) => now.is_some() == wanted.is_some(),
+            };
+            is_attached && cell.revision() == state.revision
+        });
+        if is_back {
+            return true;
+        }
+        let Content { cell_type, source, metadata, attachments } = wanted;
+        let new = NewCell { id: id.clone(), cell_type, source, metadata: Some(metadata), attachments };
+        let has_outputs = new.cell_type == CellType::Code && cell.is_code();
+        let outputs = Edit::SetOutputs {
+            id: id.clone(),
+            outputs: cell.outputs().into(),
+            execution_count: cell.execution_count(),
+        };
+        self.make(Edit::Delete { ids: vec![id.clone()] })
+            && self.make(Edit::Insert { index, cell: new })
+            && (!has_outputs || self.make(outputs))
+    }
+
+    /// Gives a cell the outputs that it had, or none if they were too large to be kept.
+    fn set_outputs(&mut self, id: &CellId, state: &OutputsState) -> bool {
+        if self.plan.after.cell(id).is_none_or(|(_, cell)| !cell.is_code()) {
+            return true;
+        }
+        let mut outputs = Vec::new();
+        if state.kept {
+            let Some(list) = (self.content)(&state.digest).and_then(|text| Json::parse(text).ok()) else {
+                return false;
+            };
+            outputs.extend(list.elements().map(|output| Output::from_json(&output)));
+        } else if state.items > 0 {
+            self.plan.without_outputs.push(id.clone());
+        }
+        let execution_count = state.execution_count;
+        let edit = Edit::SetOutputs { id: id.clone(), outputs: outputs.into(), execution_count };
+        edit.is_applied(&self.plan.after) || self.make(edit)
+    }
+
+    fn read(&self, id: &BlobId) -> Option<Content> {
+        let json = Json::parse((self.content)(id)?).ok()?;
+        let text = |name: &str| json.member(name)?.text().map(String::from);
+        Some(Content {
+            cell_type: CellType::from_name(&text("cell_type")?),
+            source: text("source")?,
+            metadata: json.member("metadata").filter(Json::is_object).unwrap_or(Json::empty_object()),
+            attachments: json.member("attachments"),
+        })
+    }
+
+    /// Adds an edit that is possible.
+    fn make(&mut self, edit: Edit) -> bool {
+        let is_possible = self.plan.after.apply(&edit).is_ok();
+        if is_possible {
+            self.plan.edits.push(edit);
+        }
+        is_possible
+    }
+
+    fn touch(&mut self, change: &CellChange) {
+        let id = change.id.as_str().into();
+        if !self.plan.cells.contains(&id) {
+            self.plan.cells.push(id);
+        }
+    }
+}
+
+/// Where a cell belongs that had this state: after the cell that was before it, else before the one that was after it, else
+/// where it was. Cells are counted without the cell itself. Those that are `waiting` are not yet where they belong.
+fn index_of(notebook: &Notebook, id: &CellId, state: &CellState, waiting: &[&str]) -> usize {
+    let others = || notebook.cells().iter().filter(|cell| cell.id() != id);
+    let position = |of: &Option<String>| {
+        let of = of.as_deref().filter(|of| !waiting.contains(of))?;
+        others().position(|cell| cell.id() == of)
+    };
+    match (position(&state.previous), position(&state.next)) {
+        (Some(previous), _) => previous + 1,
+        (None, Some(next)) => next,
+        (None, None) => state.index.min(others().count()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

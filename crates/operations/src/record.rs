@@ -1,0 +1,152 @@
+//! Describes a change by the states of its cells before and after.
+
+use std::collections::HashSet;
+
+use notebook::{Cell, CellId, Edit, Notebook};
+
+use crate::operation::{CellChange, CellState, Operation, OutputsState};
+use crate::{BlobId, Blobs};
+
+/// Outputs of a cell that are larger are not kept, in bytes.
+const MAX_OUTPUTS: usize = 4 * 1024 * 1024;
+
+/// What an operation did, with the contents that it names.
+#[derive(Debug, Clone, Default)]
+pub struct Recorded {
+    pub cells: Vec<CellChange>,
+    pub blobs: Blobs,
+}
+
+/// The cells that edits touch, and how.
+#[derive(Default)]
+struct Touched {
+    /// In the order of the edits.
+    ids: Vec<CellId>,
+    moved: HashSet<CellId>,
+    outputs: HashSet<CellId>,
+}
+
+impl Touched {
+    fn by(edits: &[Edit]) -> Self {
+        let (mut touched, mut known) = (Self::default(), HashSet::new());
+        for edit in edits {
+            let ids: &[CellId] = match edit {
+                Edit::Insert { cell, .. } => std::slice::from_ref(&cell.id),
+                Edit::Delete { ids } => ids,
+                Edit::SetSource { id, .. }
+                | Edit::SetType { id, .. }
+                | Edit::MergeMetadata { id, .. }
+                | Edit::Move { id, .. }
+                | Edit::SetOutputs { id, .. } => std::slice::from_ref(id),
+                Edit::SetKernelspec(_) | Edit::SetLanguageInfo(_) => &[],
+            };
+            for id in ids {
+                if matches!(edit, Edit::Insert { .. } | Edit::Delete { .. } | Edit::Move { .. }) {
+                    touched.moved.insert(id.clone());
+                }
+                if matches!(edit, Edit::SetOutputs { .. } | Edit::SetType { .. } | Edit::Delete { .. }) {
+                    touched.outputs.insert(id.clone());
+                }
+                if known.insert(id.clone()) {
+                    touched.ids.push(id.clone());
+                }
+            }
+        }
+        touched
+    }
+}
+
+/// What `edits` made of `before`. `after` is the notebook as it was read afterwards, perhaps with changes by others: a cell
+/// counts as this change left it, so that what others did to it meanwhile is noticed when the change is undone.
+pub fn record(before: &Notebook, after: &Notebook, edits: &[Edit]) -> Recorded {
+    let touched = Touched::by(edits);
+    let mut planned = before.clone();
+    let is_planned = edits.iter().all(|edit| planned.apply(edit).is_ok());
+    let mut recorded = Recorded::default();
+    for id in &touched.ids {
+        let was = before.cell(id);
+        let left = if is_planned { planned.cell(id) } else { after.cell(id) };
+        // An application may add metadata of its own to what it is given.
+        let left = match (left, after.cell(id)) {
+            (Some((_, planned)), Some(read)) if is_same(planned, read.1) => Some(read),
+            (left, _) => left,
+        };
+        let has_outputs = touched.outputs.contains(id);
+        let blobs = &mut recorded.blobs;
+        let before_state = was.map(|found| state(before, found, has_outputs.then_some(true), blobs));
+        let order = if after.cell(id).is_some() { after } else { &planned };
+        let after_state = left.map(|(index, cell)| {
+            let index = order.cell(id).map_or(index, |(index, _)| index);
+            state(order, (index, cell), has_outputs.then_some(false), blobs)
+        });
+        let moved = match (&before_state, &after_state) {
+            (Some(was), Some(is)) => {
+                touched.moved.contains(id)
+                    && (was.index, &was.previous, &was.next) != (is.index, &is.previous, &is.next)
+            }
+            _ => false,
+        };
+        let change = CellChange { id: id.to_string(), before: before_state, after: after_state, moved };
+        let is_change = change.moved || change.changes_content() || change.changes_outputs();
+        // A cell that was inserted and deleted at once was never there.
+        if is_change && change.state().is_some() {
+            recorded.cells.push(change);
+        }
+    }
+    recorded.cells.sort_by_key(|change| change.state().map(|state| state.index));
+    recorded
+}
+
+/// How the cells that `operations` touched differ now from what they were before the first of them, whoever changed them.
+pub fn compare(operations: &[Operation], now: &Notebook) -> Recorded {
+    let (mut recorded, mut known) = (Recorded::default(), HashSet::new());
+    for change in operations.iter().flat_map(|operation| &operation.cells) {
+        if !known.insert(change.id.as_str()) {
+            continue;
+        }
+        let id = CellId::from(change.id.as_str());
+        let found = now.cell(&id).map(|found| state(now, found, None, &mut recorded.blobs));
+        // Outputs are not compared: those of before may not be kept.
+        let before = change.before.clone().map(|state| CellState { outputs: None, ..state });
+        let change = CellChange { id: change.id.clone(), before, after: found, moved: false };
+        if change.state().is_some() && change.changes_content() {
+            recorded.cells.push(change);
+        }
+    }
+    recorded.cells.sort_by_key(|change| change.state().map(|state| state.index));
+    recorded
+}
+
+/// Whether both have the same type and source.
+fn is_same(one: &Cell, other: &Cell) -> bool {
+    one.cell_type() == other.cell_type() && one.source() == other.source()
+}
+
+/// The state of a cell; with its outputs if `keeps` says whether they are kept.
+fn state(
+    notebook: &Notebook,
+    (index, cell): (usize, &Cell),
+    keeps: Option<bool>,
+    blobs: &mut Blobs,
+) -> CellState {
+    let neighbour = |at: Option<usize>| Some(notebook.cells().get(at?)?.id().to_string());
+    CellState {
+        index,
+        previous: neighbour(index.checked_sub(1)),
+        next: neighbour(index.checked_add(1)),
+        revision: cell.revision().to_owned(),
+        content: blobs.add(cell.content_json().bytes()),
+        outputs: keeps.map(|keeps| {
+            let text = cell.outputs_json();
+            let items = cell.output_count();
+            let kept = keeps && items > 0 && text.bytes().len() <= MAX_OUTPUTS;
+            let digest = if kept { blobs.add(text.bytes()) } else { BlobId::of(text.bytes()) };
+            OutputsState { digest, execution_count: cell.execution_count(), items, kept }
+        }),
+    }
+}
+
+/// What tells the outputs of a cell from others.
+pub(crate) fn digest(cell: &Cell) -> (BlobId, Option<u64>) {
+    (BlobId::of(cell.outputs_json().bytes()), cell.execution_count())
+}

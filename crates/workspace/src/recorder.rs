@@ -1,0 +1,164 @@
+//! Records the operations of all notebooks, on a thread of its own: no edit waits long for it, and none fails because of it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::{Duration, SystemTime};
+
+use notebook::{Edit, Notebook};
+use operations::{Blobs, LogError, Operation, OperationLog, prune, record};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::actor::Actor;
+use crate::{Error, ErrorKind};
+
+/// How long an edit waits until it is recorded. Beyond that, it is recorded later.
+const EDIT_WAIT: Duration = Duration::from_millis(20);
+/// How long a question about the operations may take.
+const READ_WAIT: Duration = Duration::from_secs(10);
+/// How many records are queued; further ones are dropped.
+const CAPACITY: usize = 1024;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A change that was made.
+pub(crate) struct Change {
+    /// The identity of the notebook.
+    pub(crate) notebook: String,
+    pub(crate) actor: Actor,
+    pub(crate) before: Notebook,
+    pub(crate) after: Notebook,
+    pub(crate) edits: Vec<Edit>,
+    pub(crate) run: Option<String>,
+    /// The operations that it undoes, and if not in all cells: in which.
+    pub(crate) undoes: (Vec<u64>, Option<Vec<String>>),
+    /// A checkpoint to be made before it.
+    pub(crate) checkpoint: Option<String>,
+}
+
+/// Records operations below one folder.
+pub(crate) struct Recorder {
+    root: PathBuf,
+    jobs: SyncSender<Job>,
+    logs: Mutex<HashMap<String, Arc<OperationLog>>>,
+    warning: Arc<Warning>,
+}
+
+/// A problem is reported once, not with each edit.
+#[derive(Default)]
+struct Warning(Mutex<bool>);
+
+impl Warning {
+    fn give(&self, problem: &dyn std::fmt::Display) {
+        if !std::mem::replace(&mut *self.0.lock(), true) {
+            tracing::warn!("changes are made, but not recorded, and cannot be undone: {problem}");
+        }
+    }
+}
+
+impl Recorder {
+    /// Starts the thread that writes, which ends with this. Touches no file yet.
+    pub(crate) fn new(root: PathBuf) -> std::io::Result<Self> {
+        let (jobs, queue) = sync_channel::<Job>(CAPACITY);
+        let folder = root.clone();
+        std::thread::Builder::new().name("operations".to_owned()).spawn(move || {
+            let mut is_first = true;
+            for job in queue {
+                job();
+                if std::mem::take(&mut is_first) {
+                    prune(&folder, SystemTime::now());
+                }
+            }
+        })?;
+        Ok(Self { root, jobs, logs: Mutex::default(), warning: Arc::default() })
+    }
+
+    /// Records a change. Waits a moment for that, and never fails.
+    pub(crate) async fn record(&self, change: Change) {
+        let log = self.log(&change.notebook);
+        self.append(move || append(&log, change)).await;
+    }
+
+    /// Records a checkpoint.
+    pub(crate) async fn checkpoint(&self, notebook: &str, actor: Actor, name: String) {
+        let log = self.log(notebook);
+        self.append(move || {
+            let operation = Operation { checkpoint: Some(name), ..operation(actor) };
+            log.append(operation, &Blobs::default()).map(drop)
+        })
+        .await;
+    }
+
+    /// Asks the log of a notebook, after all that was recorded before. Fails if that takes too long.
+    pub(crate) async fn ask<T: Send + 'static>(
+        &self,
+        notebook: &str,
+        question: impl FnOnce(&OperationLog) -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let (log, (reply, answer)) = (self.log(notebook), oneshot::channel());
+        let job = Box::new(move || drop(reply.send(question(&log))));
+        let is_queued = self.jobs.try_send(job).is_ok();
+        let answer = timeout(READ_WAIT, answer).await.ok().and_then(Result::ok).filter(|_| is_queued);
+        answer.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Timeout,
+                "The history could not be read: the disk does not keep up.",
+                "Try again later.",
+            )
+        })
+    }
+
+    /// Waits a moment for what is not written yet.
+    pub(crate) async fn drain(&self) {
+        let (done, is_done) = oneshot::channel::<()>();
+        if self.jobs.try_send(Box::new(move || _ = done.send(()))).is_ok() {
+            let _ = timeout(Duration::from_secs(1), is_done).await;
+        }
+    }
+
+    async fn append(&self, work: impl FnOnce() -> Result<(), LogError> + Send + 'static) {
+        let (done, is_done) = oneshot::channel::<()>();
+        let warning = self.warning.clone();
+        let job = Box::new(move || {
+            if let Err(error) = work() {
+                warning.give(&error);
+            }
+            let _ = done.send(());
+        });
+        if self.jobs.try_send(job).is_err() {
+            return self.warning.give(&"the disk does not keep up");
+        }
+        let _ = timeout(EDIT_WAIT, is_done).await;
+    }
+
+    fn log(&self, notebook: &str) -> Arc<OperationLog> {
+        let mut logs = self.logs.lock();
+        let log = logs.entry(notebook.to_owned());
+        log.or_insert_with(|| Arc::new(OperationLog::new(&self.root, notebook))).clone()
+    }
+}
+
+fn append(log: &OperationLog, change: Change) -> Result<(), LogError> {
+    let Change { before, after, edits, actor, run, undoes: (undoes, only), checkpoint, .. } = change;
+    let recorded = record(&before, &after, &edits);
+    // What changes no cell is nothing to be undone.
+    if recorded.cells.is_empty() && undoes.is_empty() {
+        return Ok(());
+    }
+    if let Some(name) = checkpoint {
+        let operation = Operation { checkpoint: Some(name), ..operation(actor.clone()) };
+        log.append(operation, &Blobs::default())?;
+    }
+    let operation = Operation { run, undoes, only, cells: recorded.cells, ..operation(actor) };
+    log.append(operation, &recorded.blobs).map(drop)
+}
+
+/// An operation of this moment.
+fn operation(actor: Actor) -> Operation {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let time = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+    Operation { time, agent: actor.agent, tool: actor.tool, ..Operation::default() }
+}

@@ -1,0 +1,130 @@
+//! Undo in sessions: whose operations it takes back, and what it refuses.
+
+use super::*;
+use crate::session::{UndoTarget, Undone};
+
+/// A workspace that records, and the folder that it needs.
+fn recording() -> (Arc<Workspace>, tempfile::TempDir) {
+    let ((_, workspace), folder) = (memory(), tempfile::tempdir().unwrap());
+    workspace.keep_history(folder.path().join("history"));
+    (workspace, folder)
+}
+
+async fn agent(workspace: &Arc<Workspace>, name: &str) -> (Session, Arc<OpenNotebook>) {
+    let session = Session::new(workspace.clone());
+    session.introduce(name.to_owned());
+    let opened = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
+    (session, opened)
+}
+
+async fn set(session: &Session, opened: &OpenNotebook, index: usize, source: &str) {
+    let before = opened.document().snapshot().await.unwrap();
+    let id = before.cells()[index].id().clone();
+    let edit = Edit::SetSource { id, source: source.to_owned() };
+    session.acting("set", session.edit(opened, &before, vec![edit], Vec::new())).await.unwrap();
+}
+
+async fn sources(opened: &OpenNotebook) -> Vec<String> {
+    let now = opened.document().snapshot().await.unwrap();
+    now.cells().iter().map(|cell| cell.source().into_owned()).collect()
+}
+
+async fn undo(session: &Session, opened: &OpenNotebook, target: UndoTarget) -> Result<Undone, Error> {
+    session.undo(opened, &target, None, false).await
+}
+
+#[tokio::test]
+async fn an_agent_takes_back_its_own_operations() {
+    let (workspace, _folder) = recording();
+    let (one, opened) = agent(&workspace, "one").await;
+    with_cells(&one, "a.ipynb", 2).await;
+    let (other, _) = agent(&workspace, "other").await;
+    set(&one, &opened, 0, "by one").await;
+    set(&other, &opened, 1, "by other").await;
+    let undone = undo(&one, &opened, UndoTarget::Last(1)).await.unwrap();
+    assert_eq!(undone.operations[0].agent, "one");
+    assert!(undone.diff.contains("-by one\n+0"), "{}", undone.diff);
+    assert_eq!(sources(&opened).await, ["0", "by other"]);
+    let error = undo(&one, &opened, UndoTarget::Last(1)).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::InvalidArgument);
+    assert!(error.cause.contains("by other"), "{error}");
+    undo(&one, &opened, UndoTarget::LastOfAll(1)).await.unwrap();
+    assert_eq!(sources(&opened).await, ["0", "1"]);
+}
+
+#[tokio::test]
+async fn the_history_names_who_did_what_and_what_others_changed_since() {
+    let (workspace, _folder) = recording();
+    let (session, opened) = agent(&workspace, "one").await;
+    with_cells(&session, "a.ipynb", 2).await;
+    set(&session, &opened, 0, "by one").await;
+    set(&session, &opened, 1, "also").await;
+    undo(&session, &opened, UndoTarget::Last(1)).await.unwrap();
+    let id = opened.document().snapshot().await.unwrap().cells()[0].id().clone();
+    let theirs = Edit::SetSource { id, source: "theirs".to_owned() };
+    opened.document().apply(vec![theirs], Vec::new()).await.unwrap();
+    let past = session.history(&opened, None).await.unwrap();
+    let seen: Vec<_> = past
+        .iter()
+        .map(|past| (past.operation.tool.as_str(), past.is_undone, past.is_changed_since))
+        .collect();
+    assert_eq!(
+        seen,
+        [("set", false, false), ("set", false, true), ("set", true, false), ("", false, false)],
+        "the first is the checkpoint"
+    );
+    let error = undo(&session, &opened, UndoTarget::Last(1)).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Conflict);
+    assert!(error.cause.contains("-by one\n+theirs"), "{error}");
+    assert_eq!(sources(&opened).await, ["theirs", "1"]);
+}
+
+#[tokio::test]
+async fn a_preview_changes_nothing_and_only_takes_back_some_cells() {
+    let (workspace, _folder) = recording();
+    let (session, opened) = agent(&workspace, "one").await;
+    let (_, before) = with_cells(&session, "a.ipynb", 2).await;
+    session.checkpoint(&opened, "tidy").await.unwrap();
+    let ids: Vec<_> = before.cells().iter().map(|cell| cell.id().clone()).collect();
+    let edits = ids.iter().map(|id| Edit::SetSource { id: id.clone(), source: "x".to_owned() }).collect();
+    session.edit(&opened, &before, edits, Vec::new()).await.unwrap();
+    let since = UndoTarget::Since(crate::Since::Checkpoint("tidy".to_owned()));
+    let shown = session.undo(&opened, &since, None, true).await.unwrap();
+    assert!(shown.applied.is_none() && shown.diff.contains("-x\n+0"), "{}", shown.diff);
+    assert_eq!(sources(&opened).await, ["x", "x"]);
+    session.undo(&opened, &since, Some(&ids[1..]), false).await.unwrap();
+    assert_eq!(sources(&opened).await, ["x", "1"]);
+    undo(&session, &opened, since).await.unwrap();
+    assert_eq!(sources(&opened).await, ["0", "1"]);
+}
+
+#[tokio::test]
+async fn a_cell_that_waits_for_its_run_is_refused() {
+    let (workspace, _folder) = recording();
+    let (session, opened) = agent(&workspace, "one").await;
+    let (_, before) = with_cells(&session, "a.ipynb", 1).await;
+    set(&session, &opened, 0, "x").await;
+    // Nothing runs until this task waits.
+    let run = session.workspace().journal();
+    let cell = crate::RunCell { path: opened.path().clone(), id: before.cells()[0].id().clone() };
+    let run = run.begin(Some(cell), "x".to_owned());
+    let error = undo(&session, &opened, UndoTarget::Last(1)).await.unwrap_err();
+    assert_eq!((error.kind, error.next), (ErrorKind::Busy, NextStep::WaitForRun));
+    run.end(crate::RunState::Done);
+    undo(&session, &opened, UndoTarget::Last(1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn without_a_folder_changes_are_made_all_the_same() {
+    let (_, workspace) = memory();
+    workspace.keep_history("/dev/null/nowhere".into());
+    let (session, opened) = agent(&workspace, "one").await;
+    with_cells(&session, "a.ipynb", 1).await;
+    set(&session, &opened, 0, "x").await;
+    assert_eq!(sources(&opened).await, ["x"]);
+    let error = undo(&session, &opened, UndoTarget::Last(1)).await.unwrap_err();
+    assert!(!error.cause.is_empty());
+    let (_, silent) = memory();
+    let (session, opened) = agent(&silent, "one").await;
+    assert_eq!(undo(&session, &opened, UndoTarget::Last(1)).await.unwrap_err().kind, ErrorKind::Unsupported);
+}

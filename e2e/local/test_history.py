@@ -1,0 +1,149 @@
+"""Changes are recorded and can be undone: byte for byte, after a server was killed, and by the person."""
+
+import asyncio
+import os
+import signal
+import subprocess
+
+import nbformat
+
+from e2e.support.kept_kernels import NOTEBOOK, Machine
+from e2e.support.notebook_files import read_valid, sources
+from e2e.support.program import program
+from e2e.support.stdio_client import StdioClient
+from e2e.support.waiting import until
+
+# One of each kind, with the tool that makes it. Each is possible after those before it.
+CHANGES = [
+    ("insert_cell", {"cell_index": 0, "cell_type": "markdown", "cell_source": "new"}),
+    ("overwrite_cell_source", {"cell_id": "c0", "cell_source": "x = 1"}),
+    ("edit_cell_source", {"cell_id": "c0", "old_string": "1", "new_string": "2"}),
+    ("move_cell", {"source_cell_id": "c0", "target_index": 4}),
+    ("delete_cell", {"cell_ids_to_delete": ["c1", "title"]}),
+    ("clear_cell_output", {"cell_id": "c2"}),
+    ("change_cell", {"cell_id": "c2", "duplicate": True}),
+    ("change_cell", {"cell_id": "c3", "cell_type": "markdown"}),
+    ("change_cell", {"cell_id": "c2", "tags": ["t"]}),
+    ("execute_cell", {"cell_id": "c0"}),
+]
+
+
+def _write(machine: Machine) -> bytes:
+    """A notebook as Jupyter writes it, with outputs; its bytes."""
+    cells = [nbformat.v4.new_markdown_cell("# Title", id="title")]
+    for number in range(4):
+        output = nbformat.v4.new_output("stream", name="stdout", text=f"{number}\n")
+        source = f"print({number})"
+        cells.append(nbformat.v4.new_code_cell(source, id=f"c{number}", outputs=[output], execution_count=number + 1))
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook.metadata["language_info"] = {"name": "python"}
+    nbformat.write(notebook, machine.file)
+    return machine.file.read_bytes()
+
+
+def _command(machine: Machine, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command, environment = [program(), *arguments], machine.home.environment(machine.mark)
+    return subprocess.run(command, env=environment, cwd=machine.root, capture_output=True, text=True)
+
+
+async def _call(server: StdioClient, tool: str, **given: object) -> str:
+    return await server.call(tool, notebook_name=NOTEBOOK, **given)
+
+
+async def test_twenty_changes_are_undone_byte_for_byte(machine: Machine) -> None:
+    first = _write(machine)
+    async with machine.server() as server:
+        for tool, given in CHANGES:
+            await _call(server, tool, **given)
+        for number in range(10):
+            await _call(server, "insert_cell", cell_index=number, cell_type="code", cell_source=f"n{number}")
+        changed = machine.file.read_bytes()
+        history = await _call(server, "history", limit=100)
+        assert history.count("\n") == 20 and "execute_cell r" in history and 'checkpoint "before ' in history
+        # A preview touches nothing.
+        before = machine.file.stat()
+        assert "Would undo" in await _call(server, "undo", preview=True)
+        assert machine.file.stat() == before
+        for _ in range(20):
+            assert "Undone" in await _call(server, "undo")
+        assert machine.file.read_bytes() == first
+        # Each undo is an operation: 21, 20 of them, and the newest undid the first.
+        newest = (await _call(server, "history", limit=1)).split(" ")[0]
+        await _call(server, "undo", id=newest)
+        await _call(server, "undo")
+        assert machine.file.read_bytes() == first
+        await _call(server, "checkpoint", name="tidy")
+        await _call(server, "delete_cell", cell_ids_to_delete=["c0", "c1", "c2"])
+        await _call(server, "undo", since="tidy")
+        assert machine.file.read_bytes() == first
+    assert changed != first
+
+
+async def test_a_preview_shows_the_change_and_touches_nothing(machine: Machine) -> None:
+    _write(machine)
+    async with machine.server() as server:
+        for tool, given in CHANGES[:-1]:
+            before, history = machine.file.stat(), await _call(server, "history")
+            shown = await _call(server, tool, **given, preview=True)
+            assert "nothing was changed" in shown, (tool, shown)
+            assert machine.file.stat() == before and await _call(server, "history") == history, tool
+            await _call(server, tool, **given)
+            # The difference that the change then made, but for the ids of new cells.
+            made = (await _call(server, "history", id=(await _call(server, "history", limit=1)).split(" ")[0])).splitlines()
+            if "new cells" not in shown:
+                assert shown.splitlines()[1:] == made[1:], (tool, shown, made)
+
+
+async def test_what_the_person_changed_since_is_refused(machine: Machine) -> None:
+    _write(machine)
+    async with machine.server() as server:
+        await _call(server, "overwrite_cell_source", cell_id="c0", cell_source="agent = 1")
+        text = machine.file.read_text()
+        machine.file.write_text(text.replace("agent = 1", "person = 1"))
+        changed = machine.file.read_bytes()
+        assert "changed since by somebody else" in await _call(server, "history")
+        refused = await server.call("undo", notebook_name=NOTEBOOK)
+        assert "-agent = 1\n+person = 1" in refused and "Nothing was undone" in refused
+        assert machine.file.read_bytes() == changed
+
+
+async def test_a_server_that_is_killed_while_it_records_loses_nothing_else(machine: Machine) -> None:
+    first = _write(machine)
+    for number in range(5):
+        async with machine.server() as server:
+            await _call(server, "overwrite_cell_source", cell_id="c0", cell_source=f"recorded {number}")
+            last = asyncio.create_task(
+                _call(server, "overwrite_cell_source", cell_id="c0", cell_source=f"last {number}")
+            )
+            await until(lambda number=number: f"last {number}" in machine.file.read_text(), "the edit is on disk")
+            os.killpg(server.process.pid, signal.SIGKILL)
+            await server.ended()
+            await asyncio.gather(last, return_exceptions=True)
+    async with machine.server() as server:
+        read_valid(machine.file)
+        history = await _call(server, "history", limit=100)
+        assert history.count("overwrite_cell_source") >= 5
+        await _call(server, "checkpoint", name="after")
+        kept = machine.file.read_bytes()
+        await _call(server, "overwrite_cell_source", cell_id="c1", cell_source="last")
+        await _call(server, "undo", since="after")
+        assert machine.file.read_bytes() == kept
+    assert kept != first
+
+
+async def test_a_person_undoes_in_a_terminal(machine: Machine) -> None:
+    first = _write(machine)
+    async with machine.server() as server:
+        await _call(server, "overwrite_cell_source", cell_id="c0", cell_source="x = 1")
+    shown = _command(machine, "history", NOTEBOOK)
+    assert "o2 " in shown.stdout and "overwrite_cell_source: changed #1 (id c0)" in shown.stdout, shown
+    assert "-print(0)\n+x = 1" in _command(machine, "history", NOTEBOOK, "o2").stdout
+    assert "-print(0)\n+x = 1" in _command(machine, "diff", NOTEBOOK).stdout
+    assert "Would undo" in _command(machine, "undo", NOTEBOOK, "--preview").stdout
+    assert sources(read_valid(machine.file))[1] == "x = 1"
+    assert _command(machine, "undo", NOTEBOOK).returncode == 0
+    assert machine.file.read_bytes() == first
+    assert _command(machine, "diff", NOTEBOOK).stdout == ""
+    nothing = _command(machine, "undo", NOTEBOOK)
+    assert nothing.returncode == 1 and "nothing to be undone" in nothing.stderr.lower(), nothing
