@@ -44,6 +44,20 @@ async def test_answered_edits_are_in_the_file(mcp_server: InsideServer, jupyter:
         assert sources(json.loads(whole["text"])) == expected == sources(client.notebook())
 
 
+async def test_changes_are_recorded_for_the_servers_user_and_undone(
+    mcp_server: InsideServer, jupyter: JupyterServer, path: str
+) -> None:
+    """The folder of the record comes from the extension in Python, which no cheaper test starts."""
+    write_notebook(jupyter.root / path, "first = 1")
+    async with jupyter_notebook(mcp_server, path, create=False) as client:
+        await client.do("overwrite_cell_source", cell_index=0, cell_source="second = 2")
+        assert "overwrite_cell_source: changed #0" in (await client.do("history")).text
+        await client.do("undo")
+        await until_on_disk(client, lambda it: sources(it) == ["first = 1"], "the first source is on disk")
+    logs = list((jupyter.home.folder / "state/cellbridge/history").glob("jupyter-*/*/log"))
+    assert logs and all(log.stat().st_mode & 0o077 == 0 for log in logs)
+
+
 async def test_a_run_continues_after_its_client_vanishes(
     mcp_server: InsideServer, jupyter: JupyterServer, path: str
 ) -> None:

@@ -152,6 +152,7 @@ def test_read_only_agents_are_offered_only_tools_that_read(two_servers: tuple[Ju
     offered, everything = ({tool["name"] for tool in tools} for tools in lists)
     assert offered == {
         "get_run",
+        "history",
         "list_files",
         "list_kernels",
         "list_notebooks",

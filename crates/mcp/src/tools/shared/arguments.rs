@@ -202,7 +202,12 @@ impl WithDefault for bool {
     type Default = bool;
 
     fn describe(schema: &mut Schema, name: &'static str, default: bool, description: &str) {
-        schema.add(name, json!({ "type": "boolean", "default": default }), description);
+        let mut flag = json!({ "type": "boolean" });
+        // A flag that is not given is false; to say so of each would cost models hundreds of tokens.
+        if default {
+            flag["default"] = default.into();
+        }
+        schema.add(name, flag, description);
     }
 
     fn read_or(given: &Given, name: &'static str, default: bool) -> Result<Self, Error> {

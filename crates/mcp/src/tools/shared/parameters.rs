@@ -10,7 +10,7 @@ use super::given::{Given, refused};
 arguments! {
     /// The notebook that a tool works on.
     pub(crate) struct NotebookArgument {
-        /// Name or path; default: the current one
+        /// Default: the current one
         notebook_name: Option<String>,
     }
 }
@@ -18,7 +18,7 @@ arguments! {
 arguments! {
     /// Whether a change is only shown.
     pub(crate) struct PreviewArgument {
-        /// Only answer the diff
+        /// Only the diff
         preview: bool = false,
     }
 }
@@ -26,7 +26,6 @@ arguments! {
 arguments! {
     /// What a reply may hold.
     pub(crate) struct BudgetArguments {
-        /// Budget of the reply
         max_characters: Option<usize>,
         max_images: Option<usize>,
     }

@@ -25,7 +25,6 @@ arguments! {
     pub(crate) struct WaitingArguments {
         /// Seconds to wait; 0: 50
         timeout: Option<Duration> = 0,
-        /// Report progress
         stream: bool = true,
         progress_interval: Option<Duration> = 5,
         interrupt_on_timeout: bool = false,
