@@ -1,11 +1,12 @@
-//! `cellbridge kernels`: the kernels that outlive their servers.
+//! `cellbridge kernels`: the kernels that outlive their servers, and those of other programs.
 
+mod foreign;
 mod logs;
 
 use std::time::{Duration, SystemTime};
 
 use anyhow::bail;
-use local::{KeptKernel, KeptState, ProcessEnv, kept_kernels};
+use local::{KeptKernel, KeptState, ProcessEnv, foreign_kernels, is_foreign_kernel, kept_kernels};
 use serde_json::{Value, json};
 
 use crate::args::{Kernels, KernelsVerb, ListKernels, StopKernels};
@@ -15,32 +16,34 @@ pub(crate) async fn run(options: Kernels) -> anyhow::Result<()> {
     let process_env = ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[]);
     let kernels = kept_kernels(&process_env).await;
     match options.verb {
-        None => list(&kernels, options.json),
-        Some(KernelsVerb::List(ListKernels { json })) => list(&kernels, json),
-        Some(KernelsVerb::Stop(options)) => stop(&kernels, &options).await,
-        Some(KernelsVerb::Logs(options)) => {
-            meant(&kernels, &options.id)?.into_iter().try_for_each(|kernel| logs::show(kernel, &options))
-        }
+        None => list(&kernels, options.json, &process_env).await,
+        Some(KernelsVerb::List(ListKernels { json })) => list(&kernels, json, &process_env).await,
+        Some(KernelsVerb::Stop(options)) => stop(&kernels, &options, &process_env).await,
+        Some(KernelsVerb::Logs(options)) => meant(&kernels, &options.id, &process_env)?
+            .into_iter()
+            .try_for_each(|kernel| logs::show(kernel, &options)),
     }
 }
 
-fn list(kernels: &[KeptKernel], as_json: bool) -> anyhow::Result<()> {
+async fn list(kernels: &[KeptKernel], as_json: bool, process_env: &ProcessEnv) -> anyhow::Result<()> {
+    let (others, refused) = foreign_kernels(process_env).await;
     if as_json {
-        return say(&format!("{:#}", kernels.iter().map(to_json).collect::<Value>()));
+        let all = kernels.iter().map(to_json).chain(others.iter().map(foreign::to_json));
+        return say(&format!("{:#}", all.collect::<Value>()));
     }
     if kernels.is_empty() {
-        return say("No kernels outlive their servers now.");
+        say("No kernels outlive their servers now.")?;
     }
     let now = SystemTime::now();
     for kernel in kernels {
         say(&line(kernel, now))?;
     }
-    Ok(())
+    foreign::list(&others, &refused, now)
 }
 
-async fn stop(kernels: &[KeptKernel], options: &StopKernels) -> anyhow::Result<()> {
+async fn stop(kernels: &[KeptKernel], options: &StopKernels, process_env: &ProcessEnv) -> anyhow::Result<()> {
     let all_or_one = match &options.id {
-        Some(id) => meant(kernels, id)?,
+        Some(id) => meant(kernels, id, process_env)?,
         None => kernels.iter().collect(),
     };
     let mut failures = Vec::new();
@@ -54,9 +57,16 @@ async fn stop(kernels: &[KeptKernel], options: &StopKernels) -> anyhow::Result<(
 }
 
 /// The kernel whose id begins so. What a dead keeper left has the id of the kernel that took its place.
-fn meant<'k>(kernels: &'k [KeptKernel], id: &str) -> anyhow::Result<Vec<&'k KeptKernel>> {
+fn meant<'k>(
+    kernels: &'k [KeptKernel],
+    id: &str,
+    process_env: &ProcessEnv,
+) -> anyhow::Result<Vec<&'k KeptKernel>> {
     let meant: Vec<&KeptKernel> = kernels.iter().filter(|kernel| kernel.id.starts_with(id)).collect();
     match &meant[..] {
+        [] if is_foreign_kernel(process_env, id) => {
+            bail!("kernel {id:?} belongs to another program: Cellbridge never ends it, and has no log of it")
+        }
         [] => bail!("there is no kernel {id:?}; `cellbridge kernels` lists them"),
         [first, others @ ..] if others.iter().all(|other| other.id == first.id) => Ok(meant),
         _ => bail!("{} kernels have an id that begins with {id:?}", meant.len()),
@@ -108,6 +118,7 @@ fn shown(duration: Duration) -> String {
 fn to_json(kernel: &KeptKernel) -> Value {
     let time = |at: SystemTime| chrono::DateTime::<chrono::Utc>::from(at).to_rfc3339();
     json!({
+        "kind": "kept",
         "id": kernel.id,
         "state": state(&kernel.state),
         "display_name": kernel.display_name,

@@ -67,6 +67,7 @@ impl Kernel for TabKernel {
             last_activity: *self.activity.last.lock(),
             connections: None,
             keeping: None,
+            foreign: None,
         }
     }
 

@@ -23,4 +23,4 @@ pub use jupyter_protocol::ConnectionInfo;
 pub use memory::MemoryError;
 pub use transport::ExecutionNote;
 pub use transport::websocket::{Dial, DialError, Dialed, Socket, connect_websocket};
-pub use transport::zmq::connect;
+pub use transport::zmq::{Probe, connect, probe};

@@ -73,7 +73,8 @@ impl Readiness {
     }
 }
 
-fn language_info(content: &Json) -> serde_json::Result<Json> {
+/// The `language_info` of a `kernel_info_reply`; an empty object if it has none.
+pub(crate) fn language_info(content: &Json) -> serde_json::Result<Json> {
     #[derive(Deserialize, Default)]
     #[serde(default)]
     struct Content<'a> {

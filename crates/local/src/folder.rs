@@ -15,6 +15,7 @@ use workspace::{
 
 use crate::ProcessEnv;
 use crate::environment::{KernelChoice as Choice, KernelspecChooser, KernelspecQuery};
+use crate::foreign::ForeignKernels;
 use crate::keeper::{KeeperFolder, KernelRecord, keepers};
 use crate::launch::{KernelKeeping, KernelLauncher, KnownKeeper, LocalKernel};
 use crate::root::Root;
@@ -40,6 +41,7 @@ pub struct Folder {
     keeping: Option<Arc<KernelKeeping>>,
     /// `None` once the place has shut down.
     kernels: Mutex<Option<Vec<Arc<LocalKernel>>>>,
+    foreign: ForeignKernels,
 }
 
 impl Folder {
@@ -62,7 +64,8 @@ impl Folder {
         let chooser = KernelspecChooser::new(root.real().to_path_buf(), process_env.clone());
         let kernels = Mutex::new(Some(Vec::new()));
         let (store, keeping) = (FileStore::new(root.clone()), keeping.map(Arc::new));
-        Arc::new(Self { root, process_env, store, chooser, keeping, kernels })
+        let foreign = ForeignKernels::new(process_env.clone());
+        Arc::new(Self { root, process_env, store, chooser, keeping, kernels, foreign })
     }
 
     fn live_kernels(&self) -> Vec<Arc<LocalKernel>> {
@@ -75,7 +78,10 @@ impl Folder {
     async fn choose(&self, request: KernelRequest) -> Result<KernelChoice, Error> {
         if let KernelSelector::Existing(id) = &request.kernel {
             let known = self.all_kernels().await.into_iter().find(|kernel| kernel.id() == id);
-            let kernel = known.ok_or_else(|| Error::no_kernel(id))?;
+            let Some(kernel) = known else {
+                let kernel = self.foreign.join(id).await?;
+                return Ok(KernelChoice::Kernel { kernel, is_new: false });
+            };
             join(&kernel).await;
             return Ok(KernelChoice::Kernel { kernel, is_new: false });
         }
@@ -239,10 +245,17 @@ impl Place for Folder {
 
     fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>> {
         async {
-            let kernels = self.all_kernels().await.into_iter().map(|kernel| kernel as Arc<dyn Kernel>);
-            Ok(kernels.collect())
+            let ours = self.all_kernels().await;
+            let foreign =
+                self.foreign.list(ours.iter().map(|kernel| kernel.id().to_string()).collect()).await;
+            let ours = ours.into_iter().map(|kernel| kernel as Arc<dyn Kernel>);
+            Ok(ours.chain(foreign.into_iter().map(|kernel| kernel as Arc<dyn Kernel>)).collect())
         }
         .boxed()
+    }
+
+    fn unknown_kernel(&self, id: &str) -> Error {
+        self.foreign.unknown(id)
     }
 
     fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
@@ -252,6 +265,7 @@ impl Place for Folder {
     fn shutdown(&self) -> BoxFuture<'_, ()> {
         async {
             self.chooser.stop();
+            self.foreign.leave();
             let kernels = self.kernels.lock().take().unwrap_or_default();
             // After the timeout, the watchdogs end what is left.
             let _ =

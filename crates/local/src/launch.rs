@@ -12,6 +12,7 @@ mod running;
 mod tests;
 mod watchdog;
 
+pub(crate) use connection_file::{STARTED_BY, THIS_PROGRAM, has_own_sockets};
 pub use kernel::KernelKeeping;
 pub(crate) use kernel::KnownKeeper;
 pub(crate) use kernel::LocalKernel;

@@ -6,6 +6,7 @@
 mod environment;
 mod files;
 mod folder;
+mod foreign;
 mod keeper;
 mod kernel_env;
 mod kernelspec;
@@ -23,6 +24,7 @@ pub use environment::{
     KernelInspection, ManagedState, NextKernel,
 };
 pub use folder::Folder;
+pub use foreign::{ForeignKernelInfo, RefusedFile, foreign_kernels, is_foreign_kernel};
 pub use keeper::{
     KeptKernel, KeptState, Lifetimes, LogEntry, LogEntryKind, StopError, close_inherited_descriptors, detach,
     keep_from_stdin, kept_kernels,

@@ -79,6 +79,16 @@ impl ProcessEnv {
         self.path("JUPYTER_RUNTIME_DIR").or_else(|| Some(self.jupyter_data_dir()?.join("runtime")))
     }
 
+    /// The folders in which programs of this user leave the connection files of their kernels.
+    pub(crate) fn connection_folders(&self) -> Vec<PathBuf> {
+        let mut folders: Vec<PathBuf> = self.jupyter_runtime_dir().into_iter().collect();
+        if self.path("JUPYTER_RUNTIME_DIR").is_none() {
+            // Older versions of jupyter_core used this one.
+            folders.extend(self.path("XDG_RUNTIME_DIR").map(|folder| folder.join("jupyter")));
+        }
+        folders
+    }
+
     /// The folder for the data of this program.
     pub fn own_data_dir(&self) -> Option<PathBuf> {
         self.own_dir("XDG_DATA_HOME", ".local/share", "Library/Application Support")
@@ -169,6 +179,19 @@ pub(crate) mod tests {
         assert_eq!(process_env.own_state_dir(), Some("/state/cellbridge".into()));
         assert_eq!(process_env.own_cache_dir(), Some("/home/ada/.cache/cellbridge".into()));
         assert_eq!(ProcessEnv::default().own_data_dir(), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn connection_files_are_in_the_runtime_folder_of_any_version_of_jupyter() {
+        let folders = |variables: &[(&str, &str)]| {
+            ProcessEnv { home: Some("/home/ada".into()), ..with(variables) }.connection_folders()
+        };
+        let own = PathBuf::from("/home/ada/.local/share/jupyter/runtime");
+        assert_eq!(folders(&[]), std::slice::from_ref(&own));
+        assert_eq!(folders(&[("XDG_RUNTIME_DIR", "/run/user/1")]), [own, "/run/user/1/jupyter".into()]);
+        let named = [("XDG_RUNTIME_DIR", "/run/user/1"), ("JUPYTER_RUNTIME_DIR", "/run/j")];
+        assert_eq!(folders(&named), [PathBuf::from("/run/j")]);
     }
 
     #[test]

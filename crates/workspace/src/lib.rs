@@ -48,9 +48,9 @@ pub use next_step::NextStep;
 pub use open_notebook::{EndsKernel, OpenNotebook};
 pub use operations::{Operation, Since, summary};
 pub use place::{
-    Applied, Connected, Connector, Discovered, Document, Expected, FileEntry, FileKind, FoundNotebooks,
-    Frontend, Future, Keeping, Kernel, KernelChoice, KernelDescription, KernelState, KernelspecInfo, Mode,
-    Place, Presence, SaveStatus, SearchExtent, ServerSpec,
+    Applied, Connected, Connector, Discovered, Document, Expected, FileEntry, FileKind, Foreign,
+    FoundNotebooks, Frontend, Future, Keeping, Kernel, KernelChoice, KernelDescription, KernelState,
+    KernelspecInfo, Mode, Place, Presence, SaveStatus, SearchExtent, ServerSpec,
 };
 pub use places::{ConnectScope, Located};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};

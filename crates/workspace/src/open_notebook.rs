@@ -208,6 +208,6 @@ pub(crate) async fn find_kernel(place: &dyn Place, id: &str) -> Result<Arc<dyn K
             format!("More than one kernel has an id that begins with {id:?}."),
             NextStep::ListKernels,
         )),
-        (None, _) => Err(Error::no_kernel(id)),
+        (None, _) => Err(place.unknown_kernel(id)),
     }
 }

@@ -100,6 +100,11 @@ pub trait Place: Send + Sync + 'static {
     /// The existing kernels, started or not.
     fn kernels(&self) -> Future<'_, Vec<Arc<dyn Kernel>>>;
 
+    /// Why none of [`Place::kernels`] has this id.
+    fn unknown_kernel(&self, id: &str) -> Error {
+        Error::no_kernel(id)
+    }
+
     /// Chooses a kernel, and installs or starts what it needs.
     fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice>;
 
@@ -411,6 +416,16 @@ pub struct KernelDescription {
     pub connections: Option<u64>,
     /// Who else uses it and since when, if it is a process of its own that outlives this program.
     pub keeping: Option<Keeping>,
+    /// Who has started it, if it is another program of this machine, which alone restarts or ends it.
+    pub foreign: Option<Foreign>,
+}
+
+/// What is known of a kernel that another program of this machine has started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Foreign {
+    pub started_at: SystemTime,
+    /// Who has started it, as far as that can be seen: `started for a.ipynb, as a Jupyter server does`.
+    pub origin: String,
 }
 
 /// What is known of a kernel that outlives this program.

@@ -306,17 +306,21 @@ impl Session {
         Ok(self.workspace.runner().run_in_order(notebook, cells, stops_on_error, self.id, self.slot()?))
     }
 
-    /// The kernel with this id, or the only one whose id begins so, in the first place that has one.
+    /// The kernel with this id, or the only one whose id begins so, in the first place that has one. A place that can restart
+    /// and end the kernel comes before one that knows it as that of another program.
     pub async fn kernel(&self, id: &str) -> Result<Arc<dyn Kernel>, Error> {
-        let mut failure = None;
+        let (mut foreign, mut failure) = (None, None);
         for place in self.places() {
             match find_kernel(&*place, id).await {
+                Ok(kernel) if kernel.description().foreign.is_some() => foreign = foreign.or(Some(kernel)),
                 Ok(kernel) => return Ok(kernel),
                 Err(error) if error.kind == ErrorKind::InvalidArgument => return Err(error),
-                Err(error) => failure = failure.or(Some(error)),
+                // A place that knows why is more use than one that has never heard of it.
+                Err(error) if failure.is_none() || error.kind != ErrorKind::NotFound => failure = Some(error),
+                Err(_) => {}
             }
         }
-        Err(failure.unwrap_or_else(|| Error::no_kernel(id)))
+        foreign.ok_or_else(|| failure.unwrap_or_else(|| Error::no_kernel(id)))
     }
 
     /// Runs code in the kernel with this id, or else in the session's own kernel. Never waits for the run.

@@ -15,7 +15,7 @@ pub(crate) struct Kernels {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KernelsVerb {
-    /// List the kernels that servers have left running
+    /// List the kernels that servers have left running, and those of other programs on this machine
     List(ListKernels),
 
     /// End a kernel, with what runs on it

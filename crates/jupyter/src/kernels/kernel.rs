@@ -380,6 +380,7 @@ impl Kernel for ServerKernel {
             last_activity: reported.max(known.last_used),
             connections: known.model.connections,
             keeping: None,
+            foreign: None,
         }
     }
 

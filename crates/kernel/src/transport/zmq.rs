@@ -15,8 +15,10 @@ use crate::messages::Channel;
 use crate::transport::Transport;
 use crate::{Client, KernelError};
 
+mod probe;
 mod sockets;
 
+pub use probe::{Probe, probe};
 pub(crate) use sockets::RawSockets;
 use sockets::Sockets;
 

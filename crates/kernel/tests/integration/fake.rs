@@ -172,7 +172,8 @@ impl Request {
     }
 }
 
-fn port(endpoint: Endpoint) -> u16 {
+/// The port of a socket that was bound to any.
+pub(crate) fn port(endpoint: Endpoint) -> u16 {
     match endpoint {
         Endpoint::Tcp(_, port) => port,
         other => panic!("no port: {other}"),

@@ -12,6 +12,8 @@ mod fake;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod probing;
+#[cfg(test)]
 mod running;
 #[cfg(test)]
 mod server;

@@ -18,6 +18,10 @@ pub(super) const SOCKET_FOLDER: &str = "cellbridge-";
 /// How the names of sockets begin; a hyphen and a number follow.
 pub(super) const SOCKET: &str = "k";
 
+/// The member of a connection file by which kernels of this program are told from those of others. Other programs ignore it.
+pub(crate) const STARTED_BY: &str = "started_by";
+pub(crate) const THIS_PROGRAM: &str = "cellbridge";
+
 /// A connection file, removed with its sockets when this is dropped.
 pub(crate) struct ConnectionFile {
     pub(crate) info: ConnectionInfo,
@@ -45,7 +49,9 @@ impl ConnectionFile {
         let path = folder.join(format!("kernel-{id}.json"));
         let connection = Self { info, path, socket_folder };
         make_private(&folder)?;
-        write_private(&connection.path, &serde_json::to_vec_pretty(&connection.info)?)?;
+        let mut content = serde_json::to_value(&connection.info)?;
+        content[STARTED_BY] = THIS_PROGRAM.into();
+        write_private(&connection.path, &serde_json::to_vec_pretty(&content)?)?;
         Ok(connection)
     }
 
@@ -60,6 +66,15 @@ impl Drop for ConnectionFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
+}
+
+/// Whether this names sockets in a folder of ours.
+pub(crate) fn has_own_sockets(info: &ConnectionInfo) -> bool {
+    let prefix = Path::new(&info.ip);
+    let folder = prefix.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    matches!(info.transport, Transport::IPC)
+        && prefix.ends_with(SOCKET)
+        && folder.is_some_and(|name| name.starts_with(SOCKET_FOLDER))
 }
 
 fn connection_info(transport: Transport, ip: String, ports: [u16; 5]) -> ConnectionInfo {
@@ -154,6 +169,9 @@ mod tests {
         );
         let written: ConnectionInfo = serde_json::from_slice(&fs::read(&connection.path).unwrap()).unwrap();
         assert_eq!((written.transport, written.key.len()), (Transport::IPC, 64));
+        let written: serde_json::Value =
+            serde_json::from_slice(&fs::read(&connection.path).unwrap()).unwrap();
+        assert_eq!(written[STARTED_BY], THIS_PROGRAM);
         let path = connection.path.clone();
         drop(connection);
         assert!(!path.exists());

@@ -254,6 +254,7 @@ impl Kernel for LocalKernel {
             last_activity: state.last_activity,
             connections: None,
             keeping: state.keeper.as_ref().map(KnownKeeper::keeping),
+            foreign: None,
         }
     }
 

@@ -6,9 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use jupyter_protocol::connection_info::{ConnectionInfo, Transport};
+use jupyter_protocol::connection_info::ConnectionInfo;
 
-use super::connection_file::{SOCKET, SOCKET_FOLDER};
+use super::connection_file::{SOCKET, SOCKET_FOLDER, has_own_sockets};
 use crate::ProcessEnv;
 
 /// A kernel writes its files before it listens, and may take a minute for that.
@@ -56,14 +56,10 @@ fn of_file(file: PathBuf, now: SystemTime) -> Option<Leftover> {
         return None;
     }
     let info: ConnectionInfo = serde_json::from_slice(&fs::read(&file).ok()?).ok()?;
-    let prefix = Path::new(&info.ip);
-    let folder = prefix.parent()?;
-    let is_ours = matches!(info.transport, Transport::IPC)
-        && prefix.ends_with(SOCKET)
-        && folder.file_name()?.to_str()?.starts_with(SOCKET_FOLDER);
-    if !is_ours {
+    if !has_own_sockets(&info) {
         return None;
     }
+    let folder = Path::new(&info.ip).parent()?;
     if !folder.exists() {
         let is_old = is_older(&file, MIN_AGE_WITHOUT_SOCKETS, now);
         return is_old.then_some(Leftover { file: Some(file), sockets: None });

@@ -55,13 +55,17 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         return Ok("The kernel was interrupted; it was running none of our runs.".to_owned().into());
     };
     let id = run.id();
-    Ok(match timeout(END_TIMEOUT, run.ended()).await {
-        Ok(()) => format!("Interrupted run {id}: it is over. get_run(run_id=\"{id}\") shows its outputs."),
-        Err(_) => format!(
-            "The kernel was asked to interrupt run {id}, which has not ended yet. get_run(run_id=\"{id}\", \
-             wait_seconds=10) waits for it; restart_notebook ends it in any case."
-        ),
+    if timeout(END_TIMEOUT, run.ended()).await.is_ok() {
+        return Ok(
+            format!("Interrupted run {id}: it is over. get_run(run_id=\"{id}\") shows its outputs.").into()
+        );
     }
+    let is_restartable = run.kernel().is_none_or(|kernel| kernel.check_restartable().is_ok());
+    let restart = if is_restartable { "; restart_notebook ends it in any case" } else { "" };
+    Ok(format!(
+        "The kernel was asked to interrupt run {id}, which has not ended yet. get_run(run_id=\"{id}\", wait_seconds=10) waits \
+         for it{restart}."
+    )
     .into())
 }
 

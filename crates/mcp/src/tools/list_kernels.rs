@@ -35,7 +35,10 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
     });
     let found = found.await.or_failure(|(_, kernels, specs)| kernels.is_empty() && specs.is_empty())?;
     let kernels = found.given.iter().flat_map(|(_, (_, kernels, _))| kernels);
-    let rows = kernels.map(|kernel| {
+    let (mut foreign, own): (Vec<_>, Vec<_>) = kernels.partition(|kernel| is_foreign(&***kernel));
+    // A Jupyter server of this machine may be a place, too: its kernels are shown there.
+    foreign.retain(|kernel| own.iter().all(|it| it.id() != kernel.id()));
+    let rows = own.iter().chain(&foreign).map(|kernel| {
         let known = kernel.description();
         let users = opened.iter().filter(|it| it.kernel().is_some_and(|used| used.id() == kernel.id()));
         let connections = known.connections.unwrap_or(users.count() as u64);
@@ -69,14 +72,14 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
         table(header, rows)
     };
     let mut reply = kernels;
-    let kept: Vec<String> = found
-        .given
-        .iter()
-        .flat_map(|(_, (_, kernels, _))| kernels)
-        .filter_map(|kernel| kept(&**kernel))
-        .collect();
+    let kept: Vec<String> = own.iter().filter_map(|kernel| kept(&***kernel)).collect();
     if !kept.is_empty() {
         reply.push_str(&format!("\n\nKernels that outlive this server:\n{}", kept.join("\n")));
+    }
+    let foreign: Vec<String> = foreign.iter().filter_map(|kernel| origin(&***kernel)).collect();
+    if !foreign.is_empty() {
+        let title = "Kernels of other programs on this machine (kernel_id of use_notebook joins one; none is ended from here)";
+        reply.push_str(&format!("\n\n{title}:\n{}", foreign.join("\n")));
     }
     for (index, (_, (place, _, specs))) in found.given.into_iter().enumerate() {
         if index > 0 && specs.is_empty() {
@@ -103,6 +106,16 @@ fn kept(kernel: &dyn Kernel) -> Option<String> {
     let memory =
         keeping.memory.map(|bytes| format!(", {} MB in memory", bytes / 1_000_000)).unwrap_or_default();
     Some(format!("{}: started {started}, last used {used}, {servers}{memory}", kernel.id()))
+}
+
+fn is_foreign(kernel: &dyn Kernel) -> bool {
+    kernel.description().foreign.is_some()
+}
+
+/// What to know about a kernel that another program has started.
+fn origin(kernel: &dyn Kernel) -> Option<String> {
+    let foreign = kernel.description().foreign?;
+    Some(format!("{}: {}, {}", kernel.id(), foreign.origin, time(foreign.started_at)))
 }
 
 pub(super) fn state(state: &KernelState) -> String {

@@ -183,9 +183,17 @@ fn describe_kernel(kernel: &dyn Kernel) -> String {
              use_notebook with kernel_id \"NEW\" starts afresh.\n"
         )
     });
-    let kept = kept.unwrap_or_default();
+    let foreign = known.foreign.map(|foreign| {
+        format!(
+            "[NOTICE] This kernel belongs to another program ({}, {}), which uses its variables, too, and alone restarts or ends \
+             it.\n",
+            foreign.origin,
+            time(foreign.started_at)
+        )
+    });
+    let notice = kept.or(foreign).unwrap_or_default();
     format!(
-        "{kept}[INFO] Kernel {} ({}, {}){environment}: {state}. Kernel id {}.\n",
+        "{notice}[INFO] Kernel {} ({}, {}){environment}: {state}. Kernel id {}.\n",
         known.name,
         known.display_name,
         known.language,

@@ -74,6 +74,13 @@ impl Document for Page {
 struct Idle {
     id: crate::KernelId,
     is_shut_down: Mutex<bool>,
+    foreign: Option<crate::Foreign>,
+}
+
+impl Idle {
+    fn new(id: &str) -> Self {
+        Self { id: id.into(), is_shut_down: Mutex::new(false), foreign: None }
+    }
 }
 
 impl Kernel for Idle {
@@ -91,6 +98,7 @@ impl Kernel for Idle {
             last_activity: None,
             connections: None,
             keeping: None,
+            foreign: self.foreign.clone(),
         }
     }
 
@@ -186,6 +194,12 @@ impl Place for Memory {
         async { Ok(kernels) }.boxed()
     }
 
+    fn unknown_kernel(&self, id: &str) -> Error {
+        let has_ended = id == "ended" && self.scheme == "local";
+        let gone = || Error::new(ErrorKind::KernelGone, "It has ended.", NextStep::ListKernels);
+        if has_ended { gone() } else { Error::no_kernel(id) }
+    }
+
     fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {
         let mut kernels = self.kernels.lock().unwrap();
         if let Some(known) =
@@ -194,8 +208,7 @@ impl Place for Memory {
             let kernel = known.clone();
             return async { Ok(KernelChoice::Kernel { kernel, is_new: false }) }.boxed();
         }
-        let kernel =
-            Arc::new(Idle { id: format!("k{}", kernels.len()).into(), is_shut_down: Mutex::new(false) });
+        let kernel = Arc::new(Idle::new(&format!("k{}", kernels.len())));
         kernels.push(kernel.clone());
         async { Ok(KernelChoice::Kernel { kernel, is_new: true }) }.boxed()
     }

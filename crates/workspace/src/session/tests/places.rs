@@ -150,6 +150,24 @@ async fn a_kernel_is_found_in_every_first_place() {
     connect(&session, "h/").await;
     assert_eq!(session.kernel("k0").await.unwrap().id(), opened.kernel().unwrap().id());
     assert_eq!(session.kernel("other").await.err().unwrap(), Error::no_kernel("other"));
+    assert_eq!(session.kernel("ended").await.err().unwrap().kind, ErrorKind::KernelGone);
     let names: Vec<_> = session.places().iter().map(|place| place.name()).collect();
     assert_eq!(names, ["h/".to_owned(), folder.name()]);
+}
+
+#[tokio::test]
+async fn a_place_that_can_end_a_kernel_comes_before_one_that_lists_it_as_foreign() {
+    let with_kernels = |scheme: &'static str, prefix: &'static str, kernels: Vec<Idle>| -> Arc<dyn Place> {
+        let kernels = Mutex::new(kernels.into_iter().map(Arc::new).collect());
+        Arc::new(Memory { kernels, prefix, scheme, ..Memory::default() })
+    };
+    let foreign = |id: &str| {
+        let foreign = crate::Foreign { started_at: std::time::SystemTime::UNIX_EPOCH, origin: String::new() };
+        Idle { foreign: Some(foreign), ..Idle::new(id) }
+    };
+    let folder = with_kernels("local", "", vec![foreign("both"), foreign("console")]);
+    let server = with_kernels("srv", "h/", vec![Idle::new("both")]);
+    let session = Session::new(Workspace::with_places(folder, vec![server], Settings::default(), None));
+    assert_eq!(session.kernel("both").await.unwrap().description().foreign, None);
+    assert!(session.kernel("console").await.unwrap().description().foreign.is_some());
 }

@@ -1,0 +1,219 @@
+//! Connection files that other programs have left: which are read, and which are refused.
+//!
+//! A file says where code is sent, and with which key. So one that somebody else could have written is not used.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::net::Ipv4Addr;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use jupyter_protocol::connection_info::{ConnectionInfo, Transport};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::launch::{STARTED_BY, THIS_PROGRAM, has_own_sockets};
+
+/// A connection file has some three hundred bytes.
+const MAX_BYTES: u64 = 64 << 10;
+/// How much is shown of what a kernel was started for, in characters.
+const MAX_SESSION: usize = 200;
+/// The permission of everybody but the owner to write.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// A connection file of a kernel that another program has started. It holds the kernel's key, so it cannot be printed.
+#[derive(Clone)]
+pub(crate) struct ForeignFile {
+    pub(crate) id: String,
+    pub(crate) path: PathBuf,
+    pub(crate) info: ConnectionInfo,
+    /// What the kernel was started for, often the path of a notebook; Jupyter servers write it.
+    pub(crate) session: Option<String>,
+    /// When the file was written, which is when the kernel was started.
+    pub(crate) written_at: SystemTime,
+}
+
+/// Why a connection file is not used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Unreadable(String),
+    Link,
+    NoFile,
+    OtherUser,
+    Writable,
+    Malformed,
+    /// It names this address.
+    Address(String),
+    SocketsOfOthers,
+    NoKey,
+    Signature,
+    Encrypted,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unreadable(cause) => return write!(f, "it cannot be read ({cause})"),
+            Self::Link => "it is a symbolic link",
+            Self::NoFile => "it is no file",
+            Self::OtherUser => "it belongs to another user",
+            Self::Writable => "other users can write to it",
+            Self::Malformed => "it is no connection file of a kernel",
+            Self::Address(ip) => {
+                return write!(f, "it names the address {ip:?}, which is not one of this machine alone");
+            }
+            Self::SocketsOfOthers => {
+                "its sockets belong to another user, or are not named by an absolute path"
+            }
+            Self::NoKey => "it has no key, so messages of other users could not be told from the kernel's",
+            Self::Signature => "its kernel does not sign with hmac-sha256",
+            Self::Encrypted => "its kernel encrypts, which is not supported",
+        })
+    }
+}
+
+/// What else a connection file says.
+#[derive(Deserialize, Default)]
+struct Further {
+    #[serde(default)]
+    jupyter_session: Option<String>,
+    #[serde(default)]
+    curve_publickey: Option<IgnoredAny>,
+}
+
+/// The id of the kernel whose connection file is named so: what `jupyter console --existing` takes. `None` for other names.
+pub(super) fn id_of(path: &Path) -> Option<&str> {
+    let id = path.file_name()?.to_str()?.strip_prefix("kernel-")?.strip_suffix(".json")?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (!id.is_empty() && id.bytes().all(is_plain)).then_some(id)
+}
+
+/// Why files in the folder are not used. `None` if only this user can write to it, or if there is no such folder.
+pub(super) fn refusal_of_folder(folder: &Path) -> Option<Refusal> {
+    refusal_of(&fs::metadata(folder).ok()?)
+}
+
+impl ForeignFile {
+    /// Reads a connection file. `None` if there is none, or it is of a kernel of this program.
+    pub(super) fn read(path: &Path) -> Result<Option<Self>, Refusal> {
+        let Some(id) = id_of(path) else { return Ok(None) };
+        let Some((text, written_at)) = read_own(path)? else { return Ok(None) };
+        // What serde says may quote the key.
+        let value: serde_json::Value = serde_json::from_slice(&text).map_err(|_| Refusal::Malformed)?;
+        if value.get(STARTED_BY).is_some_and(|by| by == THIS_PROGRAM) {
+            return Ok(None);
+        }
+        let further = Further::deserialize(&value).unwrap_or_default();
+        let info: ConnectionInfo = serde_json::from_value(value).map_err(|_| Refusal::Malformed)?;
+        if has_own_sockets(&info) {
+            return Ok(None);
+        }
+        if further.curve_publickey.is_some() {
+            return Err(Refusal::Encrypted);
+        }
+        check(&info)?;
+        let session = further.jupyter_session.map(|session| printable(&session));
+        let session = session.filter(|session| !session.is_empty());
+        Ok(Some(Self { id: id.to_owned(), path: path.to_path_buf(), info, session, written_at }))
+    }
+
+    /// The kernelspec's name, if the file has it.
+    pub(crate) fn kernel_name(&self) -> Option<&str> {
+        self.info.kernel_name.as_deref().filter(|name| !name.is_empty())
+    }
+
+    /// Who has started the kernel, as far as the file shows it.
+    pub(crate) fn origin(&self) -> String {
+        // As VS Code names the files of the kernels that it starts itself.
+        if self.id.starts_with("v2-") {
+            return "started by VS Code".to_owned();
+        }
+        match &self.session {
+            Some(session) => format!("started for {session}, as a Jupyter server does"),
+            None => "started by another program".to_owned(),
+        }
+    }
+}
+
+/// The content of a file that only this user can have written, and when that was. `None` if there is none.
+fn read_own(path: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Refusal> {
+    let unreadable = |error: std::io::Error| Refusal::Unreadable(error.to_string());
+    // A pipe that somebody has put there would wait for a writer.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT) => return Ok(None),
+        Err(Errno::LOOP) => return Err(Refusal::Link),
+        Err(error) => return Err(unreadable(error.into())),
+    };
+    // Of what was opened, not of what has that name by now.
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(Refusal::NoFile);
+    }
+    if let Some(refusal) = refusal_of(&metadata) {
+        return Err(refusal);
+    }
+    if metadata.len() > MAX_BYTES {
+        return Err(Refusal::Malformed);
+    }
+    let mut text = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut text).map_err(unreadable)?;
+    Ok(Some((text, metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH))))
+}
+
+/// Fails if the kernel cannot be one of this user on this machine, or could not be told from another program.
+fn check(info: &ConnectionInfo) -> Result<(), Refusal> {
+    if !info.key.is_empty() && info.signature_scheme != "hmac-sha256" {
+        return Err(Refusal::Signature);
+    }
+    match info.transport {
+        Transport::TCP => {
+            let is_loopback = info.ip == "localhost"
+                || info.ip.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback());
+            if !is_loopback {
+                return Err(Refusal::Address(printable(&info.ip)));
+            }
+            // Any user of this machine can listen on a port.
+            if info.key.is_empty() { Err(Refusal::NoKey) } else { Ok(()) }
+        }
+        Transport::IPC => {
+            let ports = [info.shell_port, info.iopub_port, info.stdin_port, info.control_port, info.hb_port];
+            let mut sockets = ports.iter().map(|port| PathBuf::from(format!("{}-{port}", info.ip)));
+            let is_usable = Path::new(&info.ip).is_absolute() && sockets.all(|socket| is_own_socket(&socket));
+            if is_usable { Ok(()) } else { Err(Refusal::SocketsOfOthers) }
+        }
+    }
+}
+
+/// Whether this is a socket of this user, or nothing at all: then nobody listens.
+fn is_own_socket(path: &Path) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata.file_type().is_socket() && is_own(&metadata),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// Why a file or folder is not used that another user could have written.
+fn refusal_of(metadata: &fs::Metadata) -> Option<Refusal> {
+    if !is_own(metadata) {
+        return Some(Refusal::OtherUser);
+    }
+    (metadata.mode() & OTHERS_WRITE != 0).then_some(Refusal::Writable)
+}
+
+fn is_own(metadata: &fs::Metadata) -> bool {
+    metadata.uid() == rustix::process::geteuid().as_raw()
+}
+
+/// Without what could break a line, and not longer than people read.
+fn printable(text: &str) -> String {
+    text.chars().filter(|char| !char.is_control()).take(MAX_SESSION).collect()
+}
+
+#[cfg(test)]
+mod tests;
