@@ -47,6 +47,7 @@ TOOLS = {
     "read_notebook",
     "restart_notebook",
     "run_cells",
+    "verify_notebook",
     "search_notebook",
     "undo",
     "unuse_notebook",

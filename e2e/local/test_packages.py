@@ -139,11 +139,16 @@ async def test_packages_are_installed_by_what_the_environment_has(
         failed, restarted = await add(agent, "colours==1.0", restart=True)
         assert not failed and "was restarted" in restarted
         assert "'1.0'" in await call(agent, "execute_code", code="import colours; colours.version")
+        assert "execution_count" not in (machine.root / "a.ipynb").read_text()
+        failed, recorded = await add(agent, "colours==1.0", record="notebook")
+        assert not failed and "Nothing to install" in recorded and "Recorded in the notebook" in recorded
+        assert '#     "colours==1.0",' in await call(agent, "read_cell", cell_index=0)
+        failed, noted = await add(agent, "shades", preview=True)
+        assert not failed and "Also changes the inline script metadata" in noted
         failed, unknown = await add(agent, "nosuchthing")
         assert failed and "nosuchthing" in unknown and installer in unknown
         failed, option = await add(agent, "--index-url=http://127.0.0.1/")
         assert failed and "is not the name of a package" in option
-        assert "execution_count" not in (machine.root / "a.ipynb").read_text()
 
 
 async def test_a_project_of_uv_records_what_is_added(tmp_path: Path) -> None:

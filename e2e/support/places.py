@@ -23,6 +23,7 @@ class Can(Enum):
     SET_CELL_TYPES = auto()
     COPY_TO_THE_FOLDER = auto()
     ASK_MEMORY = auto()
+    START_FRESH_KERNELS = auto()
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ _COLAB = {
     Can.SET_OUTPUTS: Lack("the page has no tool for it", "The person can do that in the Colab tab"),
     Can.SET_METADATA: Lack("the page has no tool for it", "The person can do that in the Colab tab"),
     Can.ASK_MEMORY: Lack("the page has no tool for it", "Run code that lists them"),
+    Can.START_FRESH_KERNELS: Lack("a tab has one runtime", "Runtime > Restart session and run all"),
     Can.SET_CELL_TYPES: Lack("the page adds code and text, and never turns one into the other", "in the Colab tab"),
 }
 

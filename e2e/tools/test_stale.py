@@ -1,5 +1,6 @@
-"""Which cells are stale on every place. The rules have tests of their own; here a place must give back the source that ran and
-the count of its kernel's run, for otherwise each cell would seem edited or run elsewhere, and no stand-in tells."""
+"""Which cells are stale on every place, and whether a notebook reruns there from a fresh kernel. The rules have tests of their
+own; here a place must give back the source that ran and the count of its kernel's run, for otherwise each cell would seem
+edited or run elsewhere, and start and end a kernel beside the notebook's. No stand-in tells either."""
 
 import pytest
 
@@ -62,3 +63,26 @@ async def test_after_a_restart_all_outputs_are_stale(opened: OpenPlace) -> None:
         ran = await client.do("run_cells", stale=True, **{"from": "3", "through": "3"})
         assert "[3 cells run in" in ran.text and printed((await client.cells())[3]) == "2\n"
         assert await _states(client, only="stale") == {SOURCES[4]: "other kernel"}
+
+
+async def test_a_notebook_is_verified_beside_its_kernel(opened: OpenPlace) -> None:
+    async with opened.notebook() as client:
+        sources = ["kept = 41", "print(kept + 1)"]
+        await client.do(
+            "insert_cell", cells=[{"cell_type": "code", "cell_source": source} for source in sources], run=True
+        )
+        await client.do("execute_code", code="kept = 1")
+        before = await client.cells()
+        verified = await client.attempt(Can.START_FRESH_KERNELS, "verify_notebook", confirm=True)
+        if not verified:
+            return
+        assert "Reruns from a fresh kernel: 2 of 2 cells identical; 0 errors;" in verified.text
+        # The notebook's kernel and cells are as they were.
+        assert await client.cells() == before
+        assert "\n1" in (await client.do("execute_code", code="print(); kept")).text
+        await client.stores("overwrite_cell_source", cell_index=0, cell_source="kept = 10")
+        verified = await client.do("verify_notebook", confirm=True, apply=True)
+        assert "1 stale or from another environment (#1)" in verified.text and "-42\n+11" in verified.text
+        assert "\n11" in (await client.do("read_cell", cell_index=1)).text
+        await client.do("undo")
+        assert "\n42" in (await client.do("read_cell", cell_index=1)).text

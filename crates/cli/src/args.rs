@@ -6,10 +6,12 @@ mod jupyter;
 mod keep_kernels;
 mod kernels;
 mod operations;
+mod run;
 mod serving;
 #[cfg(test)]
 mod tests;
 mod unsupported;
+mod verify;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,9 +26,11 @@ use keep_kernels::KEPT_BY_DEFAULT;
 pub(crate) use keep_kernels::{KeepKernels, keep_kernels};
 pub(crate) use kernels::{Kernels, KernelsVerb, ListKernels, LogsOfKernel, StopKernels};
 pub(crate) use operations::{DiffSince, History, Undo};
-pub(crate) use serving::{Level, Logging, Network, Replies, Serving, Transport, seconds};
+pub(crate) use run::RunNotebook;
+pub(crate) use serving::{Level, Logging, Network, Recording, Replies, Serving, Transport, seconds};
 #[cfg(test)]
 pub(crate) use unsupported::refused;
+pub(crate) use verify::Verify;
 
 /// Gives any AI agent a notebook, over the Model Context Protocol
 ///
@@ -103,6 +107,18 @@ pub(crate) enum Command {
     ///
     /// All of it, or nothing: refused if a cell was changed since. Variables in a kernel stay as they are.
     Undo(Undo),
+
+    /// Run a notebook from top to bottom in a fresh kernel
+    ///
+    /// Outputs are written as they come. The exit status is 0 if all cells ran, 1 if one failed, 3 if the notebook cannot run,
+    /// and 130 if it was interrupted.
+    Run(Box<RunNotebook>),
+
+    /// Check that notebooks rerun from a fresh kernel with the same outputs
+    ///
+    /// Their code runs again, with all that it does to files, databases and networks; notebooks and their kernels stay as they
+    /// are. The exit status is 0 if all outputs are the same, 1 if any differ, 2 if a cell fails, and 3 if a notebook cannot run.
+    Verify(Verify),
 
     /// Keep a kernel; a server starts this
     #[command(hide = true)]

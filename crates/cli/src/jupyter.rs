@@ -66,7 +66,7 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     };
     let workspace = Workspace::with_places(place, Vec::new(), settings, Some(connector));
     let process_env = ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
-    if let Some(folder) = operations::folder(&process_env).filter(|_| !options.replies.no_history) {
+    if let Some(folder) = operations::folder(&process_env).filter(|_| !options.replies.recording.no_history) {
         workspace.keep_history(folder);
     }
     let shutdown = CancellationToken::new();

@@ -21,8 +21,10 @@ mod logging;
 mod operations;
 #[cfg(test)]
 mod pages;
+mod run;
 mod running_server;
 mod serve;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -54,6 +56,8 @@ fn main() -> ExitCode {
     let ended = runtime.block_on(async {
         let ended = match cli.command {
             Some(Command::Doctor(options)) => return Box::pin(doctor::run(*options)).await,
+            Some(Command::Run(options)) => return Ok(Box::pin(run::run(&options)).await),
+            Some(Command::Verify(options)) => return Box::pin(verify::run(&options)).await,
             None => Box::pin(serve::every_place(cli.every)).await,
             Some(Command::Colab(options)) => Box::pin(serve::colab(*options)).await,
             Some(Command::Jupyter(options)) => {

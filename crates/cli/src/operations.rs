@@ -19,6 +19,17 @@ pub(crate) fn folder(process_env: &ProcessEnv) -> Option<PathBuf> {
     Some(process_env.own_state_dir()?.join("history"))
 }
 
+/// A session of the person in this folder. Changes are recorded if there is a folder for their history.
+pub(crate) fn person(place: Arc<Folder>, history: Option<PathBuf>) -> Session {
+    let workspace = Workspace::new(place, Settings::default());
+    if let Some(history) = history {
+        workspace.keep_history(history);
+    }
+    let session = Session::new(workspace);
+    session.introduce("person".to_owned());
+    session
+}
+
 pub(crate) async fn history(options: &History) -> anyhow::Result<()> {
     let (session, opened) = open(&options.path).await?;
     if let Some(id) = &options.id {
@@ -74,10 +85,7 @@ async fn open(path: &Path) -> anyhow::Result<(Session, Arc<OpenNotebook>)> {
     let name = file.file_name().and_then(|name| name.to_str()).context("the path is not UTF-8")?;
     let process_env = ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[]);
     let folder = folder(&process_env).context("there is no folder for the history: HOME is not set")?;
-    let workspace = Workspace::new(Folder::new(root, process_env, None), Settings::default());
-    workspace.keep_history(folder);
-    let session = Session::new(workspace);
-    session.introduce("person".to_owned());
+    let session = person(Folder::new(root, process_env, None), Some(folder));
     let opened = session.use_notebook("notebook", &NotebookPath::from(name), Mode::Connect).await?;
     Ok((session, opened))
 }

@@ -79,7 +79,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     };
     let others = others.into_iter().chain(has_tab.then(|| tab.place())).collect();
     let workspace = Workspace::with_places(first, others, settings, Some(connector));
-    if let Some(folder) = operations::folder(&state_env).filter(|_| !options.replies.no_history) {
+    if let Some(folder) = operations::folder(&state_env).filter(|_| !options.replies.recording.no_history) {
         workspace.keep_history(folder);
     }
     let server = Server::with_workspace(workspace.clone(), Some(Arc::new(ColabSubset::new(tab))))

@@ -112,20 +112,21 @@ impl Place for ColabPlace {
         let Some(TabNotebook { kernel, .. }) = self.0.at(path) else {
             return ready(Err(no_tab(path))).boxed();
         };
-        let is_this = match &request.kernel {
-            KernelSelector::Any => true,
-            KernelSelector::Existing(id) => id == kernel.id(),
-            KernelSelector::Kernelspec(_) | KernelSelector::New(_) => false,
+        let other = match &request.kernel {
+            KernelSelector::Existing(id) if id != kernel.id() => Some("Change runtime type"),
+            KernelSelector::Any | KernelSelector::Existing(_) => None,
+            KernelSelector::Kernelspec(_) | KernelSelector::New(_) => Some("Change runtime type"),
+            // There is no second one beside it.
+            KernelSelector::Scratch(_) => Some("Restart session and run all"),
         };
-        let kernel = if is_this {
-            Ok(KernelChoice::Kernel { kernel, is_new: false })
-        } else {
-            Err(Error::new(
+        let kernel = match other {
+            None => Ok(KernelChoice::Kernel { kernel, is_new: false }),
+            Some(item) => Err(Error::new(
                 ErrorKind::Unsupported,
                 "A Colab tab has one kernel, which its person chooses.",
-                "The person can choose Runtime > Change runtime type in the tab.",
+                format!("The person can choose Runtime > {item} in the tab."),
             )
-            .with_fault(Fault::Person))
+            .with_fault(Fault::Person)),
         };
         ready(kernel).boxed()
     }

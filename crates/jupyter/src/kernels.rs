@@ -83,8 +83,11 @@ impl Kernels {
             return Ok(choice);
         }
         match notebook {
+            Some(notebook) if matches!(request.kernel, KernelSelector::Scratch(_)) => {
+                self.unattached(Some(folder(&notebook)), &request).await
+            }
             Some(notebook) => self.for_notebook(notebook, &request).await,
-            None => self.default_kernel(&request).await,
+            None => self.unattached(None, &request).await,
         }
     }
 
@@ -197,15 +200,15 @@ impl Kernels {
         Ok(KernelChoice::Kernel { kernel, is_new: true })
     }
 
-    /// The kernel of a session without a notebook. It ends with us.
-    async fn default_kernel(&self, request: &KernelRequest) -> Result<KernelChoice, Error> {
+    /// A new kernel in a folder, which is no notebook's. It ends with us.
+    async fn unattached(&self, folder: Option<&str>, request: &KernelRequest) -> Result<KernelChoice, Error> {
         let query =
             KernelspecQuery { name: request.kernel.kernelspec(), preferred: request.preferred.as_ref() };
         let spec = self.specs.choose(&query).await?;
         if request.can_wait() {
             return Ok(KernelChoice::OnFirstRun(format!("{} ({})", spec.name, spec.display_name)));
         }
-        let model = self.start(&spec.name, None).await?;
+        let model = self.start(&spec.name, folder).await?;
         let kernel = self.adopt(model);
         kernel.set_unattached();
         Ok(KernelChoice::Kernel { kernel, is_new: true })

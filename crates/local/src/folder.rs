@@ -95,6 +95,8 @@ impl Folder {
             progress: progress.as_ref(),
         };
         let choice = self.chooser.choose(&query).await?;
+        // Its kernel is not the notebook's.
+        let notebook = notebook.clone().filter(|_| !matches!(request.kernel, KernelSelector::Scratch(_)));
         if !matches!(request.kernel, KernelSelector::New(_))
             && let Some(notebook) = &notebook
             && let Some(kernel) = self.kept_kernel(notebook, &choice).await

@@ -66,6 +66,19 @@ impl<'a> Consent<'a> {
         self.ask(person, what, Preview { text: plan, cells: Vec::new() }).await
     }
 
+    /// Fails unless the person accepts what `question` says. Where nobody can be asked, the agent has to confirm it in its call.
+    pub(crate) async fn permit_effects(&self, what: &str, question: String) -> Result<(), Error> {
+        if self.accepted.get().is_some() {
+            return Ok(());
+        }
+        let Some(person) = self.person else {
+            return Err(refused(format!(
+                "{what} needs confirm=true, because the client cannot ask the person: {question}"
+            )));
+        };
+        self.ask(person, what, Preview { text: question, cells: Vec::new() }).await
+    }
+
     async fn ask(&self, person: &Person, what: &str, preview: Preview) -> Result<(), Error> {
         let Preview { text, cells } = preview;
         match person.ask(Question::Consent(text)).await {

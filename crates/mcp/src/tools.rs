@@ -55,6 +55,7 @@ tools![
     execute_cell,
     insert_execute_code_cell,
     run_cells,
+    verify_notebook,
     execute_code,
     get_run,
     list_variables,

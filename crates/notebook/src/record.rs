@@ -1,6 +1,7 @@
 //! A cell as a record of changes keeps it: its content without outputs, and the outputs apart.
 
 use std::borrow::Cow;
+use std::io;
 
 use crate::cell::Outputs;
 use crate::json::{Printer, Style, canonical};
@@ -22,19 +23,16 @@ impl Cell {
         printed(&Json::object(&members))
     }
 
-    /// The outputs as a list, in the form in which Jupyter writes them but without whitespace. Equal outputs give the same
-    /// text, wherever they were read from.
-    pub fn outputs_json(&self) -> Json {
-        let mut text = Vec::new();
+    /// Writes the outputs as a list, in the form in which Jupyter writes them but without whitespace. Equal outputs give the
+    /// same text, wherever they were read from. Fails only if `out` does.
+    pub fn write_outputs(&self, out: &mut dyn io::Write) -> io::Result<()> {
         // A cell of another type has none.
         if !self.is_code()
             || matches!(&self.0.outputs, Outputs::Read(list) if list.elements().next().is_none())
         {
-            return Json::from_static("[]");
+            return out.write_all(b"[]");
         }
-        // Writing to a vector does not fail.
-        let _ = Printer::new(&mut text, &Style::canonical(), 0).outputs(&self.0.outputs);
-        Json::parse(text.into()).unwrap_or(Json::from_static("[]"))
+        Printer::new(out, &Style::canonical(), 0).outputs(&self.0.outputs)
     }
 }
 
@@ -46,7 +44,13 @@ fn printed(json: &Json) -> Json {
 mod tests {
     use bytes::Bytes;
 
-    use crate::{Edit, Notebook, Output};
+    use crate::{Cell, Edit, Json, Notebook, Output};
+
+    fn outputs(cell: &Cell) -> Json {
+        let mut text = Vec::new();
+        cell.write_outputs(&mut text).unwrap();
+        Json::parse(text.into()).unwrap()
+    }
 
     fn notebook(text: &'static str) -> Notebook {
         Notebook::parse(Bytes::from_static(text.as_bytes())).unwrap()
@@ -70,7 +74,7 @@ mod tests {
             one.content_json().as_str(),
             r#"{"cell_type":"code","metadata":{"a":[],"b":1.50},"source":"x\ny"}"#
         );
-        assert_eq!(one.outputs_json(), other.outputs_json());
+        assert_eq!(outputs(one), outputs(other));
     }
 
     #[test]
@@ -81,13 +85,13 @@ mod tests {
             {"output_type": "error", "ename": "E", "evalue": "v", "traceback": ["a", "b"]}]}],
             "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#,
         );
-        let record = notebook.cells()[0].outputs_json();
-        let outputs: Vec<Output> = record.elements().map(|output| Output::from_json(&output)).collect();
+        let record = outputs(&notebook.cells()[0]);
+        let items: Vec<Output> = record.elements().map(|output| Output::from_json(&output)).collect();
         let clear = Edit::SetOutputs { id: "a".into(), outputs: [].into(), execution_count: None };
         notebook.apply(&clear).unwrap();
-        assert_eq!(notebook.cells()[0].outputs_json().as_str(), "[]");
-        let back = Edit::SetOutputs { id: "a".into(), outputs: outputs.into(), execution_count: Some(2) };
+        assert_eq!(outputs(&notebook.cells()[0]).as_str(), "[]");
+        let back = Edit::SetOutputs { id: "a".into(), outputs: items.into(), execution_count: Some(2) };
         notebook.apply(&back).unwrap();
-        assert_eq!(notebook.cells()[0].outputs_json(), record);
+        assert_eq!(outputs(&notebook.cells()[0]), record);
     }
 }

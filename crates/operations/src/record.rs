@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
+use bytes::Bytes;
 use notebook::{Cell, CellId, Edit, Notebook};
 
+use crate::blob::Naming;
 use crate::operation::{CellChange, CellState, Operation, OutputsState};
 use crate::{BlobId, Blobs};
 
@@ -137,10 +139,9 @@ fn state(
         revision: cell.revision().to_owned(),
         content: blobs.add(cell.content_json().bytes()),
         outputs: keeps.map(|keeps| {
-            let text = cell.outputs_json();
             let items = cell.output_count();
-            let kept = keeps && items > 0 && text.bytes().len() <= MAX_OUTPUTS;
-            let digest = if kept { blobs.add(text.bytes()) } else { BlobId::of(text.bytes()) };
+            let (digest, text) = outputs(cell, if keeps && items > 0 { MAX_OUTPUTS } else { 0 });
+            let kept = text.map(|text| blobs.insert(digest.clone(), text)).is_some();
             OutputsState { digest, execution_count: cell.execution_count(), items, kept }
         }),
     }
@@ -148,5 +149,13 @@ fn state(
 
 /// What tells the outputs of a cell from others.
 pub(crate) fn digest(cell: &Cell) -> (BlobId, Option<u64>) {
-    (BlobId::of(cell.outputs_json().bytes()), cell.execution_count())
+    (outputs(cell, 0).0, cell.execution_count())
+}
+
+/// The name of a cell's outputs, and their text if it has at most `max` bytes. Outputs of any size need no memory beyond that.
+fn outputs(cell: &Cell, max: usize) -> (BlobId, Option<Bytes>) {
+    let mut naming = Naming::up_to(max);
+    // Naming does not fail.
+    let _ = cell.write_outputs(&mut naming);
+    naming.finish()
 }

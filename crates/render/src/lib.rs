@@ -16,6 +16,7 @@ mod merge;
 mod output;
 mod page;
 mod reply;
+mod same_image;
 mod svg;
 mod terminal;
 mod text_ends;
@@ -26,6 +27,7 @@ pub use merge::merged;
 pub use output::{full_text, last_line};
 pub use page::page;
 pub use reply::{Part, Reply};
+pub use same_image::is_same_image;
 
 fn size(bytes: usize) -> String {
     match bytes {

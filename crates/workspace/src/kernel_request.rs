@@ -34,6 +34,9 @@ pub enum KernelSelector {
     /// A new one, even if the notebook has one; of this kernelspec if one is named.
     New(Option<String>),
     Existing(KernelId),
+    /// A new one in the notebook's folder, which is not the notebook's and ends with this program; of this kernelspec if one is
+    /// named.
+    Scratch(Option<String>),
 }
 
 impl KernelSelector {
@@ -41,7 +44,7 @@ impl KernelSelector {
     pub fn kernelspec(&self) -> Option<&str> {
         match self {
             Self::Kernelspec(name) => Some(name),
-            Self::New(name) => name.as_deref(),
+            Self::New(name) | Self::Scratch(name) => name.as_deref(),
             Self::Any | Self::Existing(_) => None,
         }
     }
@@ -51,7 +54,7 @@ impl KernelSelector {
         match self {
             Self::Any => true,
             Self::Kernelspec(name) => name == kernelspec,
-            Self::New(_) | Self::Existing(_) => false,
+            Self::New(_) | Self::Existing(_) | Self::Scratch(_) => false,
         }
     }
 }

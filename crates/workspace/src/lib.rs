@@ -31,6 +31,7 @@ mod session;
 mod shown_paths;
 mod stored_notebook;
 mod telemetry;
+pub mod verify;
 mod workspace;
 
 pub use assignments::Assignments;

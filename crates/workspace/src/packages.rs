@@ -7,6 +7,7 @@ mod environment;
 mod installer;
 mod plan;
 mod requirement;
+mod script_block;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub use self::environment::Environment;
 pub use self::installer::{Installer, Record};
 pub use self::plan::Change;
 pub use self::requirement::{NoRequirement, Requirement};
+pub use self::script_block::{ScriptEdit, record_in_notebook};
 use crate::{Error, ErrorKind, Fault, Kernel, KernelState, NextStep, ask_memory, progress};
 
 /// How long the kernel may take for one question.
@@ -54,7 +56,7 @@ pub struct Installation {
     kernel: Arc<dyn Kernel>,
     pub environment: Environment,
     pub installer: Installer,
-    packages: Vec<Requirement>,
+    pub packages: Vec<Requirement>,
     builds: bool,
 }
 

@@ -12,7 +12,9 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::actor::Actor;
+use crate::actor::{self, Actor};
+use crate::open_notebook::OpenNotebook;
+use crate::runs::Run;
 use crate::{Error, ErrorKind};
 
 /// How long an edit waits until it is recorded. Beyond that, it is recorded later.
@@ -37,6 +39,28 @@ pub(crate) struct Change {
     pub(crate) undoes: (Vec<u64>, Option<Vec<String>>),
     /// A checkpoint to be made before it.
     pub(crate) checkpoint: Option<String>,
+}
+
+impl Change {
+    /// The outputs of a run in place of former ones.
+    pub(crate) fn by_run(
+        notebook: &OpenNotebook,
+        run: &Run,
+        before: Notebook,
+        after: Notebook,
+        edits: Vec<Edit>,
+    ) -> Self {
+        Self {
+            notebook: notebook.place().identity(notebook.path()),
+            actor: actor::current(),
+            before,
+            after,
+            edits,
+            run: Some(run.id().to_string()),
+            undoes: (Vec::new(), None),
+            checkpoint: None,
+        }
+    }
 }
 
 /// Records operations below one folder.

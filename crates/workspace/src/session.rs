@@ -16,6 +16,7 @@ use crate::places::Located;
 use crate::recorder::Change;
 use crate::runs::Run;
 use crate::shown_paths::ShownPaths;
+use crate::verify::{VerifyOptions, Verifying};
 use crate::workspace::Workspace;
 use crate::{Error, ErrorKind, NextStep, NotebookPath, SessionId};
 
@@ -330,6 +331,11 @@ impl Session {
             None => None,
         };
         Ok(self.workspace.runner().run_code(self.place(), kernel, source, self.slot()?))
+    }
+
+    /// Verifies a notebook in a fresh kernel. Never waits.
+    pub fn verify(&self, notebook: Arc<OpenNotebook>, options: VerifyOptions) -> Result<Verifying, Error> {
+        Ok(self.workspace.runner().verify(notebook, options, self.slot()?))
     }
 
     async fn current_notebook(&self) -> Result<Arc<OpenNotebook>, Error> {

@@ -78,6 +78,14 @@ impl Allowed {
     }
 }
 
+/// Whether changes of notebooks are recorded.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Recording {
+    /// Record no changes of notebooks; they cannot be undone
+    #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_NO_HISTORY", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
+    pub(crate) no_history: bool,
+}
+
 /// What replies hold, and what is recorded.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Replies {
@@ -85,9 +93,8 @@ pub(crate) struct Replies {
     #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_NO_CHANGES", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
     pub(crate) no_changes: bool,
 
-    /// Record no changes of notebooks; they cannot be undone
-    #[arg(long, value_name = "BOOL", env = "CELLBRIDGE_NO_HISTORY", value_parser = truth, num_args = 0..=1, default_missing_value = "true", default_value = "false", require_equals = true)]
-    pub(crate) no_history: bool,
+    #[command(flatten)]
+    pub(crate) recording: Recording,
 }
 
 #[derive(Debug, Clone, Args)]

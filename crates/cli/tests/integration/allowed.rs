@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use crate::bridge::{Bridge, PROGRAM, Served, WITHOUT_PYTHON};
 
 /// A call of each tool that changes or runs something if the tool is able to.
-pub(crate) const CALLS: [(&str, &str); 32] = [
+pub(crate) const CALLS: [(&str, &str); 33] = [
     ("list_files", "{}"),
     ("list_notebooks", "{}"),
     ("list_kernels", "{}"),
@@ -45,6 +45,7 @@ pub(crate) const CALLS: [(&str, &str); 32] = [
     ("execute_cell", r#"{"notebook_name":"a.ipynb","cell_index":0}"#),
     ("insert_execute_code_cell", r#"{"notebook_name":"a.ipynb","cell_source":"new"}"#),
     ("run_cells", r#"{"notebook_name":"a.ipynb","all":true}"#),
+    ("verify_notebook", r#"{"notebook_name":"a.ipynb","confirm":true}"#),
     ("execute_code", r#"{"code":"1"}"#),
     ("get_run", "{}"),
     ("interrupt_kernel", r#"{"notebook_name":"a.ipynb"}"#),
@@ -255,7 +256,17 @@ async fn tools_are_offered_by_group() -> Result<()> {
             ][..],
         ),
         ("edit", &edit),
-        ("run", &["execute_cell", "run_cells", "execute_code", "interrupt_kernel", "answer_input"]),
+        (
+            "run",
+            &[
+                "execute_cell",
+                "run_cells",
+                "verify_notebook",
+                "execute_code",
+                "interrupt_kernel",
+                "answer_input",
+            ],
+        ),
         ("files", &["list_files", "copy_file", "open_in_browser"]),
         (
             "kernels",

@@ -82,6 +82,7 @@ async fn each_group_is_asked_about() -> Result<()> {
         "execute_cell",
         "insert_execute_code_cell",
         "run_cells",
+        "verify_notebook",
         "execute_code",
         "interrupt_kernel",
         "answer_input",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use workspace::packages::{Change, Installation, Installed, Record, Requirement};
+use workspace::packages::{Change, Installation, Installed, Record, Requirement, ScriptEdit, record_in_notebook};
 use workspace::{Error, Kernel, OpenNotebook};
 
 use super::shared::answer::Outcome;
@@ -36,7 +36,7 @@ arguments! {
     struct Arguments {
         /// Names with versions: pandas>=2
         packages: Vec<String>,
-        /// In the project's files
+        /// In the project's files, or a PEP 723 cell
         record: Record = Record::Auto,
         /// Restart the kernel if loaded modules changed
         restart: bool = false,
@@ -53,7 +53,7 @@ arguments! {
 
 impl Choice for Record {
     const CHOICES: &'static [(&'static str, Self)] =
-        &[("auto", Self::Auto), ("project", Self::Project), ("no", Self::No)];
+        &[("auto", Self::Auto), ("project", Self::Project), ("notebook", Self::Notebook), ("no", Self::No)];
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
@@ -74,20 +74,41 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let turns = context.session.workspace().installation_turns();
     let _turn = turns.enter(&installation.environment.prefix).await;
     let plan = installation.plan().await?;
-    if plan.as_ref().is_some_and(Vec::is_empty) {
+    let in_notebook = in_notebook(&installation, record, &opened).await?;
+    let is_installed = plan.as_ref().is_some_and(Vec::is_empty);
+    if is_installed && in_notebook.is_none() {
         let installed = installation.installed(&names).await?;
         return Ok(format!("Nothing to do: {}.", versions(&names, &installed)).into());
     }
-    let shown = shown_plan(&installation, plan.as_deref(), &opened, build);
+    let mut shown = shown_plan(&installation, plan.as_deref(), &opened, build);
+    shown.extend(in_notebook.as_ref().map(|edit| match &edit.cell {
+        Some(id) => format!("Also changes the inline script metadata in the cell {id}."),
+        None => "Also inserts a cell with inline script metadata at the top of the notebook.".to_owned(),
+    }));
+    let shown = shown.join("\n");
     if preview {
         return Ok(format!("{shown}\nNothing was changed.").into());
     }
-    context.consent.permit_packages(context.called.tool.name, question(&shown, &reason)).await?;
-    installation.install(limit).await?;
+    let name = context.called.tool.name;
+    context.consent.permit_packages(name, question(&shown, &reason)).await?;
+    if in_notebook.is_some() {
+        let what = format!("{name} in a notebook's inline script metadata (record=\"no\" leaves it alone)");
+        context.permit(&[Group::Edit], Permission::Write, &what).await?;
+    }
+    if !is_installed {
+        installation.install(limit).await?;
+    }
     let changed: Vec<String> = plan.iter().flatten().filter(|it| it.old.is_some()).map(|it| it.name.clone()).collect();
     let (installed, replaced) =
         tokio::try_join!(installation.installed(&names), installation.installed(&changed))?;
-    let mut lines = vec![done(&installation, plan.as_deref(), &names, &installed)];
+    let mut lines = vec![if is_installed {
+        format!("Nothing to install: {}.", versions(&names, &installed))
+    } else {
+        done(&installation, plan.as_deref(), &names, &installed)
+    }];
+    if in_notebook.is_some() {
+        lines.push(recorded(&installation, record, &opened, context).await);
+    }
     lines.extend(importable(&installed));
     let loaded: Vec<&str> = replaced.values().flat_map(|it| &it.loaded).map(String::as_str).collect();
     if !loaded.is_empty() {
@@ -96,8 +117,43 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     Ok(lines.join("\n").into())
 }
 
+/// The edit that records the packages in the notebook, as it is now.
+async fn in_notebook(
+    installation: &Installation,
+    record: Record,
+    opened: &OpenNotebook,
+) -> Result<Option<ScriptEdit>, Error> {
+    let before = opened.document().snapshot().await?;
+    record_in_notebook(&before, &installation.packages, record, &installation.environment.version)
+}
+
+/// Records the packages in the notebook. They are installed already, so a failure is reported beside that.
+async fn recorded(
+    installation: &Installation,
+    record: Record,
+    opened: &OpenNotebook,
+    context: &Context<'_>,
+) -> String {
+    let recorded = async {
+        // It may have been edited during the installation.
+        let before = opened.document().snapshot().await?;
+        let python = &installation.environment.version;
+        let Some(edit) = record_in_notebook(&before, &installation.packages, record, python)? else {
+            return Ok("The notebook names them already.".to_owned());
+        };
+        let saved = context.session.edit(opened, &before, edit.edits, edit.expected).await?.saved;
+        Ok::<_, Error>(format!("Recorded in the notebook's inline script metadata; {saved}"))
+    };
+    recorded.await.unwrap_or_else(|error| format!("They are not recorded in the notebook: {error}"))
+}
+
 /// What would change, where, and by which program.
-fn shown_plan(installation: &Installation, plan: Option<&[Change]>, opened: &OpenNotebook, build: bool) -> String {
+fn shown_plan(
+    installation: &Installation,
+    plan: Option<&[Change]>,
+    opened: &OpenNotebook,
+    build: bool,
+) -> Vec<String> {
     let (environment, installer) = (&installation.environment, &installation.installer);
     let mut lines = vec![format!(
         "Into the environment {} (Python {}) of {}, with {}:",
@@ -114,7 +170,7 @@ fn shown_plan(installation: &Installation, plan: Option<&[Change]>, opened: &Ope
     }
     lines.extend(installer.records().map(|files| format!("Also changes {files}.")));
     lines.push(if build { "Packages may be built, which runs their code." } else { "Only wheels: no code of packages runs." }.to_owned());
-    lines.join("\n")
+    lines
 }
 
 fn question(plan: &str, reason: &str) -> String {

@@ -7,10 +7,12 @@ use crate::{Error, ErrorKind, Fault};
 /// Where packages are recorded, besides being installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Record {
-    /// Where the project of the environment records them, if there is one.
+    /// Where the project of the environment and the notebook record them already.
     Auto,
     /// In the files of the project.
     Project,
+    /// In the notebook, as inline script metadata (PEP 723).
+    Notebook,
     /// Nowhere.
     No,
 }
@@ -83,7 +85,7 @@ impl Installer {
             ));
         }
         match (uv, uv_project) {
-            (Some(uv), Some(folder)) if record != Record::No => {
+            (Some(uv), Some(folder)) if matches!(record, Record::Auto | Record::Project) => {
                 Ok(Self::UvProject { uv: uv.clone(), folder: folder.clone() })
             }
             (Some(uv), _) => Ok(Self::Uv { uv: uv.clone() }),
@@ -175,7 +177,7 @@ fn of_pixi(
     folder: &str,
     record: Record,
 ) -> Result<Installer, Error> {
-    if record == Record::No {
+    if matches!(record, Record::No | Record::Notebook) {
         return Err(refused(
             "An environment of pixi holds what its project names, so packages are always recorded there.",
             "Leave record out.",

@@ -31,6 +31,17 @@ impl Requirement {
     pub fn has_extras(&self) -> bool {
         !self.extras.is_empty()
     }
+
+    /// Whether it is a name alone.
+    pub(super) fn is_bare(&self) -> bool {
+        !self.has_extras() && self.versions.is_empty()
+    }
+}
+
+/// The name at the beginning of a requirement of any kind.
+pub(super) fn name_of(text: &str) -> &str {
+    let text = text.trim_start();
+    text.split(|c| !is_of_name(c)).next().unwrap_or_default()
 }
 
 /// Names are compared so (<https://packaging.python.org/en/latest/specifications/name-normalization/>).

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use notebook::CellId;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
@@ -19,7 +20,8 @@ use crate::open_notebook::OpenNotebook;
 use crate::place::{Kernel, KernelChoice, Place};
 use crate::recorder::Recorder;
 use crate::run_history::RunHistory;
-use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, actor, telemetry};
+use crate::verify::{VerifyOptions, Verifying, verify_in};
+use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, actor, progress, telemetry};
 
 mod adopt;
 mod task;
@@ -162,6 +164,24 @@ impl Runner {
         run
     }
 
+    /// Verifies a notebook in kernels of its own. Never waits.
+    pub(crate) fn verify(
+        self: &Arc<Self>,
+        notebook: Arc<OpenNotebook>,
+        options: VerifyOptions,
+        slot: Slot,
+    ) -> Verifying {
+        let run = self.journal.begin(None, format!("verify {}", notebook.path()));
+        run.span().record("cellbridge.notebook.path", notebook.path().as_str());
+        let (sender, answer) = oneshot::channel();
+        let (runner, verified, reports) = (self.clone(), run.clone(), progress::sender());
+        let verifying = async move {
+            verify_in(verified, notebook, options, reports, sender, runner.recorder()).await;
+        };
+        self.tasks.spawn(slot.hold_during(actor::carried(verifying)).instrument(run.span()));
+        Verifying { run, answer }
+    }
+
     /// Interrupts the kernel. Returns the interrupted run, if this program started it.
     pub async fn interrupt(&self, kernel: &dyn Kernel) -> Result<Option<Arc<Run>>, Error> {
         let running = self.queue(kernel.id()).running();
@@ -175,12 +195,17 @@ impl Runner {
     /// Stops one run: interrupts the kernel if the run is running, otherwise removes it from the queue.
     pub async fn interrupt_run(&self, run: &Run) -> Result<(), Error> {
         match (run.state(), run.kernel()) {
-            (RunState::Queued, _) | (_, None) => {
+            (RunState::Queued, _) => {
                 run.note("It was cancelled before it ran.");
                 run.end(RunState::Interrupted);
                 Ok(())
             }
             (state, _) if state.is_over() => Ok(()),
+            (_, None) => {
+                run.note("It was cancelled.");
+                run.end(RunState::Interrupted);
+                Ok(())
+            }
             (_, Some(kernel)) => {
                 kernel.check_interruptible()?;
                 run.expect_interruption();

@@ -46,6 +46,8 @@ const REQUESTS: &[(&str, &[&str])] = &[
     ("what is the shape of the array", &["inspect_variable", "list_variables"]),
     ("which cells are stale", &["read_notebook", "run_cells"]),
     ("run the stale cells again", &["run_cells"]),
+    ("does this notebook still run from a fresh kernel", &["verify_notebook"]),
+    ("check that the notebook is reproducible", &["verify_notebook"]),
     ("pip install a package", &["add_packages", "execute_code"]),
     ("install pandas into the environment", &["add_packages"]),
     ("is the cell still running", &["get_run"]),

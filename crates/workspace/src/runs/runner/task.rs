@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use kernel::Event;
-use notebook::{Edit, Notebook};
+use notebook::Notebook;
 use tokio::time::sleep;
 use tracing::Instrument as _;
 
@@ -18,7 +18,7 @@ use crate::runs::memory_changes::MemoryChanges;
 use crate::runs::outputs;
 use crate::runs::run::Run;
 use crate::runs::state::RunState;
-use crate::{Error, SessionId, actor, progress, telemetry};
+use crate::{Error, SessionId, progress, telemetry};
 
 /// Output that comes within this time after the end is written at once.
 const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
@@ -175,7 +175,7 @@ impl Runner {
     ) {
         let written = outputs::write_end(notebook, run, kernel, executor).await;
         if let (Some(recorder), Some(before), Some((edit, after))) = (self.recorder(), before, written) {
-            recorder.record(replaced_outputs(notebook, run, before, edit, after)).await;
+            recorder.record(Change::by_run(notebook, run, before, after, vec![edit])).await;
         }
     }
 
@@ -212,26 +212,6 @@ impl Runner {
         if latest.is_some_and(|latest| latest.id() == run.id()) {
             outputs::write(notebook, run, Vec::new()).await;
         }
-    }
-}
-
-/// The outputs of a run in place of the former ones.
-fn replaced_outputs(
-    notebook: &OpenNotebook,
-    run: &Run,
-    before: Notebook,
-    edit: Edit,
-    after: Notebook,
-) -> Change {
-    Change {
-        notebook: notebook.place().identity(notebook.path()),
-        actor: actor::current(),
-        before,
-        after,
-        edits: vec![edit],
-        run: Some(run.id().to_string()),
-        undoes: (Vec::new(), None),
-        checkpoint: None,
     }
 }
 

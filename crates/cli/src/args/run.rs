@@ -1,0 +1,59 @@
+//! The command line of `cellbridge run`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{Recording, seconds};
+
+#[derive(Debug, Args)]
+pub(crate) struct RunNotebook {
+    /// A notebook on this machine
+    #[arg(value_name = "PATH")]
+    pub(crate) path: PathBuf,
+
+    /// Write the notebook with its outputs to this file, and leave PATH as it is
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Set a variable, in a cell behind the one with the tag `parameters`; may be given several times
+    #[arg(long = "parameter", short, value_name = "NAME=VALUE", value_parser = parameter)]
+    pub(crate) parameters: Vec<(String, String)>,
+
+    /// Begin at this cell, given by its index or id
+    #[arg(long, value_name = "CELL")]
+    pub(crate) from: Option<String>,
+
+    /// End with this cell
+    #[arg(long, value_name = "CELL")]
+    pub(crate) until: Option<String>,
+
+    /// Run the other cells though one fails
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+
+    /// The kernelspec [default: the notebook's]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) kernel: Option<String>,
+
+    /// How long each cell may take, in seconds [default: no limit]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) recording: Recording,
+}
+
+/// A name of Python, and the rest.
+fn parameter(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    let name = name.trim();
+    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if is_name {
+        Ok((name.to_owned(), value.to_owned()))
+    } else {
+        Err(format!("{name:?} is no variable's name"))
+    }
+}

@@ -1,0 +1,34 @@
+//! The command line of `cellbridge verify`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{Recording, seconds};
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// Notebooks on this machine
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// How long each cell may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+
+    /// Write the fresh outputs into the notebooks where no cell fails
+    #[arg(long)]
+    pub(crate) apply: bool,
+
+    /// Print a JSON list of objects, one for each notebook
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Also write a `JUnit` report with a test for each cell, for CI
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) recording: Recording,
+}

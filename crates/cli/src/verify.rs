@@ -1,0 +1,167 @@
+//! `cellbridge verify`: whether notebooks rerun from a fresh kernel with the same outputs.
+
+mod junit;
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressStyle};
+use local::{Folder, ProcessEnv};
+use serde_json::{Value, json};
+use workspace::verify::{CellVerdict, Conclusion, Verdict, Verification, VerifyOptions};
+use workspace::{Mode, NotebookPath, progress};
+
+use crate::args::Verify;
+use crate::operations;
+
+/// A notebook, and what came of it: a verification, or why it could not run.
+type Verified = (PathBuf, Result<Verification, String>);
+
+/// The exit status: the worst of all notebooks.
+pub(crate) async fn run(options: &Verify) -> anyhow::Result<ExitCode> {
+    let mut all = Vec::new();
+    let interrupt = tokio::signal::ctrl_c();
+    tokio::pin!(interrupt);
+    let mut is_interrupted = false;
+    for path in &options.paths {
+        let ended = if is_interrupted {
+            Err(interrupted())
+        } else {
+            let until = async { is_interrupted = interrupt.as_mut().await.is_ok() };
+            verify(path, options, until).await
+        };
+        let verified: Verified = (path.clone(), ended.map_err(|error| format!("{error:#}")));
+        if !options.json {
+            say(&shown(&verified))?;
+        }
+        all.push(verified);
+    }
+    if options.json {
+        let list: Vec<Value> = all.iter().map(to_json).collect();
+        say(&serde_json::to_string_pretty(&list)?)?;
+    }
+    if let Some(file) = &options.junit {
+        std::fs::write(file, junit::report(&all))
+            .with_context(|| format!("{} cannot be written", file.display()))?;
+    }
+    Ok(ExitCode::from(all.iter().map(status).max().unwrap_or_default()))
+}
+
+fn interrupted() -> anyhow::Error {
+    anyhow::anyhow!("it was interrupted")
+}
+
+/// Verifies one notebook, until it is interrupted. Its kernel has ended in any case.
+async fn verify(
+    path: &Path,
+    options: &Verify,
+    interrupt: impl Future<Output = ()>,
+) -> anyhow::Result<Verification> {
+    let path = std::fs::canonicalize(path).with_context(|| path.display().to_string())?;
+    let folder = path.parent().context("the notebook has no folder")?.to_path_buf();
+    let name = path.file_name().and_then(|name| name.to_str()).context("the path is not UTF-8")?;
+    let process_env = ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[]);
+    let history = operations::folder(&process_env).filter(|_| !options.recording.no_history);
+    let session = operations::person(Folder::new(folder, process_env, None), history);
+    let bar = bar(name);
+    let verified = async {
+        let opened = session.use_notebook("notebook", &NotebookPath::new(name), Mode::Connect).await?;
+        let (cell_timeout, apply) = (options.timeout, options.apply);
+        let verifying = session.verify(opened, VerifyOptions { cells: None, cell_timeout, apply })?;
+        tokio::select! {
+            answer = verifying.answer => answer.context("the verification ended without an answer")?.map_err(anyhow::Error::from),
+            () = interrupt => {
+                session.workspace().runner().interrupt_run(&verifying.run).await?;
+                Err(interrupted())
+            }
+        }
+    };
+    let verified = session.acting("cellbridge verify", verified);
+    let verified = progress::follow(verified, |line| bar.set_message(line)).await;
+    bar.finish_and_clear();
+    session.workspace().shutdown().await;
+    verified
+}
+
+/// Nothing where there is no terminal.
+fn bar(name: &str) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new_spinner().with_prefix(name.to_owned());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}: {msg} ({elapsed})") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}
+
+fn shown((path, verified): &Verified) -> String {
+    match verified {
+        Ok(verification) => format!("{}: {}", path.display(), verification.text()),
+        Err(cause) => format!("{}: could not run: {cause}", path.display()),
+    }
+}
+
+fn status((_, verified): &Verified) -> u8 {
+    match verified.as_ref().map(Verification::conclusion) {
+        Ok(Conclusion::Identical) => 0,
+        Ok(Conclusion::Differs) => 1,
+        Ok(Conclusion::Fails) => 2,
+        Err(_) => 3,
+    }
+}
+
+fn to_json((path, verified): &Verified) -> Value {
+    let path = path.display().to_string();
+    match verified {
+        Err(cause) => json!({ "path": path, "reruns": Value::Null, "error": cause }),
+        Ok(verification) => json!({
+            "path": path,
+            "reruns": match verification.conclusion() {
+                Conclusion::Identical => "yes",
+                Conclusion::Differs => "with_differences",
+                Conclusion::Fails => "no",
+            },
+            "sentence": verification.sentence(),
+            "seconds": verification.elapsed.as_secs_f64(),
+            "runtime": verification.runtime,
+            "skipped": verification.skipped,
+            "cells": verification.cells.iter().map(cell_to_json).collect::<Vec<_>>(),
+        }),
+    }
+}
+
+fn cell_to_json(CellVerdict { index, id, verdict }: &CellVerdict) -> Value {
+    let mut cell = json!({ "index": index, "id": id.to_string(), "verdict": name(verdict) });
+    let more = match verdict {
+        Verdict::Stale { diff } => json!({ "diff": diff }),
+        Verdict::NotDeterministic { diff, is_unseeded } => json!({ "diff": diff, "unseeded": is_unseeded }),
+        Verdict::Failed { cause, shown } => json!({ "cause": cause, "shown": shown }),
+        _ => json!({}),
+    };
+    if let (Some(cell), Value::Object(more)) = (cell.as_object_mut(), more) {
+        cell.extend(more);
+    }
+    cell
+}
+
+fn name(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Identical => "identical",
+        Verdict::NotCompared => "not_compared",
+        Verdict::NoneSaved => "none_saved",
+        Verdict::Stale { .. } => "stale",
+        Verdict::NotDeterministic { .. } => "not_deterministic",
+        Verdict::Follows => "follows",
+        Verdict::Failed { .. } => "failed",
+        Verdict::NotRun => "not_run",
+    }
+}
+
+fn say(text: &str) -> anyhow::Result<()> {
+    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
+}

@@ -1,0 +1,81 @@
+//! `verify_notebook`: whether a notebook still says the same from a fresh kernel.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use workspace::Error;
+use workspace::verify::VerifyOptions;
+
+use super::shared::answer::Outcome;
+use super::shared::arguments::{Schema, arguments};
+use super::shared::cell_text::index_or_id;
+use super::shared::context::Context;
+use super::shared::parameters::NotebookArgument;
+use super::shared::run_report::report;
+use super::shared::waiting::WaitingArguments;
+use super::{Availability, Discovery, Effect, Tool};
+use crate::permissions::{Group, Permission};
+
+const CELL_TIMEOUT: Duration = Duration::from_secs(600);
+
+pub(super) const TOOL: Tool = Tool {
+    name: "verify_notebook",
+    title: "Verify a notebook",
+    description: "Check that a notebook reruns from a fresh kernel with the same outputs: says in a sentence what differs, and why. \
+                  Its kernel and file stay.",
+    discovery: Discovery::FoundBy("reproducible, does it still work, test a notebook, rerun from scratch, before a pull request"),
+    effect: Effect::Runs,
+    groups: &[Group::Run],
+    permission: Permission::Execute,
+    availability: Availability::Always,
+    schema: Schema::of::<Arguments>,
+    call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
+};
+
+arguments! {
+    struct Arguments {
+        /// Compare these (index, id, In[n]); those above run too
+        cells: Option<Vec<String>>,
+        /// What the code does outside happens again: the person agrees
+        confirm: bool = false,
+        /// Seconds for each cell
+        cell_timeout: Option<Duration> = 600,
+        /// Keep the fresh outputs
+        apply: bool = false,
+        waiting: WaitingArguments,
+        notebook: NotebookArgument,
+    }
+}
+
+async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    let Arguments { cells, confirm, cell_timeout, apply, waiting, notebook } = arguments;
+    let name = context.called.tool.name;
+    if apply {
+        context.permit(&[Group::Edit], Permission::Write, &format!("{name} with apply")).await?;
+    }
+    let opened = context.notebook(&notebook).await?;
+    let cells = match cells {
+        None => None,
+        Some(cells) => {
+            let before = opened.document().snapshot().await?;
+            let index = |cell: &String| {
+                context.session.target(opened.path(), &before, &index_or_id(&before, cell))
+            };
+            Some(cells.iter().map(index).collect::<Result<BTreeSet<usize>, Error>>()?)
+        }
+    };
+    if !confirm {
+        context.consent.permit_effects(name, question(opened.path())).await?;
+    }
+    let cell_timeout = cell_timeout.unwrap_or(CELL_TIMEOUT);
+    let verifying = context.session.verify(opened.clone(), VerifyOptions { cells, cell_timeout, apply })?;
+    waiting.waiting(context.session.workspace().settings()).wait(&verifying.run, context).await?;
+    Ok(report(&verifying.run, context.budget(&waiting.budget), "", &format!(" · {}", opened.path())))
+}
+
+fn question(path: &str) -> String {
+    format!(
+        "Run all code of {path} again, in a fresh kernel? The notebook stays as it is, but what the code does to files, databases \
+         and networks happens again."
+    )
+}

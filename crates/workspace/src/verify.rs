@@ -1,0 +1,166 @@
+//! Whether a notebook that runs again, from a fresh kernel, says what it says now.
+//!
+//! Its code cells run in order in a kernel of their own, in the notebook's folder. The notebook, its file and its kernel are not
+//! touched, but what the code does to files, databases and networks happens again. Where outputs differ, everything runs once
+//! more: equal reruns mean that the saved outputs are stale or the environment has changed, unequal ones that the code is not
+//! deterministic.
+
+mod cells;
+mod compare;
+mod rerun;
+mod texts;
+mod verdict;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use kernel::Event;
+use notebook::{Edit, Notebook, Output};
+use tokio::sync::oneshot;
+
+use self::cells::Checked;
+use self::rerun::{Ran, Subject, rerun};
+pub use self::verdict::{CellVerdict, Conclusion, Verdict, Verification};
+use crate::open_notebook::OpenNotebook;
+use crate::recorder::{Change, Recorder};
+use crate::runs::{Run, RunState};
+use crate::{Error, Expected};
+
+/// What is verified, and how.
+#[derive(Debug, Clone)]
+pub struct VerifyOptions {
+    /// The indices of the cells whose outputs are compared; `None` for all. All code cells above them run, too.
+    pub cells: Option<BTreeSet<usize>>,
+    /// How long each cell may take.
+    pub cell_timeout: Duration,
+    /// The fresh outputs replace the saved ones, if no cell fails.
+    pub apply: bool,
+}
+
+/// A verification that has begun.
+pub struct Verifying {
+    /// Its output will be the answer for an agent. To interrupt it ends the verification.
+    pub run: Arc<Run>,
+    /// The answer for a program. It does not come if the run is interrupted.
+    pub answer: oneshot::Receiver<Result<Verification, Error>>,
+}
+
+/// Verifies as a task of `run`, which nobody else ends but by interrupting it.
+pub(crate) async fn verify_in(
+    run: Arc<Run>,
+    notebook: Arc<OpenNotebook>,
+    options: VerifyOptions,
+    lines: Option<tokio::sync::mpsc::Sender<String>>,
+    answer: oneshot::Sender<Result<Verification, Error>>,
+    recorder: Option<&Recorder>,
+) {
+    run.on_event(Event::Started { execution_count: None });
+    let report = move |line: String| {
+        if let Some(lines) = &lines {
+            let _ = lines.try_send(line);
+        }
+    };
+    let verified = verify(&run, &notebook, &options, &report, recorder).await;
+    if run.state().is_over() {
+        // It was interrupted.
+        run.close();
+        return;
+    }
+    match &verified {
+        Ok((verification, notes)) => {
+            let text = format!("{}\n", verification.text());
+            let output = Output::Stream { name: "stdout".to_owned(), text: text.as_str().into() };
+            run.on_event(Event::Output { output, display_id: None });
+            for note in notes {
+                run.note(note.clone());
+            }
+            run.end(RunState::Done);
+        }
+        Err(error) => run.end(RunState::Failed(error.clone())),
+    }
+    run.close();
+    let _ = answer.send(verified.map(|(verification, _)| verification));
+}
+
+/// The verification, and what else is to be said.
+async fn verify(
+    run: &Run,
+    notebook: &OpenNotebook,
+    options: &VerifyOptions,
+    report: &(dyn Fn(String) + Send + Sync),
+    recorder: Option<&Recorder>,
+) -> Result<(Verification, Vec<String>), Error> {
+    let began = Instant::now();
+    let saved = notebook.document().snapshot().await?;
+    let (cells, skipped) = cells::checked(&saved, options.cells.as_ref());
+    let subject = Subject {
+        place: notebook.place().clone(),
+        path: notebook.path().clone(),
+        kernelspec: notebook.kernel().map(|kernel| kernel.description().name),
+        preferred: saved.kernelspec(),
+    };
+    let count = cells.len();
+    let on_cell = |position: usize| report(format!("cell {} of {count}", position + 1));
+    let ran = rerun(run, &subject, &cells, options.cell_timeout, &on_cell).await?;
+    let now = SystemTime::now();
+    let again = if verdict::differs(&cells, &ran, now) {
+        let on_cell = |position: usize| report(format!("once more: cell {} of {count}", position + 1));
+        Some(rerun(run, &subject, &cells[..ran.outputs.len()], options.cell_timeout, &on_cell).await?)
+    } else {
+        None
+    };
+    let verification = Verification {
+        cells: verdict::verdicts(&cells, &ran, again.as_ref(), now),
+        skipped,
+        runtime: ran.runtime.clone(),
+        elapsed: began.elapsed(),
+    };
+    let mut notes = Vec::new();
+    if options.apply && verification.conclusion() != Conclusion::Fails {
+        let (edits, expected) = fresh_outputs(&saved, &cells, &ran, &verification);
+        notes.push(apply(notebook, run, saved, edits, expected, recorder).await?);
+    }
+    Ok((verification, notes))
+}
+
+/// The fresh outputs in place of those that differ, and the cells as they must still be.
+fn fresh_outputs(
+    saved: &Notebook,
+    cells: &[Checked],
+    ran: &Ran,
+    verification: &Verification,
+) -> (Vec<Edit>, Vec<Expected>) {
+    let (mut edits, mut expected) = (Vec::new(), Vec::new());
+    for (position, verdict) in verification.cells.iter().enumerate() {
+        if matches!(verdict.verdict, Verdict::Identical | Verdict::NotCompared) {
+            continue;
+        }
+        let revision = saved.cell(&verdict.id).map(|(_, cell)| cell.revision().to_owned());
+        expected.push(Expected { id: verdict.id.clone(), revision });
+        let count = u64::try_from(position).ok().map(|position| position + 1);
+        let outputs = ran.outputs[position].clone().into();
+        edits.push(Edit::SetOutputs { id: cells[position].id.clone(), outputs, execution_count: count });
+    }
+    (edits, expected)
+}
+
+/// Writes the fresh outputs, as one operation. Fails if a cell was changed meanwhile.
+async fn apply(
+    notebook: &OpenNotebook,
+    run: &Run,
+    saved: Notebook,
+    edits: Vec<Edit>,
+    expected: Vec<Expected>,
+    recorder: Option<&Recorder>,
+) -> Result<String, Error> {
+    if edits.is_empty() {
+        return Ok("There were no other outputs to apply.".to_owned());
+    }
+    let count = edits.len();
+    let applied = notebook.document().apply(edits.clone(), expected).await?;
+    if let Some(recorder) = recorder {
+        recorder.record(Change::by_run(notebook, run, saved, applied.notebook, edits)).await;
+    }
+    Ok(format!("The fresh outputs of {count} cells were applied; {}.", applied.saved))
+}

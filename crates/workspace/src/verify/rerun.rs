@@ -1,0 +1,159 @@
+//! Runs the cells of a notebook in a kernel of their own, which ends afterwards.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kernel::{Event, Outcome, OutputArea};
+use notebook::{Kernelspec, Output};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+use super::cells::Checked;
+use crate::executor::{Code, Executor};
+use crate::kernel_request::{KernelRequest, KernelSelector};
+use crate::place::{Kernel, KernelChoice, Place};
+use crate::runs::{Run, RunNote};
+use crate::{Error, ErrorKind, NotebookPath, RunId};
+
+/// How many bytes of outputs a cell may have; what it prints beyond that is not compared.
+const MAX_OUTPUT_BYTES: usize = 64 * 1024 * 1024;
+
+/// The notebook, and the kernel that it wants.
+pub(super) struct Subject {
+    pub(super) place: Arc<dyn Place>,
+    pub(super) path: NotebookPath,
+    /// The name of a kernelspec, where the notebook's own kernel tells more than its metadata.
+    pub(super) kernelspec: Option<String>,
+    pub(super) preferred: Option<Kernelspec>,
+}
+
+/// The outputs of the cells that ran.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Ran {
+    pub(super) outputs: Vec<Vec<Output>>,
+    pub(super) ended: Ended,
+    /// Such as `Python 3.12.4`.
+    pub(super) runtime: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ended {
+    Whole,
+    At { position: usize, cause: String },
+}
+
+/// Runs the cells in a new kernel, each for at most `limit`, until the first error that is not expected. `on_cell` gets the
+/// position of each. Fails if `run` is interrupted meanwhile. The kernel has ended in any case.
+pub(super) async fn rerun(
+    run: &Run,
+    subject: &Subject,
+    cells: &[Checked],
+    limit: Duration,
+    on_cell: &(dyn Fn(usize) + Send + Sync),
+) -> Result<Ran, Error> {
+    let request = KernelRequest {
+        notebook: Some(subject.path.clone()),
+        kernel: KernelSelector::Scratch(subject.kernelspec.clone()),
+        is_for_run: true,
+        preferred: subject.preferred.clone(),
+    };
+    // Not cut short: a place that has begun to start a kernel could not end it.
+    let KernelChoice::Kernel { kernel, .. } = subject.place.kernel(request).await? else {
+        return Err(crate::runs::no_kernel());
+    };
+    let ran = tokio::select! {
+        ran = run_cells(&*kernel, cells, limit, on_cell) => ran,
+        () = run.over() => Err(cancelled()),
+    };
+    if let Err(error) = kernel.shutdown().await {
+        tracing::warn!(%error, kernel = %kernel.id(), "the kernel of a verification did not end");
+    }
+    ran
+}
+
+fn cancelled() -> Error {
+    Error::new(ErrorKind::KernelGone, "The verification was cancelled.", "Call verify_notebook again.")
+}
+
+async fn run_cells(
+    kernel: &dyn Kernel,
+    cells: &[Checked],
+    limit: Duration,
+    on_cell: &(dyn Fn(usize) + Send + Sync),
+) -> Result<Ran, Error> {
+    let executor = kernel.executor().await?;
+    let mut ran = Ran { outputs: Vec::new(), ended: Ended::Whole, runtime: runtime(&*executor) };
+    for (position, cell) in cells.iter().enumerate() {
+        on_cell(position);
+        let (outputs, failure) = execute(&*executor, &cell.source, limit, cell.may_fail).await;
+        ran.outputs.push(outputs);
+        if let Some(cause) = failure {
+            ran.ended = Ended::At { position, cause };
+            break;
+        }
+    }
+    Ok(ran)
+}
+
+/// The outputs of a cell, and why it failed.
+async fn execute(
+    executor: &dyn Executor,
+    source: &str,
+    limit: Duration,
+    may_fail: bool,
+) -> (Vec<Output>, Option<String>) {
+    let (sender, mut events) = mpsc::unbounded_channel();
+    let sink = Box::new(move |event| drop(sender.send(event)));
+    let note = RunNote {
+        run: RunId::new("verify".to_owned()),
+        notebook: None,
+        cell: None,
+        source: source.to_owned(),
+    };
+    let _execution = executor.execute(Code { source, cell: None, note: &note }, sink);
+    let (mut area, deadline) = (OutputArea::default(), Instant::now() + limit);
+    let failure = loop {
+        let Ok(event) = timeout_at(deadline, events.recv()).await else {
+            break Some(format!("it took longer than {} s", limit.as_secs_f64()));
+        };
+        match event {
+            Some(Event::InputWanted { .. }) => break Some("it asks for input".to_owned()),
+            Some(Event::Finished(outcome)) => break failure(outcome, may_fail),
+            Some(Event::Output { output: Output::Stream { .. }, .. })
+                if area.size_bytes() > MAX_OUTPUT_BYTES => {}
+            Some(event) => {
+                area.apply(event);
+            }
+            None => break Some("its kernel is gone".to_owned()),
+        }
+    };
+    while let Ok(late) = events.try_recv() {
+        area.apply(late);
+    }
+    (area.outputs().to_vec(), failure)
+}
+
+fn failure(outcome: Outcome, may_fail: bool) -> Option<String> {
+    match outcome {
+        Outcome::Done { .. } => None,
+        Outcome::Error { .. } if may_fail => None,
+        Outcome::Error { name, value, .. } => {
+            let value = value.lines().next().unwrap_or_default();
+            Some(if value.is_empty() { name } else { format!("{name}: {value}") })
+        }
+        Outcome::KernelDied { how } => Some(format!("the kernel died: {how}")),
+        Outcome::Refused { cause } => Some(cause),
+        Outcome::Lost { cause, .. } => Some(cause.to_string()),
+        Outcome::Aborted | Outcome::Interrupted | Outcome::Restarted => Some("it was interrupted".to_owned()),
+    }
+}
+
+/// The language with its version, as the kernel says.
+fn runtime(executor: &dyn Executor) -> String {
+    let info = executor.language_info();
+    let text = |name| info.member(name).and_then(|json| Some(json.text()?.into_owned())).unwrap_or_default();
+    let (language, version) = (text("name"), text("version"));
+    let mut letters = language.chars();
+    let language = letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>());
+    format!("{} {version}", language.unwrap_or_default()).trim().to_owned()
+}

@@ -1,0 +1,324 @@
+//! What a notebook that ran again says about the one that is saved.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime};
+
+use notebook::{CellId, Output, diff};
+
+use super::cells::{Checked, Comparison};
+use super::compare::{are_same_outputs, readable};
+use super::rerun::{Ended, Ran};
+
+/// Words that show that code draws random numbers, and that they are the same ones each time.
+const RANDOM: [&str; 5] = ["random", "randn", "randint", "shuffle", "sample("];
+const SEEDED: [&str; 4] = ["seed", "random_state", "default_rng(", "RandomState("];
+
+/// The verification of a notebook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verification {
+    /// Of each code cell that was to run, in order.
+    pub cells: Vec<CellVerdict>,
+    /// How many the notebook wants to be skipped.
+    pub skipped: usize,
+    /// Such as `Python 3.12.4`; empty if the kernel does not say.
+    pub runtime: String,
+    pub elapsed: Duration,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellVerdict {
+    /// Its index in the notebook.
+    pub index: usize,
+    pub id: CellId,
+    pub verdict: Verdict,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    Identical,
+    /// It ran, and nobody wants its outputs to be compared.
+    NotCompared,
+    /// It ran, and the notebook has no outputs of it.
+    NoneSaved,
+    /// It differs from what is saved, and not from another run: it is stale, or the environment has changed.
+    Stale {
+        diff: String,
+    },
+    /// It differs in each run.
+    NotDeterministic {
+        diff: String,
+        is_unseeded: bool,
+    },
+    /// It uses what a cell before it makes, which differs.
+    Follows,
+    /// It could not run to its end.
+    Failed {
+        cause: String,
+        /// What it showed, its traceback included.
+        shown: String,
+    },
+    /// A cell before it failed.
+    NotRun,
+}
+
+/// In order of how bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Conclusion {
+    Identical,
+    Differs,
+    Fails,
+}
+
+/// Whether anything that is compared differs from what is saved: then another run has to show why.
+pub(super) fn differs(cells: &[Checked], ran: &Ran, now: SystemTime) -> bool {
+    cells.iter().zip(&ran.outputs).any(|(cell, fresh)| {
+        cell.comparison == Comparison::WithSaved && !are_same_outputs(&cell.saved, fresh, now)
+    })
+}
+
+/// The verdicts on the cells. `again`: another run, if the first one differs.
+pub(super) fn verdicts(
+    cells: &[Checked],
+    ran: &Ran,
+    again: Option<&Ran>,
+    now: SystemTime,
+) -> Vec<CellVerdict> {
+    let mut tainted = BTreeSet::new();
+    let mut verdicts = Vec::with_capacity(cells.len());
+    for (position, cell) in cells.iter().enumerate() {
+        let verdict = match ran.outputs.get(position) {
+            None => Verdict::NotRun,
+            Some(fresh) => match &ran.ended {
+                Ended::At { position: at, cause } if *at == position => {
+                    Verdict::Failed { cause: cause.clone(), shown: shown(fresh) }
+                }
+                _ => match cell.comparison {
+                    Comparison::Ignored | Comparison::NotWanted => Verdict::NotCompared,
+                    Comparison::NoneSaved => Verdict::NoneSaved,
+                    Comparison::WithSaved if are_same_outputs(&cell.saved, fresh, now) => Verdict::Identical,
+                    Comparison::WithSaved if !cell.inputs.is_disjoint(&tainted) => Verdict::Follows,
+                    Comparison::WithSaved => {
+                        // What it uses may differ, too, without having shown it.
+                        let is_silent = |input: &&usize| cells[**input].saved.is_empty();
+                        tainted.extend(cell.inputs.iter().filter(is_silent).copied());
+                        let other = again.and_then(|again| again.outputs.get(position));
+                        let diff = diff(&readable(&cell.saved), &readable(fresh));
+                        match other {
+                            Some(other) if !are_same_outputs(fresh, other, now) => {
+                                Verdict::NotDeterministic {
+                                    diff,
+                                    is_unseeded: is_unseeded(&cells[..=position]),
+                                }
+                            }
+                            _ => Verdict::Stale { diff },
+                        }
+                    }
+                },
+            },
+        };
+        if matches!(verdict, Verdict::Stale { .. } | Verdict::NotDeterministic { .. } | Verdict::Follows) {
+            tainted.insert(position);
+        }
+        verdicts.push(CellVerdict { index: cell.index, id: cell.id.clone(), verdict });
+    }
+    verdicts
+}
+
+fn shown(outputs: &[Output]) -> String {
+    outputs.iter().map(render::full_text).collect::<Vec<_>>().join("\n")
+}
+
+fn is_unseeded(cells: &[Checked]) -> bool {
+    let has = |words: &[&str]| cells.iter().any(|cell| words.iter().any(|word| cell.source.contains(word)));
+    has(&RANDOM) && !has(&SEEDED)
+}
+
+impl Verification {
+    pub fn conclusion(&self) -> Conclusion {
+        let of = |cell: &CellVerdict| match cell.verdict {
+            Verdict::Failed { .. } | Verdict::NotRun => Conclusion::Fails,
+            Verdict::Stale { .. } | Verdict::NotDeterministic { .. } | Verdict::Follows => {
+                Conclusion::Differs
+            }
+            Verdict::Identical | Verdict::NotCompared | Verdict::NoneSaved => Conclusion::Identical,
+        };
+        self.cells.iter().map(of).max().unwrap_or(Conclusion::Identical)
+    }
+
+    /// One sentence, for a pull request.
+    pub fn sentence(&self) -> String {
+        let count = |is: fn(&Verdict) -> bool| self.cells.iter().filter(|cell| is(&cell.verdict)).count();
+        let identical = count(|verdict| *verdict == Verdict::Identical);
+        let none_saved = count(|verdict| *verdict == Verdict::NoneSaved);
+        let ignored = count(|verdict| *verdict == Verdict::NotCompared);
+        let not_run = count(|verdict| *verdict == Verdict::NotRun);
+        let failed = self.cells.iter().find_map(|cell| match &cell.verdict {
+            Verdict::Failed { cause, .. } => Some((cell.index, cause)),
+            _ => None,
+        });
+        let compared = self.cells.len() - none_saved - ignored - not_run - usize::from(failed.is_some());
+        let mut parts = Vec::new();
+        let begin = match failed {
+            Some((index, cause)) => {
+                parts.push(format!("cell #{index} fails ({cause})"));
+                "Does not rerun from a fresh kernel"
+            }
+            None => "Reruns from a fresh kernel",
+        };
+        if compared > 0 {
+            let before = if failed.is_some() { " before it" } else { "" };
+            parts.push(format!("{identical} of {compared} cells{before} identical"));
+        }
+        parts.extend(self.differences());
+        parts.extend((none_saved > 0).then(|| format!("{none_saved} without saved outputs")));
+        parts.extend((ignored > 0).then(|| format!("{ignored} not compared")));
+        parts.extend((self.skipped > 0).then(|| format!("{} skipped", self.skipped)));
+        parts.extend((not_run > 0).then(|| format!("{not_run} not run")));
+        if failed.is_none() {
+            parts.push("0 errors".to_owned());
+        }
+        parts.push(seconds(self.elapsed));
+        parts.extend((!self.runtime.is_empty()).then(|| self.runtime.clone()));
+        format!("{begin}: {}", parts.join("; "))
+    }
+
+    /// The differences by their kind, and how many follow from them.
+    fn differences(&self) -> Option<String> {
+        let labels = |is: fn(&Verdict) -> Option<&'static str>| -> Vec<String> {
+            let found = self.cells.iter().filter_map(|cell| Some((cell.index, is(&cell.verdict)?)));
+            found.map(|(index, note)| format!("#{index}{note}")).collect()
+        };
+        let random = labels(|verdict| match verdict {
+            Verdict::NotDeterministic { is_unseeded: true, .. } => Some(", unseeded"),
+            Verdict::NotDeterministic { .. } => Some(""),
+            _ => None,
+        });
+        let stale = labels(|verdict| matches!(verdict, Verdict::Stale { .. }).then_some(""));
+        let follow = self.cells.iter().filter(|cell| cell.verdict == Verdict::Follows).count();
+        let mut parts = Vec::new();
+        if !random.is_empty() {
+            parts.push(format!("{} not deterministic ({})", random.len(), random.join("; ")));
+        }
+        if !stale.is_empty() {
+            parts.push(format!("{} stale or from another environment ({})", stale.len(), stale.join(", ")));
+        }
+        if follow > 0 {
+            let from = if random.len() + stale.len() == 1 { "it" } else { "them" };
+            parts.push(format!("{follow} follow{} from {from}", if follow == 1 { "s" } else { "" }));
+        }
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
+    /// The sentence, and a difference for each cell that explains others.
+    pub fn text(&self) -> String {
+        let mut parts = vec![self.sentence()];
+        for CellVerdict { index, id, verdict } in &self.cells {
+            match verdict {
+                Verdict::Stale { diff } | Verdict::NotDeterministic { diff, .. } => {
+                    parts.push(format!(
+                        "cell #{index} (id {id}), - saved, + fresh:\n```diff\n{}\n```",
+                        diff.trim_end()
+                    ));
+                }
+                Verdict::Failed { shown, .. } => parts.push(format!("cell #{index} (id {id}):\n{shown}")),
+                _ => {}
+            }
+        }
+        parts.join("\n\n")
+    }
+}
+
+fn seconds(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    if seconds < 10.0 { format!("{seconds:.1} s") } else { format!("{seconds:.0} s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(index: usize, source: &str, saved: &str, inputs: &[usize]) -> Checked {
+        Checked {
+            index,
+            id: CellId::random(),
+            source: source.to_owned(),
+            saved: outputs(saved),
+            comparison: Comparison::WithSaved,
+            may_fail: false,
+            inputs: inputs.iter().copied().collect(),
+        }
+    }
+
+    fn outputs(text: &str) -> Vec<Output> {
+        let stream = Output::Stream { name: "stdout".to_owned(), text: text.into() };
+        if text.is_empty() { Vec::new() } else { vec![stream] }
+    }
+
+    fn ran(texts: &[&str], ended: Ended) -> Ran {
+        Ran {
+            outputs: texts.iter().map(|text| outputs(text)).collect(),
+            ended,
+            runtime: "Python 3.12.4".to_owned(),
+        }
+    }
+
+    fn verification(cells: &[Checked], first: &Ran, again: Option<&Ran>) -> Verification {
+        let now = SystemTime::now();
+        assert_eq!(differs(cells, first, now), again.is_some());
+        Verification {
+            cells: verdicts(cells, first, again, now),
+            skipped: 0,
+            runtime: first.runtime.clone(),
+            elapsed: Duration::from_secs(38),
+        }
+    }
+
+    #[test]
+    fn what_is_the_same_is_said_in_one_sentence() {
+        let cells = [cell(0, "1", "a", &[]), cell(2, "2", "b", &[])];
+        let same = verification(&cells, &ran(&["a", "b"], Ended::Whole), None);
+        assert_eq!(same.conclusion(), Conclusion::Identical);
+        assert_eq!(
+            same.text(),
+            "Reruns from a fresh kernel: 2 of 2 cells identical; 0 errors; 38 s; Python 3.12.4"
+        );
+    }
+
+    #[test]
+    fn what_differs_in_each_run_is_not_deterministic_and_others_follow() {
+        let cells = [
+            cell(1, "x = random()", "", &[]),
+            cell(3, "x", "0.5", &[0]),
+            cell(5, "x + 1", "1.5", &[0]),
+            cell(6, "y", "old", &[]),
+            cell(7, "1", "1", &[]),
+        ];
+        let first = ran(&["", "0.6", "1.6", "new", "1"], Ended::Whole);
+        let again = ran(&["", "0.7", "1.7", "new", "1"], Ended::Whole);
+        let found = verification(&cells, &first, Some(&again));
+        assert_eq!(found.conclusion(), Conclusion::Differs);
+        assert_eq!(
+            found.sentence(),
+            "Reruns from a fresh kernel: 2 of 5 cells identical; 1 not deterministic (#3, unseeded), 1 stale or from another \
+             environment (#6), 1 follows from them; 0 errors; 38 s; Python 3.12.4"
+        );
+        let text = found.text();
+        assert!(
+            text.contains("-0.5\n+0.6") && text.contains("-old\n+new") && !text.contains("1.6"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_failure_ends_it() {
+        let cells = [cell(0, "1", "a", &[]), cell(1, "x", "b", &[]), cell(2, "2", "c", &[])];
+        let ended = Ended::At { position: 1, cause: "NameError: name 'x' is not defined".to_owned() };
+        let found = verification(&cells, &ran(&["a", "b"], ended), None);
+        assert_eq!(found.conclusion(), Conclusion::Fails);
+        assert_eq!(
+            found.sentence(),
+            "Does not rerun from a fresh kernel: cell #1 fails (NameError: name 'x' is not defined); 1 of 1 cells before it identical; \
+             1 not run; 38 s; Python 3.12.4"
+        );
+    }
+}

@@ -1,0 +1,224 @@
+"""Notebooks that run again from a fresh kernel. Only real kernels show what differs from run to run."""
+
+import asyncio
+import json
+import re
+import signal
+import subprocess
+import xml.etree.ElementTree as xml
+from pathlib import Path
+from typing import Any
+
+import nbformat.v4 as v4
+import pytest
+
+from e2e.support.home import Home, new_mark
+from e2e.support.notebook_files import PIXEL, SHOW_PIXEL, read_valid
+from e2e.support.notebook_server import launch, nothing_is_left
+from e2e.support.processes import kernels
+from e2e.support.program import program
+from e2e.support.stdio_client import stdio_client
+from e2e.support.waiting import LONG, until
+
+Cell = tuple[str, Any] | tuple[str, Any, list[str]]
+
+ONE = v4.new_output("execute_result", {"text/plain": "1"}, execution_count=1)
+
+
+def image(data: str) -> Any:
+    return v4.new_output("display_data", {"image/png": data, "text/plain": "<IPython.core.display.Image object>"})
+
+
+def shown(**data: str) -> Any:
+    return v4.new_output("display_data", {name.replace("_", "/"): value for name, value in data.items()})
+
+
+def error(name: str, value: str) -> Any:
+    return v4.new_output("error", ename=name, evalue=value, traceback=[f"{name}: {value}"])
+
+
+# Name: the cells, each a source with its saved output (text, an output, or None if it was never run) and tags; and what is
+# expected of each code cell.
+STORIES: dict[str, tuple[list[Cell], list[str]]] = {
+    "plain": ([("print('a')", "a\n"), ("1", ONE)], ["identical", "identical"]),
+    "stale": ([("x = 2\nprint(x)", "1\n")], ["stale"]),
+    "hidden_state": ([("print(1)", "1\n"), ("print(made_elsewhere)", "5\n"), ("2", "2")], ["identical", "failed", "not_run"]),
+    "order": ([("print(later)", "1\n"), ("later = 1", "")], ["failed", "not_run"]),
+    "random": (
+        [("import random\nx = random.random()", ""), ("print(x)", "0.5\n"), ("print(x + 1)", "1.5\n"), ("print(3)", "3\n")],
+        ["identical", "not_deterministic", "follows", "identical"],
+    ),
+    "seeded": ([("import random\nrandom.seed(1)\nprint(random.random())", "0.13436424411240122\n")], ["identical"]),
+    "seeded_otherwise": ([("import random\nrandom.seed(1)\nprint(random.random())", "0.5\n")], ["stale"]),
+    "follows": ([("x = 2\nprint(x)", "1\n"), ("print(x * 2)", "2\n")], ["stale", "follows"]),
+    "mutation": ([("a = []", ""), ("a.append(2)\nprint(a)", "[1]\n"), ("print(len(a), a)", "1 [1]\n")], ["identical", "stale", "follows"]),
+    "clock": ([("import datetime\nprint(datetime.datetime.now())", "2024-01-02 03:04:05.678901\n")], ["identical"]),
+    "epoch": ([("import time\nprint(time.time())", "1700000000.25\n")], ["identical"]),
+    "dates_as_data": ([("print('2020-01-02')", "2020-01-01\n")], ["stale"]),
+    "durations": ([("import time\nb = time.time()\nprint(f'{time.time() - b:.2f} s')", "12.34 s\n")], ["identical"]),
+    "time_magic": ([("%time x = 1", "CPU times: user 3 µs, sys: 1 µs, total: 4 µs\nWall time: 5.01 µs\n")], ["identical"]),
+    "address": ([("print(object())", "<object object at 0x7f0102030405>\n")], ["identical"]),
+    "temporary_path": ([("import tempfile\nwith tempfile.TemporaryDirectory(dir='/tmp') as d: print('at', d)", "at /tmp/tmpabcdef\n")], ["identical"]),
+    "image": ([(SHOW_PIXEL, image(PIXEL))], ["identical"]),
+    "other_image": ([(SHOW_PIXEL, shown(image_png="aGk=", text_plain="<IPython.core.display.Image object>"))], ["stale"]),
+    "html": (
+        [("from IPython.display import display\ndisplay({'text/html': f'<b id={id(object())}>', 'text/plain': 'b'}, raw=True)",
+          shown(text_html="<b id=1>", text_plain="b"))],
+        ["identical"],
+    ),
+    "progress": ([("for n in range(3): print(f'\\r{n}', end='')", "\r0\r1\r2")], ["identical"]),
+    "progress_in_pieces": (
+        [("import sys\nfor n in range(3):\n    print(n, flush=True)", [v4.new_output("stream", text="0\n"), v4.new_output("stream", text="1\n2\n")])],
+        ["identical"],
+    ),
+    "warnings": ([("import sys\nprint('w', file=sys.stderr)\nprint(1)", "1\n")], ["identical"]),
+    "error": ([("1 / 0", error("ZeroDivisionError", "division by zero")), ("print(1)", "1\n")], ["identical", "identical"]),
+    "other_error": ([("1 / 0", error("ValueError", "no"))], ["stale"]),
+    "new_error": ([("1 / 0", "1"), ("2", "2")], ["failed", "not_run"]),
+    "expected_error": ([("1 / 0", None, ["raises-exception"]), ("print(1)", "1\n")], ["none_saved", "identical"]),
+    "skipped": ([("1 / 0", "x", ["skip-execution"]), ("# NBVAL_SKIP\n1 / 0", "x"), ("print(1)", "1\n")], ["identical"]),
+    "ignored": (
+        [("print(1)", "2\n", ["nbval-ignore-output"]), ("# NBVAL_IGNORE_OUTPUT\nprint(1)", "2\n"), ("print(1)", "1\n")],
+        ["not_compared", "not_compared", "identical"],
+    ),
+    "never_run": ([("print(1)", None), ("# nothing", None)], ["none_saved"]),
+    "input": ([("input('name? ')", "me"), ("1", "1")], ["failed", "not_run"]),
+    "thread": (
+        [("import threading\nt = threading.Thread(target=lambda: print('from a thread'))\nt.start(); t.join()", "from a thread\n")],
+        ["identical"],
+    ),
+    "file_beside": ([("print(open('data.txt').read())", "42\n\n")], ["identical"]),
+    "never_ends": ([("print(1)", "1\n"), ("while True: pass", "")], ["identical", "failed"]),
+    "kernel_dies": ([("import os\nos._exit(3)", ""), ("1", "1")], ["failed", "not_run"]),
+    "only_text": ([], []),
+}
+
+
+def write(path: Path, cells: list[Cell]) -> None:
+    made = [v4.new_markdown_cell("text", id="text")]
+    for number, (source, saved, *tags) in enumerate(cells):
+        outputs = saved if isinstance(saved, list) else [saved] if saved and not isinstance(saved, str) else []
+        if saved and isinstance(saved, str):
+            outputs = [v4.new_output("stream", text=saved)]
+        count = None if saved is None else number + 1
+        metadata = {"tags": tags[0]} if tags else {}
+        made.append(v4.new_code_cell(source, id=f"c{number}", outputs=outputs, execution_count=count, metadata=metadata))
+    notebook = v4.new_notebook(cells=made)
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    path.write_text(json.dumps(notebook))
+
+
+class Machine:
+    def __init__(self, folder: Path) -> None:
+        self.mark, self.home, self.root = new_mark(), Home(folder / "home"), folder / "root"
+        self.home.folder.mkdir()
+        self.root.mkdir()
+        (self.root / "data.txt").write_text("42\n")
+
+    async def start(self, *arguments: str) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            *[program(), "verify", *arguments],
+            env=self.home.environment(self.mark),
+            cwd=self.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    async def verify(self, *arguments: str) -> tuple[int, str]:
+        """The exit status, and what is printed."""
+        running = await self.start(*arguments)
+        printed, complaints = await asyncio.wait_for(running.communicate(), 4 * LONG)
+        assert running.returncode is not None and not complaints, complaints
+        return running.returncode, printed.decode()
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Any:
+    machine = Machine(tmp_path)
+    yield machine
+    nothing_is_left(machine.mark, machine.home)
+
+
+async def test_each_notebook_gets_the_verdict_that_it_deserves(machine: Machine) -> None:
+    names = sorted(STORIES)
+    before = {}
+    for name in names:
+        path = machine.root / f"{name}.ipynb"
+        write(path, STORIES[name][0])
+        before[name] = path.read_bytes(), path.stat().st_mtime_ns
+
+    async def verdicts(some: list[str], *options: str) -> list[tuple[str, list[str]]]:
+        files = [f"{name}.ipynb" for name in some]
+        _, printed = await machine.verify("--json", *options, *files)
+        return [(name, [cell["verdict"] for cell in each["cells"]]) for name, each in zip(some, json.loads(printed), strict=True)]
+
+    names.remove("never_ends")
+    # Three at a time: each takes its time to start kernels.
+    parts = await asyncio.gather(
+        *(verdicts(names[start::3]) for start in range(3)), verdicts(["never_ends"], "--timeout", "2")
+    )
+    found = dict(verdict for part in parts for verdict in part)
+    assert found == {name: expected for name, (_, expected) in STORIES.items()}
+    for name, untouched in before.items():
+        path = machine.root / f"{name}.ipynb"
+        assert (path.read_bytes(), path.stat().st_mtime_ns) == untouched, name
+
+
+async def test_what_is_printed_and_the_exit_status_fit_the_verdict(machine: Machine) -> None:
+    for name in ("plain", "stale", "new_error"):
+        write(machine.root / f"{name}.ipynb", STORIES[name][0])
+    status, printed = await machine.verify("plain.ipynb", "stale.ipynb", "--junit", "report.xml")
+    assert status == 1 and "1 stale or from another environment (#1)" in printed and "-1\n+2" in printed
+    assert printed.startswith("plain.ipynb: Reruns from a fresh kernel: 2 of 2 cells identical; 0 errors;")
+    assert "; Python 3." in printed
+    suites = xml.parse(machine.root / "report.xml").getroot()
+    assert [suite.attrib["failures"] for suite in suites] == ["0", "1"]
+    status, printed = await machine.verify("new_error.ipynb")
+    assert status == 2 and "cell #1 fails (ZeroDivisionError: division by zero)" in printed and "Traceback" in printed
+    status, printed = await machine.verify("absent.ipynb")
+    assert status == 3 and "could not run" in printed
+    status, printed = await machine.verify("stale.ipynb", "--apply")
+    assert status == 1 and read_valid(machine.root / "stale.ipynb")["cells"][1]["outputs"][0]["text"] in ("2\n", ["2\n"])
+    status, _ = await machine.verify("stale.ipynb")
+    assert status == 0
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+async def test_no_kernel_outlives_a_verification_that_is_ended(machine: Machine, ending: signal.Signals) -> None:
+    for name in ("a", "b"):
+        cell = f"open('{name} has begun', 'w').close()\nimport time\nwhile True: time.sleep(0.01)"
+        write(machine.root / f"{name}.ipynb", [(cell, "")])
+    running = await machine.start("a.ipynb", "b.ipynb")
+    await until((machine.root / "a has begun").exists, "the cell runs")
+    running.send_signal(ending)
+    printed, _ = await asyncio.wait_for(running.communicate(), LONG)
+    if ending == signal.SIGINT:
+        assert running.returncode == 3 and printed.decode().count("could not run: it was interrupted") == 2
+    else:
+        assert running.returncode not in (0, 1, 2)
+    await until(lambda: not kernels(machine.mark), "the kernel has ended")
+    assert not (machine.root / "b has begun").exists()
+
+
+async def test_an_agent_verifies_beside_the_persons_kernel(machine: Machine) -> None:
+    write(machine.root / "a.ipynb", [("print(x)", "1\n"), ("import time\nwhile True: time.sleep(0.01)", "")])
+    async with stdio_client(launch(machine.root, machine.home, mark=machine.mark)) as server:
+        await server.initialize()
+        await server.call("use_notebook", notebook_path="a.ipynb")
+        await server.call("execute_code", code="x = 1")
+        assert "confirm=true" in await server.call("verify_notebook")
+        answer = await server.call("verify_notebook", confirm=True)
+        assert "Does not rerun from a fresh kernel: cell #1 fails (NameError: name 'x' is not defined)" in answer
+        assert "1" in await server.call("execute_code", code="x")
+        # The second cell never ends, until the verification is cancelled.
+        await server.call("overwrite_cell_source", cell_index=1, cell_source="print(1)")
+        before = (machine.root / "a.ipynb").read_bytes()
+        answer = await server.call("verify_notebook", confirm=True, timeout=0.1)
+        found = re.search(r"\brun (r\d+-[a-z]{4})", answer)
+        assert found, answer
+        run = found[1]
+        await until(lambda: len(kernels(machine.mark)) == 2, "the fresh kernel has started")
+        await server.call("interrupt_kernel", run_id=run)
+        await until(lambda: len(kernels(machine.mark)) == 1, "the fresh kernel has ended")
+        assert "cancelled" in await server.call("get_run", run_id=run)
+        assert (machine.root / "a.ipynb").read_bytes() == before
