@@ -183,6 +183,19 @@ async def test_what_is_printed_and_the_exit_status_fit_the_verdict(machine: Mach
     assert status == 0
 
 
+async def test_files_stay_as_they_are_where_the_code_works_in_a_copy(machine: Machine) -> None:
+    source = "assert open('data.txt').read() == '42\\n'\nopen('data.txt', 'w').write('43')\nopen('made.txt', 'x').close()"
+    write(machine.root / "a.ipynb", [(source, ""), ("import random\nprint(random.random())", "0.5\n")])
+    status, printed = await machine.verify("a.ipynb", "--copy")
+    # It ran twice, each time in a new copy.
+    assert status == 1 and "1 of 2 cells identical; 1 not deterministic" in printed
+    assert (machine.root / "data.txt").read_text() == "42\n"
+    assert {path.name for path in machine.root.iterdir()} == {"a.ipynb", "data.txt"}
+    assert machine.home.left_by_kernels() == []
+    status, _ = await machine.verify("a.ipynb")
+    assert status == 2 and (machine.root / "data.txt").read_text() == "43"
+
+
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 async def test_no_kernel_outlives_a_verification_that_is_ended(machine: Machine, ending: signal.Signals) -> None:
     for name in ("a", "b"):

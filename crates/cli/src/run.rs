@@ -79,6 +79,7 @@ async fn run_notebook(options: &RunNotebook) -> anyhow::Result<Ended> {
             kernel: KernelSelector::Scratch(options.kernel.clone()),
             is_for_run: true,
             preferred: notebook.kernelspec(),
+            folder: None,
         };
         let KernelChoice::Kernel { kernel, .. } = folder.kernel(request).await? else {
             bail!("there is no kernel for it");

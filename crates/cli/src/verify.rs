@@ -69,8 +69,13 @@ async fn verify(
     let bar = bar(name);
     let verified = async {
         let opened = session.use_notebook("notebook", &NotebookPath::new(name), Mode::Connect).await?;
-        let (cell_timeout, apply) = (options.timeout, options.apply);
-        let verifying = session.verify(opened, VerifyOptions { cells: None, cell_timeout, apply })?;
+        let verify = VerifyOptions {
+            cells: None,
+            cell_timeout: options.timeout,
+            apply: options.apply,
+            in_copy: options.copy,
+        };
+        let verifying = session.verify(opened, verify)?;
         tokio::select! {
             answer = verifying.answer => answer.context("the verification ended without an answer")?.map_err(anyhow::Error::from),
             () = interrupt => {

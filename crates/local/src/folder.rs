@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
 use workspace::{
-    Document, Error, ErrorKind, Existing, FileContent, FileEntry, FoundNotebooks, Future, Kernel,
+    Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, Future, Kernel,
     KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode, NextStep, NotebookPath,
     Place, SearchExtent,
 };
@@ -20,7 +20,7 @@ use crate::keeper::{KeeperFolder, KernelRecord, keepers};
 use crate::launch::{KernelKeeping, KernelLauncher, KnownKeeper, LocalKernel};
 use crate::root::Root;
 use crate::store::FileStore;
-use crate::{files, listing};
+use crate::{copy, files, listing};
 
 /// How long a kernel may take until it answers. The first import from a cold disk is slow.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
@@ -108,7 +108,7 @@ impl Folder {
         let launcher = KernelLauncher {
             id: KernelId::new(uuid::Uuid::new_v4().to_string()),
             choice,
-            folder: folder.to_path_buf(),
+            folder: request.folder.clone().unwrap_or_else(|| folder.to_path_buf()),
             notebook: notebook.clone(),
             process_env: self.process_env.clone(),
             start_timeout: START_TIMEOUT,
@@ -258,6 +258,15 @@ impl Place for Folder {
 
     fn unknown_kernel(&self, id: &str) -> Error {
         self.foreign.unknown(id)
+    }
+
+    fn copy_folder(&self, notebook: &NotebookPath) -> Future<'_, FolderCopy> {
+        let (root, notebook) = (self.root.clone(), notebook.clone());
+        on_disk(move || {
+            let notebook = root.resolve(&notebook)?;
+            copy::copy_folder(notebook.parent().unwrap_or(root.real()))
+        })
+        .boxed()
     }
 
     fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice> {

@@ -3,6 +3,7 @@
 //! [`Folder`] implements [`workspace::Place`]. Nothing here reads the environment of this process: the caller passes
 //! it in as [`ProcessEnv`].
 
+mod copy;
 mod environment;
 mod files;
 mod folder;

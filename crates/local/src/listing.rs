@@ -84,7 +84,7 @@ fn is_hidden(entry: &DirEntry) -> bool {
 }
 
 /// Whether a folder contains files made by tools: environments, packages, build output.
-fn is_generated(folder: &Path) -> bool {
+pub(crate) fn is_generated(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default();
     name == "node_modules"
         || name == "site-packages"

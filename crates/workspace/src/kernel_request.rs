@@ -1,5 +1,7 @@
 //! Which kernel is wanted, and for what.
 
+use std::path::PathBuf;
+
 use notebook::Kernelspec;
 
 use crate::{KernelId, NotebookPath};
@@ -14,6 +16,8 @@ pub struct KernelRequest {
     pub is_for_run: bool,
     /// The kernelspec in the notebook's metadata.
     pub preferred: Option<Kernelspec>,
+    /// Where a kernel of no notebook works in place of the notebook's folder: in a copy that the place made.
+    pub folder: Option<PathBuf>,
 }
 
 impl KernelRequest {

@@ -105,6 +105,7 @@ impl OpenNotebook {
             kernel: selector,
             is_for_run,
             preferred: self.document.snapshot().await?.kernelspec(),
+            folder: None,
         };
         let choice = self.place.kernel(request).await?;
         if let KernelChoice::Kernel { kernel, is_new } = &choice {

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use crate::executor::Executor;
 use crate::file::{Existing, FileContent};
+use crate::folder_copy::FolderCopy;
 use crate::kernel_request::KernelRequest;
 use crate::runs::{Orphan, RunNote};
 use crate::{Error, ErrorKind, KernelId, NextStep, NotebookPath, RunId, Secret, SessionId};
@@ -107,6 +108,13 @@ pub trait Place: Send + Sync + 'static {
 
     /// Chooses a kernel, and installs or starts what it needs.
     fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice>;
+
+    /// Copies the folder of a notebook to where a kernel can work in it.
+    fn copy_folder(&self, _notebook: &NotebookPath) -> Future<'_, FolderCopy> {
+        let cause = format!("The folders of {} cannot be copied.", self.description());
+        let next = "Without copy, the code works in the notebook's folder.";
+        Box::pin(ready(Err(Error::new(ErrorKind::Unsupported, cause, next))))
+    }
 
     /// The frontend of the place, if one is connected. Never waits.
     fn frontend(&self) -> Option<Arc<dyn Frontend>> {

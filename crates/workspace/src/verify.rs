@@ -36,6 +36,8 @@ pub struct VerifyOptions {
     pub cell_timeout: Duration,
     /// The fresh outputs replace the saved ones, if no cell fails.
     pub apply: bool,
+    /// The code works in a copy of the notebook's folder, so that files stay as they are.
+    pub in_copy: bool,
 }
 
 /// A verification that has begun.
@@ -99,6 +101,7 @@ async fn verify(
         path: notebook.path().clone(),
         kernelspec: notebook.kernel().map(|kernel| kernel.description().name),
         preferred: saved.kernelspec(),
+        in_copy: options.in_copy,
     };
     let count = cells.len();
     let on_cell = |position: usize| report(format!("cell {} of {count}", position + 1));

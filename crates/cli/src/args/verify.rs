@@ -17,6 +17,10 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
     pub(crate) timeout: Duration,
 
+    /// Run in a copy of the notebook's folder, of up to 1 GB, so that its files stay as they are
+    #[arg(long)]
+    pub(crate) copy: bool,
+
     /// Write the fresh outputs into the notebooks where no cell fails
     #[arg(long)]
     pub(crate) apply: bool,

@@ -12,7 +12,7 @@ use super::shared::cell_text::index_or_id;
 use super::shared::context::Context;
 use super::shared::parameters::NotebookArgument;
 use super::shared::run_report::report;
-use super::shared::waiting::WaitingArguments;
+use super::shared::waiting::Waiting;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
@@ -40,15 +40,18 @@ arguments! {
         confirm: bool = false,
         /// Seconds for each cell
         cell_timeout: Option<Duration> = 600,
+        /// Run in a copy of its folder: files stay
+        copy: bool = false,
         /// Keep the fresh outputs
         apply: bool = false,
-        waiting: WaitingArguments,
+        /// Seconds to wait; 0: 50
+        timeout: Option<Duration> = 0,
         notebook: NotebookArgument,
     }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { cells, confirm, cell_timeout, apply, waiting, notebook } = arguments;
+    let Arguments { cells, confirm, cell_timeout, copy, apply, timeout, notebook } = arguments;
     let name = context.called.tool.name;
     if apply {
         context.permit(&[Group::Edit], Permission::Write, &format!("{name} with apply")).await?;
@@ -65,17 +68,19 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         }
     };
     if !confirm {
-        context.consent.permit_effects(name, question(opened.path())).await?;
+        context.consent.permit_effects(name, question(opened.path(), copy)).await?;
     }
     let cell_timeout = cell_timeout.unwrap_or(CELL_TIMEOUT);
-    let verifying = context.session.verify(opened.clone(), VerifyOptions { cells, cell_timeout, apply })?;
-    waiting.waiting(context.session.workspace().settings()).wait(&verifying.run, context).await?;
-    Ok(report(&verifying.run, context.budget(&waiting.budget), "", &format!(" · {}", opened.path())))
+    let verifying = context.session.verify(opened.clone(), VerifyOptions { cells, cell_timeout, apply, in_copy: copy })?;
+    let settings = context.session.workspace().settings();
+    Waiting::with_timeout(timeout, settings).wait(&verifying.run, context).await?;
+    Ok(report(&verifying.run, settings.budget, "", &format!(" · {}", opened.path())))
 }
 
-fn question(path: &str) -> String {
-    format!(
-        "Run all code of {path} again, in a fresh kernel? The notebook stays as it is, but what the code does to files, databases \
-         and networks happens again."
-    )
+fn question(path: &str, in_copy: bool) -> String {
+    let (stays, again) = match in_copy {
+        true => ("The notebook and the files of its folder stay as they are", "databases and networks"),
+        false => ("The notebook stays as it is", "files, databases and networks"),
+    };
+    format!("Run all code of {path} again, in a fresh kernel? {stays}, but what the code does to {again} happens again.")
 }

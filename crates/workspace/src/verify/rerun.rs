@@ -25,6 +25,8 @@ pub(super) struct Subject {
     /// The name of a kernelspec, where the notebook's own kernel tells more than its metadata.
     pub(super) kernelspec: Option<String>,
     pub(super) preferred: Option<Kernelspec>,
+    /// Whether it runs in a copy of the notebook's folder.
+    pub(super) in_copy: bool,
 }
 
 /// The outputs of the cells that ran.
@@ -51,22 +53,30 @@ pub(super) async fn rerun(
     limit: Duration,
     on_cell: &(dyn Fn(usize) + Send + Sync),
 ) -> Result<Ran, Error> {
+    let copy = match subject.in_copy {
+        true => Some(subject.place.copy_folder(&subject.path).await?),
+        false => None,
+    };
     let request = KernelRequest {
         notebook: Some(subject.path.clone()),
         kernel: KernelSelector::Scratch(subject.kernelspec.clone()),
         is_for_run: true,
         preferred: subject.preferred.clone(),
+        folder: copy.as_ref().map(|copy| copy.path().to_path_buf()),
     };
     // Not cut short: a place that has begun to start a kernel could not end it.
     let KernelChoice::Kernel { kernel, .. } = subject.place.kernel(request).await? else {
         return Err(crate::runs::no_kernel());
     };
-    let ran = tokio::select! {
+    let mut ran = tokio::select! {
         ran = run_cells(&*kernel, cells, limit, on_cell) => ran,
         () = run.over() => Err(cancelled()),
     };
     if let Err(error) = kernel.shutdown().await {
         tracing::warn!(%error, kernel = %kernel.id(), "the kernel of a verification did not end");
+    }
+    if let (Some(copy), Ok(ran)) = (&copy, &mut ran) {
+        ran.outputs.iter_mut().for_each(|outputs| copy.restore(outputs));
     }
     ran
 }

@@ -10,7 +10,7 @@ use super::given::{Given, refused};
 arguments! {
     /// The notebook that a tool works on.
     pub(crate) struct NotebookArgument {
-        /// Default: the current one
+        /// Default: current
         notebook_name: Option<String>,
     }
 }
