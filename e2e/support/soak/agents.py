@@ -26,7 +26,7 @@ MOST_CELLS = 4
 # One in so many steps is cut.
 STEPS_IN_A_LIFE = 12
 # When it is cut at the latest, in seconds.
-LATEST = 0.3
+LATEST = 0.6
 # Tools that show cells of others.
 _SHOW_ALL = {"insert_cell"}
 

@@ -14,14 +14,14 @@ _LINES = 4
 
 
 def source(mark: str, version: int) -> str:
-    """Code that leaves a trace with the kernel's process, and prints nothing but its mark."""
-    name = mark.split("-")[0]
+    """Code that leaves a trace with the kernel's process, and prints nothing but its mark, some of it slowly."""
+    name, pause = mark.split("-")[0], version % 3 * 0.04
     return (
         f"# {mark}-v{version}\n"
         f"print('{mark}-v{version}', __import__('os').getpid(), file=open('ran-{name}', 'a'))\n"
         f"for {name} in range({_LINES}):\n"
         f"    print('{mark}-v{version}', {name}, flush=True)\n"
-        f"    __import__('time').sleep(0.01)"
+        f"    __import__('time').sleep({pause})"
     )
 
 
