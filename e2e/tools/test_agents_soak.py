@@ -19,8 +19,9 @@ from e2e.support.agents.python_sdk import python_agent
 from e2e.support.notebook_client import NotebookClient
 from e2e.support.notebook_server import nothing_is_left
 from e2e.support.processes import MEGABYTE, open_files, resident
-from e2e.support.soak.agents import HttpAgent, SoakAgent, StdioAgent
+from e2e.support.soak.agent import SoakAgent
 from e2e.support.soak.shared_places import SharedFolder, SharedJupyter, SharedPlace
+from e2e.support.soak.transports import HttpAgent, StdioAgent
 from e2e.support.waiting import until
 
 SECONDS = float(os.environ.get("CELLBRIDGE_SOAK_SECONDS", "0"))

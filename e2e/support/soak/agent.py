@@ -1,25 +1,19 @@
-"""Agents that work in notebooks at the same time, each on cells of its own, and are killed now and then."""
+"""An agent that works on cells of its own in shared notebooks, and is killed now and then."""
 
 import asyncio
 import itertools
 import json
-import os
 import random
 import re
-import signal
 from abc import ABC, abstractmethod
-from contextlib import AsyncExitStack
+from contextlib import suppress
 from typing import Any
 
-import httpx
-
-from e2e.support.http_client import HttpClient, SessionEndedError
 from e2e.support.notebook_client import run_id
 from e2e.support.notebook_files import Json, printed
-from e2e.support.soak.known_cells import NAME, KnownCell, Runs, check_cells, outputs, source
-from e2e.support.soak.shared_places import HttpServer, SharedPlace
-from e2e.support.stdio_client import ProgramEndedError, StdioClient, stdio_client
-from e2e.support.waiting import LONG
+from e2e.support.soak.known_cells import NAME, KnownCell, Runs, check_cells, source
+from e2e.support.soak.shared_places import SharedPlace
+from e2e.support.stdio_client import ProgramEndedError
 
 # How many cells an agent has at most.
 MOST_CELLS = 4
@@ -92,23 +86,21 @@ class SoakAgent(ABC):
         self.is_connected = False
         await self.die(working)
         if not working.cancelled():
-            try:
+            with suppress(ProgramEndedError, ServerKilledError):
                 await working
-            except (ProgramEndedError, ServerKilledError, ConnectionError):
-                pass
 
     async def _act(self) -> None:
         there = [cell for cell in self.cells if not cell.may_be_deleted]
         doubtful = [cell for cell in self.cells if cell.may_be_deleted]
         if doubtful:
-            return await self.delete(doubtful[0])
-        if not there or len(there) < MOST_CELLS and self.chance.random() < 0.3:
-            return await self.insert()
-        cell = self.chance.choice(there)
-        actions = [self.overwrite, self.overwrite, self.run, self.run, self.run, self.read, self.delete]
-        if self.chance.random() < 0.15:
-            return await self.read_all()
-        await self.chance.choice(actions)(cell)
+            await self.delete(doubtful[0])
+        elif not there or len(there) < MOST_CELLS and self.chance.random() < 0.3:
+            await self.insert()
+        elif self.chance.random() < 0.15:
+            await self.read_all()
+        else:
+            actions = [self.overwrite, self.overwrite, self.run, self.run, self.run, self.read, self.delete]
+            await self.chance.choice(actions)(self.chance.choice(there))
 
     async def insert(self) -> None:
         cell = KnownCell(f"{self.name}-c{next(self._numbers)}", self.chance.choice(self.place.paths))
@@ -134,16 +126,20 @@ class SoakAgent(ABC):
             assert was_in_doubt and "changed since" in text, f"{cell}: {text}"
             self.counts["edits refused"] += 1
             cell.sources.discard(cell.newest)
-            return await self.read(cell)
-        cell.edited()
-        self.counts["edits"] += 1
+            await self.read(cell)
+        else:
+            self.counts["edits"] += 1
+            cell.edited()
 
     async def run(self, cell: KnownCell) -> None:
         cell.begin_run()
         self.runs.begun.update(f"{cell.mark}-v{version}" for version in cell.sources)
         text = await self.do("execute_cell", cell, cell_id=cell.id)
+        run = run_id(text)
+        # Only where ids of runs have a suffix, no two servers give the same one.
+        assert "-" not in run or self.place.owners.setdefault(run, self.name) == self.name, f"{run}: {text}"
         while re.search(r"^\[(QUEUED|STILL RUNNING) after", text, re.MULTILINE):
-            text = await self.do("get_run", None, run_id=run_id(text), wait_seconds=50)
+            text = await self.do("get_run", None, run_id=run, wait_seconds=50)
         assert "[COMPLETED" in text and cell.id in text, f"{cell}: {text}"
         version = cell.ran(text)
         self.runs.ended[f"{cell.mark}-v{version}"] += 1
@@ -165,11 +161,13 @@ class SoakAgent(ABC):
         is_error, text = await self.call("delete_cell", cell, **given)
         if is_error and "changed since" in text:
             assert was_in_doubt, f"{cell}: {text}"
-            return await self.read(cell)
-        assert not is_error or was_in_doubt and "No cell is called" in text, f"{cell}: {text}"
-        self.cells.remove(cell)
-        self.deleted.add(cell.id)
-        self.counts["edits"] += 1
+            self.counts["edits refused"] += 1
+            await self.read(cell)
+        else:
+            assert not is_error or was_in_doubt and "No cell is called" in text, f"{cell}: {text}"
+            self.counts["edits"] += 1
+            self.cells.remove(cell)
+            self.deleted.add(cell.id)
 
     async def read_all(self) -> None:
         """All cells of all notebooks in which it works."""
@@ -220,68 +218,3 @@ class SoakAgent(ABC):
                 assert said["params"]["progressToken"] == token, f"{token}: {said}"
                 assert set(NAME.findall(said["params"].get("message", ""))) <= {self.name}, f"{token}: {said}"
         return is_error, text
-
-
-class HttpAgent(SoakAgent):
-    def __init__(self, name: str, place: SharedPlace, server: HttpServer, seed: int) -> None:
-        super().__init__(name, place, seed)
-        self.server = server
-
-    async def connect(self) -> None:
-        async with asyncio.timeout(LONG):
-            await self.server.is_up.wait()
-        self._life = self.server.life
-        self._client = HttpClient(self.server.url)
-        await self._unless_killed(self._client.initialize())
-
-    async def ask(self, method: str, params: Json) -> Json:
-        return await self._unless_killed(self._client.ask(method, params))
-
-    @property
-    def heard(self) -> list[Json]:
-        return self._client.heard
-
-    async def die(self, working: asyncio.Task[None]) -> None:
-        working.cancel()
-        await asyncio.wait({working})
-        await self._client.vanish()
-
-    async def leave(self) -> None:
-        await self._client.leave()
-
-    async def _unless_killed(self, answer: Any) -> Any:
-        try:
-            async with asyncio.timeout(LONG):
-                return await answer
-        except (httpx.TransportError, SessionEndedError) as error:
-            if self.server.life == self._life:
-                raise
-            raise ServerKilledError from error
-
-
-class StdioAgent(SoakAgent):
-    async def connect(self) -> None:
-        self._stack = AsyncExitStack()
-        self._client: StdioClient = await self._stack.enter_async_context(
-            stdio_client(self.place.launch(), own_group=True)
-        )
-        await self._client.initialize()
-
-    async def ask(self, method: str, params: Json) -> Json:
-        return await self._client.ask(method, params)
-
-    @property
-    def heard(self) -> list[Json]:
-        return self._client.heard
-
-    async def die(self, working: asyncio.Task[None]) -> None:
-        process = self._client.process.pid
-        os.kill(self.chance.choice([process, -process]), signal.SIGKILL)
-        await self._client.ended()
-        await asyncio.wait({working})
-        await self._stack.aclose()
-
-    async def leave(self) -> None:
-        self._client.end_input()
-        assert await self._client.ended() == 0
-        await self._stack.aclose()
