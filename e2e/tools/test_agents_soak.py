@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from e2e.support.agents.python_sdk import python_agent
+from e2e.support.http_client import HttpClient
 from e2e.support.notebook_client import NotebookClient
 from e2e.support.notebook_server import nothing_is_left
 from e2e.support.processes import MEGABYTE, open_files, resident
@@ -35,6 +36,8 @@ CALLS = (80, 240) if SECONDS else (8, 12)
 SETTLED = 30
 # How long temporary files may stay, in seconds.
 FRESH = 120
+# How many sessions of killed agents a server keeps: the newest. Until there are as many, its memory grows.
+SESSIONS = 256 if SECONDS else 0
 # How much more a server may hold in the last third of the time than in the first one.
 MEMORY, FILES = 32 * MEGABYTE, 16
 
@@ -90,6 +93,10 @@ async def populate(place: SharedPlace) -> list[SoakAgent]:
             client = NotebookClient(agent, place.root, path)
             await client.call("use_notebook", notebook_path=path, mode="create")
             await client.call("execute_code", code="1")
+    for _ in range(SESSIONS):
+        killed = HttpClient(place.servers[1].url)
+        await killed.initialize()
+        await killed.vanish()
     # The same number at each of the two servers.
     return [
         *(HttpAgent(name, place, place.servers[number % 2], SEED) for number, name in enumerate(http)),
