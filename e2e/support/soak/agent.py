@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from contextlib import suppress
 from typing import Any
 
-from e2e.support.notebook_client import run_id
 from e2e.support.notebook_files import Json, printed
 from e2e.support.soak.known_cells import NAME, KnownCell, Runs, check_cells, source
 from e2e.support.soak.shared_places import SharedPlace
@@ -135,7 +134,10 @@ class SoakAgent(ABC):
         cell.begin_run()
         self.runs.begun.update(f"{cell.mark}-v{version}" for version in cell.sources)
         text = await self.do("execute_cell", cell, cell_id=cell.id)
-        run = run_id(text)
+        # Other lines may be about runs of servers that were killed.
+        found = re.search(r"^\[.*\brun (r\d+(?:-[a-z]{4})?)", text, re.MULTILINE)
+        assert found, text
+        run = found[1]
         # Only where ids of runs have a suffix, no two servers give the same one.
         assert "-" not in run or self.place.owners.setdefault(run, self.name) == self.name, f"{run}: {text}"
         while re.search(r"^\[(QUEUED|STILL RUNNING) after", text, re.MULTILINE):
