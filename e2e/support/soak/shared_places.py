@@ -74,6 +74,8 @@ class SharedPlace(ABC):
         # The names of all agents, and what they did.
         self.names: set[str] = set()
         self.counts: Counter[str] = Counter()
+        # The processes of the notebooks' kernels.
+        self.kernels: set[str] = set()
         # Whose each run is.
         self.owners: dict[str, str] = {}
 
