@@ -8,6 +8,7 @@ import sys
 import time
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -107,7 +108,13 @@ class Shell:
         self.user_ns = variables
         self.user_ns_hidden: dict[str, Any] = {}
         self.execution_count = 1
+        self.last_execution_result: SimpleNamespace | None = None
         self.kernel = Kernel()
+
+    def end(self, *, silent: bool = False) -> None:
+        """The cell that was counted last has run, or a silent one that is not counted."""
+        info = SimpleNamespace(store_history=not silent, silent=silent)
+        self.last_execution_result = SimpleNamespace(execution_count=self.execution_count - (not silent), info=info)
 
 
 class Kernel:
@@ -157,6 +164,7 @@ class Memory:
         for name in removed:
             del self.shell.user_ns[name]
         self.shell.execution_count += 1
+        self.shell.end()
 
     def changes(self, count: int | None = None) -> dict[str, Any]:
         """What the last run has changed."""
@@ -378,6 +386,26 @@ def test_the_changes_of_others_are_left_out(request_: str, kind: str, silent: bo
     assert bool(memory.changes()) is is_shown
     # A run without a number of its own, such as one of an empty cell.
     assert memory.changes() == {}
+
+
+@pytest.mark.parametrize("after_a_silent_one", [False, True])
+def test_a_look_while_a_cell_runs_is_no_look(after_a_silent_one: bool) -> None:
+    memory = Memory()
+    memory.ran(theirs=1)
+    if after_a_silent_one:
+        memory.shell.end(silent=True)
+    # Somebody else's cell has its count, and goes on after the look.
+    memory.shell.execution_count += 1
+    memory.shell.user_ns["theirs"] = 2
+    memory.ask("mark")
+    memory.shell.user_ns["theirs"] = 3
+    memory.shell.end()
+    memory.ran(ours=1)
+    assert memory.changes() == {}
+    memory.shell.end(silent=True)
+    memory.ask("mark")
+    memory.ran(more=1)
+    assert [row["name"] for row in memory.changes()["new"]] == ["more"]
 
 
 def test_too_many_variables_are_not_compared() -> None:

@@ -28,10 +28,11 @@ class NotebookServer:
         *options: str,
         command: tuple[str, ...] = _FOLDER,
         environment: dict[str, str] | None = None,
+        mark: str | None = None,
     ) -> None:
         self.root = root
         self.home = home
-        self.mark = new_mark()
+        self.mark = mark or new_mark()
         self.log_lines: list[str] = []
         self._endpoint = ""
         self._ready = threading.Event()

@@ -63,24 +63,35 @@ def _command(process: int) -> bytes:
         return b""
 
 
+def open_files(process: int) -> int:
+    return len(list(Path(f"/proc/{process}/fd").iterdir()))
+
+
+def resident(process: int) -> int:
+    """How much memory a process holds, in bytes."""
+    return _status(process, "VmRSS")
+
+
+def _status(process: int, name: str) -> int:
+    status = Path(f"/proc/{process}/status")
+    found = re.search(rf"^{name}:\s+(\d+) kB$", status.read_text(), re.MULTILINE)
+    assert found, f"no {name} in {status}"
+    return int(found[1]) * 1024
+
+
 class Memory:
     """The growth of a process above what it held when this was made."""
 
     def __init__(self, process: int) -> None:
-        self._status = Path(f"/proc/{process}/status")
+        self._process = process
         # 5 sets the high-water mark back to what is held now.
         Path(f"/proc/{process}/clear_refs").write_text("5")
-        self._idle = self._read("VmRSS")
+        self._idle = resident(process)
 
     @property
     def peak(self) -> int:
         """In bytes."""
-        return self._read("VmHWM") - self._idle
-
-    def _read(self, name: str) -> int:
-        found = re.search(rf"^{name}:\s+(\d+) kB$", self._status.read_text(), re.MULTILINE)
-        assert found, f"no {name} in {self._status}"
-        return int(found[1]) * 1024
+        return _status(self._process, "VmHWM") - self._idle
 
 
 def obey_permissions() -> None:

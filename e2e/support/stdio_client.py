@@ -14,9 +14,15 @@ from e2e.support.waiting import LONG
 LARGEST_LINE = 1 << 24
 
 
+class ProgramEndedError(AssertionError):
+    """The program has ended, and the answer did not come."""
+
+
 class StdioClient:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
+        # What the server has sent before the answer of the latest request.
+        self.heard: list[dict[str, Any]] = []
         self._numbers = itertools.count(1)
 
     async def initialize(self) -> dict[str, Any]:
@@ -32,15 +38,19 @@ class StdioClient:
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         number = next(self._numbers)
+        self.heard = []
         self._say({"id": number, "method": method, "params": params})
         assert self.process.stdout
         async with asyncio.timeout(LONG):
             while True:
                 line = await self.process.stdout.readline()
-                assert line, "the program ended"
+                # What a killed program was writing has no end.
+                if not line.endswith(b"\n"):
+                    raise ProgramEndedError
                 said = json.loads(line)
                 if said.get("id") == number:
                     return said["result"]
+                self.heard.append(said)
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         self._say({"method": method, "params": params})

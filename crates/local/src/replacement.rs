@@ -3,6 +3,7 @@
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
@@ -11,21 +12,50 @@ pub(crate) const NEW: u32 = 0o666;
 /// The mode of a file that gets the permissions of another when it is complete.
 pub(crate) const REPLACING: u32 = 0o600;
 
-/// A temporary file beside `path`.
+// Hidden and without `.ipynb`, so that nobody lists or opens it.
+const PREFIX: &str = ".cellbridge-";
+const SUFFIX: &str = ".tmp";
+/// How old a temporary file must be to be taken for one that a killed program has left.
+const LEFTOVER_AGE: Duration = Duration::from_secs(60);
+
+/// A temporary file beside `path`, locked while it is written.
 pub(crate) fn temporary(path: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    // Hidden and without `.ipynb`, so that nobody lists or opens it.
-    builder.prefix(".cellbridge-").suffix(".tmp");
+    builder.prefix(PREFIX).suffix(SUFFIX);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
     #[cfg(not(unix))]
     let _ = mode;
-    builder.tempfile_in(folder_of(path))
+    let file = builder.tempfile_in(folder_of(path))?;
+    // Where the file system has no locks, nobody can hold one, and nothing is removed.
+    let _ = file.as_file().try_lock();
+    Ok(file)
+}
+
+/// Removes the temporary files beside `path` that killed programs have left, as far as that is possible.
+pub(crate) fn remove_leftovers(path: &Path) {
+    for entry in fs::read_dir(folder_of(path)).into_iter().flatten().flatten() {
+        let is_temporary =
+            entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+        if is_temporary
+            && is_left(&entry.path()).unwrap_or(false)
+            && let Err(error) = fs::remove_file(entry.path())
+        {
+            tracing::debug!("{} cannot be removed: {error}", entry.path().display());
+        }
+    }
+}
+
+fn is_left(path: &Path) -> io::Result<bool> {
+    let metadata = fs::symlink_metadata(path)?;
+    let is_old = metadata.modified()?.elapsed().is_ok_and(|age| age >= LEFTOVER_AGE);
+    Ok(metadata.is_file() && is_old && File::open(path)?.try_lock().is_ok())
 }
 
 /// Names the complete file `path`; fails if there is one already.
 pub(crate) fn create(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
+    unlock(&file);
     file.persist_noclobber(path).map_err(|error| error.error)?;
     sync_folder(path);
     Ok(())
@@ -49,9 +79,15 @@ pub(crate) fn prepare(file: &File, old: &Metadata) -> io::Result<()> {
 
 /// Names the prepared file `path`, in place of the file there. Returns it, since the path may be another's by now.
 pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<File> {
+    unlock(&file);
     let file = file.persist(path).map_err(|error| error.error)?;
     sync_folder(path);
     Ok(file)
+}
+
+/// Under its new name, a lock would keep others from writing it.
+fn unlock(file: &NamedTempFile) {
+    let _ = file.as_file().unlock();
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -80,5 +116,40 @@ fn sync_folder(path: &Path) {
         && let Err(error) = File::open(folder_of(path)).and_then(|folder| folder.sync_all())
     {
         tracing::debug!("{} cannot be synced: {error}", folder_of(path).display());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn only_what_a_killed_program_has_left_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.ipynb");
+        let old = SystemTime::now() - LEFTOVER_AGE;
+        let write = |name: &str, time| {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_modified(time).unwrap();
+        };
+        write(".cellbridge-left.tmp", old);
+        write(".cellbridge-fresh.tmp", SystemTime::now());
+        write(".cellbridge-theirs", old);
+        write("x.tmp", old);
+        let slow = temporary(&path, NEW).unwrap();
+        slow.as_file().set_modified(old).unwrap();
+        remove_leftovers(&path);
+        let mut names: Vec<_> = fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.retain(|name| slow.path().file_name().unwrap() != name.as_str());
+        names.sort();
+        assert_eq!(names, [".cellbridge-fresh.tmp", ".cellbridge-theirs", "x.tmp"]);
+        assert!(slow.path().exists(), "it is being written");
+        create(slow, &path).unwrap();
+        assert!(File::open(&path).unwrap().try_lock().is_ok());
     }
 }

@@ -1,6 +1,7 @@
 //! One notebook file as a [`Document`].
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use workspace::{
 
 use super::file;
 use super::io_error;
+use crate::replacement;
 use crate::stamp::Stamp;
 
 /// How often, and with what pause, a missing or partial file is read again: other programs replace files in several
@@ -32,7 +34,10 @@ impl FileDocument {
     pub(crate) fn new(file: PathBuf, path: NotebookPath) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
-            notebook: StoredNotebook::new(NotebookFile { file, path }, watch::Sender::new(0)),
+            notebook: StoredNotebook::new(
+                NotebookFile { file, path, is_edited: AtomicBool::new(false) },
+                watch::Sender::new(0),
+            ),
         })
     }
 
@@ -73,6 +78,7 @@ struct NotebookFile {
     file: PathBuf,
     /// The path that agents see.
     path: NotebookPath,
+    is_edited: AtomicBool,
 }
 
 /// One content of the file. The stamp alone shows most changes; the digest shows that a rewritten file is the same.
@@ -116,7 +122,11 @@ impl NotebookStore for NotebookFile {
         _edits: &[Edit],
     ) -> Result<Replaced<Version>, Error> {
         let (file, current) = (self.file.clone(), current.version);
+        let is_first = !self.is_edited.swap(true, Ordering::Relaxed);
         let replaced = spawn_blocking(move || {
+            if is_first {
+                replacement::remove_leftovers(&file);
+            }
             // Held until the file is replaced.
             let Some(_lock) = file::try_lock(&file)? else { return Ok(Replaced::Conflict) };
             let replaced = file::replace(&file, &edited, current.stamp, current.digest)?;

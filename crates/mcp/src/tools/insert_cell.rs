@@ -32,6 +32,9 @@ pub(super) const TOOL: Tool = Tool {
     call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
+/// How often the place for new cells is found again, while others delete cells.
+const MAX_ATTEMPTS: u32 = 8;
+
 arguments! {
     struct Arguments {
         position: Position,
@@ -102,7 +105,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.notebook(&notebook).await?;
     if preview.preview {
         let before = opened.document().snapshot().await?;
-        let Insertion { edits, expected, .. } = plan(position, context, &opened, &before, &contents)?;
+        let Insertion { edits, expected, .. } = plan(&position, context, &opened, &before, &contents)?;
         return context.previewed(&opened, &before, &edits, &expected);
     }
     let inserted = insert(position, context, &opened, contents).await?;
@@ -175,7 +178,7 @@ struct Insertion {
 }
 
 fn plan(
-    position: Position,
+    position: &Position,
     context: &Context<'_>,
     opened: &OpenNotebook,
     before: &Notebook,
@@ -197,29 +200,45 @@ pub(super) async fn insert(
     contents: Contents,
 ) -> Result<Inserted, Error> {
     let _turn = opened.arrange().await;
-    let before = opened.document().snapshot().await?;
-    let Insertion { first, ids, edits, expected } = plan(position, context, opened, &before, &contents)?;
-    let Applied { notebook, saved } = context.session.edit(opened, &before, edits, expected).await?;
-    let index = |(planned, id)| notebook.cell(id).map_or(planned, |(index, _)| index);
-    let indices = (first..).zip(&ids).map(index).collect();
-    Ok(Inserted { ids, contents, indices, notebook, saved })
+    let mut before = opened.document().snapshot().await?;
+    let mut attempts = MAX_ATTEMPTS;
+    loop {
+        let Insertion { first, ids, edits, expected } =
+            plan(&position, context, opened, &before, &contents)?;
+        match context.session.edit(opened, &before, edits, expected).await {
+            Ok(Applied { notebook, saved }) => {
+                let index = |(planned, id)| notebook.cell(id).map_or(planned, |(index, _)| index);
+                let indices = (first..).zip(&ids).map(index).collect();
+                return Ok(Inserted { ids, contents, indices, notebook, saved });
+            }
+            // Another server may have deleted cells, so that the index is beyond the end.
+            Err(refused) if refused.kind == ErrorKind::Conflict && attempts > 1 => {
+                before = opened.document().snapshot().await?;
+                if ids.iter().any(|id| before.cell(id).is_some()) {
+                    return Err(refused);
+                }
+                attempts -= 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 impl Position {
     /// The index of the new cell, and what must still be there when it is inserted.
     fn resolve(
-        self,
+        &self,
         context: &Context<'_>,
         opened: &OpenNotebook,
         before: &Notebook,
     ) -> Result<(usize, Vec<Expected>), Error> {
         let count = before.cells().len();
-        match (self.cell_index, self.after_cell_id) {
+        match (self.cell_index, &self.after_cell_id) {
             (Some(index), Some(_)) if index != -1 => {
                 Err(refused("Give cell_index or after_cell_id, not both."))
             }
             (_, Some(after)) => {
-                let index = context.session.find(opened.path(), before, &CellRef::parse(&after))?;
+                let index = context.session.find(opened.path(), before, &CellRef::parse(after))?;
                 let expected = Expected { id: before.cells()[index].id().clone(), revision: None };
                 Ok((index + 1, vec![expected]))
             }

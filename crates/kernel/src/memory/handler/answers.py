@@ -67,8 +67,10 @@ class Answers:
         return found
 
     def mark(self):
-        """Remembers what there is, for the next question about changes."""
-        self.seen, _ = self.look()
+        """Remembers what there is, for the next question about changes. Nothing while a cell runs."""
+        was_running = is_running(self.shell)
+        seen, _ = self.look()
+        self.seen = NOTHING if was_running or is_running(self.shell) else seen
         return {}
 
     def changes(self, count, request):

@@ -58,6 +58,18 @@ def runs_another(shell, request):
         return False
 
 
+def is_running(shell):
+    """Whether a cell that was counted already still runs. IPython 8 counts it when it has run, IPython 9 before."""
+    try:
+        last = shell.last_execution_result
+        if last is None:
+            return shell.execution_count > 1
+        is_counted = last.info.store_history and not last.info.silent
+        return shell.execution_count > last.execution_count + is_counted
+    except Exception:
+        return False
+
+
 def compared(before, now, variables):
     new = [name for name in now if name not in before]
     changed = [name for name, mark in now.items() if name in before and before[name] != mark]
