@@ -1,7 +1,7 @@
 """Keepers outlive upgrades: a server works with the keeper of an earlier version, and leaves that of a later one alone."""
 
+import asyncio
 import json
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -52,6 +52,34 @@ async def test_a_server_works_with_a_keeper_of_the_first_version(machine: Machin
         assert not kernels(machine.mark) and not machine.folders
 
 
+async def test_a_keeper_of_a_later_version_is_left_alone_and_the_run_says_so(machine: Machine) -> None:
+    [cell_id] = write(machine.file, SOURCE)
+    async with first(machine, cell_id, says=2) as later:
+        [kernel], [folder] = kernels(machine.mark), machine.folders
+        kept = {file: file.read_bytes() for file in folder.iterdir()}
+        async with machine.server() as server:
+            text = await server.call("use_notebook", notebook_path=NOTEBOOK)
+            assert "earlier server" not in text and later["id"] not in text
+            ran = await server.call("execute_code", code="6 * 7")
+            assert "42" in ran and "its keeper is of another version of cellbridge (protocol 2, here 1)" in ran
+            assert "is not used" not in await server.call("execute_code", code="y = 1")
+            assert later["id"] not in await server.call("list_kernels")
+            server.end_input()
+            await server.ended()
+        async with machine.server() as server:
+            # The notebook's kernel is the new one from now on.
+            assert "from an earlier server" in await server.call("use_notebook", notebook_path=NOTEBOOK)
+            ran = await server.call("execute_code", code="y + 1")
+            assert "2" in ran and "is not used" not in ran
+        assert {file: file.read_bytes() for file in folder.iterdir()} == kept
+        listed = {each["id"]: each for each in json.loads(machine.kernels_command("--json"))}
+        assert len(listed) == 2 and "of another version of cellbridge" in listed[later["id"]]["state"]
+        # It ends only if a person asks for it.
+        assert kernel in kernels(machine.mark)
+        assert machine.kernels_command("stop", later["id"]) == f"stopped {later['id']}\n"
+        assert kernel not in kernels(machine.mark)
+
+
 @asynccontextmanager
 async def first(machine: Machine, cell_id: str, **further: Any) -> AsyncIterator[dict[str, Any]]:
     """A keeper of the first version for the notebook, on which that cell has run; its record."""
@@ -78,15 +106,19 @@ async def first(machine: Machine, cell_id: str, **further: Any) -> AsyncIterator
     }
     folder = machine.home.folder / "state/cellbridge/kernels/first"
     folder.parent.mkdir(mode=0o700, parents=True)
-    command, environment = [sys.executable, first_keeper.__file__, folder], machine.home.environment(machine.mark)
-    process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, text=True)
+    process = await asyncio.create_subprocess_exec(
+        *[sys.executable, first_keeper.__file__, str(folder)],
+        stdin=asyncio.subprocess.PIPE,
+        env=machine.home.environment(machine.mark),
+    )
     assert process.stdin
-    with process.stdin as given:
-        json.dump(record, given)
+    process.stdin.write(json.dumps(record).encode())
+    process.stdin.close()
     written = folder / "kernel.json"
     try:
-        await until(lambda: written.exists() or process.poll() is not None, "it listens")
+        await until(lambda: written.exists() or process.returncode is not None, "it listens")
         yield json.loads(written.read_text())
     finally:
-        process.terminate()
-        process.wait(LONG)
+        if process.returncode is None:
+            process.terminate()
+        await asyncio.wait_for(process.wait(), LONG)
