@@ -222,8 +222,7 @@ impl LocalKernel {
     /// The next run says that this is not the earlier kernel of the notebook.
     pub(crate) fn notify_of_unused(&self, cause: &str) {
         let notice = format!(
-            "The kernel that an earlier server left for this notebook is not used: {cause}. This one is new, without its \
-             variables."
+            "The earlier kernel of this notebook is not used: {cause}. This one is new, without its variables."
         );
         self.state.lock().notices.push(notice);
     }
