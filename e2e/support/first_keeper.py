@@ -176,7 +176,9 @@ class Keeper:
         self._current: str | None = None
         self._last_request = time.time()
         self._runs: list[Json] = []
-        self._attached: dict[asyncio.StreamWriter, int] = {}
+        # The processes of the clients, and those that follow the log.
+        self._processes: dict[asyncio.StreamWriter, int] = {}
+        self._attached: set[int] = set()
         self.is_over = asyncio.Event()
 
     async def start_kernel(self) -> None:
@@ -205,6 +207,7 @@ class Keeper:
                 frame = await reader.readexactly(length)
                 if frame[0] == Client.FOLLOW:
                     [offset] = struct.unpack(">Q", frame[1:])
+                    self._attached.add(self._processes[writer])
                     followers.append(asyncio.create_task(self._follow(writer, offset)))
                 else:
                     await self._on_frame(frame[0], frame[1:], writer)
@@ -213,7 +216,9 @@ class Keeper:
             pass
         for follower in followers:
             follower.cancel()
-        self._attached.pop(writer, None)
+        process = self._processes.pop(writer, None)
+        if followers:
+            self._attached.discard(process)
         orphans = [run for run in self._runs if run["owner"] is writer and run["fate"] != "acknowledged"]
         for run in orphans:
             run["owner"] = None
@@ -255,10 +260,10 @@ class Keeper:
             "version": says,
             "kernel": self._status(),
             "last_request": system_time(self._last_request),
-            "attached": sorted({process for process in self._attached.values() if process}),
+            "attached": sorted(self._attached),
             "orphans": sum(run["owner"] is None and run["fate"] != "acknowledged" for run in self._runs),
         }
-        self._attached[writer] = hello.get("process", 0)
+        self._processes[writer] = hello.get("process", 0)
         self._answer(writer, Answer.WELCOME, encoded(welcome))
 
     def _adopt(self, writer: asyncio.StreamWriter) -> Json:
@@ -280,7 +285,8 @@ class Keeper:
     async def _follow(self, writer: asyncio.StreamWriter, offset: int) -> None:
         while True:
             async with self._log.grown:
-                await self._log.grown.wait_for(lambda: self._log.end > offset)
+                while self._log.end <= offset:
+                    await self._log.grown.wait()
             records = self._log.read(offset)
             self._answer(writer, Answer.RECORDS, struct.pack(">Q", offset) + records)
             await writer.drain()
