@@ -1,7 +1,7 @@
 """`cargo xtask clients`: a fixed scenario through real clients, and what of our replies their models were shown.
 
 Arguments: the program, then `NAME=BINARY` for each client that is installed. Fails if a client does not show its model
-something that we sent for it.
+something that we sent for it, or if it does not find the kernel again when it is started a second time.
 """
 
 import json
@@ -15,6 +15,7 @@ from typing import Any
 from e2e.models import launch, network
 from e2e.models.scenario import STEPS, Step, write_notebook
 from e2e.models.service import Arrived, ModelService
+from e2e.models.twice import play_twice
 from e2e.support.home import Home
 
 
@@ -113,6 +114,7 @@ def main() -> int:
     for client in clients:
         name, binary = client.split("=", 1)
         problems += play(name, Path(binary), program)
+        problems += play_twice(name, Path(binary), program)
     for problem in problems:
         print(problem)
     print(f"{len(clients)} client(s), {len(STEPS)} steps each, {len(problems)} problem(s)")

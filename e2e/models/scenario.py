@@ -55,6 +55,32 @@ FIRST_STEPS = [
     Step("run", "insert_execute_code_cell", {"cell_index": -1, "cell_source": "print(6 * 7)", "timeout": 100}, ["42"]),
 ]
 
+# A client that is started twice in a row. Between the starts a file ends the cell that runs.
+GATE = "gate"
+_LONG_CELL = (
+    f"print('begun', flush=True)\nimport pathlib, time\nwhile not pathlib.Path('{GATE}').exists(): time.sleep(0.01)\n"
+)
+BEFORE = [
+    Step("create", "use_notebook", {"notebook_path": "kept.ipynb", "mode": "create"}, ["kept.ipynb"]),
+    Step("set a variable", "execute_code", {"code": "x = 41", "timeout": 100}, ["COMPLETED"]),
+    Step(
+        "begin a long cell",
+        "insert_execute_code_cell",
+        {"cell_index": -1, "cell_source": f"{_LONG_CELL}print('ended')", "timeout": 1},
+        ["begun", "STILL RUNNING"],
+    ),
+]
+AFTER = [
+    Step(
+        "open again",
+        "use_notebook",
+        {"notebook_path": "kept.ipynb"},
+        ["from an earlier server", "While no server was connected", "ended well"],
+    ),
+    Step("use the variable", "execute_code", {"code": "[1, x]", "timeout": 100}, ["[1, 41]"]),
+    Step("read the long cell", "read_cell", {"cell_index": 0}, ["begun", "ended"]),
+]
+
 
 def write_notebook(folder: Path) -> None:
     """The notebook whose edit is refused."""

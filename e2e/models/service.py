@@ -47,6 +47,18 @@ class ModelService:
         self._server.shutdown()
         self._server.server_close()
 
+    def missing(self) -> list[str]:
+        """What the model was not shown of what the steps need."""
+        missing = []
+        for number, step in enumerate(self._steps):
+            shown = self.arrived.get(number)
+            if not shown:
+                missing.append(f"{step.name}: the call was not made")
+            else:
+                lost = [text for text in step.texts if text not in shown.text]
+                missing += [f"{step.name}: {text!r} is not in {shown.text!r}" for text in lost]
+        return missing
+
     def answer(self, path: str, request: Json) -> list[Json]:
         """The events of the answer to a model request."""
         if path.endswith("/responses"):

@@ -80,11 +80,7 @@ def check_client(newcomer: Newcomer, name: str, binary: Path) -> None:
     """The client knows the server from its configuration, and a cell runs."""
     with ModelService(FIRST_STEPS) as service:
         launch.LAUNCH[name](launch.Client(binary, service.url, newcomer.folder, newcomer.variables), None)
-        for number, step in enumerate(FIRST_STEPS):
-            assert number in service.arrived, f"{name} did not call {step.tool}"
-            shown = service.arrived[number].text
-            missing = [text for text in step.texts if text not in shown]
-            assert not missing, f"{name}, {step.tool}: the model was not shown {missing}, but {shown}"
+        assert not service.missing(), f"{name}: {service.missing()}"
     notebook = newcomer.folder / "hello.ipynb"
     assert '"42' in notebook.read_text(), f"{name}: the output is not in the notebook"
     notebook.unlink()

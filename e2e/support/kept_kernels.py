@@ -11,8 +11,8 @@ from pathlib import Path
 from e2e.support.home import Home, new_mark
 from e2e.support.notebook_files import cell, printed, read_valid
 from e2e.support.notebook_server import launch, nothing_is_left
-from e2e.support.processes import keepers
-from e2e.support.program import program
+from e2e.support.processes import keepers, servers
+from e2e.support.program import Launch, program
 from e2e.support.stdio_client import StdioClient, stdio_client
 from e2e.support.waiting import until
 
@@ -32,10 +32,13 @@ class Machine:
 
     @asynccontextmanager
     async def server(self) -> AsyncIterator[StdioClient]:
-        started = launch(self.root, self.home, *self.options, mark=self.mark)
-        async with stdio_client(started, own_group=True) as server:
+        async with stdio_client(self.launch(), own_group=True) as server:
             await server.initialize()
             yield server
+
+    def launch(self) -> Launch:
+        """How a client starts a server."""
+        return launch(self.root, self.home, *self.options, mark=self.mark)
 
     @property
     def file(self) -> Path:
@@ -44,6 +47,10 @@ class Machine:
     @property
     def keepers(self) -> list[int]:
         return keepers(self.mark)
+
+    @property
+    def servers(self) -> list[int]:
+        return servers(self.mark)
 
     @property
     def folders(self) -> list[Path]:

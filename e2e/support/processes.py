@@ -42,6 +42,11 @@ def keepers(mark: str) -> list[int]:
     return [process for process in marked(mark) if _command(process).split(bytes(1))[1:2] == [b"keep"]]
 
 
+def servers(mark: str) -> list[int]:
+    """Those of `marked` that serve agents on stdio."""
+    return [process for process in marked(mark) if _command(process).split(bytes(1))[1:2] == [b"--no-browser"]]
+
+
 def end_keepers(mark: str) -> None:
     """Asks them to end their kernels."""
     for keeper in keepers(mark):

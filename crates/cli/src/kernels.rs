@@ -103,6 +103,7 @@ fn state(state: &KeptState) -> String {
         KeptState::Dead { how } => format!("dead ({how})"),
         KeptState::Left => "ended; its last runs are not read".to_owned(),
         KeptState::Silent => "its keeper does not answer".to_owned(),
+        KeptState::Refused { cause } => format!("not used here ({cause})"),
     }
 }
 

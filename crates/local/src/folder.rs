@@ -97,11 +97,15 @@ impl Folder {
         let choice = self.chooser.choose(&query).await?;
         // Its kernel is not the notebook's.
         let notebook = notebook.clone().filter(|_| !matches!(request.kernel, KernelSelector::Scratch(_)));
+        let mut refused = None;
         if !matches!(request.kernel, KernelSelector::New(_))
             && let Some(notebook) = &notebook
-            && let Some(kernel) = self.kept_kernel(notebook, &choice).await
         {
-            return Ok(KernelChoice::Kernel { kernel, is_new: false });
+            match self.kept_kernel(notebook, &choice).await {
+                Some(Ok(kernel)) => return Ok(KernelChoice::Kernel { kernel, is_new: false }),
+                Some(Err(error)) => refused = Some(error),
+                None => {}
+            }
         }
         // A kernel of no notebook is found by nobody later.
         let keeping = self.keeping.clone().filter(|_| notebook.is_some());
@@ -114,6 +118,9 @@ impl Folder {
             start_timeout: START_TIMEOUT,
         };
         let kernel = LocalKernel::new(launcher, keeping, self.root.clone());
+        if let Some(Refused { cause }) = refused {
+            kernel.notify_of_unused(&cause);
+        }
         let mut kernels = self.kernels.lock();
         let Some(kernels) = &mut *kernels else {
             return Err(Error::new(
@@ -159,15 +166,19 @@ impl Folder {
     }
 
     /// The kernel that an earlier server started for a notebook, if it still fits: of those the newest, those before any
-    /// that has died.
-    async fn kept_kernel(&self, notebook: &Path, choice: &Choice) -> Option<Arc<LocalKernel>> {
+    /// that has died. Fails if its keeper refuses.
+    async fn kept_kernel(
+        &self,
+        notebook: &Path,
+        choice: &Choice,
+    ) -> Option<Result<Arc<LocalKernel>, Refused>> {
         self.keeping.as_ref()?;
         let fits = |(folder, record): &(KeeperFolder, KernelRecord)| {
             let its = &record.choice;
             record.notebook.as_deref() == Some(notebook)
                 && its.kernelspec.name == choice.kernelspec.name
                 && its.program == choice.program
-                && (record.is_ready() || !folder.is_kept())
+                && if folder.is_kept() { record.is_ready() } else { record.is_readable() }
         };
         let mut found: Vec<_> = keepers(&self.process_env).into_iter().filter(fits).collect();
         found.sort_by_key(|(folder, record)| (folder.is_kept(), record.started_at));
@@ -176,13 +187,22 @@ impl Folder {
         let kernel = if let Some(kernel) = known {
             kernel
         } else {
-            let kernel = self.of_keeper(KnownKeeper::from_earlier(folder, record).await);
+            let keeper = KnownKeeper::from_earlier(folder, record).await;
+            if let Some(cause) = keeper.refusal {
+                return Some(Err(Refused { cause }));
+            }
+            let kernel = self.of_keeper(keeper);
             self.kernels.lock().as_mut()?.push(kernel.clone());
             kernel
         };
         join(&kernel).await;
-        Some(kernel)
+        Some(Ok(kernel))
     }
+}
+
+/// The keeper of a notebook's kernel lives, and cannot be used.
+struct Refused {
+    cause: String,
 }
 
 impl Place for Folder {

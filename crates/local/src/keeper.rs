@@ -17,7 +17,7 @@ mod room;
 mod start;
 mod turns;
 
-pub(crate) use attach::{Attached, attach, greet};
+pub(crate) use attach::{Attached, Ungreeted, attach, greet};
 pub use descriptors::close_inherited_descriptors;
 pub use entries::{LogEntry, LogEntryKind};
 pub(crate) use executor::{KeptExecutor, kept_note};

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use kernel::KernelError;
-use kernel::keeper::{self, Connect, Kept, ReadLog, Welcome, connect_kept};
+use kernel::keeper::{self, Connect, Kept, ReadLog, VERSION, Welcome, connect_kept};
 use tokio::net::UnixStream;
 
 use super::folder::{KeeperFolder, KernelRecord};
@@ -31,6 +31,7 @@ pub(crate) async fn attach(
         |error: io::Error| KernelError::Unusable { cause: format!("its keeper is not reached: {error}") };
     let (stream, is_kept) = match folder.lock().map_err(unreachable)? {
         None => (folder.connect(record).await.map_err(unreachable)?, true),
+        Some(_) if !record.is_readable() => return Err(later_version(record.protocol)),
         Some(lock) => {
             let (ours, theirs) = UnixStream::pair().map_err(unreachable)?;
             let mut keep = Keep::of_leftovers(folder.clone(), lock).map_err(unreachable)?;
@@ -51,8 +52,29 @@ pub(crate) async fn attach(
     Ok(Attached { kept, is_kept })
 }
 
-/// Asks a keeper how it is. `None` if it has ended or does not answer.
-pub(crate) async fn greet(folder: &KeeperFolder, record: &KernelRecord) -> Option<Welcome> {
-    let stream = folder.connect(record).await.ok()?;
-    keeper::greet(stream).await.ok()
+/// Asks a keeper how it is.
+pub(crate) async fn greet(folder: &KeeperFolder, record: &KernelRecord) -> Result<Welcome, Ungreeted> {
+    let Ok(stream) = folder.connect(record).await else { return Err(Ungreeted::Silent) };
+    match keeper::greet(stream).await {
+        Ok(welcome) => Ok(welcome),
+        Err(KernelError::Unusable { cause }) if folder.is_kept() => Err(Ungreeted::Refused { cause }),
+        Err(_) => Err(Ungreeted::Silent),
+    }
+}
+
+/// Why a keeper has not said how it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ungreeted {
+    /// It has ended, or does not answer.
+    Silent,
+    /// It lives and cannot be used: it is of another version of this program, for example.
+    Refused { cause: String },
+}
+
+fn later_version(protocol: u32) -> KernelError {
+    let cause = format!(
+        "its keeper was of a later version of cellbridge (protocol {protocol}, here {VERSION}); what it left is read by that \
+         version"
+    );
+    KernelError::Unusable { cause }
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use kernel::keeper::VERSION;
 use serde::{Deserialize, Serialize};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -30,6 +31,9 @@ pub(crate) struct KernelRecord {
     pub(crate) id: String,
     /// The version of this program that keeps it.
     pub(crate) program_version: String,
+    /// The version of the protocol that its keeper speaks, and in which its log is written.
+    #[serde(default = "first_version")]
+    pub(crate) protocol: u32,
     pub(crate) choice: KernelChoice,
     /// The working directory.
     pub(crate) folder: PathBuf,
@@ -42,7 +46,17 @@ pub(crate) struct KernelRecord {
     pub(crate) socket: PathBuf,
 }
 
+/// Keepers of the first version do not write it down.
+fn first_version() -> u32 {
+    1
+}
+
 impl KernelRecord {
+    /// Whether the log can be read here, as far as is known.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.protocol <= VERSION
+    }
+
     /// Whether the kernel has been ready.
     pub(crate) fn is_ready(&self) -> bool {
         self.socket.exists()
@@ -233,6 +247,7 @@ mod tests {
         KernelRecord {
             id: "id".to_owned(),
             program_version: "1".to_owned(),
+            protocol: VERSION,
             choice: serde_json::from_value(choice).unwrap(),
             folder: "/".into(),
             notebook: None,
@@ -252,6 +267,16 @@ mod tests {
 
     fn mode(path: &Path) -> u32 {
         fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn records_of_the_first_version_do_not_name_it() {
+        let mut written = serde_json::to_value(record("/s".into())).unwrap();
+        assert_eq!(written.as_object_mut().unwrap().remove("protocol"), Some(VERSION.into()));
+        let read: KernelRecord = serde_json::from_value(written).unwrap();
+        assert!(read.is_readable());
+        assert_eq!(read.protocol, 1);
+        assert!(!KernelRecord { protocol: VERSION + 1, ..read }.is_readable());
     }
 
     #[cfg(target_os = "linux")]

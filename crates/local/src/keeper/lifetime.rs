@@ -62,8 +62,9 @@ pub(super) struct Lifetime {
 }
 
 impl Lifetime {
+    /// That of a kernel that is starting, which counts as busy.
     pub(super) fn new(limits: Lifetimes, now: Instant) -> Self {
-        Self { limits, last_active: now, last_attached: now, attached: 0, is_busy: false }
+        Self { limits, last_active: now, last_attached: now, attached: 0, is_busy: true }
     }
 
     /// A client has asked for something.
@@ -106,9 +107,21 @@ mod tests {
 
     const MINUTE: Duration = Duration::from_secs(60);
 
+    /// Of a kernel that has just started.
     fn lifetime() -> (Lifetime, Instant) {
         let now = Instant::now();
-        (Lifetime::new(Lifetimes::of_idle(30 * MINUTE), now), now)
+        let mut lifetime = Lifetime::new(Lifetimes::of_idle(30 * MINUTE), now);
+        lifetime.set_busy(false, now);
+        (lifetime, now)
+    }
+
+    #[test]
+    fn the_time_that_a_kernel_takes_to_start_does_not_count() {
+        let start = Instant::now();
+        let mut lifetime = Lifetime::new(Lifetimes::of_idle(MINUTE), start);
+        lifetime.set_busy(false, start + 5 * MINUTE);
+        assert_eq!(lifetime.expired(start + 5 * MINUTE), None);
+        assert_eq!(lifetime.expired(start + 6 * MINUTE), Some(Expiry::Idle));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 
 use super::entries::{LogEntry, read_entries};
 use super::folder::{KeeperFolder, KernelRecord, keepers};
-use super::{greet, resident_bytes};
+use super::{Ungreeted, greet, resident_bytes};
 use crate::ProcessEnv;
 
 /// How long a keeper may take to end its kernel.
@@ -55,6 +55,10 @@ pub enum KeptState {
     Left,
     /// The keeper does not answer.
     Silent,
+    /// The keeper cannot be used by this version of the program.
+    Refused {
+        cause: String,
+    },
 }
 
 /// Why a kernel was not stopped.
@@ -72,14 +76,16 @@ pub async fn kept_kernels(process_env: &ProcessEnv) -> Vec<KeptKernel> {
 async fn look_at(folder: KeeperFolder, record: KernelRecord) -> KeptKernel {
     let welcome = greet(&folder, &record).await;
     let state = match welcome.as_ref().map(|welcome| (&welcome.kernel.phase, welcome.kernel.is_busy)) {
-        None if !folder.is_kept() => KeptState::Left,
-        None if !record.is_ready() => KeptState::Starting,
-        None => KeptState::Silent,
-        Some((KernelPhase::Starting, _)) => KeptState::Starting,
-        Some((KernelPhase::Running, true)) => KeptState::Busy,
-        Some((KernelPhase::Running, false)) => KeptState::Idle,
-        Some((KernelPhase::Dead { how }, _)) => KeptState::Dead { how: how.clone() },
+        Err(Ungreeted::Refused { cause }) => KeptState::Refused { cause: cause.clone() },
+        Err(Ungreeted::Silent) if !folder.is_kept() => KeptState::Left,
+        Err(Ungreeted::Silent) if !record.is_ready() => KeptState::Starting,
+        Err(Ungreeted::Silent) => KeptState::Silent,
+        Ok((KernelPhase::Starting, _)) => KeptState::Starting,
+        Ok((KernelPhase::Running, true)) => KeptState::Busy,
+        Ok((KernelPhase::Running, false)) => KeptState::Idle,
+        Ok((KernelPhase::Dead { how }, _)) => KeptState::Dead { how: how.clone() },
     };
+    let welcome = welcome.ok();
     let process = welcome.as_ref().and_then(|welcome| welcome.kernel.process);
     let memory = match process {
         Some(process) => resident_bytes(process).await,
@@ -132,11 +138,12 @@ impl KeptKernel {
     }
 
     async fn ask_to_end(&self) -> Result<(), String> {
-        if self.record.is_ready() {
+        let is_refused = matches!(self.state, KeptState::Refused { .. });
+        if self.record.is_ready() && !is_refused {
             let stream = self.folder.connect(&self.record).await.map_err(|error| error.to_string())?;
             return kernel::keeper::end(stream).await.map_err(|error| error.to_string());
         }
-        // It does not listen before the kernel is ready.
+        // It does not listen before the kernel is ready, and every version understands the signal.
         let keeper =
             i32::try_from(self.keeper).ok().and_then(Pid::from_raw).ok_or("its process is unknown")?;
         kill_process(keeper, Signal::TERM).map_err(|error| error.to_string())

@@ -17,7 +17,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use kernel::keeper::{ClientFrame, FramedRead, FramedWrite, KernelSockets};
+use kernel::keeper::{ClientFrame, FramedRead, FramedWrite, KernelSockets, VERSION};
 use serde::{Deserialize, Serialize};
 use tokio::net::unix::pipe;
 use tokio::process::Command;
@@ -247,6 +247,7 @@ fn record(spec: &KeepSpec, socket: PathBuf) -> KernelRecord {
     KernelRecord {
         id: spec.id.clone(),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: VERSION,
         choice: spec.choice.clone(),
         folder: spec.working_folder.clone(),
         notebook: spec.notebook.clone(),

@@ -1,17 +1,21 @@
-//! What a dead keeper left. The end-to-end tests cover keepers that live.
+//! What a dead keeper left, and keepers of other versions. The end-to-end tests cover those that live.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use kernel::keeper::{Channel, ClientFrame, KeeperEvent, Note, OrphanedExecution, Record};
+use kernel::keeper::{
+    Channel, ClientFrame, FramedRead, FramedWrite, KeeperEvent, KeeperFrame, Note, OrphanedExecution, Record,
+    VERSION,
+};
 use kernel::{Event, Outcome, Status};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::net::UnixListener;
 
 use super::folder::{KeeperFolder, KernelRecord};
 use super::log::Log;
-use super::{Attached, attach, keepers};
+use super::{Attached, KeptState, attach, keepers, kept_kernels};
 use crate::ProcessEnv;
 use crate::process_env::tests::with;
 
@@ -30,6 +34,11 @@ impl Machine {
 
     /// What is left of a keeper that was killed: this log.
     fn leave(&self, name: &str, records: &[Record]) {
+        self.leave_by(VERSION, name, records);
+    }
+
+    /// The same of a keeper of this version.
+    fn leave_by(&self, protocol: u32, name: &str, records: &[Record]) {
         let folder = KeeperFolder::named(&self.process_env, name).unwrap();
         folder.create().unwrap();
         let mut log = Log::create(&folder.path).unwrap();
@@ -44,6 +53,7 @@ impl Machine {
         let record = KernelRecord {
             id: name.to_owned(),
             program_version: "1".to_owned(),
+            protocol,
             choice: serde_json::from_value(choice).unwrap(),
             folder: "/".into(),
             notebook: Some("/x.ipynb".into()),
@@ -163,4 +173,39 @@ async fn a_log_that_is_no_log_is_an_error_and_stays() {
     std::fs::remove_file(folder.path.join(format!("log.{:020}", 0))).unwrap();
     assert!(attach(folder, record, false, Duration::from_secs(60)).await.is_err());
     assert!(Path::new(&folder.path).exists());
+}
+
+#[tokio::test]
+async fn what_a_keeper_of_a_later_version_left_is_not_touched() {
+    let machine = Machine::new();
+    machine.leave_by(VERSION + 1, "one", &[note("r1", Some("m1"))]);
+    let [(folder, record)] = &keepers(&machine.process_env)[..] else { panic!() };
+    let log = folder.path.join(format!("log.{:020}", 0));
+    let mut written = std::fs::read(&log).unwrap();
+    // Here it would be cut off, as a record that is not whole.
+    written.extend_from_slice(b"\0\0\x01");
+    std::fs::write(&log, &written).unwrap();
+    let error = attach(folder, record, false, Duration::from_secs(60)).await.unwrap_err();
+    assert!(error.to_string().contains("of a later version of cellbridge (protocol"), "{error}");
+    assert_eq!(std::fs::read(&log).unwrap(), written);
+}
+
+#[tokio::test]
+async fn a_keeper_that_refuses_is_listed_with_the_reason() {
+    let machine = Machine::new();
+    machine.leave("one", &[]);
+    let [(folder, _)] = &keepers(&machine.process_env)[..] else { panic!() };
+    let _lock = folder.lock().unwrap().unwrap();
+    let listener = UnixListener::bind(folder.path.join("s")).unwrap();
+    let refuse = async {
+        let (stream, _) = listener.accept().await.unwrap();
+        let (read, write) = stream.into_split();
+        let (mut read, mut write) = (FramedRead::new(read), FramedWrite::new(write));
+        let hello = ClientFrame::read(read.receive().await.unwrap().unwrap()).unwrap();
+        assert!(matches!(hello, ClientFrame::Hello(_)), "{hello:?}");
+        write.send(&KeeperFrame::Refused { version: VERSION + 1 }.write()).await.unwrap();
+    };
+    let (listed, ()) = tokio::join!(kept_kernels(&machine.process_env), refuse);
+    let KeptState::Refused { cause } = &listed[0].state else { panic!("{:?}", listed[0].state) };
+    assert!(cause.contains("of another version of cellbridge (protocol"), "{cause}");
 }

@@ -14,8 +14,8 @@ use workspace::{Error, ErrorKind, Keeping, KernelId, KernelState, NextStep, Orph
 use super::{LocalKernel, Phase, State};
 use crate::ProcessEnv;
 use crate::keeper::{
-    self, Attached, KeepSpec, KeeperFolder, KeptExecutor, KernelRecord, Lifetimes, StartError, attach, greet,
-    kept_note, make_room, remove_abandoned, resident_bytes,
+    self, Attached, KeepSpec, KeeperFolder, KeptExecutor, KernelRecord, Lifetimes, StartError, Ungreeted,
+    attach, greet, kept_note, make_room, remove_abandoned, resident_bytes,
 };
 use crate::launch::launcher::{KernelLauncher, install_memory_handler};
 use crate::launch::running::{KeptKernel, RunningKernel};
@@ -38,6 +38,8 @@ pub(crate) struct KnownKeeper {
     pub(crate) record: KernelRecord,
     /// What it said last.
     pub(crate) welcome: Option<Welcome>,
+    /// Why it cannot be used by this version of the program, if it has said so.
+    pub(crate) refusal: Option<String>,
     /// Whether an earlier server started it.
     pub(crate) is_from_earlier: bool,
     /// What the kernel's process held in memory then, in bytes.
@@ -47,14 +49,19 @@ pub(crate) struct KnownKeeper {
 impl KnownKeeper {
     /// One that an earlier server started, and what it says now.
     pub(crate) async fn from_earlier(folder: KeeperFolder, record: KernelRecord) -> Self {
-        let mut known = Self { folder, record, welcome: None, is_from_earlier: true, memory: None };
+        let mut known =
+            Self { folder, record, welcome: None, refusal: None, is_from_earlier: true, memory: None };
         known.ask().await;
         known
     }
 
     /// Asks it how it is.
     async fn ask(&mut self) {
-        self.welcome = greet(&self.folder, &self.record).await;
+        (self.welcome, self.refusal) = match greet(&self.folder, &self.record).await {
+            Ok(welcome) => (Some(welcome), None),
+            Err(Ungreeted::Refused { cause }) => (None, Some(cause)),
+            Err(Ungreeted::Silent) => (None, None),
+        };
         self.memory = match self.welcome.as_ref().and_then(|welcome| welcome.kernel.process) {
             Some(process) => resident_bytes(process).await,
             None => None,
@@ -197,6 +204,11 @@ impl LocalKernel {
                 Ok(None) => {}
                 Err(error) => {
                     tracing::warn!(%error, "the keeper of a kernel is not usable, so another one is started");
+                    self.notify_of_unused(&match error {
+                        KernelError::NoAnswer { .. } => "its keeper does not answer".to_owned(),
+                        KernelError::Unusable { cause } => cause,
+                        other => other.to_string(),
+                    });
                 }
             }
             self.state.lock().keeper = None;
@@ -205,6 +217,14 @@ impl LocalKernel {
             None => Ok(RunningKernel::Own(Box::new(self.launcher.start().await?))),
             Some(keeping) => self.start_kept(keeping).await,
         }
+    }
+
+    /// The next run says that this is not the earlier kernel of the notebook.
+    pub(crate) fn notify_of_unused(&self, cause: &str) {
+        let notice = format!(
+            "The earlier kernel of this notebook is not used: {cause}. This one is new, without its variables."
+        );
+        self.state.lock().notices.push(notice);
     }
 
     /// Connects to a keeper's kernel, which is started anew if it is dead. `None` if the keeper has ended.
@@ -262,7 +282,14 @@ impl LocalKernel {
         let ended = || StartError::Keeper("the process that keeps it has ended".to_owned());
         let folder = folder.keep().ok_or_else(ended)?;
         let record = folder.record().ok_or_else(ended)?;
-        let known = KnownKeeper { folder, record, welcome: None, is_from_earlier: false, memory: None };
+        let known = KnownKeeper {
+            folder,
+            record,
+            welcome: None,
+            refusal: None,
+            is_from_earlier: false,
+            memory: None,
+        };
         self.state.lock().keeper = Some(known.clone());
         let unreachable = |error: KernelError| {
             let cause = format!("The kernel that was started cannot be reached: {error}.");
@@ -357,7 +384,7 @@ impl LocalKernel {
     pub(super) async fn has_other_servers(&self) -> bool {
         let Some(known) = self.state.lock().keeper.clone() else { return false };
         let welcome = greet(&known.folder, &known.record).await;
-        welcome.is_some_and(|welcome| welcome.attached.iter().any(|it| *it != std::process::id()))
+        welcome.is_ok_and(|welcome| welcome.attached.iter().any(|it| *it != std::process::id()))
     }
 
     /// The runs of earlier servers that were adopted and not taken yet.
