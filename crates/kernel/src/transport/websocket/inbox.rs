@@ -79,6 +79,17 @@ impl Inbox {
         }
     }
 
+    /// Adds what is no message of the kernel.
+    pub(super) fn add(&mut self, received: Received) {
+        self.ready.push_back(received);
+    }
+
+    /// Messages of the execution `parent` are missing.
+    pub(super) fn dropped(&mut self, cause: Cause, parent: &str) {
+        let notice = self.sequence.server_dropped(cause, parent);
+        self.ready.extend(notice.map(received));
+    }
+
     pub(super) fn reconnected(&mut self) {
         self.release();
         self.rate_limit.reconnected();
@@ -91,8 +102,7 @@ impl Inbox {
     pub(super) fn push(&mut self, message: Message, now: Instant) {
         self.rate_limit.count(&message, now);
         if let Some(cause) = Cause::of_notice(&message) {
-            let notice = self.sequence.server_dropped(cause, &message.parent.id);
-            self.ready.extend(notice.map(received));
+            self.dropped(cause, &message.parent.id);
         } else if message.header.session == self.session
             || matches!(message.status().as_deref(), Some("restarting" | "dead"))
         {
