@@ -109,7 +109,8 @@ async def test_a_run_that_ended_while_nobody_was_connected(restarts: Restarts, f
         text = await restarts.result(server, run)
         assert "before" in text
         if form in KEEPING_FORMS:
-            assert "ended well" in opened and "[COMPLETED" in text and "after" in text and "42" in text
+            assert "ended well" in opened, f"{opened}\n{text}"
+            assert "[COMPLETED" in text and "after" in text and "42" in text
             await restarts.until_stored("before\nafter\n")
             assert restarts.cell["execution_count"] == 1
         else:

@@ -65,11 +65,12 @@ pub(super) fn follow(
         let (sender, events) = mpsc::unbounded_channel();
         let (clock, unfinished) = (clock.clone(), unfinished.clone());
         let sink: Sink = Box::new(move |event| {
-            if matches!(event, Event::Finished(_)) {
-                unfinished.send_modify(|count| *count -= 1);
-            }
+            let is_end = matches!(event, Event::Finished(_));
             // Nobody may want to know any longer.
             let _ = sender.send((clock.lock().unwrap_or_else(SystemTime::now), event));
+            if is_end {
+                unfinished.send_modify(|count| *count -= 1);
+            }
         });
         ((id.as_str().to_owned(), sink), events)
     });
