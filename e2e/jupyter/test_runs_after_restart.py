@@ -11,6 +11,7 @@ import pytest
 
 from e2e.support.jupyter_program import reaching, started
 from e2e.support.jupyter_server import FORMS, JupyterServer
+from e2e.support.kernel_channels import listener
 from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_client import run_id
 from e2e.support.notebook_files import Json, cell, printed
@@ -76,7 +77,9 @@ class Restarts:
         if self.jupyter.form != "jsd":
             await until(lambda: self.kernel["connections"] == 0, "the server knows that we are gone")
 
-    async def until_idle(self) -> None:
+    async def finish(self) -> None:
+        """Lets the cell run to its end."""
+        self.gate.touch()
         await until(lambda: self.kernel["execution_state"] == "idle", "the cell has ended")
 
     async def result(self, server: StdioClient, run: str) -> str:
@@ -101,23 +104,53 @@ async def test_a_run_that_ended_while_nobody_was_connected(restarts: Restarts, f
         await restarts.kill(server)
     [log] = restarts.logs
     assert log.stat().st_mode & 0o777 == 0o600 and log.parent.stat().st_mode & 0o777 == 0o700
-    restarts.gate.touch()
-    await until(lambda: form == "jsd" or restarts.kernel["execution_state"] == "idle", "the cell has ended")
+    await restarts.finish()
     async with restarts.server() as server:
         opened = await restarts.open(server)
-        assert f"run {run} of cell {restarts.cell_id}" in opened
         text = await restarts.result(server, run)
-        assert "before" in text
         if form in KEEPING_FORMS:
-            assert "ended well" in opened, f"{opened}\n{text}"
-            assert "[COMPLETED" in text and "after" in text and "42" in text
+            assert f"run {run} of cell {restarts.cell_id} ended well" in opened, opened
+            assert "[COMPLETED" in text and "before\nafter" in text and "42" in text
             await restarts.until_stored("before\nafter\n")
             assert restarts.cell["execution_count"] == 1
         else:
-            # What the kernel publishes while nobody is connected goes nowhere there.
-            assert "[COMPLETED" not in text or "after" in text
+            # Nothing keeps there what the kernel publishes while nobody is connected.
+            assert f"run {run} of cell {restarts.cell_id} is lost" in opened, opened
+            assert "[LOST" in text and "before" in text and "before\nafter" not in text
+            await restarts.until_stored("before\n")
         # It is told once.
         assert run not in await restarts.open(server)
+        await restarts.until_forgotten()
+
+
+async def test_a_run_whose_end_another_client_got_is_lost(restarts: Restarts, jupyter: JupyterServer) -> None:
+    restarts.write("print('after')")
+    async with restarts.server() as server:
+        run = await restarts.begin(server)
+        # A server keeps messages only while nobody is connected.
+        async with listener(jupyter, restarts.kernel["id"], "control"):
+            os.kill(server.process.pid, signal.SIGKILL)
+            await server.ended()
+            await until(lambda: jupyter.form == "jsd" or restarts.kernel["connections"] == 1, "we are gone")
+            await restarts.finish()
+    async with restarts.server() as server:
+        assert f"run {run} of cell {restarts.cell_id} is lost" in await restarts.open(server)
+        text = await restarts.result(server, run)
+        assert "[LOST" in text and "before" in text and "before\nafter" not in text
+        await restarts.until_forgotten()
+
+
+async def test_a_server_that_is_asked_to_end_leaves_its_runs_to_the_next_one(restarts: Restarts) -> None:
+    restarts.write("print('after')")
+    async with restarts.server() as server:
+        run = await restarts.begin(server)
+        server.end_input()
+        await server.ended()
+    async with restarts.server() as server:
+        assert f"run {run} of cell {restarts.cell_id} is still running" in await restarts.open(server)
+        restarts.gate.touch()
+        assert "before\nafter" in await restarts.result(server, run)
+        await restarts.until_stored("before\nafter\n")
         await restarts.until_forgotten()
 
 
@@ -125,9 +158,12 @@ async def test_a_run_that_goes_on_is_followed_to_its_end(restarts: Restarts) -> 
     restarts.write("print('after')")
     async with restarts.server() as server:
         run = await restarts.begin(server)
+        never = run_id(await server.call("execute_code", code="print('never')", timeout=0.1))
         await restarts.kill(server)
     async with restarts.server() as server:
-        assert f"run {run} of cell {restarts.cell_id} is still running" in await restarts.open(server)
+        opened = await restarts.open(server)
+        assert f"run {run} of cell {restarts.cell_id} is still running" in opened
+        assert f"run {never} did not run" in opened
         # Another run waits for it.
         waiting = run_id(await server.call("execute_code", code="print('next')", timeout=0.1))
         assert "[QUEUED" in await server.call("get_run", run_id=waiting, wait_seconds=0)

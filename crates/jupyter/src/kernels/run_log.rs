@@ -45,6 +45,8 @@ struct State {
     length: u64,
     /// The last request of which outputs were left out.
     cut: Option<String>,
+    /// The last record could not be written.
+    is_failing: bool,
 }
 
 /// The folder of the logs.
@@ -73,7 +75,8 @@ impl RunLogs {
         for (path, written_at) in self.files() {
             if is_old(written_at) {
                 remove_unclaimed(&path);
-            } else if file_name(&path).starts_with(&prefix)
+            } else if is_log(&path)
+                && file_name(&path).starts_with(&prefix)
                 && let Some(found) = RunLog::claim(&path)
             {
                 claimed.push((written_at, found));
@@ -85,16 +88,16 @@ impl RunLogs {
 
     /// The kernels of a server of which there are logs.
     pub(crate) fn kernels(&self, server: &str) -> Vec<String> {
-        let headers = self.files().into_iter().filter_map(|(path, _)| read_header(&path));
+        let logs = self.files().into_iter().filter(|(path, _)| is_log(path));
+        let headers = logs.filter_map(|(path, _)| read_header(&path));
         headers.filter(|header| header.server == server).map(|header| header.kernel).collect()
     }
 
-    /// The logs, and when each was written last.
+    /// The files, and when each was written last.
     fn files(&self) -> Vec<(PathBuf, SystemTime)> {
         // Without any log there is no folder.
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let files = entries.filter_map(|entry| Some((entry.path(), entry.metadata().ok()?.modified().ok()?)));
-        files.filter(|(path, _)| path.extension().is_some_and(|it| it == EXTENSION)).collect()
+        entries.filter_map(|entry| Some((entry.path(), entry.metadata().ok()?.modified().ok()?))).collect()
     }
 }
 
@@ -110,7 +113,7 @@ impl RunLog {
         let past = Past::read(&text).filter(|past| !past.open.is_empty())?;
         file.set_len(past.length).ok()?;
         let open = past.open.iter().map(|(note, _)| note.clone()).collect();
-        let state = State { file: Some(file), open, length: past.length, cut: None };
+        let state = State { file: Some(file), open, length: past.length, ..State::default() };
         let log = Self { path: path.to_owned(), header: past.header.clone(), state: Mutex::new(state) };
         Some((log, past))
     }
@@ -151,9 +154,13 @@ impl RunLog {
     fn write(&self, state: &mut State, record: &Record) {
         let mut bytes = BytesMut::new();
         record.write(SystemTime::now(), &mut bytes);
-        if let Err(error) = self.append_bytes(state, &bytes) {
-            tracing::warn!(%error, "a later server will not know all about a run");
+        let written = self.append_bytes(state, &bytes);
+        if let Err(error) = &written
+            && !state.is_failing
+        {
+            tracing::warn!(%error, "a later server will not know all about the runs of a kernel");
         }
+        state.is_failing = written.is_err();
     }
 
     fn append_bytes(&self, state: &mut State, bytes: &[u8]) -> io::Result<()> {
@@ -267,6 +274,10 @@ fn prefix(server: &str, kernel: &str) -> String {
 
 fn file_name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+fn is_log(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == EXTENSION)
 }
 
 fn is_old(written_at: SystemTime) -> bool {

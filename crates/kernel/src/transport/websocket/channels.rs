@@ -89,7 +89,7 @@ impl Channels {
     }
 
     fn log_message(&self, message: &Message) {
-        if let Some(log) = self.log.as_ref().filter(|log| log.has_runs()) {
+        if let Some(log) = self.log.as_ref().filter(|log| log.has_runs() && !self.inbox.has_had(message)) {
             log.append(&Record::FromKernel { channel: message.channel, parts: message.to_parts() });
         }
     }

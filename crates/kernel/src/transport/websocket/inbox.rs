@@ -98,6 +98,11 @@ impl Inbox {
         self.ready.push_back(Received::Reconnected);
     }
 
+    /// Whether a message that came over the socket has come before.
+    pub(super) fn has_had(&self, message: &Message) -> bool {
+        self.replay.will_be_replay(message)
+    }
+
     /// Accepts a message that came over the socket.
     pub(super) fn push(&mut self, message: Message, now: Instant) {
         self.rate_limit.count(&message, now);
