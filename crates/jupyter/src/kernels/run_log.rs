@@ -9,26 +9,23 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use ::kernel::RecordLog;
 use ::kernel::keeper::{Channel, KeeperEvent, Note, Peek, Record};
 use bytes::BytesMut;
 use parking_lot::Mutex;
-use sha2::{Digest as _, Sha256};
 
+mod folder;
 mod past;
 
+pub(crate) use folder::RunLogs;
 pub(crate) use past::{Header, Past};
 
 /// How much of the outputs of its runs a log keeps.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// From this length on, what is no longer needed is removed from a log that is still needed.
 const COMPACT_BYTES: u64 = 1024 * 1024;
-/// How long a log is kept that nobody claims.
-const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
-const EXTENSION: &str = "log";
-const MAX_HEADER_BYTES: u64 = 16 * 1024;
 
 /// The log of one connection.
 pub(crate) struct RunLog {
@@ -49,59 +46,12 @@ struct State {
     is_failing: bool,
 }
 
-/// The folder of the logs.
-#[derive(Debug, Clone)]
-pub(crate) struct RunLogs {
-    folder: PathBuf,
-}
-
-impl RunLogs {
-    pub(crate) fn new(folder: PathBuf) -> Self {
-        Self { folder }
-    }
-
-    /// A new log.
-    pub(crate) fn begin(&self, server: &str, kernel: &str) -> RunLog {
-        let session = uuid::Uuid::new_v4().to_string();
-        let name = format!("{}{session}.{EXTENSION}", prefix(server, kernel));
-        let header = Header::new(server, kernel, session);
-        RunLog { path: self.folder.join(name), header, state: Mutex::default() }
-    }
-
-    /// Claims the logs of a kernel whose servers have ended, the oldest first. Removes logs that nobody has claimed for long.
-    pub(crate) fn claim(&self, server: &str, kernel: &str) -> Vec<(RunLog, Past)> {
-        let prefix = prefix(server, kernel);
-        let mut claimed = Vec::new();
-        for (path, written_at) in self.files() {
-            if is_old(written_at) {
-                remove_unclaimed(&path);
-            } else if is_log(&path)
-                && file_name(&path).starts_with(&prefix)
-                && let Some(found) = RunLog::claim(&path)
-            {
-                claimed.push((written_at, found));
-            }
-        }
-        claimed.sort_by_key(|(written_at, _)| *written_at);
-        claimed.into_iter().map(|(_, found)| found).collect()
-    }
-
-    /// The kernels of a server of which there are logs.
-    pub(crate) fn kernels(&self, server: &str) -> Vec<String> {
-        let logs = self.files().into_iter().filter(|(path, _)| is_log(path));
-        let headers = logs.filter_map(|(path, _)| read_header(&path));
-        headers.filter(|header| header.server == server).map(|header| header.kernel).collect()
-    }
-
-    /// The files, and when each was written last.
-    fn files(&self) -> Vec<(PathBuf, SystemTime)> {
-        // Without any log there is no folder.
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        entries.filter_map(|entry| Some((entry.path(), entry.metadata().ok()?.modified().ok()?))).collect()
-    }
-}
-
 impl RunLog {
+    /// A log without a file, which is made with the first run.
+    fn new(path: PathBuf, header: Header) -> Self {
+        Self { path, header, state: Mutex::default() }
+    }
+
     /// Takes over the log of a server that has ended. `None` if that lives, or nothing is left to do.
     fn claim(path: &Path) -> Option<(Self, Past)> {
         let mut file = OpenOptions::new().read(true).append(true).open(path).ok()?;
@@ -148,7 +98,9 @@ impl RunLog {
             let state = self.state.lock();
             state.open.iter().filter(|note| note.message.is_none()).map(|note| note.run.clone()).collect()
         };
-        waiting.iter().for_each(|run| self.acknowledge(run));
+        for run in waiting {
+            self.acknowledge(&run);
+        }
     }
 
     fn write(&self, state: &mut State, record: &Record) {
@@ -228,19 +180,16 @@ impl State {
         self.open.iter().any(|note| note.message.is_some())
     }
 
-    /// Whether the log is too long for a message; if so, also for which request that is to be noted.
-    fn leaves_out(&mut self, record: &Record) -> Option<Option<String>> {
+    /// The request that a message belongs to, if the log is too long for the message.
+    fn left_out(&self, record: &Record) -> Option<String> {
         let Record::FromKernel { channel: Channel::Iopub, parts } = record else { return None };
         if self.length < MAX_BYTES {
             return None;
         }
         let peek = Peek::of(Channel::Iopub, parts);
-        if !matches!(&*peek.kind, "stream" | "display_data" | "update_display_data" | "execute_result") {
-            return None;
-        }
-        let is_known = self.cut.as_ref() == Some(&peek.parent);
-        self.cut = Some(peek.parent.clone());
-        Some((!is_known).then_some(peek.parent))
+        let is_output =
+            matches!(&*peek.kind, "stream" | "display_data" | "update_display_data" | "execute_result");
+        is_output.then_some(peek.parent)
     }
 }
 
@@ -258,45 +207,12 @@ impl RecordLog for RunLog {
                 None => state.open.push(note.clone()),
             }
         }
-        match state.leaves_out(record) {
-            None => self.write(&mut state, record),
-            Some(Some(message)) => self.write(&mut state, &Record::Event(KeeperEvent::Cut { message })),
-            Some(None) => {}
+        let Some(message) = state.left_out(record) else { return self.write(&mut state, record) };
+        if state.cut.as_ref() != Some(&message) {
+            state.cut = Some(message.clone());
+            self.write(&mut state, &Record::Event(KeeperEvent::Cut { message }));
         }
     }
-}
-
-/// What the names of a kernel's logs begin with. The id comes from the server.
-fn prefix(server: &str, kernel: &str) -> String {
-    let digest = Sha256::digest(format!("{server}\n{kernel}"));
-    format!("{}-", const_hex::encode(&digest[..8]))
-}
-
-fn file_name(path: &Path) -> &str {
-    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
-}
-
-fn is_log(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == EXTENSION)
-}
-
-fn is_old(written_at: SystemTime) -> bool {
-    written_at.elapsed().is_ok_and(|age| age > MAX_AGE)
-}
-
-fn remove_unclaimed(path: &Path) {
-    if let Ok(file) = File::open(path)
-        && file.try_lock().is_ok()
-    {
-        // Another server may have removed it.
-        let _ = fs::remove_file(path);
-    }
-}
-
-fn read_header(path: &Path) -> Option<Header> {
-    let mut text = Vec::new();
-    File::open(path).ok()?.take(MAX_HEADER_BYTES).read_to_end(&mut text).ok()?;
-    Header::read(&text)
 }
 
 /// A folder for this user alone.

@@ -1,5 +1,8 @@
+use std::time::Duration;
+
 use serde_json::Value;
 
+use super::folder::{MAX_AGE, prefix};
 use super::*;
 
 const SERVER: &str = "http://s/";
