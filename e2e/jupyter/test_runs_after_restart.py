@@ -41,9 +41,7 @@ class Restarts:
     def write(self, *lines: str) -> None:
         """A cell that prints, waits at a gate, and runs `lines`."""
         wait = f"while not pathlib.Path({str(self.gate)!r}).exists(): time.sleep(0.01)"
-        source = "\n".join(
-            ["import pathlib, time", "print('before', flush=True)", wait, *lines]
-        )
+        source = "\n".join(["import pathlib, time", "print('before', flush=True)", wait, *lines])
         [self.cell_id] = write_notebook(self.jupyter.root / self.path, source)
 
     @property
@@ -69,9 +67,7 @@ class Restarts:
         """Runs the cell up to its gate; the id of the run."""
         await self.open(server)
         run = run_id(await server.call("execute_cell", cell_index=0, timeout=0.1))
-        while "before" not in (
-            text := await server.call("get_run", run_id=run, wait_seconds=0.1)
-        ):
+        while "before" not in (text := await server.call("get_run", run_id=run, wait_seconds=0.1)):
             assert "[QUEUED" in text or "[STILL RUNNING" in text, text
         return run
 
@@ -79,26 +75,18 @@ class Restarts:
         os.kill(server.process.pid, signal.SIGKILL)
         await server.ended()
         if self.jupyter.form != "jsd":
-            await until(
-                lambda: self.kernel["connections"] == 0,
-                "the server knows that we are gone",
-            )
+            await until(lambda: self.kernel["connections"] == 0, "the server knows that we are gone")
 
     async def finish(self) -> None:
         """Lets the cell run to its end."""
         self.gate.touch()
-        await until(
-            lambda: self.kernel["execution_state"] == "idle", "the cell has ended"
-        )
+        await until(lambda: self.kernel["execution_state"] == "idle", "the cell has ended")
 
     async def result(self, server: StdioClient, run: str) -> str:
         return await server.call("get_run", run_id=run, wait_seconds=LONG)
 
     async def until_stored(self, lines: str) -> None:
-        await until(
-            lambda: printed(self.cell) == lines,
-            f"the outputs are in the cell: {self.cell['outputs']}",
-        )
+        await until(lambda: printed(self.cell) == lines, f"the outputs are in the cell: {self.cell['outputs']}")
 
     async def until_forgotten(self) -> None:
         await until(lambda: not self.logs, "nothing is left in the folder of the logs")
@@ -109,18 +97,13 @@ def restarts(jupyter: JupyterServer, path: str, tmp_path: Path) -> Restarts:
     return Restarts(jupyter, path, tmp_path / "home")
 
 
-async def test_a_run_that_ended_while_nobody_was_connected(
-    restarts: Restarts, form: str
-) -> None:
+async def test_a_run_that_ended_while_nobody_was_connected(restarts: Restarts, form: str) -> None:
     restarts.write("print('after')", "6 * 7")
     async with restarts.server() as server:
         run = await restarts.begin(server)
         await restarts.kill(server)
     [log] = restarts.logs
-    assert (
-        log.stat().st_mode & 0o777 == 0o600
-        and log.parent.stat().st_mode & 0o777 == 0o700
-    )
+    assert log.stat().st_mode & 0o777 == 0o600 and log.parent.stat().st_mode & 0o777 == 0o700
     await restarts.finish()
     async with restarts.server() as server:
         opened = await restarts.open(server)
@@ -140,9 +123,7 @@ async def test_a_run_that_ended_while_nobody_was_connected(
         await restarts.until_forgotten()
 
 
-async def test_a_run_whose_end_another_client_got_is_lost(
-    restarts: Restarts, jupyter: JupyterServer
-) -> None:
+async def test_a_run_whose_end_another_client_got_is_lost(restarts: Restarts, jupyter: JupyterServer) -> None:
     restarts.write("print('after')")
     async with restarts.server() as server:
         run = await restarts.begin(server)
@@ -150,33 +131,23 @@ async def test_a_run_whose_end_another_client_got_is_lost(
         async with listener(jupyter, restarts.kernel["id"], "control"):
             os.kill(server.process.pid, signal.SIGKILL)
             await server.ended()
-            await until(
-                lambda: jupyter.form == "jsd" or restarts.kernel["connections"] == 1,
-                "we are gone",
-            )
+            await until(lambda: jupyter.form == "jsd" or restarts.kernel["connections"] == 1, "we are gone")
             await restarts.finish()
     async with restarts.server() as server:
-        assert f"run {run} of cell {restarts.cell_id} is lost" in await restarts.open(
-            server
-        )
+        assert f"run {run} of cell {restarts.cell_id} is lost" in await restarts.open(server)
         text = await restarts.result(server, run)
         assert "[LOST" in text and "before" in text and "before\nafter" not in text
         await restarts.until_forgotten()
 
 
-async def test_a_server_that_is_asked_to_end_leaves_its_runs_to_the_next_one(
-    restarts: Restarts,
-) -> None:
+async def test_a_server_that_is_asked_to_end_leaves_its_runs_to_the_next_one(restarts: Restarts) -> None:
     restarts.write("print('after')")
     async with restarts.server() as server:
         run = await restarts.begin(server)
         server.end_input()
         await server.ended()
     async with restarts.server() as server:
-        assert (
-            f"run {run} of cell {restarts.cell_id} is still running"
-            in await restarts.open(server)
-        )
+        assert f"run {run} of cell {restarts.cell_id} is still running" in await restarts.open(server)
         restarts.gate.touch()
         assert "before\nafter" in await restarts.result(server, run)
         await restarts.until_stored("before\nafter\n")
@@ -187,18 +158,14 @@ async def test_a_run_that_goes_on_is_followed_to_its_end(restarts: Restarts) -> 
     restarts.write("print('after')")
     async with restarts.server() as server:
         run = await restarts.begin(server)
-        never = run_id(
-            await server.call("execute_code", code="print('never')", timeout=0.1)
-        )
+        never = run_id(await server.call("execute_code", code="print('never')", timeout=0.1))
         await restarts.kill(server)
     async with restarts.server() as server:
         opened = await restarts.open(server)
         assert f"run {run} of cell {restarts.cell_id} is still running" in opened
         assert f"run {never} did not run" in opened
         # Another run waits for it.
-        waiting = run_id(
-            await server.call("execute_code", code="print('next')", timeout=0.1)
-        )
+        waiting = run_id(await server.call("execute_code", code="print('next')", timeout=0.1))
         assert "[QUEUED" in await server.call("get_run", run_id=waiting, wait_seconds=0)
         restarts.gate.touch()
         text = await restarts.result(server, run)
@@ -208,9 +175,7 @@ async def test_a_run_that_goes_on_is_followed_to_its_end(restarts: Restarts) -> 
         await restarts.until_forgotten()
 
 
-async def test_the_runs_of_a_kernel_that_was_restarted_are_lost(
-    restarts: Restarts,
-) -> None:
+async def test_the_runs_of_a_kernel_that_was_restarted_are_lost(restarts: Restarts) -> None:
     restarts.write("print('after')")
     async with restarts.server() as server:
         run = await restarts.begin(server)
@@ -220,47 +185,34 @@ async def test_the_runs_of_a_kernel_that_was_restarted_are_lost(
     async with restarts.server() as server:
         assert run in await restarts.open(server)
         text = await restarts.result(server, run)
-        assert (
-            "[KERNEL DIED" in text and "before" in text and "before\nafter" not in text
-        ), text
+        assert "[KERNEL DIED" in text and "before" in text and "before\nafter" not in text, text
         await restarts.until_forgotten()
 
 
-async def test_the_runs_of_a_kernel_that_was_shut_down_are_lost(
-    restarts: Restarts,
-) -> None:
+async def test_the_runs_of_a_kernel_that_was_shut_down_are_lost(restarts: Restarts) -> None:
     restarts.write("print('after')")
     async with restarts.server() as server:
         run = await restarts.begin(server)
         await restarts.kill(server)
-    restarts.jupyter.ask(
-        "DELETE", f"api/sessions/{restarts.jupyter.session_of(restarts.path)['id']}"
-    )
+    restarts.jupyter.ask("DELETE", f"api/sessions/{restarts.jupyter.session_of(restarts.path)['id']}")
     async with restarts.server() as server:
         await restarts.open(server)
         # The notebook has another kernel from here on.
         first = await server.call("execute_code", code="1 + 1")
-        assert (
-            f"run {run} of cell {restarts.cell_id} ended because the kernel died"
-            in first
-        ), first
+        assert f"run {run} of cell {restarts.cell_id} ended because the kernel died" in first, first
         text = await restarts.result(server, run)
         assert "[KERNEL DIED" in text and "before" in text
         await restarts.until_forgotten()
 
 
-async def test_a_cell_that_was_changed_meanwhile_keeps_what_somebody_wrote(
-    restarts: Restarts,
-) -> None:
+async def test_a_cell_that_was_changed_meanwhile_keeps_what_somebody_wrote(restarts: Restarts) -> None:
     restarts.write("print('after')")
     async with restarts.server() as server:
         run = await restarts.begin(server)
         await restarts.kill(server)
     async with restarts.server() as other:
         await restarts.open(other)
-        await other.call(
-            "overwrite_cell_source", cell_index=0, cell_source="print('mine')"
-        )
+        await other.call("overwrite_cell_source", cell_index=0, cell_source="print('mine')")
         restarts.gate.touch()
         text = await restarts.result(other, run)
         assert "before\nafter" in text and "only here" in text
@@ -273,12 +225,8 @@ async def test_a_server_that_lives_keeps_its_runs(restarts: Restarts) -> None:
     async with restarts.server() as first, restarts.server() as second:
         run = await restarts.begin(first)
         assert run not in await restarts.open(second)
-        assert "There is no run" in await second.call(
-            "get_run", run_id=run, wait_seconds=0
-        )
-        other = run_id(
-            await second.call("execute_code", code="print('second')", timeout=0.1)
-        )
+        assert "There is no run" in await second.call("get_run", run_id=run, wait_seconds=0)
+        other = run_id(await second.call("execute_code", code="print('second')", timeout=0.1))
         assert len(restarts.logs) == 2
         assert other.split("-")[1] != run.split("-")[1]
         restarts.gate.touch()
