@@ -15,6 +15,7 @@ use workspace::{Connector, Workspace};
 
 use crate::args::{JupyterServer, Logging, Servers, Serving, Start, either, given, variable};
 use crate::endpoint::{HttpEndpoint, serve_until_shutdown};
+use crate::serve::run_suffix;
 use crate::{logging, operations};
 
 pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
@@ -39,6 +40,8 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     let secrets = secrets.chain(endpoint.iter().filter_map(|endpoint| endpoint.token.clone())).collect();
     logging::start(&serving.logging, secrets)?;
 
+    let process_env = ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
+    let run_logs = run_logs(&process_env);
     let reach = reach(options.ca_file.clone(), options.network.network_timeout);
     let place = Jupyter::new(Settings {
         documents,
@@ -49,23 +52,25 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
         notebook: given(options.servers.document_id.as_deref()).map(str::to_owned),
         kernel: either(options.servers.code_sandbox_id.as_deref(), "RUNTIME_ID"),
         in_process: None,
+        run_logs: run_logs.clone(),
         capabilities: jupyter::Capabilities {
             commands: options.jupyterlab,
             ..jupyter::Capabilities::default()
         },
     });
     let discovery = std::env::current_dir().ok().and_then(|folder| discovery_near(&folder));
-    let connector: Arc<dyn Connector> = JupyterConnector::new(reach, discovery, Some(place.clone()));
+    let connector: Arc<dyn Connector> =
+        JupyterConnector::new(reach, discovery, Some(place.clone()), run_logs);
     let images = if options.allow_img_output { options.max_images as usize } else { 0 };
     let settings = workspace::Settings {
         budget: render::Budget { characters: options.max_characters as usize, images },
         default_timeout: options.execution_timeout.min(options.max_execution_timeout),
         max_timeout: options.max_execution_timeout,
+        run_suffix: run_suffix()?,
         asks_for_changes: !options.replies.no_changes,
         ..workspace::Settings::default()
     };
     let workspace = Workspace::with_places(place, Vec::new(), settings, Some(connector));
-    let process_env = ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
     if let Some(folder) = operations::folder(&process_env).filter(|_| !options.replies.recording.no_history) {
         workspace.keep_history(folder);
     }
@@ -74,6 +79,11 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
     let served = serve_until_shutdown(server, endpoint, "jupyter -- cellbridge jupyter", &shutdown).await;
     workspace.shutdown().await;
     served
+}
+
+/// The folder in which runs on servers are logged.
+pub(crate) fn run_logs(process_env: &ProcessEnv) -> Option<PathBuf> {
+    Some(process_env.own_state_dir()?.join("runs"))
 }
 
 /// The server of the notebooks, and that of the kernels if it is another.

@@ -1,5 +1,6 @@
 //! The commands for every place and for the Colab tab alone: connects the places to the transport.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,20 +46,20 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let process_env = ProcessEnv::inherited(variables, std::env::home_dir(), &options.kernel_env);
     let state_env = process_env.clone();
     let keeping = keeping(options.keep_kernels);
-    let run_suffix = if keeping.is_some() { run_suffix()? } else { RunSuffix::default() };
+    let run_logs = jupyter::run_logs(&state_env);
     let budget =
         render::Budget { characters: options.max_characters as usize, images: options.max_images as usize };
     let settings = workspace::Settings {
         budget,
         default_timeout: options.execution_timeout,
-        run_suffix,
+        run_suffix: run_suffix()?,
         asks_for_changes: !options.replies.no_changes,
         ..workspace::Settings::default()
     };
     let reach = jupyter::reach(options.server.ca_file.clone(), options.network.network_timeout);
     let discovery = jupyter::discovery_near(&root);
-    let server = source.map(|source| jupyter_place(source, &reach));
-    let connector = JupyterConnector::new(reach, discovery, server.clone());
+    let server = source.map(|source| jupyter_place(source, &reach, run_logs.clone()));
+    let connector = JupyterConnector::new(reach, discovery, server.clone(), run_logs);
 
     let shutdown = CancellationToken::new();
     let tab_port = serving.port.filter(|_| serving.transport == Transport::Stdio).unwrap_or(0);
@@ -110,14 +111,14 @@ fn keeping(options: args::KeepKernels) -> Option<KernelKeeping> {
 }
 
 /// What distinguishes the runs of this server from those of others.
-fn run_suffix() -> anyhow::Result<RunSuffix> {
+pub(crate) fn run_suffix() -> anyhow::Result<RunSuffix> {
     let random = Secret::generate()?;
     let bytes = random.expose().as_bytes().first_chunk().copied();
     Ok(RunSuffix::of_random(bytes.context("no random bytes")?))
 }
 
 /// The place of a given server, whose paths need no prefix. Contacts nothing yet.
-fn jupyter_place(documents: Source, reach: &Options) -> Arc<Jupyter> {
+fn jupyter_place(documents: Source, reach: &Options, run_logs: Option<PathBuf>) -> Arc<Jupyter> {
     Jupyter::new(::jupyter::Settings {
         documents,
         kernels: None,
@@ -127,6 +128,7 @@ fn jupyter_place(documents: Source, reach: &Options) -> Arc<Jupyter> {
         notebook: None,
         kernel: None,
         in_process: None,
+        run_logs,
         capabilities: Capabilities::default(),
     })
 }

@@ -1,6 +1,7 @@
 //! Connects to servers that agents name while the program runs.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ pub struct JupyterConnector {
     discovery: Option<Discovery>,
     /// The place that there is from the start.
     first: Option<Arc<Jupyter>>,
+    run_logs: Option<PathBuf>,
     known: Mutex<HashMap<String, KnownServer>>,
 }
 
@@ -38,9 +40,14 @@ struct KnownServer {
 
 impl JupyterConnector {
     /// `first` is a place that exists already; the others use the same pause between attempts to connect. Without
-    /// `discovery`, every server must be named by its address.
-    pub fn new(options: Options, discovery: Option<Discovery>, first: Option<Arc<Jupyter>>) -> Arc<Self> {
-        Arc::new(Self { options, discovery, first, known: Mutex::default() })
+    /// `discovery`, every server must be named by its address. `run_logs` is that of [`Settings`].
+    pub fn new(
+        options: Options,
+        discovery: Option<Discovery>,
+        first: Option<Arc<Jupyter>>,
+        run_logs: Option<PathBuf>,
+    ) -> Arc<Self> {
+        Arc::new(Self { options, discovery, first, run_logs, known: Mutex::default() })
     }
 
     /// The address and token of the server that is asked for, and how it was chosen.
@@ -102,6 +109,7 @@ impl JupyterConnector {
                 notebook: address.notebook,
                 kernel: None,
                 in_process: None,
+                run_logs: self.run_logs.clone(),
                 capabilities: Capabilities::default(),
             })
         });

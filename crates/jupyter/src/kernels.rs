@@ -5,8 +5,11 @@ mod kernel;
 mod kernelspec_cache;
 mod kernelspec_choice;
 mod monitor;
+mod run_log;
+mod runs;
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -20,6 +23,8 @@ use crate::server_handle::ServerHandle;
 use kernel::ServerKernel;
 use kernelspec_cache::KernelspecCache;
 use kernelspec_choice::KernelspecQuery;
+use run_log::RunLogs;
+use runs::RunLogging;
 
 /// There is one [`ServerKernel`] for each id.
 pub(crate) struct Kernels {
@@ -29,6 +34,8 @@ pub(crate) struct Kernels {
     pinned: Mutex<Option<PinnedKernel>>,
     known: Mutex<BTreeMap<String, Arc<ServerKernel>>>,
     specs: KernelspecCache,
+    /// `None` if runs end with this program.
+    run_logging: Option<RunLogging>,
 }
 
 /// It is used for code without a notebook, and for the first notebook that has no kernel.
@@ -40,10 +47,18 @@ struct PinnedKernel {
 }
 
 impl Kernels {
-    pub(crate) fn new(handle: Arc<ServerHandle>, prefix: Prefix, pinned: Option<String>) -> Self {
+    /// `run_logs` is the folder in which runs are logged, so that a later server finds them again.
+    pub(crate) fn new(
+        handle: Arc<ServerHandle>,
+        prefix: Prefix,
+        pinned: Option<String>,
+        run_logs: Option<PathBuf>,
+    ) -> Self {
         let specs = KernelspecCache::new(handle.clone());
         let pinned = Mutex::new(pinned.map(|id| PinnedKernel { id, notebook: None }));
-        Self { handle, prefix, pinned, known: Mutex::default(), specs }
+        let run_logging =
+            run_logs.map(|folder| RunLogging { logs: RunLogs::new(folder), prefix: prefix.clone() });
+        Self { handle, prefix, pinned, known: Mutex::default(), specs, run_logging }
     }
 
     /// The kernelspecs that the server can start.
@@ -311,7 +326,7 @@ impl Kernels {
             return kernel.clone();
         }
         let id = model.id.clone();
-        let kernel = ServerKernel::new(self.handle.clone(), model, spec);
+        let kernel = ServerKernel::new(self.handle.clone(), model, spec, self.run_logging.clone());
         known.insert(id, kernel.clone());
         kernel
     }

@@ -51,6 +51,7 @@ impl Jupyter {
             notebook,
             kernel,
             in_process,
+            run_logs,
             capabilities,
         } = settings;
         let prefix = Prefix::new(prefix);
@@ -64,7 +65,7 @@ impl Jupyter {
         Arc::new(Self {
             documents: Documents::new(handle.clone(), prefix.clone()),
             notebook_search: NotebookSearch::new(handle.clone(), prefix.clone()),
-            kernels: Kernels::new(kernel_handle.clone(), prefix.clone(), kernel),
+            kernels: Kernels::new(kernel_handle.clone(), prefix.clone(), kernel, run_logs),
             jupyterlab: JupyterLab::new(handle.clone(), prefix.clone()),
             notebook: notebook.or_else(|| handle.notebook()),
             prefix,

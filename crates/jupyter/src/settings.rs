@@ -42,6 +42,8 @@ pub struct Settings {
     pub kernel: Option<String>,
     /// Access to the server in whose process we live. Used for servers to which users' identities are forwarded.
     pub in_process: Option<Arc<dyn InProcessServer>>,
+    /// The folder in which runs are logged, so that they are found again after a restart. `None` if they are not.
+    pub run_logs: Option<PathBuf>,
     /// What the server of the notebooks may have.
     pub capabilities: Capabilities,
 }

@@ -91,7 +91,7 @@ pub(crate) async fn until_ready<C: Connector>(
     ready_timeout: Duration,
     process_end: &mut BoxFuture<'static, String>,
 ) -> Result<(C::Transport, Json), KernelError> {
-    let mut attempt = Attempt { connector, missing: String::new() };
+    let mut attempt = Attempt { connector, missing: String::new(), early: Vec::new() };
     let ready = tokio::select! {
         ready = timeout(ready_timeout, attempt.until_ready()) => ready,
         how = process_end => return Err(KernelError::Died { how }),
@@ -103,6 +103,8 @@ struct Attempt<C> {
     connector: C,
     /// What the kernel has not done so far, for people.
     missing: String,
+    /// What has come on a resumed connection.
+    early: Vec<Received>,
 }
 
 impl<C: Connector> Attempt<C> {
@@ -112,7 +114,10 @@ impl<C: Connector> Attempt<C> {
         loop {
             match self.connector.open().await {
                 Ok(mut transport) => match timeout(C::READY_TIMEOUT, self.wait_ready(&mut transport)).await {
-                    Ok(Some(language_info)) => return Ok((transport, language_info)),
+                    Ok(Some(language_info)) => {
+                        transport.give_back(std::mem::take(&mut self.early));
+                        return Ok((transport, language_info));
+                    }
                     Ok(None) => {
                         if let Some(how) = transport.how_it_ended() {
                             return Err(KernelError::Died { how });
@@ -142,11 +147,17 @@ impl<C: Connector> Attempt<C> {
             readiness.missing().clone_into(&mut self.missing);
             let ask_again = readiness.deadline().unwrap_or_else(Instant::now);
             let Ok(received) = timeout_at(ask_again.into(), transport.receive()).await else { continue };
+            let received = received?;
             // After anything else the question is repeated in time.
-            if let Received::Message(message) = received?
-                && let Some(language_info) = readiness.handle(&message, Instant::now())
-            {
-                return Some(language_info);
+            let language_info = match &received {
+                Received::Message(message) => readiness.handle(message, Instant::now()),
+                _ => None,
+            };
+            if transport.is_resumed() {
+                self.early.push(received);
+            }
+            if language_info.is_some() {
+                return language_info;
             }
         }
     }

@@ -22,5 +22,8 @@ pub use execution::{Event, ExecutionId, LossCause, Outcome, OutputArea, Sink, St
 pub use jupyter_protocol::ConnectionInfo;
 pub use memory::MemoryError;
 pub use transport::ExecutionNote;
-pub use transport::websocket::{Dial, DialError, Dialed, Socket, connect_websocket};
+pub use transport::websocket::{
+    Dial, DialError, Dialed, RecordLog, SessionLog, Socket, TimedEvents, connect_logged, connect_websocket,
+    read_logged,
+};
 pub use transport::zmq::{Probe, connect, probe};

@@ -69,6 +69,14 @@ pub(crate) trait Transport: Send + 'static {
         std::future::ready(())
     }
 
+    /// Whether what comes before the kernel is known to be ready belongs to somebody, and is to be given back.
+    fn is_resumed(&self) -> bool {
+        false
+    }
+
+    /// Takes back what came before the kernel was ready. It is received again.
+    fn give_back(&mut self, _early: Vec<Received>) {}
+
     /// Whether everything has been received that happened before the connection was made.
     fn is_caught_up(&self) -> bool {
         true

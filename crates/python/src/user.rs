@@ -53,6 +53,7 @@ impl User {
             notebook: config.document_id.clone(),
             kernel: config.runtime_id.clone(),
             capabilities: config.capabilities(),
+            run_logs: None,
             in_process: Some(managers.clone() as Arc<dyn InProcessServer>),
         });
         let settings = workspace::Settings {

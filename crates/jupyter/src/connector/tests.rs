@@ -36,7 +36,7 @@ async fn connect(connector: &JupyterConnector, spec: ServerSpec) -> Arc<dyn Plac
 #[tokio::test]
 async fn the_same_server_is_the_same_place() {
     let (url, task) = server().await;
-    let connector = JupyterConnector::new(Options::default(), None, None);
+    let connector = JupyterConnector::new(Options::default(), None, None, None);
     let Err(error) = connector.connect(spec(&url, Some("wrong"))).await else { panic!("the token is wrong") };
     assert!(error.cause.contains("token"), "{error}");
     assert!(!error.to_string().contains("wrong"), "{error}");
@@ -66,9 +66,10 @@ async fn the_first_place_is_reused_for_its_address() {
         notebook: None,
         kernel: None,
         in_process: None,
+        run_logs: None,
         capabilities: Capabilities::default(),
     });
-    let connector = JupyterConnector::new(Options::default(), None, Some(first));
+    let connector = JupyterConnector::new(Options::default(), None, Some(first), None);
     for token in [None, Some("right")] {
         let place = connect(&connector, spec(&url, token)).await;
         assert_eq!((place.prefix(), place.name()), ("", url.clone()));
@@ -83,7 +84,7 @@ async fn without_an_address_a_running_server_is_used_and_named() {
     let nowhere = ServerSpec { url: None, token: None, kernels: None, provider: None };
     let discovery =
         Discovery { runtime: runtime.path().to_owned(), working_directory: root.path().to_owned() };
-    let connector = JupyterConnector::new(Options::default(), Some(discovery), None);
+    let connector = JupyterConnector::new(Options::default(), Some(discovery), None, None);
     let Err(error) = connector.connect(nowhere.clone()).await else { panic!("no server is running") };
     assert_eq!(error.next, ServerStep::GiveAddress.into());
 
@@ -105,7 +106,7 @@ async fn without_an_address_a_running_server_is_used_and_named() {
 
 #[tokio::test]
 async fn without_an_address_and_a_place_to_look_the_address_is_missing() {
-    let connector = JupyterConnector::new(Options::default(), None, None);
+    let connector = JupyterConnector::new(Options::default(), None, None, None);
     let spec = ServerSpec { url: None, token: None, kernels: None, provider: None };
     let Err(error) = connector.connect(spec).await else { panic!("there is nothing to connect to") };
     assert_eq!(error.next, ServerStep::GiveAddress.into());

@@ -1,21 +1,23 @@
 //! One kernel of a server.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
-use ::kernel::{self as messaging, Client, KernelError, Status, connect_websocket};
+use ::kernel::{self as messaging, Client, KernelError, Status, connect_logged, connect_websocket};
 use chrono::DateTime;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use rest::{KernelModel, Kernelspec};
 use workspace::{
-    Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep,
+    Error, ErrorKind, Executor, Future, Kernel, KernelDescription, KernelId, KernelState, NextStep, Orphan,
+    RunId, RunNote,
 };
 
 use super::channels::Channels;
 use super::has_kernel;
 use super::monitor::monitor;
+use super::runs::{KernelRuns, RunLogging};
 use crate::failure;
 use crate::server_handle::ServerHandle;
 
@@ -37,6 +39,9 @@ pub(crate) struct ServerKernel {
     /// Held while a connection is made or the kernel is restarted.
     turn: tokio::sync::Mutex<()>,
     state: Mutex<State>,
+    run_logging: Option<RunLogging>,
+    /// Begun when they are first needed. `None` if they are not logged.
+    runs: OnceLock<Option<Arc<KernelRuns>>>,
 }
 
 struct State {
@@ -81,6 +86,7 @@ impl ServerKernel {
         handle: Arc<ServerHandle>,
         model: KernelModel,
         kernelspec: Option<Kernelspec>,
+        run_logging: Option<RunLogging>,
     ) -> Arc<Self> {
         let id = KernelId::from(model.id.as_str());
         let state = State {
@@ -99,6 +105,8 @@ impl ServerKernel {
             handle,
             turn: tokio::sync::Mutex::default(),
             state: Mutex::new(state),
+            run_logging,
+            runs: OnceLock::new(),
         })
     }
 
@@ -120,6 +128,18 @@ impl ServerKernel {
         if let Some(client) = client {
             client.report_death(why.to_owned());
         }
+        if let Some(Some(runs)) = self.runs.get() {
+            runs.kernel_gone();
+        }
+    }
+
+    /// The runs on it, if they are logged.
+    fn runs(&self) -> Option<&Arc<KernelRuns>> {
+        let begin = || {
+            let (logging, server) = self.run_logging.clone().zip(self.handle.base())?;
+            Some(KernelRuns::new(logging, server, self.id.to_string()))
+        };
+        self.runs.get_or_init(begin).as_ref()
     }
 
     /// Notes that we started it for no notebook's session: it ends with us.
@@ -210,6 +230,36 @@ impl ServerKernel {
         self.connect(is_fresh).await
     }
 
+    /// The connection, which is made if there is none.
+    async fn client(&self) -> Result<Client, Error> {
+        match self.trusted_client() {
+            Some(client) => Ok(client),
+            None => self.run_to_completion(|this| async move { this.ensure_connected().await }).await,
+        }
+    }
+
+    /// The runs that earlier servers have left here, and on kernels that are gone.
+    async fn orphans(&self) -> Vec<Orphan> {
+        let Some(runs) = self.runs() else { return Vec::new() };
+        let others = runs.other_kernels();
+        if !others.is_empty()
+            && let Ok(models) = self.handle.kernels().await
+        {
+            let is_gone = |kernel: &&String| models.iter().all(|model| model.id != **kernel);
+            others.iter().filter(is_gone).for_each(|kernel| runs.claim_gone(kernel, SHUT_DOWN));
+        }
+        if !runs.has_orphans() {
+            return Vec::new();
+        }
+        match self.client().await {
+            Ok(client) => runs.take_orphans(&client).await,
+            Err(error) => {
+                tracing::warn!(%error, "the runs of an earlier server are not known yet");
+                Vec::new()
+            }
+        }
+    }
+
     /// Asks the server for its description. Fails if the kernel no longer exists.
     async fn fetch(&self) -> Result<KernelModel, Error> {
         let found = self.handle.kernel(&self.id).await?;
@@ -232,7 +282,16 @@ impl ServerKernel {
             let server = self.handle.unshared().await.map_err(failure::of)?;
             let (kernel, is_limited) = (self.id.to_string(), self.handle.is_limited());
             let dial = Arc::new(Channels { server, kernel, is_limited });
-            connect_websocket(dial, START_TIMEOUT, is_fresh, std::future::pending()).await
+            match self.runs() {
+                None => connect_websocket(dial, START_TIMEOUT, is_fresh, std::future::pending()).await,
+                Some(runs) => {
+                    let connected = connect_logged(dial, START_TIMEOUT, is_fresh, runs.session_log()).await;
+                    connected.map(|(client, events)| {
+                        runs.connected(&client, events);
+                        client
+                    })
+                }
+            }
         };
         let client = match connected {
             Ok(client) => client,
@@ -402,13 +461,29 @@ impl Kernel for ServerKernel {
         .boxed()
     }
 
+    fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
+        self.orphans().boxed()
+    }
+
+    fn announce(&self, note: &RunNote) {
+        if let Some(runs) = self.runs().filter(|_| !self.is_gone()) {
+            runs.announce(note);
+        }
+    }
+
+    fn retract(&self, run: &RunId) {
+        if let Some(runs) = self.runs() {
+            runs.retract(run);
+        }
+    }
+
     fn executor(&self) -> Future<'_, Arc<dyn Executor>> {
         async {
-            let client = match self.trusted_client() {
-                Some(client) => client,
-                None => self.run_to_completion(|this| async move { this.ensure_connected().await }).await?,
-            };
-            Ok(Arc::new(client) as Arc<dyn Executor>)
+            let client = self.client().await?;
+            Ok(match self.runs() {
+                Some(runs) => runs.executor(client),
+                None => Arc::new(client),
+            })
         }
         .boxed()
     }

@@ -53,7 +53,7 @@ impl Fake {
         let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         let source = Source::Given { url, credentials: rest::Credentials::None };
         let handle = Arc::new(ServerHandle::new(source, rest::Options::default()));
-        let kernels = Kernels::new(handle, Prefix::default(), pinned.map(str::to_owned));
+        let kernels = Kernels::new(handle, Prefix::default(), pinned.map(str::to_owned), None);
         Self { inside, task, kernels }
     }
 

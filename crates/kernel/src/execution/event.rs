@@ -10,7 +10,7 @@ use crate::Outcome;
 pub struct ExecutionId(Arc<str>);
 
 impl ExecutionId {
-    pub(crate) fn new(request: &str) -> Self {
+    pub fn new(request: &str) -> Self {
         Self(Arc::from(request))
     }
 

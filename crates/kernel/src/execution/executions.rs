@@ -214,7 +214,10 @@ impl Executions {
             self.finish(&id, Request::conclude);
         }
         for id in self.unfinished(|_| true) {
-            self.finish(&id, |_| (Vec::new(), outcome.clone()));
+            self.finish(&id, |request| match outcome {
+                Outcome::Lost { cause, .. } => request.conclude_after_loss(*cause),
+                _ => (Vec::new(), outcome.clone()),
+            });
         }
     }
 

@@ -226,6 +226,12 @@ impl Runs {
         self.entries.iter().map(|entry| entry.offset).min()
     }
 
+    /// The runs that nobody has acknowledged, and when each was noted.
+    pub fn unacknowledged(&self) -> impl Iterator<Item = (&Note, SystemTime)> {
+        let open = self.entries.iter().filter(|entry| !entry.is_acknowledged());
+        open.map(|entry| (&entry.note, entry.noted_at))
+    }
+
     /// Whether there are runs that nobody has acknowledged.
     pub fn has_unread(&self) -> bool {
         self.entries.iter().any(|entry| !entry.is_acknowledged())

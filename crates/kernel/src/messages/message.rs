@@ -1,4 +1,7 @@
+use std::time::SystemTime;
+
 use bytes::Bytes;
+use chrono::DateTime;
 use jupyter_protocol::JupyterMessage;
 use notebook::Json;
 use serde::{Deserialize, Serialize};
@@ -103,6 +106,24 @@ impl Message {
                 None
             }
         }
+    }
+
+    /// Its parts, with what is needed of the header of its parent, and without its metadata.
+    pub(crate) fn to_parts(&self) -> Vec<Bytes> {
+        let Header { id, kind, session } = &self.parent;
+        let parent = serde_json::json!({ "msg_id": id, "msg_type": kind, "session": session }).to_string();
+        let none = Bytes::from_static(b"{}");
+        vec![self.raw_header.bytes().clone(), parent.into(), none, self.content.bytes().clone()]
+    }
+
+    /// When the kernel sent it, if it says so.
+    pub(crate) fn date(&self) -> Option<SystemTime> {
+        #[derive(Deserialize)]
+        struct Fields {
+            date: String,
+        }
+        let fields: Fields = self.raw_header.decode().ok()?;
+        DateTime::parse_from_rfc3339(&fields.date).ok().map(SystemTime::from)
     }
 
     /// The `execution_state`, if this is a `status`.

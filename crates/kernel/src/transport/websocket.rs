@@ -11,10 +11,12 @@ use std::time::Duration;
 use connection::NetworkTimeout;
 use futures_util::future::BoxFuture;
 use futures_util::{Sink, Stream};
+use tokio::time::timeout;
 use tokio_tungstenite::tungstenite;
 use uuid::Uuid;
 
 use crate::connector::{self, Connector, OpenError};
+use crate::keeper::Record;
 use crate::messages::Channel;
 use crate::{Client, KernelError};
 
@@ -24,10 +26,16 @@ mod frame;
 mod inbox;
 mod rate_limit;
 mod replay;
+mod resumed;
 mod socket;
 
 use channels::Channels;
 use connect::Dialer;
+use resumed::{Clock, Sinks, follow};
+pub use resumed::{RecordLog, SessionLog, TimedEvents, read_logged};
+
+/// How long it may take until it is known which executions of an earlier connection have ended.
+const SETTLE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A WebSocket whose opening handshake is over; every `WebSocketStream` is one, whatever carries it.
 pub trait Socket:
@@ -126,18 +134,43 @@ pub async fn connect_websocket(
     is_fresh: bool,
     kernel_end: impl Future<Output = String> + Send + 'static,
 ) -> Result<Client, KernelError> {
-    let session = Uuid::new_v4().to_string();
-    connector::connect(
-        WebSocketConnector { dialer: Dialer::new(dial, session), is_fresh },
-        ready_timeout,
-        kernel_end,
-    )
-    .await
+    let dialer = Dialer::new(dial, Uuid::new_v4().to_string());
+    let connector = WebSocketConnector { dialer, is_fresh, log: None, resume: None };
+    connector::connect(connector, ready_timeout, kernel_end).await
+}
+
+/// Connects in the same way, logs what a later connection needs to follow the runs of this one, and follows those that are in
+/// the log: to their end, as far as the server has kept their messages. Returns their events, in the order of
+/// [`SessionLog::followed`].
+pub async fn connect_logged(
+    dial: Arc<dyn Dial>,
+    ready_timeout: Duration,
+    is_fresh: bool,
+    log: SessionLog,
+) -> Result<(Client, Vec<TimedEvents>), KernelError> {
+    let SessionLog { session, past, followed, log } = log;
+    let clock = Clock::default();
+    let (sinks, events, mut unfinished) = follow(&followed, &clock);
+    let resume = (!followed.is_empty()).then_some(Resume { past: Some((past, sinks)), clock });
+    let dialer = Dialer::new(dial, session);
+    let connector = WebSocketConnector { dialer, is_fresh, log: Some(log), resume };
+    let client = connector::connect(connector, ready_timeout, std::future::pending()).await?;
+    // Those that take longer still run.
+    let _ = timeout(SETTLE_TIMEOUT, unfinished.wait_for(|count| *count == 0)).await;
+    Ok((client, events))
 }
 
 struct WebSocketConnector {
     dialer: Dialer,
     is_fresh: bool,
+    log: Option<Arc<dyn RecordLog>>,
+    resume: Option<Resume>,
+}
+
+struct Resume {
+    /// For the first connection.
+    past: Option<(Vec<Record>, Sinks)>,
+    clock: Clock,
 }
 
 impl Connector for WebSocketConnector {
@@ -156,7 +189,16 @@ impl Connector for WebSocketConnector {
 
     async fn open(&mut self) -> Result<Channels, OpenError> {
         match self.dialer.dial().await {
-            Ok(socket) => Ok(Channels::new(self.dialer.clone(), socket)),
+            Ok(socket) => {
+                let mut channels = Channels::new(self.dialer.clone(), socket);
+                if let Some(log) = &self.log {
+                    channels.log_to(log.clone());
+                }
+                if let Some(Resume { past, clock }) = &mut self.resume {
+                    channels.resume(past.take(), clock.clone());
+                }
+                Ok(channels)
+            }
             Err(DialError::Gone { how }) => Err(OpenError::Final(KernelError::Died { how })),
             Err(DialError::Refused { cause }) => Err(OpenError::Final(KernelError::Unusable { cause })),
             Err(DialError::NoProtocol { cause } | DialError::Unreachable { cause }) => {

@@ -14,6 +14,8 @@ mod memory;
 #[cfg(test)]
 mod probing;
 #[cfg(test)]
+mod resuming;
+#[cfg(test)]
 mod running;
 #[cfg(test)]
 mod server;

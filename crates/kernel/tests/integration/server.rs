@@ -168,7 +168,10 @@ impl Server {
     ) {
         let id = format!("k-1_7_{}", self.number);
         self.number += 1;
-        let header = json!({ "msg_id": id, "session": "k-1", "msg_type": kind, "version": "5.4" });
+        let header = json!({
+            "msg_id": id, "session": "k-1", "username": "k", "date": "2026-01-02T03:04:05.678Z",
+            "msg_type": kind, "version": "5.4",
+        });
         socket.send(channel, [header, asked.header.clone(), json!({}), content]).await;
     }
 

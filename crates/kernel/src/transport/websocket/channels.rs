@@ -1,6 +1,7 @@
 //! The connection to one kernel, reconnected when it is cut.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant as StdInstant};
 
 use futures_util::future::BoxFuture;
@@ -8,9 +9,12 @@ use tokio::time::{Instant, sleep_until};
 
 use super::connect::Dialer;
 use super::inbox::Inbox;
+use super::resumed::{Clock, RecordLog, Sinks};
 use super::socket::{KernelSocket, Parts};
+use crate::ExecutionId;
+use crate::keeper::{Note, Record};
 use crate::messages::{self, Channel, Message, Outgoing};
-use crate::transport::{Received, Transport};
+use crate::transport::{ExecutionNote, Received, Transport};
 
 /// How long after a kernel announced its shutdown we look whether it is gone. A server does not close the connections to a
 /// kernel that it was asked to shut down.
@@ -28,6 +32,15 @@ pub(crate) struct Channels {
     look_at: Option<Instant>,
     /// When to hold nothing back any longer.
     release_at: Option<Instant>,
+    log: Option<Arc<dyn RecordLog>>,
+    resumed: Option<Resumed>,
+}
+
+/// What belongs to the runs of an earlier connection.
+struct Resumed {
+    clock: Clock,
+    /// What is received again.
+    early: VecDeque<Received>,
 }
 
 enum Connection {
@@ -57,7 +70,38 @@ impl Channels {
             outbox: VecDeque::new(),
             look_at: None,
             release_at: None,
+            log: None,
+            resumed: None,
         }
+    }
+
+    /// Goes on where an earlier connection under the same session has ended.
+    pub(super) fn resume(&mut self, past: Option<(Vec<Record>, Sinks)>, clock: Clock) {
+        if let Some((past, sinks)) = past {
+            self.inbox.resume(past, sinks);
+        }
+        self.resumed = Some(Resumed { clock, early: VecDeque::new() });
+    }
+
+    /// Logs from now on what a later connection needs.
+    pub(super) fn log_to(&mut self, log: Arc<dyn RecordLog>) {
+        self.log = Some(log);
+    }
+
+    fn log_message(&self, message: &Message) {
+        if let Some(log) = self.log.as_ref().filter(|log| log.has_runs() && !self.inbox.has_had(message)) {
+            log.append(&Record::FromKernel { channel: message.channel, parts: message.to_parts() });
+        }
+    }
+
+    fn next_early(&mut self) -> Option<Received> {
+        let Resumed { clock, early } = self.resumed.as_mut()?;
+        let next = early.pop_front();
+        *clock.lock() = match &next {
+            Some(Received::Message(message)) => message.date(),
+            _ => None,
+        };
+        next
     }
 
     /// Cancel safe.
@@ -71,7 +115,10 @@ impl Channels {
 
     async fn handle(&mut self, event: Event) {
         match event {
-            Event::Message(message) => self.inbox.push(message, StdInstant::now()),
+            Event::Message(message) => {
+                self.log_message(&message);
+                self.inbox.push(message, StdInstant::now());
+            }
             Event::Cut => self.cut(),
             Event::Look => {
                 self.look_at = None;
@@ -106,6 +153,9 @@ impl Channels {
 
 impl Transport for Channels {
     async fn receive(&mut self) -> Option<Received> {
+        if let Some(early) = self.next_early() {
+            return Some(early);
+        }
         loop {
             if let Some(received) = self.inbox.pop() {
                 return Some(received);
@@ -127,11 +177,35 @@ impl Transport for Channels {
             self.inbox.requested(&message.header.msg_id);
         }
         match messages::write(message, &self.dialer.session) {
-            Ok(parts) => self.outbox.push_back((channel, parts)),
+            Ok(parts) => {
+                if channel == Channel::Stdin
+                    && let Some(log) = &self.log
+                {
+                    // Not the line itself, which may be a secret.
+                    log.append(&Record::ToKernel { channel, parts: parts[..2].to_vec() });
+                }
+                self.outbox.push_back((channel, parts));
+            }
             Err(error) => tracing::error!(?channel, %error, "a message to the kernel cannot be written"),
         }
         if let Connection::Open(socket) = &mut self.connection {
             socket.send(&mut self.outbox).await;
+        }
+    }
+
+    async fn note(&mut self, id: &ExecutionId, ExecutionNote { run, data }: ExecutionNote) {
+        if let Some(log) = &self.log {
+            log.append(&Record::Note(Note { run, message: Some(id.as_str().to_owned()), data }));
+        }
+    }
+
+    fn is_resumed(&self) -> bool {
+        self.resumed.is_some()
+    }
+
+    fn give_back(&mut self, early: Vec<Received>) {
+        if let Some(resumed) = &mut self.resumed {
+            resumed.early = early.into();
         }
     }
 

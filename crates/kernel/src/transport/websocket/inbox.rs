@@ -79,6 +79,17 @@ impl Inbox {
         }
     }
 
+    /// Adds what is no message of the kernel.
+    pub(super) fn add(&mut self, received: Received) {
+        self.ready.push_back(received);
+    }
+
+    /// Messages of the execution `parent` are missing.
+    pub(super) fn dropped(&mut self, cause: Cause, parent: &str) {
+        let notice = self.sequence.server_dropped(cause, parent);
+        self.ready.extend(notice.map(received));
+    }
+
     pub(super) fn reconnected(&mut self) {
         self.release();
         self.rate_limit.reconnected();
@@ -87,12 +98,16 @@ impl Inbox {
         self.ready.push_back(Received::Reconnected);
     }
 
+    /// Whether a message that came over the socket has come before.
+    pub(super) fn has_had(&self, message: &Message) -> bool {
+        self.replay.will_be_replay(message)
+    }
+
     /// Accepts a message that came over the socket.
     pub(super) fn push(&mut self, message: Message, now: Instant) {
         self.rate_limit.count(&message, now);
         if let Some(cause) = Cause::of_notice(&message) {
-            let notice = self.sequence.server_dropped(cause, &message.parent.id);
-            self.ready.extend(notice.map(received));
+            self.dropped(cause, &message.parent.id);
         } else if message.header.session == self.session
             || matches!(message.status().as_deref(), Some("restarting" | "dead"))
         {

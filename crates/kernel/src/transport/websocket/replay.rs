@@ -34,11 +34,7 @@ impl ReplayFilter {
     /// | 1 | 7 | yes |
     /// | 1 | 8 | no |
     pub(super) fn is_replay(&mut self, message: &Message) -> bool {
-        let header = &message.header;
-        if header.id.is_empty() {
-            return false;
-        }
-        let key = self.hasher.hash_one((&header.id, &header.kind));
+        let Some(key) = self.key(message) else { return false };
         if let Some(&first) = self.known.get(&key) {
             return first != self.connection;
         }
@@ -50,5 +46,16 @@ impl ReplayFilter {
             self.known.remove(&oldest);
         }
         false
+    }
+
+    /// The same, for a message that is about to be handled.
+    pub(super) fn will_be_replay(&self, message: &Message) -> bool {
+        let first = self.key(message).and_then(|key| self.known.get(&key));
+        first.is_some_and(|first| *first != self.connection)
+    }
+
+    fn key(&self, message: &Message) -> Option<u64> {
+        let header = &message.header;
+        (!header.id.is_empty()).then(|| self.hasher.hash_one((&header.id, &header.kind)))
     }
 }

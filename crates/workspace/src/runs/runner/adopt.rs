@@ -165,7 +165,7 @@ fn described(run: &Run) -> String {
         RunState::Interrupted if run.is_finished() => "was interrupted".to_owned(),
         RunState::Interrupted => "did not run".to_owned(),
         RunState::KernelDied { how } => format!("ended because the kernel died ({how})"),
-        RunState::Lost { .. } => "is lost".to_owned(),
+        RunState::Lost { cause, .. } => format!("is lost ({cause})"),
         RunState::Failed(error) => error.cause,
     };
     let cell = run.cell().map(|cell| format!(" of cell {}", cell.id)).unwrap_or_default();

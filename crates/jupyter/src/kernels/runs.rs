@@ -1,0 +1,258 @@
+//! The runs on one kernel that a later server is to find again, and those that earlier servers have left.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use ::kernel::keeper::{Note, Record};
+use ::kernel::{
+    Client, ExecutionId, ExecutionNote, LossCause, MemoryError, Outcome, RecordLog, SessionLog, Sink, Status,
+    TimedEvents, read_logged,
+};
+use futures_util::future::BoxFuture;
+use notebook::{CellId, Json};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use workspace::{Code, Execution, Executor, NotebookPath, Orphan, OrphanedExecution, RunId, RunNote};
+
+use super::run_log::{Past, RunLog, RunLogs};
+use crate::paths::Prefix;
+
+/// Where runs are logged, for all kernels of a place.
+#[derive(Debug, Clone)]
+pub(crate) struct RunLogging {
+    pub(crate) logs: RunLogs,
+    pub(crate) prefix: Prefix,
+}
+
+/// The runs on one kernel.
+pub(super) struct KernelRuns {
+    logging: RunLogging,
+    server: String,
+    kernel: String,
+    /// That of our connections.
+    log: Arc<RunLog>,
+    left: Mutex<Left>,
+}
+
+/// What earlier servers have left.
+#[derive(Default)]
+struct Left {
+    /// What our log had in it when we claimed it. Its runs are followed.
+    past: Option<Past>,
+    /// Runs that can only be read.
+    ended: Vec<Ended>,
+    orphans: Vec<Orphan>,
+    has_looked_elsewhere: bool,
+}
+
+struct Ended {
+    log: RunLog,
+    past: Past,
+    outcome: Outcome,
+}
+
+/// What a log holds about a run.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Data {
+    /// From the root of the server.
+    notebook: Option<String>,
+    cell: Option<String>,
+    source: String,
+}
+
+impl KernelRuns {
+    /// Claims what earlier servers have left of the runs on a kernel.
+    pub(super) fn new(logging: RunLogging, server: String, kernel: String) -> Arc<Self> {
+        let mut claimed = logging.logs.claim(&server, &kernel);
+        let mut left = Left::default();
+        // The server keeps messages only for the session that was connected last.
+        let log = match claimed.pop() {
+            Some((log, past)) => {
+                left.past = Some(past);
+                log
+            }
+            None => logging.logs.begin(&server, &kernel),
+        };
+        let outcome = Outcome::Lost { is_started: false, cause: LossCause::Disconnected };
+        left.ended.extend(claimed.into_iter().map(|(log, past)| Ended {
+            log,
+            past,
+            outcome: outcome.clone(),
+        }));
+        Arc::new(Self { logging, server, kernel, log: Arc::new(log), left: Mutex::new(left) })
+    }
+
+    /// A run waits for its turn.
+    pub(super) fn announce(&self, note: &RunNote) {
+        let data = self.logging.data(note);
+        self.log.append(&Record::Note(Note { run: note.run.to_string(), message: None, data }));
+    }
+
+    /// A run that was announced does not run.
+    pub(super) fn retract(&self, run: &RunId) {
+        self.log.acknowledge(run);
+    }
+
+    /// The kernel is gone. What was left there and not seen yet is found again with the next kernel.
+    pub(super) fn kernel_gone(&self) {
+        let mut left = self.left.lock();
+        left.ended.clear();
+        if left.past.take().is_some() {
+            self.log.release();
+        } else {
+            self.log.retract_waiting();
+        }
+    }
+
+    /// For a connection.
+    pub(super) fn session_log(&self) -> SessionLog {
+        let past = self.left.lock().past.clone();
+        let followed = past.as_ref().map(Past::requests).unwrap_or_default();
+        let past = past.map(|past| past.records).unwrap_or_default();
+        SessionLog { session: self.log.header.session.clone(), past, followed, log: self.log.clone() }
+    }
+
+    /// The connection is made: `events` are those of the runs in [`SessionLog::followed`].
+    pub(super) fn connected(&self, client: &Client, events: Vec<TimedEvents>) {
+        let mut left = self.left.lock();
+        let Some(past) = left.past.take() else { return };
+        let orphans = self.logging.orphans(past, events, client, &self.log);
+        left.orphans.extend(orphans);
+    }
+
+    pub(super) fn executor(&self, client: Client) -> Arc<dyn Executor> {
+        Arc::new(LoggedExecutor { client, log: self.log.clone(), logging: self.logging.clone() })
+    }
+
+    /// The kernels of this server of which there are logs: those that are gone have left runs. Returns them once.
+    pub(super) fn other_kernels(&self) -> Vec<String> {
+        if std::mem::replace(&mut self.left.lock().has_looked_elsewhere, true) {
+            return Vec::new();
+        }
+        let mut kernels = self.logging.logs.kernels(&self.server);
+        kernels.retain(|kernel| *kernel != self.kernel);
+        kernels
+    }
+
+    /// Another kernel of the server is gone. Claims the runs that were left there.
+    pub(super) fn claim_gone(&self, kernel: &str, how: &str) {
+        let outcome = Outcome::KernelDied { how: how.to_owned() };
+        let claimed = self.logging.logs.claim(&self.server, kernel).into_iter();
+        let ended = claimed.map(|(log, past)| Ended { log, past, outcome: outcome.clone() });
+        self.left.lock().ended.extend(ended);
+    }
+
+    /// Whether earlier servers have left runs that are not taken yet.
+    pub(super) fn has_orphans(&self) -> bool {
+        let left = self.left.lock();
+        left.past.is_some() || !left.ended.is_empty() || !left.orphans.is_empty()
+    }
+
+    /// The runs of earlier servers; each is returned once.
+    pub(super) async fn take_orphans(&self, client: &Client) -> Vec<Orphan> {
+        let (ended, mut orphans) = {
+            let mut left = self.left.lock();
+            (std::mem::take(&mut left.ended), std::mem::take(&mut left.orphans))
+        };
+        for Ended { log, past, outcome } in ended {
+            let log = Arc::new(log);
+            let followed = past.requests();
+            let (session, records) = (past.header.session.clone(), past.records.clone());
+            let logged = SessionLog { session, past: records, followed, log: log.clone() };
+            let events = read_logged(logged, outcome).await;
+            orphans.extend(self.logging.orphans(past, events, client, &log));
+        }
+        orphans
+    }
+}
+
+impl RunLogging {
+    fn data(&self, note: &RunNote) -> serde_json::Value {
+        let notebook = note.notebook.as_deref().and_then(|path| self.prefix.strip(path).ok());
+        let cell = note.cell.as_ref().map(ToString::to_string);
+        let data = Data { notebook, cell, source: note.source.clone() };
+        serde_json::to_value(&data).unwrap_or_default()
+    }
+
+    fn orphans(
+        &self,
+        past: Past,
+        events: Vec<TimedEvents>,
+        client: &Client,
+        log: &Arc<RunLog>,
+    ) -> Vec<Orphan> {
+        let mut events = events.into_iter();
+        let orphan = |(note, requested_at): (Note, SystemTime)| {
+            let id = note.message.as_deref().map(ExecutionId::new);
+            let execution = id.and_then(|id| Some((id, events.next()?)));
+            let data: Data = serde_json::from_value(note.data).unwrap_or_default();
+            let notebook = data.notebook.map(|path| NotebookPath::new(self.prefix.shown(&path)));
+            let cell = data.cell.map(CellId::new);
+            let note = RunNote { run: RunId::new(note.run), notebook, cell, source: data.source };
+            let execution = execution.map(|(id, events)| OrphanedExecution {
+                execution: Arc::new(ServerExecution { client: client.clone(), id }),
+                events,
+            });
+            let (log, logging) = (log.clone(), self.clone());
+            let executor = Arc::new(LoggedExecutor { client: client.clone(), log, logging });
+            Orphan { note, requested_at, is_stored: false, is_acknowledged: false, execution, executor }
+        };
+        past.open.into_iter().map(orphan).collect()
+    }
+}
+
+/// Runs code, and lets a later server know of it.
+struct LoggedExecutor {
+    client: Client,
+    log: Arc<RunLog>,
+    logging: RunLogging,
+}
+
+impl Executor for LoggedExecutor {
+    fn execute(&self, code: Code<'_>, sink: Sink) -> Arc<dyn Execution> {
+        let note = ExecutionNote { run: code.note.run.to_string(), data: self.logging.data(code.note) };
+        let id = self.client.execute_with_note(code.source, Some(note), sink);
+        Arc::new(ServerExecution { client: self.client.clone(), id })
+    }
+
+    fn acknowledge(&self, run: &RunId) {
+        self.log.acknowledge(run);
+    }
+
+    fn prepare_changes(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.client.prepare_changes())
+    }
+
+    fn status(&self) -> watch::Receiver<Status> {
+        self.client.status()
+    }
+
+    fn language_info(&self) -> Json {
+        self.client.language_info().clone()
+    }
+
+    fn ask_memory<'a>(
+        &'a self,
+        question: &'a serde_json::Value,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Json, MemoryError>> {
+        Box::pin(self.client.ask_memory(question, limit))
+    }
+}
+
+struct ServerExecution {
+    client: Client,
+    id: ExecutionId,
+}
+
+impl Execution for ServerExecution {
+    fn answer_input(&self, line: String) -> bool {
+        self.client.answer_input(&self.id, line)
+    }
+
+    fn changes(&self, count: u64) -> BoxFuture<'_, Option<Json>> {
+        Box::pin(self.client.changes(&self.id, count))
+    }
+}
