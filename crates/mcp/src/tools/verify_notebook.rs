@@ -78,9 +78,10 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 }
 
 fn question(path: &str, in_copy: bool) -> String {
-    let (stays, again) = match in_copy {
-        true => ("The notebook and the files of its folder stay as they are", "databases and networks"),
-        false => ("The notebook stays as it is", "files, databases and networks"),
+    let (stays, again) = if in_copy {
+        ("The notebook and the files of its folder stay as they are", "databases and networks")
+    } else {
+        ("The notebook stays as it is", "files, databases and networks")
     };
     format!("Run all code of {path} again, in a fresh kernel? {stays}, but what the code does to {again} happens again.")
 }

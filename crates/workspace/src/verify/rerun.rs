@@ -53,10 +53,7 @@ pub(super) async fn rerun(
     limit: Duration,
     on_cell: &(dyn Fn(usize) + Send + Sync),
 ) -> Result<Ran, Error> {
-    let copy = match subject.in_copy {
-        true => Some(subject.place.copy_folder(&subject.path).await?),
-        false => None,
-    };
+    let copy = if subject.in_copy { Some(subject.place.copy_folder(&subject.path).await?) } else { None };
     let request = KernelRequest {
         notebook: Some(subject.path.clone()),
         kernel: KernelSelector::Scratch(subject.kernelspec.clone()),
