@@ -52,11 +52,22 @@ def by_source(notebook: Json, source: str) -> Json:
 
 
 async def test_a_notebook_runs_where_it_is(jupyter: JupyterServer, terminal: Terminal, folder: Path) -> None:
-    write(folder / "a.ipynb", [("n = 1", None, ["parameters"]), ("print(n * 2, open('data.txt').read())", None), ("1 / 0", None), ("3", None)])
+    write(
+        folder / "a.ipynb",
+        [
+            ("n = 1", None, ["parameters"]),
+            ("print(n * 2, open('data.txt').read())", None),
+            ("1 / 0", None),
+            ("3", None),
+        ],
+    )
     path = on_server(jupyter, folder / "a.ipynb")
     ran = await terminal.run("run", path, "-p", "n=21")
     assert ran.status == 1 and ran.printed.startswith(f"{path}: 3 of 5 cells ran"), ran.text
-    assert "[4/5] cell 4: ZeroDivisionError: division by zero" in ran.complaints and "NOT yet on disk" not in ran.complaints
+    assert (
+        "[4/5] cell 4: ZeroDivisionError: division by zero" in ran.complaints
+        and "NOT yet on disk" not in ran.complaints
+    )
     # What the command says has been stored is stored.
     notebook = read_valid(folder / "a.ipynb")
     assert printed(by_source(notebook, "print")) == "42 beside\n"
@@ -72,7 +83,9 @@ async def test_a_notebook_runs_where_it_is(jupyter: JupyterServer, terminal: Ter
     assert undone.status == 0 and "Undone:" in undone.printed, undone.text
 
 
-async def test_outputs_go_to_another_notebook_of_the_server(jupyter: JupyterServer, terminal: Terminal, folder: Path) -> None:
+async def test_outputs_go_to_another_notebook_of_the_server(
+    jupyter: JupyterServer, terminal: Terminal, folder: Path
+) -> None:
     write(folder / "a.ipynb", [("print(open('data.txt').read())", None), ("print(2)", None)])
     before = (folder / "a.ipynb").read_bytes()
     (folder / "results").mkdir()
@@ -144,10 +157,16 @@ async def test_an_interrupted_run_leaves_no_kernel(
     assert verified.status == 3 and "it was interrupted" in verified.printed and jupyter.kernel_models() == []
 
 
-async def test_each_notebook_gets_the_verdict_that_it_deserves(jupyter: JupyterServer, terminal: Terminal, folder: Path) -> None:
+async def test_each_notebook_gets_the_verdict_that_it_deserves(
+    jupyter: JupyterServer, terminal: Terminal, folder: Path
+) -> None:
     stories: dict[str, tuple[list[Cell], int, list[str]]] = {
         "same": ([("print(open('data.txt').read())", "beside\n")], 0, ["identical"]),
-        "stale": ([("print(2)", "1\n"), ("import random\nprint(random.random())", "0.5\n")], 1, ["stale", "not_deterministic"]),
+        "stale": (
+            [("print(2)", "1\n"), ("import random\nprint(random.random())", "0.5\n")],
+            1,
+            ["stale", "not_deterministic"],
+        ),
         "fails": ([("print(x)", "1\n"), ("2", None)], 2, ["failed", "not_run"]),
     }
     before = {}
@@ -161,7 +180,9 @@ async def test_each_notebook_gets_the_verdict_that_it_deserves(jupyter: JupyterS
         [found] = json.loads(verified.printed)
         assert [cell["verdict"] for cell in found["cells"]] == verdicts and found["path"] == paths[name]
     verified = await terminal.run("verify", *paths.values())
-    assert verified.status == 2 and [line.split(": ")[0] for line in verified.printed.splitlines() if ".ipynb: " in line] == list(paths.values())
+    assert verified.status == 2 and [
+        line.split(": ")[0] for line in verified.printed.splitlines() if ".ipynb: " in line
+    ] == list(paths.values())
     assert {name: (folder / f"{name}.ipynb").read_bytes() for name in stories} == before
     applied = await terminal.run("verify", "--apply", paths["stale"])
     assert applied.status == 1 and printed(read_valid(folder / "stale.ipynb")["cells"][1]) == "2\n", applied.text

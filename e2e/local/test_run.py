@@ -38,7 +38,11 @@ async def test_a_notebook_runs_to_its_first_error(machine: Machine) -> None:
     assert status == 1 and "a.ipynb: 1 of 3 cells ran" in text
     assert "[2/3] cell 2: ZeroDivisionError: division by zero" in text and "Traceback" in text
     cells = read_valid(path)["cells"]
-    assert printed(cells[1]) == "one\n" and cells[2]["outputs"][0]["ename"] == "ZeroDivisionError" and not cells[3]["outputs"]
+    assert (
+        printed(cells[1]) == "one\n"
+        and cells[2]["outputs"][0]["ename"] == "ZeroDivisionError"
+        and not cells[3]["outputs"]
+    )
     status, text = await machine.run_notebook("a.ipynb", "--keep-going")
     assert status == 1 and "2 of 3 cells ran" in text and printed(read_valid(path)["cells"][3]) == "three\n"
     status, text = await machine.run_notebook("a.ipynb", "--until", "1")

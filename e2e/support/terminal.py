@@ -65,5 +65,7 @@ def write(path: Path, cells: list[Cell]) -> None:
             outputs = [v4.new_output("stream", text=saved)]
         count = None if saved is None else number + 1
         metadata = {"tags": tags[0]} if tags else {}
-        made.append(v4.new_code_cell(source, id=f"c{number}", outputs=outputs, execution_count=count, metadata=metadata))
+        made.append(
+            v4.new_code_cell(source, id=f"c{number}", outputs=outputs, execution_count=count, metadata=metadata)
+        )
     path.write_text(json.dumps(v4.new_notebook(cells=made, metadata={"kernelspec": KERNELSPEC})))
