@@ -8,8 +8,8 @@ import xml.etree.ElementTree as xml
 from pathlib import Path
 from typing import Any
 
-import nbformat.v4 as v4
 import pytest
+from nbformat import v4
 
 from e2e.support.notebook_files import PIXEL, SHOW_PIXEL, read_valid
 from e2e.support.notebook_server import launch, nothing_is_left

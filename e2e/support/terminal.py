@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import nbformat.v4 as v4
+from nbformat import v4
 
 from e2e.support.home import Home, new_mark
 from e2e.support.lab_notebooks import KERNELSPEC
