@@ -188,9 +188,8 @@ async def test_each_notebook_gets_the_verdict_that_it_deserves(
     assert applied.status == 1 and printed(read_valid(folder / "stale.ipynb")["cells"][1]) == "2\n", applied.text
 
 
-async def test_people_see_the_outputs_come(jupyter: JupyterServer, form: str, terminal: Terminal, folder: Path) -> None:
-    if form == "plain":
-        pytest.skip("people see only files there")
+@pytest.mark.parametrize("form", ["rtc"], indirect=True)
+async def test_people_see_the_outputs_come(jupyter: JupyterServer, terminal: Terminal, folder: Path) -> None:
     write(folder / "a.ipynb", [NEVER_ENDS])
     async with collaborator(jupyter, str((folder / "a.ipynb").relative_to(jupyter.root))) as other:
         before = other.sources
