@@ -61,7 +61,9 @@ class Shared(ABC):
 
     async def _known(self) -> State:
         """As the program sees it."""
-        [contents] = (await self.agents[AGENTS[0]].ask("resources/read", {"uri": f"notebook://{quote(self.path)}"}))["contents"]
+        [contents] = (await self.agents[AGENTS[0]].ask("resources/read", {"uri": f"notebook://{quote(self.path)}"}))[
+            "contents"
+        ]
         return state_of(json.loads(contents["text"])["cells"])
 
 
