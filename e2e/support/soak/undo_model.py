@@ -20,7 +20,9 @@ class Cell:
     @classmethod
     def of(cls, cell: Json) -> "Cell":
         kind, source = cell["cell_type"], _joined(cell["source"])
-        content = [kind, source, cell.get("metadata", {}), cell.get("attachments") or {}]
+        # A room says in its metadata whether a server trusts the cell, which is not in the file.
+        metadata = {name: value for name, value in cell.get("metadata", {}).items() if name != "trusted"}
+        content = [kind, source, metadata, cell.get("attachments") or {}]
         outputs = [_plain(output) for output in cell.get("outputs", [])], _count(cell.get("execution_count"))
         return cls(cell["id"], json.dumps(content, sort_keys=True), json.dumps(outputs, sort_keys=True))
 

@@ -20,10 +20,11 @@ from e2e.support.lab_notebooks import KERNELSPEC
 from e2e.support.notebook_files import Json, read_valid
 from e2e.support.notebook_server import NotebookServer, notebook_server
 from e2e.support.soak.undo_model import State, state_of
-from e2e.support.waiting import LONG
 
 AGENTS = ("ada", "bob")
 CELLS = 4
+# How long what the person did may take to reach the program, and the other way round, in seconds.
+SETTLED = 30
 
 
 class Shared(ABC):
@@ -49,7 +50,7 @@ class Shared(ABC):
 
     async def settled(self) -> State:
         """The state, once the program and the person see the same."""
-        end = asyncio.get_running_loop().time() + LONG
+        end = asyncio.get_running_loop().time() + SETTLED
         pause = 0.005
         while True:
             seen = state_of(self.cells())

@@ -13,7 +13,6 @@ import nbformat
 from e2e.support.notebook_files import Json
 from e2e.support.soak.undo_model import Operation, State, check, expected
 from e2e.support.soak.undo_places import AGENTS, Shared
-from e2e.support.waiting import until
 
 MOST_CELLS = 10
 # How many of the last operations an undo by id may mean.
