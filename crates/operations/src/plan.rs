@@ -149,7 +149,8 @@ impl Steps<'_> {
         if change.changes_content() && !self.has_content(cell, left) {
             return Some(Obstacle::Changed { diff: self.difference(left, cell) });
         }
-        if let Some(outputs) = left.outputs.as_ref().filter(|_| change.changes_outputs())
+        let loses_outputs = change.changes_outputs() || self.loses_outputs(change);
+        if let Some(outputs) = left.outputs.as_ref().filter(|_| loses_outputs)
             && digest(cell) != (outputs.digest.clone(), outputs.execution_count)
         {
             return Some(Obstacle::NewOutputs);
@@ -161,6 +162,12 @@ impl Steps<'_> {
         let has_stayed =
             is_there(index.checked_sub(1), &left.previous) || is_there(Some(index + 1), &left.next);
         (change.moved && !has_stayed).then_some(Obstacle::Moved)
+    }
+
+    /// Whether the cell becomes one of another type that has no outputs, or goes.
+    fn loses_outputs(&self, change: &CellChange) -> bool {
+        let Some(was) = &change.before else { return true };
+        self.read(&was.content).is_some_and(|content| content.cell_type != CellType::Code)
     }
 
     /// Whether a cell has the content of a state. A revision says nothing of attachments.

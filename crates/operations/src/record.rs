@@ -46,7 +46,7 @@ impl Touched {
                 if matches!(edit, Edit::Insert { .. } | Edit::Delete { .. } | Edit::Move { .. }) {
                     touched.moved.insert(id.clone());
                 }
-                // Those of an inserted cell, too: if it has others later, somebody has run it since.
+                // Those of a new cell, too: if it has others later, somebody has run it since.
                 if !matches!(edit, Edit::SetSource { .. } | Edit::MergeMetadata { .. } | Edit::Move { .. }) {
                     touched.outputs.insert(id.clone());
                 }

@@ -90,7 +90,8 @@ def _undone(here: Cell | None, was: Cell | None, left: Cell | None) -> tuple[Cel
     if was.content != left.content:
         is_lost |= here.content != left.content
         here = replace(here, content=was.content)
-    if was.outputs != left.outputs:
+    # A cell of another type has no outputs.
+    if was.outputs != left.outputs or was.is_code != left.is_code:
         is_lost |= here.outputs != left.outputs
         here = replace(here, outputs=was.outputs)
     return here, is_lost

@@ -190,8 +190,9 @@ class Story:
         numbers = {int(number) for number in re.findall(r"o(\d+)\) ", text)}
         operations = [self.operations[number] for number in sorted(numbers, reverse=True)]
         only = set(given["only"]) if "only" in given else None
-        is_about_order = "was moved" in text
         lost = expected(now, operations, only).lost
+        moved = frozenset[str]().union(*(operation.moved for operation in operations))
+        is_about_order = "was moved" in text or moved - {cell.id for cell in now}
         assert is_about_order or lost or "id" not in given, f"refused, although nothing would be lost: {text}"
 
     async def _record(self, agent: str, moved: frozenset[str], before: State | None = None) -> None:

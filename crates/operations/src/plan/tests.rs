@@ -242,6 +242,7 @@ fn what_somebody_else_changed_is_refused() {
         (source("plot", "b"), delete(&["plot"]), "plot", Obstacle::Deleted),
         (insert(0, "n", "x"), source("n", "x = 1"), "n", changed("@@ -1 +1 @@\n-x\n+x = 1\n")),
         (insert(0, "n", "x"), outputs("n", Some("theirs")), "n", Obstacle::NewOutputs),
+        (kind("title", CellType::Code), outputs("title", Some("theirs")), "title", Obstacle::NewOutputs),
         (delete(&["raw"]), insert(0, "raw", "again"), "raw", Obstacle::Exists),
         (outputs("plot", None), outputs("plot", Some("theirs")), "plot", Obstacle::NewOutputs),
         (outputs("empty", Some("1")), outputs("empty", Some("2")), "empty", Obstacle::NewOutputs),
