@@ -146,7 +146,8 @@ impl Steps<'_> {
             return self.plan.after.cell(&id).is_some().then_some(Obstacle::Exists);
         };
         let Some((index, cell)) = self.plan.after.cell(&id) else { return Some(Obstacle::Deleted) };
-        if change.changes_content() && !self.has_content(cell, left) {
+        let takes_outputs = cell.is_code() || change.changes_content() || !change.changes_outputs();
+        if !takes_outputs || change.changes_content() && !self.has_content(cell, left) {
             return Some(Obstacle::Changed { diff: self.difference(left, cell) });
         }
         let loses_outputs = change.changes_outputs() || self.loses_outputs(change);

@@ -237,6 +237,7 @@ fn twenty_changes_are_undone_one_by_one_and_all_at_once() {
 #[test]
 fn what_somebody_else_changed_is_refused() {
     let changed = |diff: &str| Obstacle::Changed { diff: diff.to_owned() };
+    let to_markdown = changed("@@ -1 +1 @@\n-code {}\n+markdown {}\n");
     for (own, others, cell, obstacle) in [
         (source("plot", "b"), source("plot", "theirs"), "plot", changed("@@ -1 +1 @@\n-b\n+theirs\n")),
         (source("plot", "b"), delete(&["plot"]), "plot", Obstacle::Deleted),
@@ -245,6 +246,7 @@ fn what_somebody_else_changed_is_refused() {
         (kind("title", CellType::Code), outputs("title", Some("theirs")), "title", Obstacle::NewOutputs),
         (delete(&["raw"]), insert(0, "raw", "again"), "raw", Obstacle::Exists),
         (outputs("plot", None), outputs("plot", Some("theirs")), "plot", Obstacle::NewOutputs),
+        (outputs("empty", Some("1")), kind("empty", CellType::Markdown), "empty", to_markdown),
         (outputs("empty", Some("1")), outputs("empty", Some("2")), "empty", Obstacle::NewOutputs),
         (to("plot", 0), to("plot", 4), "plot", Obstacle::Moved),
     ] {
