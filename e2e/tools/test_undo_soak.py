@@ -17,8 +17,8 @@ from e2e.support.soak.undo_places import Shared, in_folder, in_room
 from e2e.support.soak.undo_story import Story
 
 SECONDS = float(os.environ.get("CELLBRIDGE_SOAK_SECONDS", "0"))
-SEED = int(os.environ.get("CELLBRIDGE_SOAK_SEED", "0")) or (random.randrange(1, 1 << 32) if SECONDS else 7)
-STEPS = 0 if SECONDS else 12
+SEED = int(os.environ.get("CELLBRIDGE_SOAK_SEED", "0")) or (random.randrange(1, 1 << 32) if SECONDS else 3)
+STEPS = 0 if SECONDS else 16
 
 
 @pytest.mark.timeout(SECONDS + 600)
