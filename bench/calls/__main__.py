@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 import sys
 import tempfile
 import time
@@ -41,6 +42,8 @@ def perform(task: Task, kit: Kit, server: JupyterServer, launch: list[str]) -> t
         listed = size_of(agent.tools())
         for tool, given in task.steps[kit]:
             named = {"notebook_path": name} if tool == "use_notebook" else {}
+            if tool == "get_run":
+                named["run_id"] = re.findall(r"\brun (r\d+\S*)", replies[-1].text)[-1]
             replies.append(agent.call(tool, {**given, **named}))
         seen = "\n".join(reply.text for reply in replies)
         missing = [text for text in task.learns if text not in seen]

@@ -345,7 +345,8 @@ NOISY = "for step in range(5000):\n    print(f'step {step}: ' + ('WARNING: diver
 
 
 def long_output() -> Task:
-    find = "get_run", {"run_id": "r1", "output": 0, "pattern": "WARNING"}
+    # Its `run_id` is that of the reply before.
+    find = "get_run", {"output": 0, "pattern": "WARNING"}
     return Task(
         "find one line in 5000 lines of output",
         {

@@ -141,9 +141,11 @@ fn to_json((path, verified): &Verified) -> Value {
 fn cell_to_json(CellVerdict { index, id, verdict }: &CellVerdict) -> Value {
     let mut cell = json!({ "index": index, "id": id.to_string(), "verdict": name(verdict) });
     let more = match verdict {
-        Verdict::Stale { diff } => json!({ "diff": diff }),
+        Verdict::Stale { diff } | Verdict::Unexplained { diff } => json!({ "diff": diff }),
         Verdict::NotDeterministic { diff, is_unseeded } => json!({ "diff": diff, "unseeded": is_unseeded }),
-        Verdict::Failed { cause, shown } => json!({ "cause": cause, "shown": shown }),
+        Verdict::Failed { cause, shown } | Verdict::FailsAgain { cause, shown } => {
+            json!({ "cause": cause, "shown": shown })
+        }
         _ => json!({}),
     };
     if let (Some(cell), Value::Object(more)) = (cell.as_object_mut(), more) {
@@ -159,6 +161,8 @@ fn name(verdict: &Verdict) -> &'static str {
         Verdict::NoneSaved => "none_saved",
         Verdict::Stale { .. } => "stale",
         Verdict::NotDeterministic { .. } => "not_deterministic",
+        Verdict::FailsAgain { .. } => "fails_again",
+        Verdict::Unexplained { .. } => "unexplained",
         Verdict::Follows => "follows",
         Verdict::Failed { .. } => "failed",
         Verdict::NotRun => "not_run",

@@ -103,7 +103,7 @@ def check_cells(cells: Iterable[Json], names: set[str]) -> dict[str, Json]:
         found[mark] = cell
         assert all(each["output_type"] == "stream" for each in cell["outputs"]), cell
         shown = printed(cell)
-        version = re.match(rf"{mark}-v(\d+) ", shown)
+        version = re.match(rf"{mark}-v(\d+)(?: |$)", shown)
         assert not shown or version and outputs(mark, int(version[1])).startswith(shown), f"mixed outputs: {cell}"
     return found
 

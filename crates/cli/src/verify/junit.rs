@@ -45,11 +45,11 @@ fn test(path: &str, index: usize, verdict: &Verdict) -> String {
     let kind = name(verdict);
     let content = match verdict {
         Verdict::Identical | Verdict::NotCompared | Verdict::NoneSaved => String::new(),
-        Verdict::Stale { diff } | Verdict::NotDeterministic { diff, .. } => {
+        Verdict::Stale { diff } | Verdict::NotDeterministic { diff, .. } | Verdict::Unexplained { diff } => {
             format!("<failure message=\"{kind}\">{}</failure>", escaped(diff))
         }
         Verdict::Follows => "<failure message=\"follows from another cell\"/>".to_owned(),
-        Verdict::Failed { cause, shown } => {
+        Verdict::Failed { cause, shown } | Verdict::FailsAgain { cause, shown } => {
             format!("<error message=\"{}\">{}</error>", escaped(cause), escaped(shown))
         }
         Verdict::NotRun => "<skipped message=\"a cell before it failed\"/>".to_owned(),

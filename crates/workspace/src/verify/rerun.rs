@@ -38,6 +38,16 @@ pub(super) struct Ran {
     pub(super) runtime: String,
 }
 
+impl Ran {
+    /// Why the cell at that position failed, if it did.
+    pub(super) fn failure_at(&self, position: usize) -> Option<String> {
+        match &self.ended {
+            Ended::At { position: at, cause } if *at == position => Some(cause.clone()),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ended {
     Whole,

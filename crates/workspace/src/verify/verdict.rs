@@ -7,7 +7,7 @@ use notebook::{CellId, Output, diff};
 
 use super::cells::{Checked, Comparison};
 use super::compare::{are_same_outputs, readable};
-use super::rerun::{Ended, Ran};
+use super::rerun::Ran;
 
 /// Words that show that code draws random numbers, and that they are the same ones each time.
 const RANDOM: [&str; 5] = ["random", "randn", "randint", "shuffle", "sample("];
@@ -49,6 +49,16 @@ pub enum Verdict {
         diff: String,
         is_unseeded: bool,
     },
+    /// It ran to its end, but not a second time: it needs what it changes.
+    FailsAgain {
+        cause: String,
+        /// What it showed the second time.
+        shown: String,
+    },
+    /// It differs from what is saved; the second run, which would tell why, failed before it.
+    Unexplained {
+        diff: String,
+    },
     /// It uses what a cell before it makes, which differs.
     Follows,
     /// It could not run to its end.
@@ -86,42 +96,61 @@ pub(super) fn verdicts(
     let mut tainted = BTreeSet::new();
     let mut verdicts = Vec::with_capacity(cells.len());
     for (position, cell) in cells.iter().enumerate() {
+        let failed = |ran: &Ran| ran.failure_at(position).map(|cause| (cause, shown(&ran.outputs[position])));
         let verdict = match ran.outputs.get(position) {
             None => Verdict::NotRun,
-            Some(fresh) => match &ran.ended {
-                Ended::At { position: at, cause } if *at == position => {
-                    Verdict::Failed { cause: cause.clone(), shown: shown(fresh) }
-                }
-                _ => match cell.comparison {
-                    Comparison::Ignored | Comparison::NotWanted => Verdict::NotCompared,
-                    Comparison::NoneSaved => Verdict::NoneSaved,
-                    Comparison::WithSaved if are_same_outputs(&cell.saved, fresh, now) => Verdict::Identical,
-                    Comparison::WithSaved if !cell.inputs.is_disjoint(&tainted) => Verdict::Follows,
-                    Comparison::WithSaved => {
-                        // What it uses may differ, too, without having shown it.
-                        let is_silent = |input: &&usize| cells[**input].saved.is_empty();
-                        tainted.extend(cell.inputs.iter().filter(is_silent).copied());
-                        let other = again.and_then(|again| again.outputs.get(position));
-                        let diff = diff(&readable(&cell.saved), &readable(fresh));
-                        match other {
-                            Some(other) if !are_same_outputs(fresh, other, now) => {
-                                Verdict::NotDeterministic {
-                                    diff,
-                                    is_unseeded: is_unseeded(&cells[..=position]),
+            Some(fresh) => {
+                if let Some((cause, shown)) = failed(ran) {
+                    Verdict::Failed { cause, shown }
+                } else if let Some((cause, shown)) = again.and_then(failed) {
+                    Verdict::FailsAgain { cause, shown }
+                } else {
+                    match cell.comparison {
+                        Comparison::Ignored | Comparison::NotWanted => Verdict::NotCompared,
+                        Comparison::NoneSaved => Verdict::NoneSaved,
+                        Comparison::WithSaved if are_same_outputs(&cell.saved, fresh, now) => {
+                            Verdict::Identical
+                        }
+                        Comparison::WithSaved if !cell.inputs.is_disjoint(&tainted) => Verdict::Follows,
+                        Comparison::WithSaved => {
+                            // What it uses may differ, too, without having shown it.
+                            let is_silent = |input: &&usize| cells[**input].saved.is_empty();
+                            tainted.extend(cell.inputs.iter().filter(is_silent).copied());
+                            let diff = diff(&readable(&cell.saved), &readable(fresh));
+                            match again.and_then(|again| again.outputs.get(position)) {
+                                None => Verdict::Unexplained { diff },
+                                Some(other) if are_same_outputs(fresh, other, now) => Verdict::Stale { diff },
+                                Some(_) => {
+                                    let is_unseeded = is_unseeded(&cells[..=position]);
+                                    Verdict::NotDeterministic { diff, is_unseeded }
                                 }
                             }
-                            _ => Verdict::Stale { diff },
                         }
                     }
-                },
-            },
+                }
+            }
         };
-        if matches!(verdict, Verdict::Stale { .. } | Verdict::NotDeterministic { .. } | Verdict::Follows) {
+        if verdict.differs() {
             tainted.insert(position);
         }
         verdicts.push(CellVerdict { index: cell.index, id: cell.id.clone(), verdict });
     }
     verdicts
+}
+
+impl Verdict {
+    fn differs(&self) -> bool {
+        match self {
+            Self::Stale { .. }
+            | Self::NotDeterministic { .. }
+            | Self::FailsAgain { .. }
+            | Self::Unexplained { .. }
+            | Self::Follows => true,
+            Self::Identical | Self::NotCompared | Self::NoneSaved | Self::Failed { .. } | Self::NotRun => {
+                false
+            }
+        }
+    }
 }
 
 fn shown(outputs: &[Output]) -> String {
@@ -137,10 +166,8 @@ impl Verification {
     pub fn conclusion(&self) -> Conclusion {
         let of = |cell: &CellVerdict| match cell.verdict {
             Verdict::Failed { .. } | Verdict::NotRun => Conclusion::Fails,
-            Verdict::Stale { .. } | Verdict::NotDeterministic { .. } | Verdict::Follows => {
-                Conclusion::Differs
-            }
-            Verdict::Identical | Verdict::NotCompared | Verdict::NoneSaved => Conclusion::Identical,
+            ref verdict if verdict.differs() => Conclusion::Differs,
+            _ => Conclusion::Identical,
         };
         self.cells.iter().map(of).max().unwrap_or(Conclusion::Identical)
     }
@@ -194,6 +221,8 @@ impl Verification {
             _ => None,
         });
         let stale = labels(|verdict| matches!(verdict, Verdict::Stale { .. }).then_some(""));
+        let fails = labels(|verdict| matches!(verdict, Verdict::FailsAgain { .. }).then_some(""));
+        let unexplained = labels(|verdict| matches!(verdict, Verdict::Unexplained { .. }).then_some(""));
         let follow = self.cells.iter().filter(|cell| cell.verdict == Verdict::Follows).count();
         let mut parts = Vec::new();
         if !random.is_empty() {
@@ -202,8 +231,17 @@ impl Verification {
         if !stale.is_empty() {
             parts.push(format!("{} stale or from another environment ({})", stale.len(), stale.join(", ")));
         }
+        if let [fails] = &fails[..] {
+            parts.push(format!("1 fails when it runs once more ({fails})"));
+        }
+        if !unexplained.is_empty() {
+            let (count, labels) = (unexplained.len(), unexplained.join(", "));
+            let differ = if count == 1 { "differs" } else { "differ" };
+            parts.push(format!("{count} {differ}, for reasons not known ({labels})"));
+        }
         if follow > 0 {
-            let from = if random.len() + stale.len() == 1 { "it" } else { "them" };
+            let from =
+                if random.len() + stale.len() + fails.len() + unexplained.len() == 1 { "it" } else { "them" };
             parts.push(format!("{follow} follow{} from {from}", if follow == 1 { "s" } else { "" }));
         }
         (!parts.is_empty()).then(|| parts.join(", "))
@@ -214,13 +252,18 @@ impl Verification {
         let mut parts = vec![self.sentence()];
         for CellVerdict { index, id, verdict } in &self.cells {
             match verdict {
-                Verdict::Stale { diff } | Verdict::NotDeterministic { diff, .. } => {
+                Verdict::Stale { diff }
+                | Verdict::NotDeterministic { diff, .. }
+                | Verdict::Unexplained { diff } => {
                     parts.push(format!(
                         "cell #{index} (id {id}), - saved, + fresh:\n```diff\n{}\n```",
                         diff.trim_end()
                     ));
                 }
                 Verdict::Failed { shown, .. } => parts.push(format!("cell #{index} (id {id}):\n{shown}")),
+                Verdict::FailsAgain { shown, .. } => {
+                    parts.push(format!("cell #{index} (id {id}), the second time:\n{shown}"));
+                }
                 _ => {}
             }
         }
@@ -235,6 +278,7 @@ fn seconds(elapsed: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rerun::Ended;
     use super::*;
 
     fn cell(index: usize, source: &str, saved: &str, inputs: &[usize]) -> Checked {
@@ -307,6 +351,21 @@ mod tests {
             text.contains("-0.5\n+0.6") && text.contains("-old\n+new") && !text.contains("1.6"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_cell_that_fails_the_second_time_is_named_and_what_follows_it_is_not_explained() {
+        let cells = [cell(0, "1", "", &[]), cell(1, "2", "b", &[0]), cell(2, "3", "c", &[])];
+        let first = ran(&["", "x", "y"], Ended::Whole);
+        let ended = Ended::At { position: 0, cause: "FileExistsError".to_owned() };
+        let found = verification(&cells, &first, Some(&ran(&["Traceback"], ended)));
+        assert_eq!(found.conclusion(), Conclusion::Differs);
+        assert_eq!(
+            found.sentence(),
+            "Reruns from a fresh kernel: 0 of 3 cells identical; 1 fails when it runs once more (#0), 1 differs, for reasons not \
+             known (#2), 1 follows from them; 0 errors; 38 s; Python 3.12.4"
+        );
+        assert!(found.text().contains("the second time:\nTraceback"));
     }
 
     #[test]

@@ -112,7 +112,9 @@ def array_details(known, value, rows, stats):
     found = {"facts": facts}
     if known.startswith("torch"):
         facts.update(device=str(value.device), requires_grad=bool(value.requires_grad))
-    if known != "numpy.ndarray":
+    value = in_memory(known, value)
+    if value is None:
+        found["note"] = "Its values are not shown: reading them would copy or compute."
         return found
     facts["bytes"] = int(value.nbytes)
     if value.dtype.kind in "biufcSUMm":
@@ -122,6 +124,20 @@ def array_details(known, value, rows, stats):
             part = value.reshape(-1)[:: max(1, value.size // 1_000_000)] if value.flags.c_contiguous else value
             facts.update(min=short(part.min().item()), max=short(part.max().item()), mean=short(part.mean().item()))
     return found
+
+
+def in_memory(known, value):
+    """The array of numpy on the same memory, where that needs no copy, no device and no computation."""
+    try:
+        if known == "numpy.ndarray":
+            return value
+        if known.startswith("torch"):
+            return value.detach().numpy() if value.device.type == "cpu" else None
+        if known.startswith("jaxlib") and value.is_ready() and [it.platform for it in value.devices()] == ["cpu"]:
+            return sys.modules["numpy"].asarray(value)
+    except Exception:
+        pass
+    return None
 
 
 def xarray_details(known, value):
