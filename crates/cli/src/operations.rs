@@ -67,7 +67,8 @@ pub(crate) async fn undo(options: &Undo) -> anyhow::Result<()> {
 
 /// The notebook, as a session of the person sees it.
 async fn open(path: &Path, places: &Places) -> anyhow::Result<(Session, Arc<OpenNotebook>)> {
-    let folder = folder(&person::process_env()).context("there is no folder for the history: HOME is not set")?;
+    let folder =
+        folder(&person::process_env()).context("there is no folder for the history: HOME is not set")?;
     let (session, paths) = person::session(&[&Named::existing(path)?], places, Some(folder))?;
     let opened = session.use_notebook("notebook", &paths[0], Mode::Connect).await?;
     Ok((session, opened))

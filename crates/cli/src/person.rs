@@ -27,7 +27,7 @@ pub(crate) enum Named {
 impl Named {
     /// A notebook that is there already, as far as this machine knows.
     pub(crate) fn existing(path: &Path) -> anyhow::Result<Self> {
-        Self::new(path, |file| file.canonicalize())
+        Self::new(path, Path::canonicalize)
     }
 
     /// A notebook that is to be written.
@@ -130,7 +130,9 @@ fn server(named: &[&Named], places: &Places) -> anyhow::Result<Option<Arc<Jupyte
     let place = serve::jupyter_place(source, &options, None);
     for path in paths {
         if !path.starts_with(SERVER) && place.strip_name(path).is_none() {
-            bail!("{path}: give the address of the server with --jupyter-url, and the notebook as {SERVER}PATH");
+            bail!(
+                "{path}: give the address of the server with --jupyter-url, and the notebook as {SERVER}PATH"
+            );
         }
     }
     Ok(Some(place))

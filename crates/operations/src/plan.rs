@@ -186,9 +186,11 @@ impl Steps<'_> {
         let sources = diff(&content.source, &cell.source());
         if sources.is_empty() {
             let rest = |cell_type: &CellType, metadata: &Json, attachments: Option<Json>| {
-                let files: Vec<_> = attachments.iter().flat_map(Json::members).map(|(name, _)| name).collect();
-                let files: String = files.iter().map(|name| format!("attachment {name}\n")).collect();
-                format!("{cell_type} {}\n{files}", metadata.compact())
+                let mut text = format!("{cell_type} {}\n", metadata.compact());
+                for (name, _) in attachments.iter().flat_map(Json::members) {
+                    text.push_str(&format!("attachment {name}\n"));
+                }
+                text
             };
             return diff(
                 &rest(&content.cell_type, &content.metadata, content.attachments),
