@@ -3,44 +3,26 @@
 import asyncio
 import json
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from e2e.local.test_verify import Cell, write
-from e2e.support.home import Home, new_mark
 from e2e.support.notebook_files import printed, read_valid, read_whole
 from e2e.support.notebook_server import nothing_is_left
-from e2e.support.program import program
+from e2e.support.terminal import Cell, Terminal, write
 from e2e.support.waiting import LONG, until
 
 
-class Machine:
-    def __init__(self, folder: Path) -> None:
-        self.mark, self.home, self.root = new_mark(), Home(folder / "home"), folder / "root"
-        self.home.folder.mkdir()
-        self.root.mkdir()
-
+class Machine(Terminal):
     def write(self, *cells: Cell) -> Path:
         write(self.root / "a.ipynb", list(cells))
         return self.root / "a.ipynb"
 
-    async def start(self, *arguments: str) -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(
-            *[program(), "run", *arguments],
-            env=self.home.environment(self.mark),
-            cwd=self.root,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-
-    async def run(self, *arguments: str) -> tuple[int | None, str]:
+    async def run_notebook(self, *arguments: str) -> tuple[int | None, str]:
         """The exit status, and what is printed."""
-        running = await self.start(*arguments)
-        out, log = await asyncio.wait_for(running.communicate(), 2 * LONG)
-        return running.returncode, out.decode() + log.decode()
+        ended = await self.run("run", *arguments)
+        return ended.status, ended.text
 
 
 @pytest.fixture
@@ -52,18 +34,22 @@ def machine(tmp_path: Path) -> Any:
 
 async def test_a_notebook_runs_to_its_first_error(machine: Machine) -> None:
     path = machine.write(("print('one')", None), ("1 / 0", None), ("print('three')", None))
-    status, text = await machine.run("a.ipynb")
+    status, text = await machine.run_notebook("a.ipynb")
     assert status == 1 and "a.ipynb: 1 of 3 cells ran" in text
     assert "[2/3] cell 2: ZeroDivisionError: division by zero" in text and "Traceback" in text
     cells = read_valid(path)["cells"]
-    assert printed(cells[1]) == "one\n" and cells[2]["outputs"][0]["ename"] == "ZeroDivisionError" and not cells[3]["outputs"]
-    status, text = await machine.run("a.ipynb", "--keep-going")
+    assert (
+        printed(cells[1]) == "one\n"
+        and cells[2]["outputs"][0]["ename"] == "ZeroDivisionError"
+        and not cells[3]["outputs"]
+    )
+    status, text = await machine.run_notebook("a.ipynb", "--keep-going")
     assert status == 1 and "2 of 3 cells ran" in text and printed(read_valid(path)["cells"][3]) == "three\n"
-    status, text = await machine.run("a.ipynb", "--until", "1")
+    status, text = await machine.run_notebook("a.ipynb", "--until", "1")
     assert status == 0 and "1 of 1 cells ran" in text
-    status, text = await machine.run("a.ipynb", "--from", "nothing")
+    status, text = await machine.run_notebook("a.ipynb", "--from", "nothing")
     assert status == 3 and "no cell nothing" in text
-    status, text = await machine.run("absent.ipynb")
+    status, text = await machine.run_notebook("absent.ipynb")
     assert status == 3 and "absent.ipynb" in text
 
 
@@ -74,7 +60,7 @@ async def test_parameters_and_another_file_leave_the_notebook_as_it_is(machine: 
     (machine.root / "data.txt").write_text("beside the notebook")
     (machine.root / "results").mkdir()
     before = path.read_bytes()
-    status, _ = await machine.run("a.ipynb", "-o", "results/b.ipynb", "-p", "n=21", "-p", "name=it's")
+    status, _ = await machine.run_notebook("a.ipynb", "-o", "results/b.ipynb", "-p", "n=21", "-p", "name=it's")
     assert status == 0 and path.read_bytes() == before
     cells = read_valid(machine.root / "results/b.ipynb")["cells"]
     assert cells[2]["metadata"]["tags"] == ["injected-parameters"]
@@ -83,7 +69,7 @@ async def test_parameters_and_another_file_leave_the_notebook_as_it_is(machine: 
 
 async def test_an_interrupted_run_keeps_what_was_printed(machine: Machine) -> None:
     path = machine.write(("import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.01)", None), ("1", None))
-    running = await machine.start("a.ipynb")
+    running = await machine.start("run", "a.ipynb")
     await until(lambda: "begun" in printed(read_whole(path)["cells"][1]), "the cell runs")
     running.send_signal(signal.SIGINT)
     out, _ = await asyncio.wait_for(running.communicate(), LONG)
@@ -91,9 +77,9 @@ async def test_an_interrupted_run_keeps_what_was_printed(machine: Machine) -> No
     cell = read_valid(path)["cells"][1]
     assert printed(cell) == "begun\n" and cell["outputs"][-1]["ename"] == "KeyboardInterrupt"
     machine.write(("while True: pass", None))
-    status, text = await machine.run("a.ipynb", "--timeout", "0.5")
+    status, text = await machine.run_notebook("a.ipynb", "--timeout", "0.5")
     assert status == 1 and "longer than the --timeout" in text
     machine.write(("input('name? ')", None))
-    status, text = await machine.run("a.ipynb")
+    status, text = await machine.run_notebook("a.ipynb")
     assert status == 1 and "asks for input" in text
     assert json.loads(path.read_text())["nbformat"] == 4

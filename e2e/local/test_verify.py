@@ -4,23 +4,19 @@ import asyncio
 import json
 import re
 import signal
-import subprocess
 import xml.etree.ElementTree as xml
 from pathlib import Path
 from typing import Any
 
-import nbformat.v4 as v4
 import pytest
+from nbformat import v4
 
-from e2e.support.home import Home, new_mark
 from e2e.support.notebook_files import PIXEL, SHOW_PIXEL, read_valid
 from e2e.support.notebook_server import launch, nothing_is_left
 from e2e.support.processes import kernels
-from e2e.support.program import program
 from e2e.support.stdio_client import stdio_client
+from e2e.support.terminal import Cell, Terminal, write
 from e2e.support.waiting import LONG, until
-
-Cell = tuple[str, Any] | tuple[str, Any, list[str]]
 
 ONE = v4.new_output("execute_result", {"text/plain": "1"}, execution_count=1)
 
@@ -94,42 +90,16 @@ STORIES: dict[str, tuple[list[Cell], list[str]]] = {
 }
 
 
-def write(path: Path, cells: list[Cell]) -> None:
-    made = [v4.new_markdown_cell("text", id="text")]
-    for number, (source, saved, *tags) in enumerate(cells):
-        outputs = saved if isinstance(saved, list) else [saved] if saved and not isinstance(saved, str) else []
-        if saved and isinstance(saved, str):
-            outputs = [v4.new_output("stream", text=saved)]
-        count = None if saved is None else number + 1
-        metadata = {"tags": tags[0]} if tags else {}
-        made.append(v4.new_code_cell(source, id=f"c{number}", outputs=outputs, execution_count=count, metadata=metadata))
-    notebook = v4.new_notebook(cells=made)
-    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    path.write_text(json.dumps(notebook))
-
-
-class Machine:
+class Machine(Terminal):
     def __init__(self, folder: Path) -> None:
-        self.mark, self.home, self.root = new_mark(), Home(folder / "home"), folder / "root"
-        self.home.folder.mkdir()
-        self.root.mkdir()
+        super().__init__(folder)
         (self.root / "data.txt").write_text("42\n")
-
-    async def start(self, *arguments: str) -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(
-            *[program(), "verify", *arguments],
-            env=self.home.environment(self.mark),
-            cwd=self.root,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
 
     async def verify(self, *arguments: str) -> tuple[int, str]:
         """The exit status, and what is printed."""
-        running = await self.start(*arguments)
-        printed, complaints = await asyncio.wait_for(running.communicate(), 4 * LONG)
-        assert running.returncode is not None and not complaints, complaints
-        return running.returncode, printed.decode()
+        ended = await self.run("verify", *arguments)
+        assert ended.status is not None and not ended.complaints, ended.complaints
+        return ended.status, ended.printed
 
 
 @pytest.fixture
@@ -203,7 +173,7 @@ async def test_no_kernel_outlives_a_verification_that_is_ended(machine: Machine,
     for name in ("a", "b"):
         cell = f"open('{name} has begun', 'w').close()\nimport time\nwhile True: time.sleep(0.01)"
         write(machine.root / f"{name}.ipynb", [(cell, "")])
-    running = await machine.start("a.ipynb", "b.ipynb")
+    running = await machine.start("verify", "a.ipynb", "b.ipynb")
     await until((machine.root / "a has begun").exists, "the cell runs")
     running.send_signal(ending)
     printed, _ = await asyncio.wait_for(running.communicate(), LONG)

@@ -27,7 +27,7 @@ class Collaborator:
     @property
     def cells(self) -> list[Any]:
         """The cells in the types that are shared: text as `Text`, lists as `Array`."""
-        return list(self._document.ycells)
+        return list(self.document.ycells)
 
     def shared_output(self, cell: int, output: int = 0) -> Any:
         """An output in the type that is shared."""
@@ -54,7 +54,8 @@ class Collaborator:
             raise AssertionError(f"not within {within} s: {what}; {self.sources}") from None
 
     @property
-    def _document(self) -> Any:
+    def document(self) -> Any:
+        """The notebook in Jupyter's own type for it."""
         return self.client._doc
 
 

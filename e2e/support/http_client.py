@@ -16,8 +16,9 @@ class SessionEndedError(Exception):
 
 
 class HttpClient:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, name: str = "bare") -> None:
         self.url = url
+        self.name = name
         # What the server has sent before the answer of the latest request.
         self.heard: list[dict[str, Any]] = []
         self._numbers = itertools.count(1)
@@ -26,7 +27,7 @@ class HttpClient:
         self._http = httpx.AsyncClient(verify=False, trust_env=False, timeout=LONG)
 
     async def initialize(self) -> dict[str, Any]:
-        given = {"protocolVersion": _REVISION, "capabilities": {}, "clientInfo": {"name": "bare", "version": "1"}}
+        given = {"protocolVersion": _REVISION, "capabilities": {}, "clientInfo": {"name": self.name, "version": "1"}}
         result = await self.ask("initialize", given)
         self._headers["Mcp-Protocol-Version"] = _REVISION
         body = {"jsonrpc": "2.0", "method": "notifications/initialized"}

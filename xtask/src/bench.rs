@@ -32,6 +32,8 @@ pub(crate) enum Subject {
     Local,
     /// Questions about the memory of a kernel, beside other ways to ask it, in a folder and on a Jupyter server
     State,
+    /// What `cellbridge verify` adds to the time of the cells, beside `jupyter execute`
+    Verify,
 }
 
 pub(crate) fn run(subject: Subject) -> Result<()> {
@@ -41,6 +43,7 @@ pub(crate) fn run(subject: Subject) -> Result<()> {
         Subject::FirstCall => first_call(&project),
         Subject::History => compare_records(&project),
         Subject::State => ask_about_memory(&project),
+        Subject::Verify => rerun_notebooks(&project),
         Subject::Colab => measure(&project, "colab", &[]),
         Subject::Local => {
             let environment = provision::environment(&project)?;
@@ -94,6 +97,18 @@ fn ask_about_memory(project: &Project) -> Result<()> {
     let server = provision::collaboration_server(project)?;
     command::run(project.cargo().args(["build", "--locked", "--profile", PROFILE, "--package", "cli"]))?;
     let mut bench = environment.module(project, "bench.state")?;
+    bench
+        .arg(project.target.join(PROFILE).join("cellbridge"))
+        .env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);
+    command::run(&mut bench)
+}
+
+/// `jupyter execute` comes with a Jupyter server, whose Python then runs all cells.
+fn rerun_notebooks(project: &Project) -> Result<()> {
+    let environment = provision::environment(project)?;
+    let server = provision::collaboration_server(project)?;
+    command::run(project.cargo().args(["build", "--locked", "--profile", PROFILE, "--package", "cli"]))?;
+    let mut bench = environment.module(project, "bench.verify")?;
     bench
         .arg(project.target.join(PROFILE).join("cellbridge"))
         .env("CELLBRIDGE_E2E_JUPYTER_RTC", server.python);

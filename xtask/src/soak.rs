@@ -14,6 +14,8 @@ pub(crate) enum Subject {
     Agents,
     /// 32 agents over HTTP on three Colab tabs, one of which is closed again and again
     Tabs,
+    /// Two agents and a person who change a notebook in turns and undo what was done, in a folder and on two kinds of servers
+    Undo,
 }
 
 /// Runs the tests of `subject` for `seconds`. `seed` repeats what was random.
@@ -24,6 +26,7 @@ pub(crate) fn run(subject: Subject, seconds: u32, seed: Option<u32>) -> Result<(
     match subject {
         Subject::Kernels => in_python("e2e/local/test_kept_soak.py", &variables),
         Subject::Agents => in_python("e2e/tools/test_agents_soak.py", &variables),
+        Subject::Undo => in_python("e2e/tools/test_undo_soak.py", &variables),
         // Without nextest, which ends a test after two minutes.
         Subject::Tabs => {
             let project = Project::find()?;

@@ -21,7 +21,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use environment::variable_name;
 pub(crate) use environment::{either, given, variable};
 pub(crate) use install::{Install, Status, Uninstall, Which};
-pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Running, Servers, Start, Verb};
+pub(crate) use jupyter::{Connect, JupyterArgs, JupyterServer, Places, Running, Servers, Start, Verb};
 use keep_kernels::KEPT_BY_DEFAULT;
 pub(crate) use keep_kernels::{KeepKernels, keep_kernels};
 pub(crate) use kernels::{Kernels, KernelsVerb, ListKernels, LogsOfKernel, StopKernels};

@@ -113,8 +113,8 @@ fn introduce(registration: &str) {
     }
 }
 
-/// Cancels `shutdown` at the first signal. The handlers are installed before this returns.
-fn cancel_on_signal(shutdown: CancellationToken) -> impl Future<Output = ()> {
+/// Cancels `shutdown` at the first signal of the person or the system. The handlers are installed before this returns.
+pub(crate) fn cancel_on_signal(shutdown: CancellationToken) -> impl Future<Output = ()> {
     #[cfg(unix)]
     let signals = {
         use tokio::signal::unix::{SignalKind, signal};

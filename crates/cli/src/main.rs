@@ -21,6 +21,7 @@ mod logging;
 mod operations;
 #[cfg(test)]
 mod pages;
+mod person;
 mod run;
 mod running_server;
 mod serve;

@@ -5,33 +5,20 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use chrono::{DateTime, Local};
-use local::{Folder, ProcessEnv};
-use workspace::{
-    Mode, NotebookPath, OpenNotebook, Operation, Session, Settings, Since, UndoTarget, Undone, Workspace,
-    summary,
-};
+use local::ProcessEnv;
+use workspace::{Mode, OpenNotebook, Operation, Session, Since, UndoTarget, Undone, summary};
 
-use crate::args::{DiffSince, History, Undo};
+use crate::args::{DiffSince, History, Places, Undo};
 use crate::install::say;
+use crate::person::{self, Named};
 
 /// The folder in which the operations of notebooks are recorded.
 pub(crate) fn folder(process_env: &ProcessEnv) -> Option<PathBuf> {
     Some(process_env.own_state_dir()?.join("history"))
 }
 
-/// A session of the person in this folder. Changes are recorded if there is a folder for their history.
-pub(crate) fn person(place: Arc<Folder>, history: Option<PathBuf>) -> Session {
-    let workspace = Workspace::new(place, Settings::default());
-    if let Some(history) = history {
-        workspace.keep_history(history);
-    }
-    let session = Session::new(workspace);
-    session.introduce("person".to_owned());
-    session
-}
-
 pub(crate) async fn history(options: &History) -> anyhow::Result<()> {
-    let (session, opened) = open(&options.path).await?;
+    let (session, opened) = open(&options.path, &options.places).await?;
     if let Some(id) = &options.id {
         let (operation, diff) = session.operation_diff(&opened, operation_id(id)?).await?;
         say(&line(&operation))?;
@@ -50,12 +37,12 @@ pub(crate) async fn history(options: &History) -> anyhow::Result<()> {
 }
 
 pub(crate) async fn diff(options: &DiffSince) -> anyhow::Result<()> {
-    let (session, opened) = open(&options.path).await?;
+    let (session, opened) = open(&options.path, &options.places).await?;
     say(session.difference(&opened, options.since.as_deref().map(since).as_ref()).await?.trim_end())
 }
 
 pub(crate) async fn undo(options: &Undo) -> anyhow::Result<()> {
-    let (session, opened) = open(&options.path).await?;
+    let (session, opened) = open(&options.path, &options.places).await?;
     let target = match (&options.id, &options.since) {
         (Some(id), _) => UndoTarget::Operation(operation_id(id)?),
         (None, Some(text)) => UndoTarget::Since(since(text)),
@@ -79,14 +66,11 @@ pub(crate) async fn undo(options: &Undo) -> anyhow::Result<()> {
 }
 
 /// The notebook, as a session of the person sees it.
-async fn open(path: &Path) -> anyhow::Result<(Session, Arc<OpenNotebook>)> {
-    let file = path.canonicalize().with_context(|| format!("{} cannot be opened", path.display()))?;
-    let root = file.parent().context("the notebook is in no folder")?.to_path_buf();
-    let name = file.file_name().and_then(|name| name.to_str()).context("the path is not UTF-8")?;
-    let process_env = ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[]);
-    let folder = folder(&process_env).context("there is no folder for the history: HOME is not set")?;
-    let session = person(Folder::new(root, process_env, None), Some(folder));
-    let opened = session.use_notebook("notebook", &NotebookPath::from(name), Mode::Connect).await?;
+async fn open(path: &Path, places: &Places) -> anyhow::Result<(Session, Arc<OpenNotebook>)> {
+    let folder =
+        folder(&person::process_env()).context("there is no folder for the history: HOME is not set")?;
+    let (session, paths) = person::session(&[&Named::existing(path)?], places, Some(folder))?;
+    let opened = session.use_notebook("notebook", &paths[0], Mode::Connect).await?;
     Ok((session, opened))
 }
 

@@ -118,7 +118,7 @@ pub(crate) fn run_suffix() -> anyhow::Result<RunSuffix> {
 }
 
 /// The place of a given server, whose paths need no prefix. Contacts nothing yet.
-fn jupyter_place(documents: Source, reach: &Options, run_logs: Option<PathBuf>) -> Arc<Jupyter> {
+pub(crate) fn jupyter_place(documents: Source, reach: &Options, run_logs: Option<PathBuf>) -> Arc<Jupyter> {
     Jupyter::new(::jupyter::Settings {
         documents,
         kernels: None,

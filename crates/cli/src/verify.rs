@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
-use local::{Folder, ProcessEnv};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 use workspace::verify::{CellVerdict, Conclusion, Verdict, Verification, VerifyOptions};
-use workspace::{Mode, NotebookPath, progress};
+use workspace::{Mode, progress};
 
 use crate::args::Verify;
 use crate::operations;
+use crate::person::{self, Named};
 
 /// A notebook, and what came of it: a verification, or why it could not run.
 type Verified = (PathBuf, Result<Verification, String>);
@@ -23,15 +24,12 @@ type Verified = (PathBuf, Result<Verification, String>);
 /// The exit status: the worst of all notebooks.
 pub(crate) async fn run(options: &Verify) -> anyhow::Result<ExitCode> {
     let mut all = Vec::new();
-    let interrupt = tokio::signal::ctrl_c();
-    tokio::pin!(interrupt);
-    let mut is_interrupted = false;
+    let interruption = person::interruption();
     for path in &options.paths {
-        let ended = if is_interrupted {
+        let ended = if interruption.is_cancelled() {
             Err(interrupted())
         } else {
-            let until = async { is_interrupted = interrupt.as_mut().await.is_ok() };
-            verify(path, options, until).await
+            verify(path, options, &interruption).await
         };
         let verified: Verified = (path.clone(), ended.map_err(|error| format!("{error:#}")));
         if !options.json {
@@ -58,17 +56,17 @@ fn interrupted() -> anyhow::Error {
 async fn verify(
     path: &Path,
     options: &Verify,
-    interrupt: impl Future<Output = ()>,
+    interruption: &CancellationToken,
 ) -> anyhow::Result<Verification> {
-    let path = std::fs::canonicalize(path).with_context(|| path.display().to_string())?;
-    let folder = path.parent().context("the notebook has no folder")?.to_path_buf();
-    let name = path.file_name().and_then(|name| name.to_str()).context("the path is not UTF-8")?;
-    let process_env = ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[]);
-    let history = operations::folder(&process_env).filter(|_| !options.recording.no_history);
-    let session = operations::person(Folder::new(folder, process_env, None), history);
-    let bar = bar(name);
+    let named = Named::existing(path)?;
+    let history = operations::folder(&person::process_env()).filter(|_| !options.recording.no_history);
+    let (session, paths) = person::session(&[&named], &options.places, history)?;
+    let bar = bar(&path.display().to_string());
     let verified = async {
-        let opened = session.use_notebook("notebook", &NotebookPath::new(name), Mode::Connect).await?;
+        let opened = tokio::select! {
+            opened = session.use_notebook("notebook", &paths[0], Mode::Connect) => opened?,
+            () = interruption.cancelled() => return Err(interrupted()),
+        };
         let verify = VerifyOptions {
             cells: None,
             cell_timeout: options.timeout,
@@ -78,7 +76,7 @@ async fn verify(
         let verifying = session.verify(opened, verify)?;
         tokio::select! {
             answer = verifying.answer => answer.context("the verification ended without an answer")?.map_err(anyhow::Error::from),
-            () = interrupt => {
+            () = interruption.cancelled() => {
                 session.workspace().runner().interrupt_run(&verifying.run).await?;
                 Err(interrupted())
             }

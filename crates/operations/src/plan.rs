@@ -146,10 +146,12 @@ impl Steps<'_> {
             return self.plan.after.cell(&id).is_some().then_some(Obstacle::Exists);
         };
         let Some((index, cell)) = self.plan.after.cell(&id) else { return Some(Obstacle::Deleted) };
-        if change.changes_content() && cell.revision() != left.revision {
+        let takes_outputs = cell.is_code() || change.changes_content() || !change.changes_outputs();
+        if !takes_outputs || change.changes_content() && !self.has_content(cell, left) {
             return Some(Obstacle::Changed { diff: self.difference(left, cell) });
         }
-        if let Some(outputs) = left.outputs.as_ref().filter(|_| change.changes_outputs())
+        let loses_outputs = change.changes_outputs() || self.loses_outputs(change);
+        if let Some(outputs) = left.outputs.as_ref().filter(|_| loses_outputs)
             && digest(cell) != (outputs.digest.clone(), outputs.execution_count)
         {
             return Some(Obstacle::NewOutputs);
@@ -163,15 +165,36 @@ impl Steps<'_> {
         (change.moved && !has_stayed).then_some(Obstacle::Moved)
     }
 
+    /// Whether the cell becomes one of another type that has no outputs, or goes.
+    fn loses_outputs(&self, change: &CellChange) -> bool {
+        let Some(was) = &change.before else { return true };
+        self.read(&was.content).is_some_and(|content| content.cell_type != CellType::Code)
+    }
+
+    /// Whether a cell has the content of a state. A revision says nothing of attachments.
+    fn has_content(&self, cell: &Cell, state: &CellState) -> bool {
+        let has_attachments = || {
+            self.read(&state.content)
+                .is_none_or(|content| are_same_files(cell.attachments(), content.attachments))
+        };
+        cell.revision() == state.revision && has_attachments()
+    }
+
     /// The difference from what an operation left to what is there.
     fn difference(&self, left: &CellState, cell: &Cell) -> String {
         let Some(content) = self.read(&left.content) else { return String::new() };
         let sources = diff(&content.source, &cell.source());
         if sources.is_empty() {
-            let (one, other) = (content.metadata.compact(), cell.metadata().compact());
+            let rest = |cell_type: &CellType, metadata: &Json, attachments: Option<Json>| {
+                let mut text = format!("{cell_type} {}\n", metadata.compact());
+                for (name, _) in attachments.iter().flat_map(Json::members) {
+                    text.push_str(&format!("attachment {name}\n"));
+                }
+                text
+            };
             return diff(
-                &format!("{} {one}\n", content.cell_type),
-                &format!("{} {other}\n", cell.cell_type()),
+                &rest(&content.cell_type, &content.metadata, content.attachments),
+                &rest(cell.cell_type(), &cell.metadata(), cell.attachments()),
             );
         }
         sources
@@ -202,14 +225,7 @@ impl Steps<'_> {
         if patch.members().next().is_some() {
             self.make(Edit::MergeMetadata { id: id.clone(), patch });
         }
-        let is_back = self.plan.after.cell(id).is_some_and(|(_, cell)| {
-            let is_attached = match (cell.attachments(), &wanted.attachments) {
-                (Some(now), Some(wanted)) => now.is_equivalent(wanted),
-                (now, wanted) => now.is_some() == wanted.is_some(),
-            };
-            is_attached && cell.revision() == state.revision
-        });
-        if is_back {
+        if self.plan.after.cell(id).is_some_and(|(_, cell)| self.has_content(cell, state)) {
             return true;
         }
         let Content { cell_type, source, metadata, attachments } = wanted;
@@ -269,6 +285,16 @@ impl Steps<'_> {
         if !self.plan.cells.contains(&id) {
             self.plan.cells.push(id);
         }
+    }
+}
+
+/// Whether both have the same attachments. None is as good as an empty object, which front ends write.
+fn are_same_files(one: Option<Json>, other: Option<Json>) -> bool {
+    let [one, other] =
+        [one, other].map(|attachments| attachments.filter(|json| json.members().next().is_some()));
+    match (one, other) {
+        (Some(one), Some(other)) => one.is_equivalent(&other),
+        (one, other) => one.is_none() && other.is_none(),
     }
 }
 

@@ -46,7 +46,8 @@ impl Touched {
                 if matches!(edit, Edit::Insert { .. } | Edit::Delete { .. } | Edit::Move { .. }) {
                     touched.moved.insert(id.clone());
                 }
-                if matches!(edit, Edit::SetOutputs { .. } | Edit::SetType { .. } | Edit::Delete { .. }) {
+                // Those of a new cell, too: if it has others later, somebody has run it since.
+                if !matches!(edit, Edit::SetSource { .. } | Edit::MergeMetadata { .. } | Edit::Move { .. }) {
                     touched.outputs.insert(id.clone());
                 }
                 if known.insert(id.clone()) {

@@ -119,6 +119,14 @@ impl OpenNotebook {
         Ok(choice)
     }
 
+    /// Runs cells in a kernel that a session has started for itself. It does not become the notebook's for others.
+    pub(crate) fn bind(&self, kernel: Arc<dyn Kernel>, session: SessionId) {
+        telemetry::kernel_chosen(&*kernel, true);
+        let mut binding = self.binding();
+        binding.started_by = Some(session);
+        binding.kernel = Some(kernel);
+    }
+
     pub(crate) fn add_notice(&self, notice: String) {
         self.notices.lock().push(notice);
     }

@@ -287,6 +287,12 @@ impl Session {
         Ok(kernel)
     }
 
+    /// Runs the cells of a notebook from now on in a kernel of any place that was started for this session alone. It does not
+    /// become the notebook's for others.
+    pub fn use_kernel(&self, notebook: &OpenNotebook, kernel: Arc<dyn Kernel>) {
+        notebook.bind(kernel, self.id);
+    }
+
     /// Runs a cell, or code of no cell, in a notebook's kernel. Never waits.
     pub fn run(
         &self,

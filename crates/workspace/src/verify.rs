@@ -7,6 +7,7 @@
 
 mod cells;
 mod compare;
+mod dates;
 mod rerun;
 mod texts;
 mod verdict;
@@ -109,7 +110,7 @@ async fn verify(
     let now = SystemTime::now();
     let again = if verdict::differs(&cells, &ran, now) {
         let on_cell = |position: usize| report(format!("once more: cell {} of {count}", position + 1));
-        Some(rerun(run, &subject, &cells[..ran.outputs.len()], options.cell_timeout, &on_cell).await?)
+        Some(rerun(run, &subject, &cells[..ran.passed()], options.cell_timeout, &on_cell).await?)
     } else {
         None
     };

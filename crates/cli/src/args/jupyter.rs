@@ -32,8 +32,10 @@ pub(crate) enum Verb {
 /// A Jupyter server beside other places.
 #[derive(Debug, Args)]
 pub(crate) struct JupyterServer {
-    /// A Jupyter server, as pasted from a browser: paths without a prefix are then its own, and `local:x.ipynb` is in the
-    /// folder [default: none; agents can connect to one]
+    /// A Jupyter server, as pasted from a browser, for paths such as `jupyter:x.ipynb`
+    ///
+    /// Agents then work in it: their paths without a prefix are its own, and `local:x.ipynb` is in the folder. Without it,
+    /// agents can connect to one.
     #[arg(long, value_name = "URL", env = "JUPYTER_URL")]
     pub(crate) jupyter_url: Option<String>,
 
@@ -48,6 +50,16 @@ pub(crate) struct JupyterServer {
     /// Certificates to trust in addition to the system's (PEM)
     #[arg(long, value_name = "FILE", env = "REQUESTS_CA_BUNDLE")]
     pub(crate) ca_file: Option<PathBuf>,
+}
+
+/// Where the notebooks are that a person names.
+#[derive(Debug, Args)]
+pub(crate) struct Places {
+    #[command(flatten)]
+    pub(crate) server: JupyterServer,
+
+    #[command(flatten)]
+    pub(crate) network: Network,
 }
 
 /// The Jupyter server, or the two servers of notebooks and of kernels.

@@ -4,31 +4,39 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::Places;
+
 #[derive(Debug, Args)]
 pub(crate) struct History {
-    /// The notebook
+    /// The notebook on this machine, or `jupyter:PATH` for one on a Jupyter server
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
 
     /// Show what this operation changed, such as o12
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffSince {
-    /// The notebook
+    /// The notebook on this machine, or `jupyter:PATH` for one on a Jupyter server
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
 
     /// An operation such as o12, or the name of a checkpoint [default: the first operation that is kept]
     #[arg(value_name = "SINCE")]
     pub(crate) since: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Undo {
-    /// The notebook
+    /// The notebook on this machine, or `jupyter:PATH` for one on a Jupyter server
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
 
@@ -43,4 +51,7 @@ pub(crate) struct Undo {
     /// Show what would change, and change nothing
     #[arg(long)]
     pub(crate) preview: bool,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
 }

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Recording, seconds};
+use super::{Places, Recording, seconds};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunNotebook {
-    /// A notebook on this machine
+    /// A notebook on this machine, or `jupyter:PATH` for one on a Jupyter server
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
 
-    /// Write the notebook with its outputs to this file, and leave PATH as it is
+    /// Write the notebook with its outputs to this path, on this machine or on the server, and leave PATH as it is
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
 
@@ -40,6 +40,9 @@ pub(crate) struct RunNotebook {
     /// How long each cell may take, in seconds [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
 
     #[command(flatten)]
     pub(crate) recording: Recording,

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Recording, seconds};
+use super::{Places, Recording, seconds};
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
-    /// Notebooks on this machine
+    /// Notebooks on this machine, or `jupyter:PATH` for those on a Jupyter server
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
 
@@ -32,6 +32,9 @@ pub(crate) struct Verify {
     /// Also write a `JUnit` report with a test for each cell, for CI
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) places: Places,
 
     #[command(flatten)]
     pub(crate) recording: Recording,

@@ -2,7 +2,7 @@
 //! (<https://papermill.readthedocs.io/en/latest/usage-parameterize.html>).
 
 use anyhow::bail;
-use notebook::{CellType, Edit, Json, NewCell, Notebook};
+use notebook::{Cell, CellType, Edit, Json, NewCell, Notebook};
 use serde_json::json;
 
 /// The tag of the cell that holds the defaults.
@@ -29,6 +29,11 @@ pub(super) fn edits(notebook: &Notebook, parameters: &[(String, String)]) -> any
             Edit::Insert { index: defaults.map_or(0, |(index, _)| index + 1), cell }
         }
     }])
+}
+
+/// Whether a cell is the one that sets them.
+pub(super) fn are_set_in(cell: &Cell) -> bool {
+    cell.tags().iter().any(|tag| tag == INJECTED)
 }
 
 /// A value as Python writes it: a number, `True`, `False` or `None` as such, anything else as a string.

@@ -237,12 +237,16 @@ fn twenty_changes_are_undone_one_by_one_and_all_at_once() {
 #[test]
 fn what_somebody_else_changed_is_refused() {
     let changed = |diff: &str| Obstacle::Changed { diff: diff.to_owned() };
+    let to_markdown = changed("@@ -1 +1 @@\n-code {}\n+markdown {}\n");
     for (own, others, cell, obstacle) in [
         (source("plot", "b"), source("plot", "theirs"), "plot", changed("@@ -1 +1 @@\n-b\n+theirs\n")),
         (source("plot", "b"), delete(&["plot"]), "plot", Obstacle::Deleted),
         (insert(0, "n", "x"), source("n", "x = 1"), "n", changed("@@ -1 +1 @@\n-x\n+x = 1\n")),
+        (insert(0, "n", "x"), outputs("n", Some("theirs")), "n", Obstacle::NewOutputs),
+        (kind("title", CellType::Code), outputs("title", Some("theirs")), "title", Obstacle::NewOutputs),
         (delete(&["raw"]), insert(0, "raw", "again"), "raw", Obstacle::Exists),
         (outputs("plot", None), outputs("plot", Some("theirs")), "plot", Obstacle::NewOutputs),
+        (outputs("empty", Some("1")), kind("empty", CellType::Markdown), "empty", to_markdown),
         (outputs("empty", Some("1")), outputs("empty", Some("2")), "empty", Obstacle::NewOutputs),
         (to("plot", 0), to("plot", 4), "plot", Obstacle::Moved),
     ] {
@@ -253,6 +257,25 @@ fn what_somebody_else_changed_is_refused() {
         let expected = Refusal { operation: 1, cell: id(cell), obstacle };
         assert_eq!(story.undo_last().unwrap_err(), [expected]);
         assert_eq!(story.bytes(), before);
+    }
+}
+
+#[test]
+fn files_that_somebody_else_attached_are_not_lost() {
+    for own in [source("title", "# New"), metadata("title", r#"{"tags": ["t"]}"#)] {
+        let mut story = story();
+        story.make(&[own]);
+        let (_, title) = story.now.cell(&id("title")).unwrap();
+        let attached = NewCell {
+            id: id("title"),
+            metadata: Some(title.metadata()),
+            attachments: Some(Json::parse(r#"{"i.png": {"image/png": "AA=="}}"#.into()).unwrap()),
+            ..NewCell::new(CellType::Markdown, title.source())
+        };
+        story.change(&[delete(&["title"]), Edit::Insert { index: 0, cell: attached }]);
+        let refusals = story.undo_last().unwrap_err();
+        let Obstacle::Changed { diff } = &refusals[0].obstacle else { panic!("{refusals:?}") };
+        assert!(diff.contains("+attachment i.png"), "{diff}");
     }
 }
 

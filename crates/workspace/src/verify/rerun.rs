@@ -46,6 +46,14 @@ impl Ran {
             _ => None,
         }
     }
+
+    /// How many cells ran before one failed.
+    pub(super) fn passed(&self) -> usize {
+        match self.ended {
+            Ended::Whole => self.outputs.len(),
+            Ended::At { position, .. } => position,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

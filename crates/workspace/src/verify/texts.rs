@@ -1,17 +1,26 @@
 //! Whether two texts differ only in what differs from run to run.
 
 use std::sync::LazyLock;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use regex::Regex;
 
-/// How far a date may be from now to be one that the code took from the clock.
-const NOW: i64 = 2;
-const DAY: i64 = 24 * 60 * 60;
+use super::dates;
 
 /// What a piece of text is that may differ. The order decides which one a text is taken for.
-const KINDS: [&str; 9] =
-    ["address", "path", "bar", "named_date", "date", "epoch", "time", "duration", "count"];
+const KINDS: [&str; 11] = [
+    "address",
+    "path",
+    "bar",
+    "named_date",
+    "date",
+    "short_date",
+    "constructor",
+    "epoch",
+    "time",
+    "duration",
+    "count",
+];
 
 static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?x)
@@ -23,6 +32,8 @@ static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
                         (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\ +(?:\d{1,2},?\ +)?
                         (?:\d{1,2}:\d\d(?::\d\d)?\ +)?(?:[A-Z]{3,4}\ +)?\d{4}(?:\ +\d{1,2}:\d\d(?::\d\d)?)? )
       | (?P<date> \b\d{4}-\d\d-\d\d(?:[T\ ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\ ?Z|\ ?[+-]\d\d:?\d\d)?)? )
+      | (?P<short_date> \b(?:\d\d[/.]\d\d[/.](?:\d{4}|\d\d)|\d{4}/\d\d/\d\d)\b )
+      | (?P<constructor> \bdatetime\.date(?:time)?\(\d{4},\ \d{1,2},\ \d{1,2}(?:,\ [^()]*)?\) )
       | (?P<epoch> \b\d{10}(?:\.\d+)?\b )
       | (?P<time> \b\d{1,2}:\d\d:\d\d(?:\.\d+)?\b )
       | (?P<duration> \b\d+(?:\.\d+)?(?:e[-+]?\d+)?\ ?(?:ns|µs|μs|us|ms|secs?|seconds?|mins?|minutes?|hours?|s|h)\b
@@ -106,35 +117,17 @@ impl Piece<'_> {
         self.kind == other.kind
             && match other.kind {
                 // Dates that are not today's are data.
-                "date" => day_of(other.volatile).is_some_and(|day| (day - today(now)).abs() <= NOW),
-                "epoch" => other.volatile.split('.').next().is_some_and(|seconds| {
-                    seconds.parse::<i64>().is_ok_and(|seconds| (seconds / DAY - today(now)).abs() <= NOW)
-                }),
+                "date" | "short_date" | "constructor" => dates::is_of_today(other.volatile, now),
+                "epoch" => dates::is_recent(other.volatile, now),
                 _ => true,
             }
     }
 }
 
-/// Days since 1970.
-fn today(now: SystemTime) -> i64 {
-    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX) / DAY
-}
-
-/// The days from 1970 to a date like `2026-11-23`, by the count of days before March of a year.
-fn day_of(date: &str) -> Option<i64> {
-    let number = |from, to| date.get(from..to)?.parse::<i64>().ok();
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let year = if month <= 2 { year - 1 } else { year };
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    Some(year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - 719_468)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// 2026-11-23 12:00:00 UTC
@@ -153,6 +146,12 @@ mod tests {
             ("made on 2024-02-29", "made on 2026-11-22"),
             ("Mon Jan 5 10:11:12 2025", "Mon Nov 23 12:00:00 2026"),
             ("Mon Jan 05 10:11:12 UTC 2025", "Mon Nov 23 12:00:00 UTC 2026"),
+            ("Today's date is: 21/12/16", "Today's date is: 23/11/26"),
+            ("as of 12/21/2016", "as of 11/23/2026"),
+            ("21.12.2016", "22.11.2026"),
+            ("2016/12/21", "2026/11/23"),
+            ("datetime.datetime(2018, 6, 1, 12, 33, 8, 310117)", "datetime.datetime(2026, 11, 23, 3, 6, 34)"),
+            ("datetime.date(2018, 6, 1)", "datetime.date(2026, 11, 23)"),
             ("1700000000.123", "1795435201.5"),
             ("took 0:00:01.5", "took 0:00:02.25"),
             (
@@ -179,6 +178,9 @@ mod tests {
             ("row 10", "row 11"),
             ("2020-01-01 5", "2020-01-02 5"),
             ("2026-11-23", "2020-01-02"),
+            ("21/12/16", "22/12/16"),
+            ("10.20.30", "10.20.31"),
+            ("datetime.date(2018, 6, 1)", "datetime.date(2018, 6, 2)"),
             ("1700000000", "1700000001"),
             ("x 0x7f01a2b3c4d5", "x"),
             ("3 ms", "3 MB"),
@@ -187,13 +189,5 @@ mod tests {
         ] {
             assert!(!are_same(before, after, now()), "{before} / {after}");
         }
-    }
-
-    #[test]
-    fn days_are_counted_from_1970() {
-        assert_eq!(day_of("1970-01-01"), Some(0));
-        assert_eq!(day_of("2000-03-01"), Some(11_017));
-        assert_eq!(day_of("2026-11-23"), Some(today(now())));
-        assert_eq!(day_of("2026-13-01"), None);
     }
 }

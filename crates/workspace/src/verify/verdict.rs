@@ -79,9 +79,10 @@ pub enum Conclusion {
     Fails,
 }
 
-/// Whether anything that is compared differs from what is saved: then another run has to show why.
+/// Whether anything that is compared differs from what is saved: then another run has to show why. Why a cell has failed is
+/// known already.
 pub(super) fn differs(cells: &[Checked], ran: &Ran, now: SystemTime) -> bool {
-    cells.iter().zip(&ran.outputs).any(|(cell, fresh)| {
+    cells.iter().zip(&ran.outputs).take(ran.passed()).any(|(cell, fresh)| {
         cell.comparison == Comparison::WithSaved && !are_same_outputs(&cell.saved, fresh, now)
     })
 }
@@ -366,6 +367,15 @@ mod tests {
              known (#2), 1 follows from them; 0 errors; 38 s; Python 3.12.4"
         );
         assert!(found.text().contains("the second time:\nTraceback"));
+    }
+
+    #[test]
+    fn a_cell_that_fails_does_not_run_once_more() {
+        let cells = [cell(0, "1", "a", &[]), cell(1, "x", "b", &[])];
+        let ended = Ended::At { position: 1, cause: "it took longer than 60 s".to_owned() };
+        let first = ran(&["a", "half of b"], ended);
+        assert_eq!(first.passed(), 1);
+        assert_eq!(verification(&cells, &first, None).conclusion(), Conclusion::Fails);
     }
 
     #[test]

@@ -1,0 +1,190 @@
+//! What commands that a person types work on: notebooks on this machine and on a Jupyter server.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ::jupyter::{Jupyter, Source};
+use anyhow::{Context as _, bail};
+use local::{Folder, ProcessEnv};
+use tokio_util::sync::CancellationToken;
+use workspace::{NotebookPath, Place, Session, Settings, Workspace};
+
+use crate::args::Places;
+use crate::{endpoint, jupyter, serve};
+
+const LOCAL: &str = "local:";
+const SERVER: &str = "jupyter:";
+
+/// A notebook, as a person names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// The whole path.
+    File(PathBuf),
+    /// A path with the name of the server.
+    OnServer(String),
+}
+
+impl Named {
+    /// A notebook that is there already, as far as this machine knows.
+    pub(crate) fn existing(path: &Path) -> anyhow::Result<Self> {
+        Self::new(path, Path::canonicalize)
+    }
+
+    /// A notebook that is to be written.
+    pub(crate) fn to_be_written(path: &Path) -> anyhow::Result<Self> {
+        Self::new(path, |file| match (file.canonicalize(), file.parent(), file.file_name()) {
+            (Err(_), Some(folder), Some(name)) => {
+                let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+                Ok(folder.canonicalize()?.join(name))
+            }
+            (found, _, _) => found,
+        })
+    }
+
+    fn new(path: &Path, absolute: impl Fn(&Path) -> std::io::Result<PathBuf>) -> anyhow::Result<Self> {
+        let text = path.to_str().unwrap_or_default();
+        if text.starts_with("colab:") || text.contains("://colab.research.google.com/") {
+            bail!(
+                "{text}: a notebook on Colab runs in a browser tab that is connected to an agent's server, and a command has \
+                 none. Let an agent run it there, or download it (File > Download) and give the path of the file."
+            );
+        }
+        if text.starts_with(SERVER) || text.starts_with("http://") || text.starts_with("https://") {
+            return Ok(Self::OnServer(text.to_owned()));
+        }
+        let file = Path::new(text.strip_prefix(LOCAL).unwrap_or(text));
+        let file = if text.is_empty() { path } else { file };
+        Ok(Self::File(absolute(file).with_context(|| path.display().to_string())?))
+    }
+
+    fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::OnServer(_) => None,
+        }
+    }
+
+    fn on_server(&self) -> Option<&String> {
+        match self {
+            Self::File(_) => None,
+            Self::OnServer(path) => Some(path),
+        }
+    }
+}
+
+pub(crate) fn process_env() -> ProcessEnv {
+    ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[])
+}
+
+/// A session of the person in the places of these notebooks, and their paths in it.
+/// Its changes are recorded if there is a folder for their history.
+pub(crate) fn session(
+    named: &[&Named],
+    places: &Places,
+    history: Option<PathBuf>,
+) -> anyhow::Result<(Session, Vec<NotebookPath>)> {
+    let mut folders = named.iter().filter_map(|named| named.file()?.parent());
+    let root = folders.next().and_then(|first| common_folder(first, folders));
+    let server = server(named, places)?;
+    let process_env = process_env();
+    let prefix = if server.is_some() { LOCAL } else { "" };
+    let paths = named.iter().map(|named| match named {
+        Named::OnServer(path) => Ok(NotebookPath::new(path.as_str())),
+        Named::File(file) => {
+            let file = root.as_ref().and_then(|root| file.strip_prefix(root).ok());
+            let path = file.and_then(Path::to_str).context("the path is not UTF-8")?;
+            Ok(NotebookPath::new(format!("{prefix}{path}")))
+        }
+    });
+    let paths = paths.collect::<anyhow::Result<_>>()?;
+    let (first, others): (Arc<dyn Place>, Vec<Arc<dyn Place>>) = match (server, root) {
+        (Some(server), Some(root)) => (server, vec![Folder::beside_another(root, process_env, None)]),
+        (Some(server), None) => (server, Vec::new()),
+        (None, root) => (Folder::new(root.context("no notebook is named")?, process_env, None), Vec::new()),
+    };
+    // Nobody reads here what a run has changed in memory.
+    let settings = Settings { asks_for_changes: false, ..Settings::default() };
+    let workspace = Workspace::with_places(first, others, settings, None);
+    if let Some(history) = history {
+        workspace.keep_history(history);
+    }
+    let session = Session::new(workspace);
+    session.introduce("person".to_owned());
+    Ok((session, paths))
+}
+
+/// The server on which some of the notebooks are: the given one, else one that is running on this machine.
+fn server(named: &[&Named], places: &Places) -> anyhow::Result<Option<Arc<Jupyter>>> {
+    let paths: Vec<&String> = named.iter().filter_map(|named| named.on_server()).collect();
+    if paths.is_empty() {
+        return Ok(None);
+    }
+    let source = match jupyter::source_beside(&places.server)? {
+        Some(source) => source,
+        None => Source::Discover(jupyter::discovery_near(&std::env::current_dir().unwrap_or_default()).context(
+            "there is no home folder in which to look for a running Jupyter server; name one with --jupyter-url",
+        )?),
+    };
+    let options = jupyter::reach(places.server.ca_file.clone(), places.network.network_timeout);
+    // Kernels end with the command, so that no later server looks for its runs.
+    let place = serve::jupyter_place(source, &options, None);
+    for path in paths {
+        if !path.starts_with(SERVER) && place.strip_name(path).is_none() {
+            bail!(
+                "{path}: give the address of the server with --jupyter-url, and the notebook as {SERVER}PATH"
+            );
+        }
+    }
+    Ok(Some(place))
+}
+
+/// The deepest folder that all are in.
+fn common_folder<'p>(first: &Path, others: impl Iterator<Item = &'p Path>) -> Option<PathBuf> {
+    let others: Vec<&Path> = others.collect();
+    let contains = |folder: &&Path| others.iter().all(|other| other.starts_with(folder));
+    first.ancestors().find(contains).map(Path::to_path_buf)
+}
+
+/// Cancelled when the person or the system wants the command to end. From now on, no signal ends it at once.
+pub(crate) fn interruption() -> CancellationToken {
+    let interruption = CancellationToken::new();
+    tokio::spawn(endpoint::cancel_on_signal(interruption.clone()));
+    interruption
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_says_where_its_notebook_is() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let file = root.join("a.ipynb");
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(Named::existing(&file).unwrap(), Named::File(file.clone()));
+        let prefixed = PathBuf::from(format!("local:{}", file.display()));
+        assert_eq!(Named::existing(&prefixed).unwrap(), Named::File(file));
+        for path in ["jupyter:a/b.ipynb", "http://h:8888/a.ipynb"] {
+            assert_eq!(Named::existing(Path::new(path)).unwrap(), Named::OnServer(path.to_owned()));
+        }
+        let absent = root.join("absent.ipynb");
+        assert!(Named::existing(&absent).unwrap_err().to_string().contains("absent.ipynb"));
+        assert_eq!(Named::to_be_written(&absent).unwrap(), Named::File(absent));
+        assert!(Named::to_be_written(&root.join("no/folder.ipynb")).is_err());
+        for path in ["colab:", "https://colab.research.google.com/drive/1#scrollTo=x"] {
+            let refused = Named::existing(Path::new(path)).unwrap_err().to_string();
+            assert!(refused.contains("download it") && !refused.contains('\n'), "{refused}");
+        }
+    }
+
+    #[test]
+    fn files_are_in_one_folder() {
+        let common = |paths: &[&str]| {
+            let mut paths = paths.iter().map(Path::new);
+            common_folder(paths.next().unwrap(), paths)
+        };
+        assert_eq!(common(&["/a/b", "/a/b/c"]), Some("/a/b".into()));
+        assert_eq!(common(&["/a/b", "/a/bc"]), Some("/a".into()));
+    }
+}

@@ -1,0 +1,69 @@
+//! Which dates are those of the clock.
+
+use std::time::{Duration, SystemTime};
+
+/// How many days a date may be from now to be one that the code took from the clock.
+const NEAR: i64 = 2;
+const DAY: i64 = 24 * 60 * 60;
+
+/// Whether a text with a date means today, in any order of year, month and day that makes one: `2026-11-23`, `23/11/26`.
+pub(super) fn is_of_today(text: &str, now: SystemTime) -> bool {
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
+    let mut number = || numbers.next()?.parse::<i64>().ok();
+    let (Some(one), Some(two), Some(three)) = (number(), number(), number()) else { return false };
+    [(one, two, three), (three, two, one), (three, one, two)].into_iter().any(|(year, month, day)| {
+        // Of the years that two digits may mean, only this one is the clock's.
+        let year = if (0..100).contains(&year) { 2000 + year } else { year };
+        day_of(year, month, day).is_some_and(|day| (day - today(now)).abs() <= NEAR)
+    })
+}
+
+/// Whether a number counts the seconds from 1970 until about now.
+pub(super) fn is_recent(text: &str, now: SystemTime) -> bool {
+    let seconds = text.split('.').next().and_then(|seconds| seconds.parse::<i64>().ok());
+    seconds.is_some_and(|seconds| (seconds / DAY - today(now)).abs() <= NEAR)
+}
+
+/// Days since 1970.
+fn today(now: SystemTime) -> i64 {
+    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX) / DAY
+}
+
+/// The days from 1970 to a date, by the count of days before March of a year.
+fn day_of(year: i64, month: i64, day: i64) -> Option<i64> {
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let year = if month <= 2 { year - 1 } else { year };
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    Some(year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - 719_468)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-11-23 12:00:00 UTC
+    fn now() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_435_200)
+    }
+
+    #[test]
+    fn days_are_counted_from_1970() {
+        assert_eq!(day_of(1970, 1, 1), Some(0));
+        assert_eq!(day_of(2000, 3, 1), Some(11_017));
+        assert_eq!(day_of(2026, 11, 23), Some(today(now())));
+        assert_eq!(day_of(2026, 13, 1), None);
+    }
+
+    #[test]
+    fn today_is_found_in_each_order() {
+        for text in ["2026-11-23T10:00", "23/11/26", "11/24/2026", "22.11.2026", "date(2026, 11, 23, 5, 6)"] {
+            assert!(is_of_today(text, now()), "{text}");
+        }
+        for text in ["2025-11-23", "11/26", "23/11/16", "31/31/26", ""] {
+            assert!(!is_of_today(text, now()), "{text}");
+        }
+    }
+}
