@@ -10,10 +10,12 @@ mod running;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
+#[cfg(unix)]
 mod watchdog;
 
 pub(crate) use connection_file::{STARTED_BY, THIS_PROGRAM, has_own_sockets};
 pub use kernel::KernelKeeping;
+#[cfg(unix)]
 pub(crate) use kernel::KnownKeeper;
 pub(crate) use kernel::LocalKernel;
 pub(crate) use launcher::{KernelLauncher, Started};

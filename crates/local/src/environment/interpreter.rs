@@ -136,7 +136,7 @@ pub(super) async fn query(path: &Path, process_env: &ProcessEnv) -> Option<Reply
         // Not `-I`: packages in the user's own folder count, as they do for the kernel.
         .args(["-c", SCRIPT])
         .env_clear()
-        .envs(&process_env.variables)
+        .envs(process_env.variables.iter())
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .kill_on_drop(true)

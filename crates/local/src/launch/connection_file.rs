@@ -56,6 +56,7 @@ impl ConnectionFile {
     }
 
     /// The files and folders to remove if this process cannot do it.
+    #[cfg(unix)]
     pub(crate) fn cleanup_paths(&self) -> Vec<PathBuf> {
         let sockets = self.socket_folder.as_ref().map(|folder| folder.path().to_path_buf());
         sockets.into_iter().chain([self.path.clone()]).collect()

@@ -18,11 +18,21 @@ use super::launcher::KernelLauncher;
 use super::running::RunningKernel;
 use crate::root::Root;
 
+#[cfg(unix)]
 mod kept;
+#[cfg(not(unix))]
+mod not_kept;
 
+#[cfg(unix)]
 pub use kept::KernelKeeping;
+#[cfg(unix)]
 pub(crate) use kept::KnownKeeper;
+#[cfg(unix)]
 use kept::Waiting;
+#[cfg(not(unix))]
+pub use not_kept::KernelKeeping;
+#[cfg(not(unix))]
+use not_kept::{KnownKeeper, Waiting};
 
 /// A kernel of this machine. Its process is started at the first use.
 pub(crate) struct LocalKernel {

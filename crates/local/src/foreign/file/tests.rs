@@ -3,6 +3,7 @@ use std::os::unix::net::UnixListener;
 
 use serde_json::{Value, json};
 
+use super::super::own_file::refusal_of_folder;
 use super::*;
 
 const KEY: &str = "not-to-be-shown";
