@@ -1,7 +1,7 @@
 //! `cargo xtask platforms`: compiles the program for systems that this machine is not.
 //!
 //! Rust's own servers are not needed: a chroot of Debian has a compiler with its sources, from which Cargo builds the standard
-//! library of any target. Packages come from Debian, crates.io and PyPI.
+//! library of any target. Packages come from Debian, crates.io and `PyPI`.
 
 mod chroot;
 mod requirements;

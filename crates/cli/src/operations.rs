@@ -80,7 +80,7 @@ pub(crate) async fn undo(options: &Undo) -> anyhow::Result<()> {
 
 /// The notebook, as a session of the person sees it.
 async fn open(path: &Path) -> anyhow::Result<(Session, Arc<OpenNotebook>)> {
-    let file = path.canonicalize().with_context(|| format!("{} cannot be opened", path.display()))?;
+    let file = dunce::canonicalize(path).with_context(|| format!("{} cannot be opened", path.display()))?;
     let root = file.parent().context("the notebook is in no folder")?.to_path_buf();
     let name = file.file_name().and_then(|name| name.to_str()).context("the path is not UTF-8")?;
     let process_env = ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[]);

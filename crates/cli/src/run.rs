@@ -49,7 +49,7 @@ async fn run_notebook(options: &RunNotebook) -> anyhow::Result<Ended> {
     let target = match &options.output {
         None => source.clone(),
         Some(output) => {
-            if std::fs::canonicalize(output).ok().as_ref() != Some(&source) {
+            if dunce::canonicalize(output).ok().as_ref() != Some(&source) {
                 std::fs::copy(&source, output).with_context(|| output.display().to_string())?;
             }
             absolute(output)?
@@ -95,7 +95,7 @@ async fn run_notebook(options: &RunNotebook) -> anyhow::Result<Ended> {
 }
 
 fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
-    std::fs::canonicalize(path).with_context(|| path.display().to_string())
+    dunce::canonicalize(path).with_context(|| path.display().to_string())
 }
 
 fn common_folder(one: &Path, other: &Path) -> Option<PathBuf> {

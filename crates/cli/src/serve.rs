@@ -40,7 +40,8 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         Some(root) => root.clone(),
         None => std::env::current_dir().context("the current folder is gone; name one with --root")?,
     };
-    let root = root.canonicalize().with_context(|| format!("--root {} cannot be opened", root.display()))?;
+    let root =
+        dunce::canonicalize(&root).with_context(|| format!("--root {} cannot be opened", root.display()))?;
     if !root.is_dir() {
         bail!("--root {} is not a folder", root.display());
     }

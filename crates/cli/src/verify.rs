@@ -60,7 +60,7 @@ async fn verify(
     options: &Verify,
     interrupt: impl Future<Output = ()>,
 ) -> anyhow::Result<Verification> {
-    let path = std::fs::canonicalize(path).with_context(|| path.display().to_string())?;
+    let path = dunce::canonicalize(path).with_context(|| path.display().to_string())?;
     let folder = path.parent().context("the notebook has no folder")?.to_path_buf();
     let name = path.file_name().and_then(|name| name.to_str()).context("the path is not UTF-8")?;
     let process_env = ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[]);

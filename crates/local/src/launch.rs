@@ -7,6 +7,8 @@ mod launcher;
 mod leftovers;
 mod process;
 mod running;
+#[cfg(any(windows, test))]
+mod stale_files;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;

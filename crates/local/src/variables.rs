@@ -33,7 +33,7 @@ impl Names {
 
 /// Letter by letter, as Windows does: `ß` stays one letter.
 #[cfg(any(windows, test))]
-fn uppercase(name: &str) -> String {
+pub(crate) fn uppercase(name: &str) -> String {
     let upper = |letter: char| {
         let mut upper = letter.to_uppercase();
         if upper.len() == 1 { upper.next().unwrap_or(letter) } else { letter }
@@ -153,7 +153,8 @@ mod tests {
             let mut variables = windows(&[]);
             for (number, name) in names.iter().enumerate() {
                 variables.insert(name.into(), number.to_string().into());
-                prop_assert_eq!(variables.get(name.to_lowercase()), Some(OsStr::new(&number.to_string())));
+                let value = OsString::from(number.to_string());
+                prop_assert_eq!(variables.get(name.to_lowercase()), Some(&*value));
             }
             let keys: Vec<String> = variables.iter().map(|(name, _)| uppercase(name.to_str().unwrap())).collect();
             let distinct: std::collections::HashSet<&String> = keys.iter().collect();

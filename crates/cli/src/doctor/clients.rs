@@ -224,8 +224,8 @@ impl Entry {
 }
 
 fn is_this_program(program: &Path) -> bool {
-    let own = std::env::current_exe().and_then(|own| own.canonicalize());
-    own.is_ok_and(|own| program.canonicalize().is_ok_and(|program| program == own))
+    let own = std::env::current_exe().and_then(dunce::canonicalize);
+    own.is_ok_and(|own| dunce::canonicalize(program).is_ok_and(|program| program == own))
 }
 
 /// Whether anything speaks HTTP there. The token stays here: only the health route is asked, which needs none.

@@ -27,7 +27,7 @@ impl Machine {
             Some(root) => root.clone(),
             None => std::env::current_dir().context("the current folder is gone; name one with --root")?,
         };
-        let root = match named.canonicalize() {
+        let root = match dunce::canonicalize(&named) {
             Ok(root) if root.is_dir() => Ok(root),
             Ok(root) => Err(format!("{} is not a folder", root.display())),
             Err(error) => Err(format!("{} cannot be opened: {error}", named.display())),

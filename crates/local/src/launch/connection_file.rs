@@ -51,6 +51,13 @@ impl ConnectionFile {
         make_private(&folder)?;
         let mut content = serde_json::to_value(&connection.info)?;
         content[STARTED_BY] = THIS_PROGRAM.into();
+        #[cfg(windows)]
+        {
+            use super::stale_files::{Writer, remove_stale};
+            let machine = process_env.get("COMPUTERNAME").unwrap_or_default().to_string_lossy();
+            remove_stale(&folder, &machine, windows::is_alive);
+            Writer { machine: &machine, process: std::process::id() }.note(&mut content);
+        }
         write_private(&connection.path, &serde_json::to_vec_pretty(&content)?)?;
         Ok(connection)
     }

@@ -166,7 +166,7 @@ impl ReadError {
 
 fn read(file: &Path, known: Option<Version>) -> Result<Content<Version>, ReadError> {
     // A folder or the file itself may have been replaced by a link, perhaps to somewhere outside the root.
-    let real = file.canonicalize().map_err(ReadError::Io)?;
+    let real = dunce::canonicalize(file).map_err(ReadError::Io)?;
     if real != file {
         return Err(ReadError::Unusable("it was replaced by a link; open it again".to_owned()));
     }
