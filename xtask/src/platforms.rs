@@ -72,7 +72,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 fn check(project: &Project, chroot: &Chroot, target: Target) -> Result<()> {
     announce(&format!("checking for {} (some minutes at first)", target.triple()));
     let mut cargo = if target.needs_zig() { zig::cargo(project, chroot)? } else { chroot.command("cargo") };
-    cargo.args(["check", "--offline", "--locked", "--package", "cli", "--bins", "--target", target.triple()]);
+    cargo.args(["check", "--offline", "--locked", "--keep-going", "--package", "cli", "--bins"]);
+    cargo.args(["--target", target.triple()]);
     with_standard_library(&mut cargo, target);
     // Not RUSTFLAGS, which would be for the standard library, too.
     cargo.env("CARGO_BUILD_WARNINGS", "deny");

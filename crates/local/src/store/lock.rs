@@ -4,9 +4,9 @@ use std::io;
 use std::path::Path;
 
 #[cfg(unix)]
-pub(super) use unix::try_lock;
+pub(super) use self::unix::try_lock;
 #[cfg(windows)]
-pub(super) use windows::try_lock;
+pub(super) use self::windows::try_lock;
 
 #[cfg(unix)]
 mod unix {
