@@ -150,9 +150,12 @@ async fn living(
 
 /// The connection files of foreign kernels, the newest first, and the files and folders that are refused. `ours` are ids of kernels of this
 /// program besides those of its keepers. Reads files.
-fn find(process_env: &ProcessEnv, mut ours: HashSet<String>) -> (Vec<ForeignFile>, Vec<(PathBuf, Refusal)>) {
+fn find(process_env: &ProcessEnv, ours: HashSet<String>) -> (Vec<ForeignFile>, Vec<(PathBuf, Refusal)>) {
     #[cfg(unix)]
-    ours.extend(crate::keeper::keepers(process_env).into_iter().map(|(_, record)| record.id));
+    let kept = crate::keeper::keepers(process_env).into_iter().map(|(_, record)| record.id);
+    #[cfg(not(unix))]
+    let kept = std::iter::empty();
+    let ours: HashSet<String> = ours.into_iter().chain(kept).collect();
     let (mut found, mut refused): (Vec<ForeignFile>, _) = (Vec::new(), Vec::new());
     let mut folders = process_env.connection_folders();
     folders.retain(|folder| {

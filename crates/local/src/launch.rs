@@ -20,6 +20,8 @@ pub use kernel::KernelKeeping;
 #[cfg(unix)]
 pub(crate) use kernel::KnownKeeper;
 pub(crate) use kernel::LocalKernel;
-pub(crate) use launcher::{KernelLauncher, Started};
+pub(crate) use launcher::KernelLauncher;
+#[cfg(unix)]
+pub(crate) use launcher::Started;
 #[cfg(unix)]
 pub use leftovers::{Leftover, leftovers};

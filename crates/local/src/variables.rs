@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
     /// `Path` and `PATH` are two variables, as on Unix.
+    #[cfg(any(not(windows), test))]
     Exact,
     /// They are one, as on Windows.
     #[cfg(any(windows, test))]
@@ -22,6 +23,7 @@ impl Names {
     /// What is equal for equal names.
     fn key(self, name: &OsStr) -> OsString {
         match self {
+            #[cfg(any(not(windows), test))]
             Self::Exact => name.to_owned(),
             #[cfg(any(windows, test))]
             Self::IgnoringCase => {

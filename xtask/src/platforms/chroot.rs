@@ -55,6 +55,8 @@ exec chroot "$root" /bin/sh -euc 'cd "$1"; shift; exec "$@"' sh "$folder" "$@"
 
 pub(super) struct Chroot {
     root: PathBuf,
+    /// The script that runs a program in it.
+    enter: PathBuf,
     project: PathBuf,
     /// Where Cargo's registry and target folder are, and whatever else is kept.
     pub(super) cache: PathBuf,
@@ -80,13 +82,15 @@ impl Chroot {
             command::run(make.stdin(Stdio::null()))?;
             stamp.set()?;
         }
-        Ok(Self { root, project: project.root.clone(), cache })
+        let enter = cache.join("enter.sh");
+        fs::write(&enter, ENTER).with_context(|| format!("{} can't be written", enter.display()))?;
+        Ok(Self { root, enter, project: project.root.clone(), cache })
     }
 
     /// A program of the chroot, or of a folder that both have, at the project's root.
     pub(super) fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new("unshare");
-        command.args(["--mount", "--propagation", "private", "sh", "-euc", ENTER, "sh"]);
+        command.args(["--mount", "--propagation", "private", "sh", "-eu"]).arg(&self.enter);
         command.arg(&self.root).args([&self.project, &self.cache]).arg("--").arg(&self.project);
         command.arg(program.as_ref()).stdin(Stdio::null()).env_clear();
         command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");

@@ -26,6 +26,7 @@ pub(crate) const THIS_PROGRAM: &str = "cellbridge";
 pub(crate) struct ConnectionFile {
     pub(crate) info: ConnectionInfo,
     pub(crate) path: PathBuf,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there are no such sockets"))]
     socket_folder: Option<TempDir>,
 }
 

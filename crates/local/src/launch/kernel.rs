@@ -39,7 +39,9 @@ pub(crate) struct LocalKernel {
     this: Weak<Self>,
     launcher: KernelLauncher,
     /// `None` if it ends with this program.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel is kept"))]
     keeping: Option<Arc<KernelKeeping>>,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "only keepers name notebooks by it"))]
     root: Root,
     /// Whether this program ends, rather than the kernel.
     is_left: Arc<AtomicBool>,
@@ -108,6 +110,7 @@ impl LocalKernel {
     }
 
     /// Whether nothing but the keeper's answer is known of it.
+    #[cfg(unix)]
     pub(crate) fn is_only_listed(&self) -> bool {
         let state = self.state.lock();
         state.keeper.is_some() && matches!(state.phase, Phase::NotStarted)

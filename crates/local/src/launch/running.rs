@@ -22,6 +22,7 @@ pub(crate) enum RunningKernel {
     /// It ends with this program.
     Own(Box<Started<Client>>),
     /// It ends with its keeper.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel has a keeper"))]
     Kept(KeptKernel),
 }
 
