@@ -7,6 +7,7 @@ mod chroot;
 mod requirements;
 mod sources;
 mod target;
+mod wine;
 mod zig;
 
 use std::path::PathBuf;
@@ -16,15 +17,22 @@ use anyhow::Result;
 
 use self::chroot::Chroot;
 use self::target::Target;
+use self::wine::Wine;
 use crate::command;
 use crate::project::Project;
 use crate::test::announce;
+
+/// The crates with code for Windows.
+const TESTED_UNDER_WINE: [&str; 2] = ["windows", "local"];
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The system to compile for
     #[arg(value_enum)]
     system: System,
+    /// Also run tests of the parts that are Windows' own, under wine
+    #[arg(long)]
+    run: bool,
     /// Where the toolchain and what it builds are kept; below the target folder if this is left out
     #[arg(long, value_name = "FOLDER")]
     cache: Option<PathBuf>,
@@ -63,6 +71,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     sources::fetch(&project, &chroot)?;
     for target in options.system.targets() {
         check(&project, &chroot, *target)?;
+    }
+    if options.run && options.system.targets().contains(&Target::Windows) {
+        let wine = Wine::provide(&chroot)?;
+        for package in TESTED_UNDER_WINE {
+            wine.test(package)?;
+        }
     }
     announce("done");
     Ok(())

@@ -204,4 +204,5 @@ async fn on_files<T: Default + Send + 'static>(
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

@@ -175,6 +175,24 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
+    use crate::stamp::Stamp;
+
+    #[test]
+    fn a_file_is_replaced_while_others_read_it() {
+        use std::io::Write as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.ipynb");
+        fs::write(&path, "old").unwrap();
+        let reader = File::open(&path).unwrap();
+        let mut file = temporary(&path, REPLACING).unwrap();
+        file.write_all(b"new").unwrap();
+        prepare(file.as_file(), &check_writable(&path).unwrap()).unwrap();
+        let replaced = replace(file, &path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(Stamp::of_file(&replaced).unwrap(), Stamp::of(&path).unwrap());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        drop(reader);
+    }
 
     #[test]
     fn a_file_that_others_hold_for_a_moment_is_replaced_later() {

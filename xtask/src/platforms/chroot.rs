@@ -87,6 +87,22 @@ impl Chroot {
         Ok(Self { root, enter, project: project.root.clone(), cache })
     }
 
+    /// Installs further packages, unless there is `file`, which one of them has.
+    pub(super) fn install(&self, file: &str, packages: &[&str]) -> Result<()> {
+        if self.root.join(file).exists() {
+            return Ok(());
+        }
+        announce(&format!("installing {} in the chroot", packages.join(" ")));
+        fs::copy("/etc/resolv.conf", self.root.join("etc/resolv.conf"))
+            .context("the chroot would find no server without this machine's resolv.conf")?;
+        let apt = |arguments: &[&str]| {
+            let mut apt = self.command("apt-get");
+            command::run(apt.args(["-q", "-y"]).args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
+        };
+        apt(&["update"])?;
+        apt(&[&["install"], packages].concat())
+    }
+
     /// A program of the chroot, or of a folder that both have, at the project's root.
     pub(super) fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new("unshare");

@@ -160,4 +160,5 @@ fn printable(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

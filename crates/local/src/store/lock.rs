@@ -46,3 +46,25 @@ mod windows {
         Name::take(&format!("cellbridge-{:016x}", hash.finish()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn one_has_the_lock_while_others_read_and_replace_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, new] = ["x.ipynb", "new"].map(|name| folder.path().join(name));
+        fs::write(&path, "1").unwrap();
+        fs::write(&new, "2").unwrap();
+        let lock = try_lock(&path).unwrap();
+        assert!(lock.is_some());
+        assert!(try_lock(&path).unwrap().is_none());
+        assert_eq!(fs::read(&path).unwrap(), b"1");
+        fs::rename(&new, &path).unwrap();
+        drop(lock);
+        assert!(try_lock(&path).unwrap().is_some());
+    }
+}

@@ -116,3 +116,52 @@ fn is_python(spec: &ProcessSpec) -> bool {
 fn describe(status: ExitStatus) -> String {
     status.code().map_or_else(|| status.to_string(), |code| exit_code::describe(code.cast_unsigned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Variables;
+
+    const TIMEOUT: Duration = Duration::from_secs(60);
+
+    fn cmd(line: &str) -> ProcessSpec {
+        #[expect(clippy::disallowed_methods, reason = "the test needs a shell of this machine")]
+        let variables: Variables = std::env::vars_os().collect();
+        ProcessSpec {
+            program: variables.get("ComSpec").unwrap().into(),
+            arguments: ["/d", "/c", line].map(Into::into).into(),
+            variables,
+            folder: std::env::temp_dir(),
+        }
+    }
+
+    #[tokio::test]
+    async fn how_a_process_exited_is_known_with_what_it_printed() {
+        let process = Process::start(&cmd("echo one & echo two 1>&2 & exit 3")).unwrap();
+        let exit = timeout(TIMEOUT, process.wait()).await.unwrap();
+        assert_eq!(exit.status, "exit code 3");
+        assert!(exit.output.contains("one") && exit.output.contains("two"), "{exit:?}");
+        assert_eq!((process.exit_status().as_deref(), process.exit()), (Some("exit code 3"), Some(exit)));
+    }
+
+    #[tokio::test]
+    async fn the_numbers_of_the_handles_are_in_the_environment() {
+        let process = Process::start(&cmd("echo [%JPY_INTERRUPT_EVENT%] [%JPY_PARENT_PID%]")).unwrap();
+        let exit = timeout(TIMEOUT, process.wait()).await.unwrap();
+        let numbers: Vec<&str> = exit.output.split_whitespace().collect();
+        let is_number = |text: &&&str| text.trim_matches(['[', ']']).parse::<usize>().is_ok_and(|it| it > 0);
+        assert_eq!(numbers.iter().filter(is_number).count(), 2, "{exit:?}");
+    }
+
+    #[tokio::test]
+    async fn a_process_is_ended_with_what_it_started() {
+        // The inner shell waits for an answer, as nobody gives one.
+        let process = Process::start(&cmd("cmd /d /c pause")).unwrap();
+        assert!(!process.waits_for_interrupts(), "it is no Python");
+        assert_eq!(process.exit(), None);
+        timeout(TIMEOUT, process.stop()).await.unwrap();
+        assert!(process.exit().is_some());
+    }
+}
