@@ -4,6 +4,7 @@
 //! library of any target. Packages come from Debian, crates.io and `PyPI`.
 
 mod chroot;
+mod program;
 mod requirements;
 mod sources;
 mod target;
@@ -30,7 +31,7 @@ pub(crate) struct Options {
     /// The system to compile for
     #[arg(value_enum)]
     system: System,
-    /// Also run tests of the parts that are Windows' own, under wine
+    /// Also run tests for Windows under wine, and the program with a kernel for Windows
     #[arg(long)]
     run: bool,
     /// Where the toolchain and what it builds are kept; below the target folder if this is left out
@@ -77,6 +78,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         for package in TESTED_UNDER_WINE {
             wine.test(package)?;
         }
+        program::try_out(&project, &chroot, &wine)?;
     }
     announce("done");
     Ok(())

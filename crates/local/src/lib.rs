@@ -40,12 +40,12 @@ pub use process_env::ProcessEnv;
 pub use variables::Variables;
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs;
     use std::path::Path;
 
     /// Writes an executable shell script, folders included.
-    #[cfg(unix)]
     pub(crate) fn script(path: &Path, body: &str) {
         use std::os::unix::fs::PermissionsExt as _;
         fs::create_dir_all(path.parent().unwrap()).unwrap();

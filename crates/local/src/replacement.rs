@@ -9,6 +9,8 @@ use std::time::Instant;
 
 use tempfile::NamedTempFile;
 
+use crate::stamp::Stamp;
+
 /// The mode of a file that replaces none: the umask decides, as for any new file.
 pub(crate) const NEW: u32 = 0o666;
 /// The mode of a file that gets the permissions of another when it is complete.
@@ -84,25 +86,28 @@ pub(crate) fn prepare(file: &File, old: &Metadata) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Names the prepared file `path`, in place of the file there. Returns it, since the path may be another's by now.
+/// Names the prepared file `path`, in place of the file there. Returns its stamp, since the path may be another's by now.
 #[cfg(unix)]
-pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<File> {
+pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<Stamp> {
     unlock(&file);
     let file = file.persist(path).map_err(|error| error.error)?;
     sync_folder(path);
-    Ok(file)
+    Stamp::of_file(&file)
 }
 
-/// Names the prepared file `path`, in place of the file there, whose access control list it gets. Returns it, since the path may be
-/// another's by now.
+/// Names the prepared file `path`, in place of the file there, whose access control list it gets. Returns its stamp, since the path
+/// may be another's by now.
 #[cfg(windows)]
-pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<File> {
+pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<Stamp> {
     unlock(&file);
-    let (file, temporary) = file.into_parts();
+    let before = Stamp::of_file(file.as_file())?;
+    // The system wants a file that nobody has open.
+    let temporary = file.into_temp_path();
     while_busy(|| windows::replace(&temporary, path))
         // Some file systems cannot do this, and long paths are not taken.
         .or_else(|error| if is_busy(&error) { Err(error) } else { fs::rename(&temporary, path) })?;
-    Ok(file)
+    // If it is another file, somebody else has replaced ours. With the stamp of ours, it is read again.
+    Ok(Stamp::of(path).ok().filter(|now| now.is_same_file(&before)).unwrap_or(before))
 }
 
 /// Repeats `work` while another program holds a file: virus scanners, indexers and programs that copy to a cloud look at each new
@@ -175,7 +180,6 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
-    use crate::stamp::Stamp;
 
     #[test]
     fn a_file_is_replaced_while_others_read_it() {
@@ -189,7 +193,7 @@ mod tests {
         prepare(file.as_file(), &check_writable(&path).unwrap()).unwrap();
         let replaced = replace(file, &path).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
-        assert_eq!(Stamp::of_file(&replaced).unwrap(), Stamp::of(&path).unwrap());
+        assert_eq!(replaced, Stamp::of(&path).unwrap());
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         drop(reader);
     }

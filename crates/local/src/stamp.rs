@@ -46,6 +46,12 @@ impl Stamp {
         Self { modified: metadata.modified().ok(), size: metadata.len(), identity }
     }
 
+    /// Whether both are of one file, which may have changed.
+    #[cfg(windows)]
+    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
+        (self.identity.volume, self.identity.index) == (other.identity.volume, other.identity.index)
+    }
+
     /// Whether a change after `now` is certain to give another stamp.
     ///
     /// File systems round the time of a change, so two changes within `resolution` can have the same stamp. With a

@@ -89,7 +89,8 @@ impl Chroot {
 
     /// Installs further packages, unless there is `file`, which one of them has.
     pub(super) fn install(&self, file: &str, packages: &[&str]) -> Result<()> {
-        if self.root.join(file).exists() {
+        // It may be a link, which leads somewhere only inside.
+        if self.root.join(file).symlink_metadata().is_ok() {
             return Ok(());
         }
         announce(&format!("installing {} in the chroot", packages.join(" ")));
@@ -112,7 +113,7 @@ impl Chroot {
         command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         command.env("HOME", self.cache.join("home"));
         command.env("CARGO_HOME", self.cargo_home());
-        command.env("CARGO_TARGET_DIR", self.cache.join("build"));
+        command.env("CARGO_TARGET_DIR", self.build_folder());
         // What is compiled once and then kept needs no second form.
         command.env("CARGO_INCREMENTAL", "0");
         // Debian's compiler is a stable one, which has no `-Z` without this.
@@ -121,6 +122,11 @@ impl Chroot {
             command.env("CARGO_BUILD_JOBS", jobs);
         }
         command
+    }
+
+    /// Cargo's target folder.
+    pub(super) fn build_folder(&self) -> PathBuf {
+        self.cache.join("build")
     }
 
     pub(super) fn cargo_home(&self) -> PathBuf {

@@ -1,6 +1,6 @@
 //! Runs Windows programs, as far as wine is Windows.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
@@ -22,7 +22,15 @@ pub(super) struct Wine<'c> {
 impl<'c> Wine<'c> {
     pub(super) fn provide(chroot: &'c Chroot) -> Result<Self> {
         chroot.install("usr/bin/wine", &PACKAGES)?;
+        std::fs::create_dir_all(chroot.cache.join("home"))?;
         Ok(Self { chroot, prefix: chroot.cache.join("wine") })
+    }
+
+    /// A program for Windows.
+    pub(super) fn command(&self, program: &Path) -> Command {
+        let mut command = self.chroot.command("wine");
+        self.configure(command.arg(program));
+        command
     }
 
     /// Runs the tests of a crate. Those that need Unix are not compiled.
@@ -38,6 +46,8 @@ impl<'c> Wine<'c> {
 
     fn configure<'k>(&self, command: &'k mut Command) -> &'k mut Command {
         command.env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all");
+        // Otherwise it complains on standard error.
+        command.env("XDG_RUNTIME_DIR", self.chroot.cache.join("home"));
         // Neither .NET nor a browser is needed, and wine would ask to download them.
         command.env("WINEDLLOVERRIDES", "mscoree,mshtml=d")
     }

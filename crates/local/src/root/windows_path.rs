@@ -102,7 +102,7 @@ fn is_device(name: &str) -> bool {
         // Of the superscript digits, three are in Latin-1, and count.
         matches!((number.next(), number.next()), (Some('0'..='9' | '¹' | '²' | '³'), None))
     };
-    DEVICES.contains(&stem.as_str()) || NUMBERED_DEVICES.iter().any(|device| is_numbered(device))
+    DEVICES.contains(&stem.as_str()) || NUMBERED_DEVICES.iter().any(is_numbered)
 }
 
 #[cfg(test)]

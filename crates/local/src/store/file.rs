@@ -89,9 +89,7 @@ pub(crate) fn replace(path: &Path, notebook: &Notebook, current: Stamp, digest: 
     if Stamp::of(path)? != current {
         return Ok(Replaced::Changed);
     }
-    let replaced = replacement::replace(file, path)?;
-    // Not that of the path: another program may have replaced the file again already.
-    let stamp = Stamp::of_file(&replaced)?;
+    let stamp = replacement::replace(file, path)?;
     Ok(Replaced::Written { stamp, digest: new_digest })
 }
 
