@@ -112,7 +112,8 @@ async def test_an_interrupt_reaches_the_kernel(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["..\\x.ipynb", "C:\\windows\\x.ipynb", "C:x.ipynb", "\\x.ipynb", "nul.ipynb", "a.ipynb:b.ipynb", "x.ipynb."]
+    "path",
+    ["..\\x.ipynb", "C:\\windows\\x.ipynb", "C:x.ipynb", "\\x.ipynb", "nul.ipynb", "a.ipynb:b.ipynb", "x.ipynb."],
 )
 async def test_paths_that_lead_elsewhere_are_refused(machine: Machine, path: str) -> None:
     async with agent(machine) as client:
