@@ -23,7 +23,7 @@ NAVIGATION = {
     "Clients": ["install", "clients/*"],
     "Reference": ["tools", "stale", "run", "verify", "settings", "telemetry"],
     "Help": ["doctor", "troubleshooting", "migration", "comparison"],
-    "About": ["benchmarks", "releasing", "glossary"],
+    "About": ["platforms", "benchmarks", "releasing", "glossary"],
 }
 
 

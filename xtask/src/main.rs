@@ -15,6 +15,7 @@ mod docs;
 mod e2e;
 mod fuzz;
 mod nextest;
+mod platforms;
 mod project;
 mod provision;
 mod site;
@@ -77,6 +78,8 @@ enum Task {
     },
     /// Makes the packages that this machine can make
     Dist(dist::Options),
+    /// Compiles the program for systems that this machine is not
+    Platforms(platforms::Options),
     /// Measures the program beside those that it replaces
     Bench { subject: bench::Subject },
 }
@@ -92,6 +95,7 @@ fn main() -> ExitCode {
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
         Task::Soak { subject, seconds, seed } => soak::run(subject, seconds, seed),
         Task::Dist(options) => dist::run(&options),
+        Task::Platforms(options) => platforms::run(&options),
         Task::Bench { subject } => bench::run(subject),
     };
     match outcome {

@@ -121,7 +121,23 @@ pub(crate) fn cancel_on_signal(shutdown: CancellationToken) -> impl Future<Outpu
         signal(SignalKind::interrupt())
             .and_then(|interrupt| Ok((interrupt, signal(SignalKind::terminate())?)))
     };
+    #[cfg(windows)]
+    let signals = {
+        use tokio::signal::windows::{ctrl_break, ctrl_close, ctrl_shutdown};
+        ctrl_break().and_then(|key| Ok((key, ctrl_close()?, ctrl_shutdown()?)))
+    };
     async move {
+        #[cfg(windows)]
+        if let Ok((mut key, mut close, mut shutdown_of_system)) = signals {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = key.recv() => {}
+                // The system waits some seconds for this program to end.
+                _ = close.recv() => {}
+                _ = shutdown_of_system.recv() => {}
+            }
+            return shutdown.cancel();
+        }
         #[cfg(unix)]
         if let Ok((mut interrupt, mut terminate)) = signals {
             tokio::select! {

@@ -1,110 +1,45 @@
 //! `cellbridge kernels`: the kernels that outlive their servers, and those of other programs.
 
 mod foreign;
+#[cfg(unix)]
+mod kept;
+#[cfg(unix)]
 mod logs;
+#[cfg(not(unix))]
+mod not_kept;
 
 use std::time::{Duration, SystemTime};
 
-use anyhow::bail;
-use local::{KeptKernel, KeptState, ProcessEnv, foreign_kernels, is_foreign_kernel, kept_kernels};
-use serde_json::{Value, json};
+use local::{ProcessEnv, foreign_kernels};
+use serde_json::Value;
 
-use crate::args::{Kernels, KernelsVerb, ListKernels, StopKernels};
+#[cfg(unix)]
+use self::kept::Kept;
+#[cfg(not(unix))]
+use self::not_kept::Kept;
+use crate::args::{Kernels, KernelsVerb, ListKernels};
 use crate::install::say;
 
 pub(crate) async fn run(options: Kernels) -> anyhow::Result<()> {
     let process_env = ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[]);
-    let kernels = kept_kernels(&process_env).await;
+    let kept = Kept::find(&process_env).await;
     match options.verb {
-        None => list(&kernels, options.json, &process_env).await,
-        Some(KernelsVerb::List(ListKernels { json })) => list(&kernels, json, &process_env).await,
-        Some(KernelsVerb::Stop(options)) => stop(&kernels, &options, &process_env).await,
-        Some(KernelsVerb::Logs(options)) => meant(&kernels, &options.id, &process_env)?
-            .into_iter()
-            .try_for_each(|kernel| logs::show(kernel, &options)),
+        None => list(&kept, options.json, &process_env).await,
+        Some(KernelsVerb::List(ListKernels { json })) => list(&kept, json, &process_env).await,
+        Some(KernelsVerb::Stop(options)) => kept.stop(&options, &process_env).await,
+        Some(KernelsVerb::Logs(options)) => kept.show_logs(&options, &process_env),
     }
 }
 
-async fn list(kernels: &[KeptKernel], as_json: bool, process_env: &ProcessEnv) -> anyhow::Result<()> {
+async fn list(kept: &Kept, as_json: bool, process_env: &ProcessEnv) -> anyhow::Result<()> {
     let (others, refused) = foreign_kernels(process_env).await;
     if as_json {
-        let all = kernels.iter().map(to_json).chain(others.iter().map(foreign::to_json));
+        let all = kept.to_json().chain(others.iter().map(foreign::to_json));
         return say(&format!("{:#}", all.collect::<Value>()));
     }
-    if kernels.is_empty() {
-        say("No kernels outlive their servers now.")?;
-    }
     let now = SystemTime::now();
-    for kernel in kernels {
-        say(&line(kernel, now))?;
-    }
+    kept.list(now)?;
     foreign::list(&others, &refused, now)
-}
-
-async fn stop(kernels: &[KeptKernel], options: &StopKernels, process_env: &ProcessEnv) -> anyhow::Result<()> {
-    let all_or_one = match &options.id {
-        Some(id) => meant(kernels, id, process_env)?,
-        None => kernels.iter().collect(),
-    };
-    let mut failures = Vec::new();
-    for kernel in all_or_one {
-        match kernel.stop().await {
-            Ok(()) => say(&format!("stopped {}", kernel.id))?,
-            Err(error) => failures.push(format!("kernel {} is not stopped: {}", kernel.id, error.0)),
-        }
-    }
-    if failures.is_empty() { Ok(()) } else { bail!(failures.join("\n")) }
-}
-
-/// The kernel whose id begins so. What a dead keeper left has the id of the kernel that took its place.
-fn meant<'k>(
-    kernels: &'k [KeptKernel],
-    id: &str,
-    process_env: &ProcessEnv,
-) -> anyhow::Result<Vec<&'k KeptKernel>> {
-    let meant: Vec<&KeptKernel> = kernels.iter().filter(|kernel| kernel.id.starts_with(id)).collect();
-    match &meant[..] {
-        [] if is_foreign_kernel(process_env, id) => {
-            bail!("kernel {id:?} belongs to another program: Cellbridge never ends it, and has no log of it")
-        }
-        [] => bail!("there is no kernel {id:?}; `cellbridge kernels` lists them"),
-        [first, others @ ..] if others.iter().all(|other| other.id == first.id) => Ok(meant),
-        _ => bail!("{} kernels have an id that begins with {id:?}", meant.len()),
-    }
-}
-
-/// The id, the state, and what a person decides by.
-fn line(kernel: &KeptKernel, now: SystemTime) -> String {
-    let age = |since: SystemTime| shown(now.duration_since(since).unwrap_or_default());
-    let mut parts = vec![
-        state(&kernel.state),
-        kernel.display_name.clone(),
-        format!("started {} ago", age(kernel.started_at)),
-    ];
-    parts.extend(kernel.last_request.map(|at| format!("last used {} ago", age(at))));
-    parts.push(match kernel.attached.len() {
-        0 => "no server attached".to_owned(),
-        1 => format!("attached: server {}", kernel.attached[0]),
-        count => format!("{count} servers attached"),
-    });
-    parts.extend(kernel.memory.map(|bytes| format!("{} MB in memory", bytes / 1_000_000)));
-    if kernel.unread_runs > 0 {
-        parts.push(format!("{} runs not stored yet", kernel.unread_runs));
-    }
-    let notebook = kernel.notebook.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-    format!("{}  {notebook}\n    {}", kernel.id, parts.join(", "))
-}
-
-fn state(state: &KeptState) -> String {
-    match state {
-        KeptState::Starting => "starting".to_owned(),
-        KeptState::Idle => "idle".to_owned(),
-        KeptState::Busy => "busy".to_owned(),
-        KeptState::Dead { how } => format!("dead ({how})"),
-        KeptState::Left => "ended; its last runs are not read".to_owned(),
-        KeptState::Silent => "its keeper does not answer".to_owned(),
-        KeptState::Refused { cause } => format!("not used here ({cause})"),
-    }
 }
 
 /// A duration in its largest unit.
@@ -114,24 +49,6 @@ fn shown(duration: Duration) -> String {
         seconds @ 60..3600 => format!("{} min", seconds / 60),
         seconds => format!("{} h", seconds / 3600),
     }
-}
-
-fn to_json(kernel: &KeptKernel) -> Value {
-    let time = |at: SystemTime| chrono::DateTime::<chrono::Utc>::from(at).to_rfc3339();
-    json!({
-        "kind": "kept",
-        "id": kernel.id,
-        "state": state(&kernel.state),
-        "display_name": kernel.display_name,
-        "program": kernel.program,
-        "notebook": kernel.notebook,
-        "started_at": time(kernel.started_at),
-        "last_request": kernel.last_request.map(time),
-        "attached": kernel.attached,
-        "unread_runs": kernel.unread_runs,
-        "keeper": kernel.keeper,
-        "memory": kernel.memory,
-    })
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ fn main() -> ExitCode {
             Some(Command::History(options)) => operations::history(&options).await,
             Some(Command::Diff(options)) => operations::diff(&options).await,
             Some(Command::Undo(options)) => operations::undo(&options).await,
-            Some(Command::Keep(_)) => Err(anyhow::anyhow!("kernels are kept on Unix only")),
+            Some(Command::Keep(_)) => Err(anyhow::anyhow!("kernels are kept on Linux and macOS only")),
             Some(Command::Demo(options)) => demo::run(options).await,
             Some(Command::Install(options)) => install::install(&options),
             Some(Command::Uninstall(options)) => install::uninstall(&options),

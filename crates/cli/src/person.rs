@@ -27,15 +27,15 @@ pub(crate) enum Named {
 impl Named {
     /// A notebook that is there already, as far as this machine knows.
     pub(crate) fn existing(path: &Path) -> anyhow::Result<Self> {
-        Self::new(path, Path::canonicalize)
+        Self::new(path, |file| dunce::canonicalize(file))
     }
 
     /// A notebook that is to be written.
     pub(crate) fn to_be_written(path: &Path) -> anyhow::Result<Self> {
-        Self::new(path, |file| match (file.canonicalize(), file.parent(), file.file_name()) {
+        Self::new(path, |file| match (dunce::canonicalize(file), file.parent(), file.file_name()) {
             (Err(_), Some(folder), Some(name)) => {
                 let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-                Ok(folder.canonicalize()?.join(name))
+                Ok(dunce::canonicalize(folder)?.join(name))
             }
             (found, _, _) => found,
         })

@@ -7,7 +7,9 @@ use std::time::Duration;
 use ::jupyter::{Capabilities, Jupyter, JupyterConnector, Source};
 use anyhow::{Context as _, bail};
 use colab::{Browser, Listener, Settings};
-use local::{KernelKeeping, Lifetimes, ProcessEnv};
+#[cfg(unix)]
+use local::Lifetimes;
+use local::{KernelKeeping, ProcessEnv};
 use mcp::{Group, Policy, Server};
 use rest::{Options, Secret};
 use tokio_util::sync::CancellationToken;
@@ -38,7 +40,8 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
         Some(root) => root.clone(),
         None => std::env::current_dir().context("the current folder is gone; name one with --root")?,
     };
-    let root = root.canonicalize().with_context(|| format!("--root {} cannot be opened", root.display()))?;
+    let root =
+        dunce::canonicalize(&root).with_context(|| format!("--root {} cannot be opened", root.display()))?;
     if !root.is_dir() {
         bail!("--root {} is not a folder", root.display());
     }
@@ -93,12 +96,9 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
 }
 
 /// How kernels of the folder outlive this program.
+#[cfg(unix)]
 fn keeping(options: args::KeepKernels) -> Option<KernelKeeping> {
     let args::KeepKernels::For(idle) = options else { return None };
-    if cfg!(not(unix)) {
-        tracing::warn!("--keep-kernels is not built for this system yet: kernels end with this server");
-        return None;
-    }
     match std::env::current_exe() {
         Ok(program) => {
             Some(KernelKeeping { program, lifetimes: Lifetimes::of_idle(idle), only_stores: false })
@@ -108,6 +108,15 @@ fn keeping(options: args::KeepKernels) -> Option<KernelKeeping> {
             None
         }
     }
+}
+
+/// Kernels of the folder end with this program.
+#[cfg(not(unix))]
+fn keeping(options: args::KeepKernels) -> Option<KernelKeeping> {
+    if options != args::KeepKernels::Off {
+        tracing::warn!("--keep-kernels needs Linux or macOS: on this system kernels end with this server");
+    }
+    None
 }
 
 /// What distinguishes the runs of this server from those of others.

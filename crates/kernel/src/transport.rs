@@ -27,8 +27,10 @@ pub(crate) enum Received {
     /// What the kernel was sent before is over.
     Ended(Outcome),
     /// Everything was received that happened before the connection was made.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "a keeper reports it, of which there are none"))]
     CaughtUp,
     /// A request was withdrawn before the kernel got it.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "a keeper reports it, of which there are none"))]
     Withdrawn(ExecutionId),
 }
 
@@ -78,6 +80,7 @@ pub(crate) trait Transport: Send + 'static {
     fn give_back(&mut self, _early: Vec<Received>) {}
 
     /// Whether everything has been received that happened before the connection was made.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "only a connection to a keeper is behind"))]
     fn is_caught_up(&self) -> bool {
         true
     }

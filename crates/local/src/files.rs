@@ -82,7 +82,7 @@ fn finish(file: NamedTempFile, target: &Path, existing: Existing) -> io::Result<
     }
     let old = replacement::check_writable(target)?;
     replacement::prepare(file.as_file(), &old)?;
-    replacement::replace(file, target).map(drop)
+    replacement::replace(file, target).map(|_| ())
 }
 
 fn begin(root: &Root, path: &str, existing: Existing) -> Result<(PathBuf, String, NamedTempFile), Error> {

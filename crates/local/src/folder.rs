@@ -14,13 +14,17 @@ use workspace::{
 };
 
 use crate::ProcessEnv;
-use crate::environment::{KernelChoice as Choice, KernelspecChooser, KernelspecQuery};
+use crate::environment::{KernelspecChooser, KernelspecQuery};
 use crate::foreign::ForeignKernels;
-use crate::keeper::{KeeperFolder, KernelRecord, keepers};
-use crate::launch::{KernelKeeping, KernelLauncher, KnownKeeper, LocalKernel};
+use crate::launch::{KernelKeeping, KernelLauncher, LocalKernel};
 use crate::root::Root;
 use crate::store::FileStore;
 use crate::{copy, files, listing};
+
+#[cfg(unix)]
+mod kept;
+#[cfg(not(unix))]
+mod not_kept;
 
 /// How long a kernel may take until it answers. The first import from a cold disk is slow.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
@@ -131,72 +135,6 @@ impl Folder {
         };
         kernels.push(kernel.clone());
         Ok(KernelChoice::Kernel { kernel, is_new: true })
-    }
-
-    /// The kernels of this program, and those that other servers have left to keepers.
-    async fn all_kernels(&self) -> Vec<Arc<LocalKernel>> {
-        let mut all = self.live_kernels();
-        if self.keeping.is_none() {
-            return all;
-        }
-        all.retain(|kernel| !kernel.is_only_listed());
-        join_all(all.iter().map(|kernel| kernel.refresh())).await;
-        let is_here = |record: &KernelRecord| {
-            let home = record.notebook.as_ref().unwrap_or(&record.folder);
-            self.root.relative(home).is_some()
-        };
-        for (folder, record) in keepers(&self.process_env) {
-            if !is_here(&record) || all.iter().any(|known| *known.id() == *record.id) {
-                continue;
-            }
-            let known = KnownKeeper::from_earlier(folder, record).await;
-            if known.welcome.is_some() {
-                all.push(self.of_keeper(known));
-            }
-        }
-        if let Some(kernels) = &mut *self.kernels.lock() {
-            kernels.clone_from(&all);
-        }
-        all
-    }
-
-    fn of_keeper(&self, keeper: KnownKeeper) -> Arc<LocalKernel> {
-        let (keeping, root) = (self.keeping.clone(), self.root.clone());
-        LocalKernel::of_keeper(keeper, keeping, root, self.process_env.clone(), START_TIMEOUT)
-    }
-
-    /// The kernel that an earlier server started for a notebook, if it still fits: of those the newest, those before any
-    /// that has died. Fails if its keeper refuses.
-    async fn kept_kernel(
-        &self,
-        notebook: &Path,
-        choice: &Choice,
-    ) -> Option<Result<Arc<LocalKernel>, Refused>> {
-        self.keeping.as_ref()?;
-        let fits = |(folder, record): &(KeeperFolder, KernelRecord)| {
-            let its = &record.choice;
-            record.notebook.as_deref() == Some(notebook)
-                && its.kernelspec.name == choice.kernelspec.name
-                && its.program == choice.program
-                && if folder.is_kept() { record.is_ready() } else { record.is_readable() }
-        };
-        let mut found: Vec<_> = keepers(&self.process_env).into_iter().filter(fits).collect();
-        found.sort_by_key(|(folder, record)| (folder.is_kept(), record.started_at));
-        let (folder, record) = found.pop()?;
-        let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
-        let kernel = if let Some(kernel) = known {
-            kernel
-        } else {
-            let keeper = KnownKeeper::from_earlier(folder, record).await;
-            if let Some(cause) = keeper.refusal {
-                return Some(Err(Refused { cause }));
-            }
-            let kernel = self.of_keeper(keeper);
-            self.kernels.lock().as_mut()?.push(kernel.clone());
-            kernel
-        };
-        join(&kernel).await;
-        Some(Ok(kernel))
     }
 }
 

@@ -17,16 +17,17 @@ use tokio::time::{Instant, timeout_at};
 use workspace::{Error, ErrorKind, NextStep};
 
 use crate::ProcessEnv;
-use crate::keeper::keepers;
 
 mod file;
 mod foreign_kernel;
 mod list;
+mod own_file;
 mod process;
 
-use file::{ForeignFile, Refusal, id_of, refusal_of_folder};
+use file::{ForeignFile, Refusal, id_of};
 use foreign_kernel::ForeignKernel;
 pub use list::{ForeignKernelInfo, RefusedFile, foreign_kernels, is_foreign_kernel};
+use own_file::refusal_of_folder;
 
 /// How long a kernel may take to answer its heartbeat, which a thread of its own does.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -149,8 +150,12 @@ async fn living(
 
 /// The connection files of foreign kernels, the newest first, and the files and folders that are refused. `ours` are ids of kernels of this
 /// program besides those of its keepers. Reads files.
-fn find(process_env: &ProcessEnv, mut ours: HashSet<String>) -> (Vec<ForeignFile>, Vec<(PathBuf, Refusal)>) {
-    ours.extend(keepers(process_env).into_iter().map(|(_, record)| record.id));
+fn find(process_env: &ProcessEnv, ours: HashSet<String>) -> (Vec<ForeignFile>, Vec<(PathBuf, Refusal)>) {
+    #[cfg(unix)]
+    let kept = crate::keeper::keepers(process_env).into_iter().map(|(_, record)| record.id);
+    #[cfg(not(unix))]
+    let kept = std::iter::empty();
+    let ours: HashSet<String> = ours.into_iter().chain(kept).collect();
     let (mut found, mut refused): (Vec<ForeignFile>, _) = (Vec::new(), Vec::new());
     let mut folders = process_env.connection_folders();
     folders.retain(|folder| {
@@ -199,4 +204,5 @@ async fn on_files<T: Default + Send + 'static>(
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

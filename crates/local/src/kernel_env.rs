@@ -3,8 +3,9 @@
 //! A kernel runs what a model wrote. With these variables it could use the client's session and spend from the key of
 //! its model; and a program that it starts would take itself for a part of the client.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
+
+use crate::Variables;
 
 /// Variables that clients set for the programs that they start.
 const PREFIXES: [&str; 13] = [
@@ -64,12 +65,10 @@ const NAMES: [&str; 36] = [
 ];
 
 /// The variables that kernels inherit of these: all but those of the client, unless `kept` names them.
-pub(crate) fn inherited(
-    variables: BTreeMap<OsString, OsString>,
-    kept: &[String],
-) -> BTreeMap<OsString, OsString> {
+pub(crate) fn inherited(mut variables: Variables, kept: &[String]) -> Variables {
     let is_kept = |name: &OsStr| kept.iter().any(|kept| name == OsStr::new(kept));
-    variables.into_iter().filter(|(name, _)| !is_of_client(name) || is_kept(name)).collect()
+    variables.retain(|name| !is_of_client(name) || is_kept(name));
+    variables
 }
 
 fn is_of_client(name: &OsStr) -> bool {
@@ -82,6 +81,8 @@ fn is_of_client(name: &OsStr) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use super::*;
     use crate::process_env::tests::with;
 
@@ -115,7 +116,7 @@ mod tests {
         let all = of_client.iter().chain(&of_person).map(|name| (*name, "x")).collect::<Vec<_>>();
         let left = |kept: &[&str]| -> Vec<OsString> {
             let kept: Vec<String> = kept.iter().copied().map(str::to_owned).collect();
-            inherited(with(&all).variables, &kept).into_keys().collect()
+            inherited(with(&all).variables, &kept).into_iter().map(|(name, _)| name).collect()
         };
         let sorted = |names: &[&str]| {
             let mut names: Vec<OsString> = names.iter().map(OsString::from).collect();

@@ -7,15 +7,21 @@ mod launcher;
 mod leftovers;
 mod process;
 mod running;
+#[cfg(any(windows, test))]
+mod stale_files;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
+#[cfg(unix)]
 mod watchdog;
 
 pub(crate) use connection_file::{STARTED_BY, THIS_PROGRAM, has_own_sockets};
 pub use kernel::KernelKeeping;
+#[cfg(unix)]
 pub(crate) use kernel::KnownKeeper;
 pub(crate) use kernel::LocalKernel;
-pub(crate) use launcher::{KernelLauncher, Started};
+pub(crate) use launcher::KernelLauncher;
+#[cfg(unix)]
+pub(crate) use launcher::Started;
 #[cfg(unix)]
 pub use leftovers::{Leftover, leftovers};

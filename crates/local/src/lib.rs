@@ -8,6 +8,7 @@ mod environment;
 mod files;
 mod folder;
 mod foreign;
+#[cfg(unix)]
 mod keeper;
 mod kernel_env;
 mod kernelspec;
@@ -19,6 +20,7 @@ mod replacement;
 mod root;
 mod stamp;
 mod store;
+mod variables;
 
 pub use environment::{
     ActivatedEnvironment, BrokenKernelspec, EnvironmentState, FoundEnvironment, FoundKernelspec,
@@ -26,20 +28,24 @@ pub use environment::{
 };
 pub use folder::Folder;
 pub use foreign::{ForeignKernelInfo, RefusedFile, foreign_kernels, is_foreign_kernel};
+#[cfg(unix)]
 pub use keeper::{
     KeptKernel, KeptState, Lifetimes, LogEntry, LogEntryKind, StopError, close_inherited_descriptors, detach,
     keep_from_stdin, kept_kernels,
 };
-pub use launch::{KernelKeeping, Leftover, leftovers};
+pub use launch::KernelKeeping;
+#[cfg(unix)]
+pub use launch::{Leftover, leftovers};
 pub use process_env::ProcessEnv;
+pub use variables::Variables;
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs;
     use std::path::Path;
 
     /// Writes an executable shell script, folders included.
-    #[cfg(unix)]
     pub(crate) fn script(path: &Path, body: &str) {
         use std::os::unix::fs::PermissionsExt as _;
         fs::create_dir_all(path.parent().unwrap()).unwrap();

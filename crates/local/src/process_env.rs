@@ -1,17 +1,19 @@
 //! The environment of a process: its variables and the home folder. The caller passes it in; this crate never reads
 //! its own.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::kernel_env;
+use crate::{Variables, kernel_env};
+
+/// What separates folders in `PATH`.
+const PATH_SEPARATOR: &str = if cfg!(windows) { ";" } else { ":" };
 
 /// The environment variables and the home folder that kernels get and searches use.
 #[derive(Debug, Clone, Default)]
 pub struct ProcessEnv {
     /// Kernels get all of them.
-    pub variables: BTreeMap<OsString, OsString>,
+    pub variables: Variables,
     pub home: Option<PathBuf>,
 }
 
@@ -29,12 +31,7 @@ impl ProcessEnv {
     /// The value of a variable. `None` if it is unset or empty: the programs that define these variables do not
     /// distinguish the two.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
-        let found = if cfg!(windows) {
-            self.variables.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
-        } else {
-            self.variables.get(OsStr::new(name))
-        };
-        found.map(OsString::as_os_str).filter(|value| !value.is_empty())
+        self.variables.get(name).filter(|value| !value.is_empty())
     }
 
     /// The value of a variable as a path.
@@ -44,7 +41,8 @@ impl ProcessEnv {
 
     /// The folders in a variable of the same form as `PATH`.
     pub(crate) fn paths(&self, name: &str) -> Vec<PathBuf> {
-        self.get(name).map(|value| split_paths(value).collect()).unwrap_or_default()
+        let folders = self.get(name).into_iter().flat_map(std::env::split_paths);
+        folders.filter(|folder| !folder.as_os_str().is_empty()).collect()
     }
 
     /// Whether a variable is true, by Jupyter's rule: anything but `no`, `n`, `false`, `off`, `0` and `0.0`.
@@ -57,7 +55,10 @@ impl ProcessEnv {
     pub fn find_program(&self, name: &str) -> Option<PathBuf> {
         // Relative folders are ignored: with `.` on PATH, a program from a notebook's folder would run.
         let mut folders = self.paths("PATH").into_iter().filter(|folder| folder.is_absolute());
-        folders.find_map(|folder| which::which_in(name, Some(&folder), Path::new("/")).ok())
+        folders.find_map(|folder| {
+            let path = std::env::join_paths([&folder]).ok()?;
+            which::which_in(name, Some(path), &folder).ok()
+        })
     }
 
     /// The user's data folder of Jupyter (`jupyter_core.paths.jupyter_data_dir`).
@@ -85,6 +86,11 @@ impl ProcessEnv {
         if self.path("JUPYTER_RUNTIME_DIR").is_none() {
             // Older versions of jupyter_core used this one.
             folders.extend(self.path("XDG_RUNTIME_DIR").map(|folder| folder.join("jupyter")));
+        }
+        if cfg!(windows) {
+            // Only folders in the person's own are sure to be closed to others, who could write a file there.
+            let own: Vec<PathBuf> = self.home.clone().into_iter().chain(self.path("APPDATA")).collect();
+            folders.retain(|folder| own.iter().any(|own| folder.starts_with(own)));
         }
         folders
     }
@@ -117,8 +123,14 @@ impl ProcessEnv {
 
     /// The folder for temporary files.
     pub fn temp_dir(&self) -> PathBuf {
-        let named = if cfg!(windows) { self.path("TEMP") } else { self.path("TMPDIR") };
-        named.filter(|folder| folder.is_absolute()).unwrap_or_else(|| PathBuf::from("/tmp"))
+        let absolute = |name: &str| self.path(name).filter(|folder| folder.is_absolute());
+        if cfg!(windows) {
+            // In the order of `GetTempPath`. Without any of them, it is the folder that all users share.
+            let named = ["TMP", "TEMP"].into_iter().find_map(absolute);
+            let own = || absolute("LOCALAPPDATA").map(|folder| folder.join("Temp"));
+            return named.or_else(own).unwrap_or_else(|| PathBuf::from(r"C:\Windows\Temp"));
+        }
+        absolute("TMPDIR").unwrap_or_else(|| PathBuf::from("/tmp"))
     }
 
     /// A folder of the XDG specification, which says to ignore relative paths.
@@ -128,27 +140,18 @@ impl ProcessEnv {
     }
 }
 
-#[cfg(unix)]
-fn split_paths(value: &OsStr) -> impl Iterator<Item = PathBuf> {
-    use std::os::unix::ffi::OsStrExt as _;
-    let folders = value.as_bytes().split(|byte| *byte == b':').filter(|folder| !folder.is_empty());
-    folders.map(|folder| PathBuf::from(OsStr::from_bytes(folder)))
-}
-
-#[cfg(not(unix))]
-fn split_paths(value: &OsStr) -> impl Iterator<Item = PathBuf> {
-    let value = value.to_string_lossy().into_owned();
-    let folders: Vec<PathBuf> =
-        value.split(';').filter(|folder| !folder.is_empty()).map(PathBuf::from).collect();
-    folders.into_iter()
-}
-
-/// Puts `folder` before the others in a value of the same form as `PATH`.
-pub(crate) fn prepend_path(folder: &Path, others: Option<&OsStr>) -> OsString {
-    let mut all = folder.as_os_str().to_owned();
-    if let Some(others) = others {
-        all.push(if cfg!(windows) { ";" } else { ":" });
-        all.push(others);
+/// Puts folders before the others in a value of the same form as `PATH`. A folder whose name cannot be part of one is left out.
+pub(crate) fn prepend_paths<'p>(
+    folders: impl IntoIterator<Item = &'p Path>,
+    others: Option<&OsStr>,
+) -> OsString {
+    let mut all = OsString::new();
+    let folders = folders.into_iter().filter_map(|folder| std::env::join_paths([folder]).ok());
+    for folder in folders.chain(others.map(OsStr::to_owned)) {
+        if !all.is_empty() {
+            all.push(PATH_SEPARATOR);
+        }
+        all.push(folder);
     }
     all
 }
@@ -208,7 +211,7 @@ pub(crate) mod tests {
     fn programs_are_found_only_on_absolute_folders_of_path() {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         crate::tests::script(&other.path().join("tool"), "exit 0");
-        let path = prepend_path(one.path(), Some(other.path().as_os_str()));
+        let path = prepend_paths([one.path()], Some(other.path().as_os_str()));
         let mut process_env = ProcessEnv::default();
         assert_eq!(process_env.find_program("tool"), None);
         process_env.variables.insert("PATH".into(), path);

@@ -4,8 +4,12 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
+#[cfg(any(windows, test))]
+use std::time::Instant;
 
 use tempfile::NamedTempFile;
+
+use crate::stamp::Stamp;
 
 /// The mode of a file that replaces none: the umask decides, as for any new file.
 pub(crate) const NEW: u32 = 0o666;
@@ -17,6 +21,11 @@ const PREFIX: &str = ".cellbridge-";
 const SUFFIX: &str = ".tmp";
 /// How old a temporary file must be to be taken for one that a killed program has left.
 const LEFTOVER_AGE: Duration = Duration::from_secs(60);
+/// How long another program may hold a file that is to be replaced, and how often that is tried.
+#[cfg(any(windows, test))]
+const BUSY_TIMEOUT: Duration = Duration::from_millis(500);
+#[cfg(any(windows, test))]
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 /// A temporary file beside `path`, locked while it is written.
 pub(crate) fn temporary(path: &Path, mode: u32) -> io::Result<NamedTempFile> {
@@ -77,12 +86,59 @@ pub(crate) fn prepare(file: &File, old: &Metadata) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Names the prepared file `path`, in place of the file there. Returns it, since the path may be another's by now.
-pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<File> {
+/// Names the prepared file `path`, in place of the file there. Returns its stamp, since the path may be another's by now.
+#[cfg(unix)]
+pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<Stamp> {
     unlock(&file);
     let file = file.persist(path).map_err(|error| error.error)?;
     sync_folder(path);
-    Ok(file)
+    Stamp::of_file(&file)
+}
+
+/// Names the prepared file `path`, in place of the file there, whose access control list it gets. Returns its stamp, since the path
+/// may be another's by now.
+#[cfg(windows)]
+pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<Stamp> {
+    unlock(&file);
+    let before = Stamp::of_file(file.as_file())?;
+    // The system wants a file that nobody has open.
+    let temporary = file.into_temp_path();
+    while_busy(|| windows::replace(&temporary, path))
+        // Some file systems cannot do this, and long paths are not taken.
+        .or_else(|error| if is_busy(&error) { Err(error) } else { fs::rename(&temporary, path) })?;
+    // If it is another file, somebody else has replaced ours. With the stamp of ours, it is read again.
+    Ok(Stamp::of(path).ok().filter(|now| now.is_same_file(&before)).unwrap_or(before))
+}
+
+/// Repeats `work` while another program holds a file: virus scanners, indexers and programs that copy to a cloud look at each new
+/// file for a moment.
+#[cfg(any(windows, test))]
+fn while_busy<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let end = Instant::now() + BUSY_TIMEOUT;
+    loop {
+        match work() {
+            Err(error) if is_busy(&error) && Instant::now() < end => std::thread::sleep(BUSY_PAUSE),
+            result => return result,
+        }
+    }
+}
+
+/// Whether another program holds the file, or may: Windows says "access denied" in some of these cases.
+#[cfg(any(windows, test))]
+fn is_busy(error: &io::Error) -> bool {
+    const ACCESS_DENIED: i32 = 5;
+    error.raw_os_error() == Some(ACCESS_DENIED) || is_held(error)
+}
+
+/// Whether Windows says that another program holds the file.
+#[cfg(any(windows, test))]
+pub(crate) fn is_held(error: &io::Error) -> bool {
+    const SHARING_VIOLATION: i32 = 32;
+    const LOCK_VIOLATION: i32 = 33;
+    const UNABLE_TO_REMOVE_REPLACED: i32 = 1175;
+    [SHARING_VIOLATION, LOCK_VIOLATION, UNABLE_TO_REMOVE_REPLACED]
+        .iter()
+        .any(|code| error.raw_os_error() == Some(*code))
 }
 
 /// Under its new name, a lock would keep others from writing it.
@@ -124,6 +180,35 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
+
+    #[test]
+    fn a_file_is_replaced_while_others_read_it() {
+        use std::io::Write as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.ipynb");
+        fs::write(&path, "old").unwrap();
+        let reader = File::open(&path).unwrap();
+        let mut file = temporary(&path, REPLACING).unwrap();
+        file.write_all(b"new").unwrap();
+        prepare(file.as_file(), &check_writable(&path).unwrap()).unwrap();
+        let replaced = replace(file, &path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(replaced, Stamp::of(&path).unwrap());
+        // On Windows the old file has a name until nobody reads it.
+        drop(reader);
+        let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["x.ipynb"]);
+    }
+
+    #[test]
+    fn a_file_that_others_hold_for_a_moment_is_replaced_later() {
+        let mut errors = vec![io::ErrorKind::NotFound.into(), io::Error::from_raw_os_error(32)];
+        errors.push(io::Error::from_raw_os_error(5));
+        let result = while_busy(|| errors.pop().map_or(Ok(()), Err));
+        assert_eq!(result.unwrap_err().kind(), io::ErrorKind::NotFound, "which is no reason to try again");
+        let held = while_busy(|| -> io::Result<()> { Err(io::Error::from_raw_os_error(32)) });
+        assert!(is_held(&held.unwrap_err()));
+    }
 
     #[test]
     fn only_what_a_killed_program_has_left_is_removed() {

@@ -6,6 +6,9 @@ use std::path::{Component, Path, PathBuf};
 
 use workspace::{Error, ErrorKind, NextStep};
 
+#[cfg(any(windows, test))]
+mod windows_path;
+
 /// A folder that no resolved path leaves.
 #[derive(Debug, Clone)]
 pub(crate) struct Root {
@@ -18,7 +21,7 @@ pub(crate) struct Root {
 
 impl Root {
     pub(crate) fn new(folder: PathBuf) -> Self {
-        let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        let real = dunce::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
         Self { given: folder, real, prefix: "" }
     }
 
@@ -46,11 +49,21 @@ impl Root {
     /// - `new/y.ipynb` is accepted, although there is no `new`.
     /// - `/home/ada/z.ipynb` is refused: it is absolute, and the root has no folder `home`.
     /// - `data/../../z.ipynb` is refused, and so is `link/z.ipynb` if `link` points out of the root.
+    ///
+    /// `windows_path` has the rules and examples for Windows.
     pub(crate) fn resolve(&self, path: &str) -> Result<PathBuf, Error> {
         let path = path.strip_prefix(self.prefix).unwrap_or(path);
         if path.contains('\0') {
             return Err(refused(path, "it contains a NUL character."));
         }
+        #[cfg(windows)]
+        return self.confine(path, &self.join(path)?);
+        #[cfg(not(windows))]
+        self.resolve_on_unix(path)
+    }
+
+    #[cfg(not(windows))]
+    fn resolve_on_unix(&self, path: &str) -> Result<PathBuf, Error> {
         let literal = self.join(path);
         if self.looks_absolute(path, &literal) {
             return Err(refused(path, "it is outside."));
@@ -78,6 +91,19 @@ impl Root {
         Some(format!("{prefix}{path}"))
     }
 
+    #[cfg(windows)]
+    fn join(&self, path: &str) -> Result<PathBuf, Error> {
+        let roots: Vec<&str> =
+            [&self.real, &self.given].into_iter().filter_map(|root| root.to_str()).collect();
+        let parts = windows_path::parts(path, &roots).map_err(|why| refused(path, why))?;
+        let joined = self.real.join(parts.iter().collect::<PathBuf>());
+        if self.looks_absolute(path, &joined) {
+            return Err(refused(path, windows_path::OUTSIDE));
+        }
+        Ok(joined)
+    }
+
+    #[cfg(not(windows))]
     fn join(&self, path: &str) -> PathBuf {
         let absolute = Path::new(path);
         for root in [&self.real, &self.given] {
@@ -99,7 +125,6 @@ impl Root {
     }
 
     fn confine(&self, path: &str, joined: &Path) -> Result<PathBuf, Error> {
-        // Joining a Windows drive or share replaces the root.
         if !joined.starts_with(&self.real) && !joined.starts_with(&self.given) {
             return Err(refused(path, "it is outside."));
         }
@@ -114,7 +139,7 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
     let mut missing: Vec<&OsStr> = Vec::new();
     let mut existing = path;
     loop {
-        match existing.canonicalize() {
+        match dunce::canonicalize(existing) {
             Ok(mut real) => {
                 real.extend(missing.iter().rev());
                 return Ok(real);

@@ -1,6 +1,6 @@
 //! What tells cheaply that a file or folder has changed.
 
-use std::fs::{self, Metadata};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -10,13 +10,46 @@ use std::time::{Duration, SystemTime};
 pub(crate) struct Stamp {
     modified: Option<SystemTime>,
     size: u64,
-    /// Device, inode and the time of its last change (seconds, nanoseconds), on Unix.
-    identity: (u64, u64, i64, i64),
+    /// Which file it is, and when anything of it last changed.
+    identity: Identity,
 }
+
+/// Device, inode and the time of the last change (seconds, nanoseconds).
+#[cfg(unix)]
+type Identity = (u64, u64, i64, i64);
+#[cfg(windows)]
+type Identity = windows::Identity;
 
 impl Stamp {
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
-        fs::metadata(path).map(|meta| Self::from(&meta))
+        #[cfg(unix)]
+        return std::fs::metadata(path).map(|metadata| Self::from_metadata(&metadata));
+        #[cfg(windows)]
+        return Self::of_file(&windows::open_for_metadata(path)?);
+    }
+
+    /// Of an open file, whatever its path is by now.
+    pub(crate) fn of_file(file: &File) -> io::Result<Self> {
+        #[cfg(unix)]
+        return file.metadata().map(|metadata| Self::from_metadata(&metadata));
+        #[cfg(windows)]
+        {
+            let (metadata, identity) = (file.metadata()?, windows::identity(file)?);
+            Ok(Self { modified: metadata.modified().ok(), size: metadata.len(), identity })
+        }
+    }
+
+    #[cfg(unix)]
+    fn from_metadata(metadata: &std::fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt as _;
+        let identity = (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec());
+        Self { modified: metadata.modified().ok(), size: metadata.len(), identity }
+    }
+
+    /// Whether both are of one file, which may have changed.
+    #[cfg(windows)]
+    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
+        (self.identity.volume, self.identity.index) == (other.identity.volume, other.identity.index)
     }
 
     /// Whether a change after `now` is certain to give another stamp.
@@ -30,15 +63,26 @@ impl Stamp {
     }
 }
 
-impl From<&Metadata> for Stamp {
-    fn from(meta: &Metadata) -> Self {
-        #[cfg(unix)]
-        let identity = {
-            use std::os::unix::fs::MetadataExt as _;
-            (meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec())
-        };
-        #[cfg(not(unix))]
-        let identity = (0, 0, 0, 0);
-        Self { modified: meta.modified().ok(), size: meta.len(), identity }
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn another_file_of_the_same_size_and_time_has_another_stamp() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, other] = ["one", "other"].map(|name| folder.path().join(name));
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        for path in [&one, &other] {
+            fs::write(path, "1").unwrap();
+            File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+        }
+        let before = Stamp::of(&one).unwrap();
+        assert_eq!(before, Stamp::of(&one).unwrap());
+        assert_eq!(before, Stamp::of_file(&File::open(&one).unwrap()).unwrap());
+        fs::rename(&other, &one).unwrap();
+        assert_ne!(before, Stamp::of(&one).unwrap());
+        assert!(Stamp::of(folder.path()).is_ok(), "folders have one, too");
     }
 }

@@ -3,6 +3,7 @@
 mod document;
 mod file;
 mod io_error;
+mod lock;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;

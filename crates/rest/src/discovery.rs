@@ -183,9 +183,9 @@ fn is_alive(pid: u32) -> bool {
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
 }
 
-#[cfg(not(unix))]
-fn is_alive(_pid: u32) -> bool {
-    true
+#[cfg(windows)]
+fn is_alive(pid: u32) -> bool {
+    windows::is_alive(pid)
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub(super) const PLATFORMS: [Platform; 5] = [
         triple: "x86_64-pc-windows-msvc",
         system: "win32",
         architecture: "x86_64",
-        obstacle: Some("kernels are started on Unix only"),
+        obstacle: Some("run on no Windows yet"),
     },
 ];
 

@@ -34,7 +34,7 @@ fn apt_get() -> Command {
     command
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     command::read(Command::new("id").arg("-u")).is_ok_and(|user| user == "0")
 }
 

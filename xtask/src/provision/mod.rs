@@ -6,13 +6,14 @@ mod apt;
 mod browser;
 mod node;
 mod python;
-mod stamp;
+pub(crate) mod stamp;
 mod wheel;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+pub(crate) use self::apt::is_root;
 pub(crate) use self::python::Environment;
 use self::python::Purpose;
 use crate::project::Project;

@@ -7,7 +7,7 @@ use super::Finding;
 const RULE: &str = "layers";
 
 const LAYERS: [(u8, &[&str]); 5] = [
-    (1, &["clients", "connection", "names", "notebook"]),
+    (1, &["clients", "connection", "names", "notebook", "windows"]),
     (2, &["kernel", "operations", "render", "rest", "staleness", "ydoc"]),
     (3, &["workspace"]),
     (4, &["mcp", "local", "jupyter", "colab", "telemetry"]),
@@ -18,7 +18,7 @@ const LAYERS: [(u8, &[&str]); 5] = [
 const TOOLS: [&str; 4] = ["bench", "fuzz", "testkit", "xtask"];
 
 /// Third-party crates that only one member may use.
-const CONFINED: [(&str, &str); 2] = [("rmcp", "mcp"), ("pyo3", "python")];
+const CONFINED: [(&str, &str); 3] = [("rmcp", "mcp"), ("pyo3", "python"), ("windows-sys", "windows")];
 
 /// Members that only compute: they take bytes and do not wait.
 const PURE: [&str; 7] = ["connection", "names", "notebook", "operations", "render", "staleness", "ydoc"];

@@ -7,7 +7,7 @@ const DAY: u64 = 24 * 60 * MINUTE;
 /// Longer than any server runs.
 const MOST: u64 = 365 * DAY;
 
-/// Kernels are started on Unix only.
+/// Keepers are built on what Unix has.
 pub(super) const KEPT_BY_DEFAULT: &str = if cfg!(unix) { "30m" } else { "off" };
 
 /// Whether and how long kernels outlive the server.

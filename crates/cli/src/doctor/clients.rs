@@ -63,7 +63,7 @@ pub(super) async fn check(machine: &Machine) -> Vec<Finding> {
         return vec![CHECK.ok("clients", "There is no home folder.")];
     };
     let variables = machine.process_env.variables.iter();
-    let variables = variables.filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.clone())));
+    let variables = variables.filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_owned())));
     let described = clients::Machine { system: System::current(), home, variables: variables.collect() };
     let root = machine.root.clone().ok();
     let read = tokio::task::spawn_blocking(move || read(&described, root.as_deref()));
@@ -224,8 +224,8 @@ impl Entry {
 }
 
 fn is_this_program(program: &Path) -> bool {
-    let own = std::env::current_exe().and_then(|own| own.canonicalize());
-    own.is_ok_and(|own| program.canonicalize().is_ok_and(|program| program == own))
+    let own = std::env::current_exe().and_then(dunce::canonicalize);
+    own.is_ok_and(|own| dunce::canonicalize(program).is_ok_and(|program| program == own))
 }
 
 /// Whether anything speaks HTTP there. The token stays here: only the health route is asked, which needs none.

@@ -71,7 +71,7 @@ async fn gather(root: &Path, process_env: &ProcessEnv) -> Facts {
 fn passed_on(process_env: &ProcessEnv) -> ProcessEnv {
     let is_passed_on = |name: &str| PASSED_ON.contains(&name);
     let variables = process_env.variables.iter().filter(|(name, _)| name.to_str().is_some_and(is_passed_on));
-    let variables = variables.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     ProcessEnv { variables, home: process_env.home.clone() }
 }
 

@@ -1,11 +1,10 @@
 //! What the checks know about this process.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 use anyhow::Context as _;
-use local::ProcessEnv;
+use local::{ProcessEnv, Variables};
 
 use crate::args;
 
@@ -22,13 +21,13 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn read(options: &args::Doctor) -> anyhow::Result<Self> {
-        let variables: BTreeMap<_, _> = std::env::vars_os().collect();
+        let variables: Variables = std::env::vars_os().collect();
         let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
         let named = match &options.root {
             Some(root) => root.clone(),
             None => std::env::current_dir().context("the current folder is gone; name one with --root")?,
         };
-        let root = match named.canonicalize() {
+        let root = match dunce::canonicalize(&named) {
             Ok(root) if root.is_dir() => Ok(root),
             Ok(root) => Err(format!("{} is not a folder", root.display())),
             Err(error) => Err(format!("{} cannot be opened: {error}", named.display())),

@@ -12,6 +12,7 @@ const CHECK: Check = Check::State;
 /// A folder on a slow disk is not counted to its end.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(3);
 /// How many files a command names.
+#[cfg(unix)]
 const MAX_NAMED: usize = 4;
 
 /// A folder of ours that exists.

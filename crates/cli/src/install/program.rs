@@ -31,7 +31,7 @@ enum Origin {
 /// The command for a program that runs as `running`. In a project's file, which others use too, a bare name is better
 /// than a path of this machine.
 pub(crate) fn stable_command(running: &Path, machine: &Machine, is_project: bool) -> StableCommand {
-    let file = running.canonicalize().unwrap_or_else(|_| running.to_owned());
+    let file = dunce::canonicalize(running).unwrap_or_else(|_| running.to_owned());
     let runner = |program: &str, arguments: &[&str]| {
         let found = if is_project { None } else { machine.find_program(program) };
         StableCommand {
@@ -46,7 +46,8 @@ pub(crate) fn stable_command(running: &Path, machine: &Machine, is_project: bool
         Origin::Build | Origin::Installed => {}
     }
     // A link on PATH survives updates of what it leads to.
-    let on_path = machine.find_program(NAME).filter(|path| path.canonicalize().is_ok_and(|it| it == file));
+    let on_path =
+        machine.find_program(NAME).filter(|path| dunce::canonicalize(path).is_ok_and(|it| it == file));
     let program = match (&on_path, is_project) {
         (Some(_), true) => NAME.to_owned(),
         (Some(path), false) => path.display().to_string(),
@@ -67,7 +68,7 @@ pub(crate) fn stable_command(running: &Path, machine: &Machine, is_project: bool
 fn origin(file: &Path, machine: &Machine) -> Origin {
     let variable = |name: &str| {
         let folder = machine.variable(name).map(PathBuf::from)?;
-        Some(folder.canonicalize().unwrap_or(folder))
+        Some(dunce::canonicalize(&folder).unwrap_or(folder))
     };
     let parts: Vec<_> = file.iter().map(OsStr::to_string_lossy).collect();
     let has = |names: &[&str]| parts.windows(names.len()).any(|window| window.iter().eq(names));

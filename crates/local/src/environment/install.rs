@@ -111,7 +111,7 @@ impl Installer<'_> {
 
     async fn run(&self, program: &Path, arguments: impl IntoIterator<Item = &OsStr>) -> Result<(), Failure> {
         let mut command = Command::new(program);
-        command.args(arguments).env_clear().envs(&self.process_env.variables);
+        command.args(arguments).env_clear().envs(self.process_env.variables.iter());
         // These variables would install the packages elsewhere, or make pip refuse.
         for name in
             ["PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIRE_VIRTUALENV", "PYTHONHOME", "PYTHONPATH"]

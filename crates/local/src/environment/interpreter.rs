@@ -4,7 +4,6 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -118,7 +117,7 @@ impl Remembered {
         if !existing.all(|stamp| stamp.is_settled(started, TIME_RESOLUTION)) {
             return None;
         }
-        let real = |path: &Path| fs::canonicalize(path).ok();
+        let real = |path: &Path| dunce::canonicalize(path).ok();
         let is_wrapper = real(&reply.info.executable).is_none_or(|executable| real(path) != Some(executable));
         let expires = is_wrapper.then(|| Instant::now() + WRAPPER_TTL);
         Some(Self { info: reply.info.clone(), stamps, expires })
@@ -136,7 +135,7 @@ pub(super) async fn query(path: &Path, process_env: &ProcessEnv) -> Option<Reply
         // Not `-I`: packages in the user's own folder count, as they do for the kernel.
         .args(["-c", SCRIPT])
         .env_clear()
-        .envs(&process_env.variables)
+        .envs(process_env.variables.iter())
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .kill_on_drop(true)
@@ -167,6 +166,8 @@ fn path_from(bytes: &[u8]) -> Option<PathBuf> {
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::tests::script;
 

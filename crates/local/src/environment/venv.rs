@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+/// Where an environment of conda has its programs and their DLLs on Windows, besides its own folder.
+const CONDA_ON_WINDOWS: [&str; 5] =
+    ["Library/mingw-w64/bin", "Library/usr/bin", "Library/bin", "Scripts", "bin"];
+
 /// A folder with its own interpreter and packages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Environment {
@@ -25,6 +29,13 @@ impl Environment {
     /// Whether it was made by `venv`, `virtualenv` or uv, not by conda.
     pub(crate) fn is_venv(&self) -> bool {
         self.prefix.join("pyvenv.cfg").is_file()
+    }
+
+    /// The folders of its programs, as its activation would put them on `PATH`.
+    pub(crate) fn program_folders(&self) -> Vec<PathBuf> {
+        let conda = CONDA_ON_WINDOWS.iter().filter(|_| cfg!(windows) && !self.is_venv());
+        let further = conda.map(|folder| self.prefix.join(folder));
+        self.interpreter.parent().map(Path::to_path_buf).into_iter().chain(further).collect()
     }
 
     /// Whether ipykernel is installed in it. Reads files only: starting Python would take a hundred times as long.

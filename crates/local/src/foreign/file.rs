@@ -3,27 +3,19 @@
 //! A file says where code is sent, and with which key. So one that somebody else could have written is not used.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::Read as _;
 use std::net::Ipv4Addr;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use jupyter_protocol::connection_info::{ConnectionInfo, Transport};
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::own_file::{is_own_socket, read_own};
 use crate::launch::{STARTED_BY, THIS_PROGRAM, has_own_sockets};
 
-/// A connection file has some three hundred bytes.
-const MAX_BYTES: u64 = 64 << 10;
 /// How much is shown of what a kernel was started for, in characters.
 const MAX_SESSION: usize = 200;
-/// The permission of everybody but the owner to write.
-const OTHERS_WRITE: u32 = 0o022;
 
 /// A connection file of a kernel that another program has started. It holds the kernel's key, so it cannot be printed.
 #[derive(Clone)]
@@ -43,7 +35,9 @@ pub(crate) enum Refusal {
     Unreadable(String),
     Link,
     NoFile,
+    #[cfg(unix)]
     OtherUser,
+    #[cfg(unix)]
     Writable,
     Malformed,
     /// It names this address.
@@ -60,7 +54,9 @@ impl fmt::Display for Refusal {
             Self::Unreadable(cause) => return write!(f, "it cannot be read ({cause})"),
             Self::Link => "it is a symbolic link",
             Self::NoFile => "it is no file",
+            #[cfg(unix)]
             Self::OtherUser => "it belongs to another user",
+            #[cfg(unix)]
             Self::Writable => "other users can write to it",
             Self::Malformed => "it is no connection file of a kernel",
             Self::Address(ip) => {
@@ -90,11 +86,6 @@ pub(super) fn id_of(path: &Path) -> Option<&str> {
     let id = path.file_name()?.to_str()?.strip_prefix("kernel-")?.strip_suffix(".json")?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     (!id.is_empty() && id.bytes().all(is_plain)).then_some(id)
-}
-
-/// Why files in the folder are not used. `None` if only this user can write to it, or if there is no such folder.
-pub(super) fn refusal_of_folder(folder: &Path) -> Option<Refusal> {
-    refusal_of(&fs::metadata(folder).ok()?)
 }
 
 impl ForeignFile {
@@ -139,33 +130,6 @@ impl ForeignFile {
     }
 }
 
-/// The content of a file that only this user can have written, and when that was. `None` if there is none.
-fn read_own(path: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Refusal> {
-    let unreadable = |error: std::io::Error| Refusal::Unreadable(error.to_string());
-    // A pipe that somebody has put there would wait for a writer.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(file) => File::from(file),
-        Err(Errno::NOENT) => return Ok(None),
-        Err(Errno::LOOP) => return Err(Refusal::Link),
-        Err(error) => return Err(unreadable(error.into())),
-    };
-    // Of what was opened, not of what has that name by now.
-    let metadata = file.metadata().map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err(Refusal::NoFile);
-    }
-    if let Some(refusal) = refusal_of(&metadata) {
-        return Err(refusal);
-    }
-    if metadata.len() > MAX_BYTES {
-        return Err(Refusal::Malformed);
-    }
-    let mut text = Vec::new();
-    file.take(MAX_BYTES).read_to_end(&mut text).map_err(unreadable)?;
-    Ok(Some((text, metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH))))
-}
-
 /// Fails if the kernel cannot be one of this user on this machine, or could not be told from another program.
 fn check(info: &ConnectionInfo) -> Result<(), Refusal> {
     if !info.key.is_empty() && info.signature_scheme != "hmac-sha256" {
@@ -190,30 +154,11 @@ fn check(info: &ConnectionInfo) -> Result<(), Refusal> {
     }
 }
 
-/// Whether this is a socket of this user, or nothing at all: then nobody listens.
-fn is_own_socket(path: &Path) -> bool {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) => metadata.file_type().is_socket() && is_own(&metadata),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-    }
-}
-
-/// Why a file or folder is not used that another user could have written.
-fn refusal_of(metadata: &fs::Metadata) -> Option<Refusal> {
-    if !is_own(metadata) {
-        return Some(Refusal::OtherUser);
-    }
-    (metadata.mode() & OTHERS_WRITE != 0).then_some(Refusal::Writable)
-}
-
-fn is_own(metadata: &fs::Metadata) -> bool {
-    metadata.uid() == rustix::process::geteuid().as_raw()
-}
-
 /// Without what could break a line, and not longer than people read.
 fn printable(text: &str) -> String {
     text.chars().filter(|char| !char.is_control()).take(MAX_SESSION).collect()
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

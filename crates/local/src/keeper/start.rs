@@ -89,7 +89,7 @@ pub(crate) async fn start(
         StartError::Keeper(format!("the process that keeps it cannot be started ({error})"))
     };
     let mut command = Command::new(program);
-    command.args(["keep", "--detach"]).env_clear().envs(&process_env.variables).current_dir("/");
+    command.args(["keep", "--detach"]).env_clear().envs(process_env.variables.iter()).current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
     let mut child = command.spawn().map_err(failed)?;
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {

@@ -1,13 +1,12 @@
 //! The command of a kernelspec, as `jupyter_client.manager.format_kernel_cmd` builds it.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::installed::InstalledKernelspec;
 use super::paths::prefix_of;
-use crate::ProcessEnv;
 use crate::environment::interpreter_in;
+use crate::{ProcessEnv, Variables};
 
 /// The arguments of a kernelspec's `program`, with `{connection_file}`, `{resource_dir}` and `{prefix}` replaced.
 pub(crate) fn arguments(spec: &InstalledKernelspec, program: &Path, connection_file: &Path) -> Vec<OsString> {
@@ -76,13 +75,11 @@ fn substitute(argument: &str, value: &dyn Fn(&str) -> Option<OsString>) -> OsStr
 pub(crate) fn variables(
     spec: &InstalledKernelspec,
     process_env: &ProcessEnv,
-) -> BTreeMap<OsString, OsString> {
-    let expanded =
-        spec.env.iter().map(|(key, value)| (OsString::from(key), expand(value, &process_env.variables)));
-    expanded.collect()
+) -> impl Iterator<Item = (OsString, OsString)> {
+    spec.env.iter().map(|(key, value)| (OsString::from(key), expand(value, &process_env.variables)))
 }
 
-fn expand(text: &str, variables: &BTreeMap<OsString, OsString>) -> OsString {
+fn expand(text: &str, variables: &Variables) -> OsString {
     let mut result = OsString::new();
     let mut rest = text;
     while let Some(dollar) = rest.find('$') {
@@ -98,7 +95,7 @@ fn expand(text: &str, variables: &BTreeMap<OsString, OsString>) -> OsString {
         let name = identifier(braced.unwrap_or(after));
         let whole = braced.map_or(1 + name.len(), |_| 3 + name.len());
         let is_closed = braced.is_none_or(|inner| inner[name.len()..].starts_with('}'));
-        match variables.get(OsStr::new(name)) {
+        match variables.get(name) {
             Some(value) if is_closed && !name.is_empty() => {
                 result.push(value);
                 rest = &from[whole..];
@@ -132,7 +129,7 @@ mod tests {
             argv: argv.iter().map(ToString::to_string).collect(),
             display_name: "K".into(),
             language: "k".into(),
-            env: BTreeMap::new(),
+            env: std::collections::BTreeMap::new(),
             interrupt_mode: InterruptMode::Signal,
         }
     }
@@ -190,8 +187,7 @@ mod tests {
 
     #[test]
     fn variables_are_expanded_as_python_does() {
-        let variables: BTreeMap<OsString, OsString> =
-            [("A".into(), "1".into()), ("B_2".into(), "two".into())].into();
+        let variables: Variables = [("A".into(), "1".into()), ("B_2".into(), "two".into())].into();
         for (text, expected) in [
             ("$A-${B_2}", "1-two"),
             ("$$A", "$A"),

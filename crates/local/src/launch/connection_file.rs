@@ -26,6 +26,7 @@ pub(crate) const THIS_PROGRAM: &str = "cellbridge";
 pub(crate) struct ConnectionFile {
     pub(crate) info: ConnectionInfo,
     pub(crate) path: PathBuf,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there are no such sockets"))]
     socket_folder: Option<TempDir>,
 }
 
@@ -51,11 +52,19 @@ impl ConnectionFile {
         make_private(&folder)?;
         let mut content = serde_json::to_value(&connection.info)?;
         content[STARTED_BY] = THIS_PROGRAM.into();
+        #[cfg(windows)]
+        {
+            use super::stale_files::{Writer, remove_stale};
+            let machine = process_env.get("COMPUTERNAME").unwrap_or_default().to_string_lossy();
+            remove_stale(&folder, &machine, windows::is_alive);
+            Writer { machine: &machine, process: std::process::id() }.note(&mut content);
+        }
         write_private(&connection.path, &serde_json::to_vec_pretty(&content)?)?;
         Ok(connection)
     }
 
     /// The files and folders to remove if this process cannot do it.
+    #[cfg(unix)]
     pub(crate) fn cleanup_paths(&self) -> Vec<PathBuf> {
         let sockets = self.socket_folder.as_ref().map(|folder| folder.path().to_path_buf());
         sockets.into_iter().chain([self.path.clone()]).collect()

@@ -18,18 +18,30 @@ use super::launcher::KernelLauncher;
 use super::running::RunningKernel;
 use crate::root::Root;
 
+#[cfg(unix)]
 mod kept;
+#[cfg(not(unix))]
+mod not_kept;
 
+#[cfg(unix)]
 pub use kept::KernelKeeping;
+#[cfg(unix)]
 pub(crate) use kept::KnownKeeper;
+#[cfg(unix)]
 use kept::Waiting;
+#[cfg(not(unix))]
+pub use not_kept::KernelKeeping;
+#[cfg(not(unix))]
+use not_kept::{KnownKeeper, Waiting};
 
 /// A kernel of this machine. Its process is started at the first use.
 pub(crate) struct LocalKernel {
     this: Weak<Self>,
     launcher: KernelLauncher,
     /// `None` if it ends with this program.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel is kept"))]
     keeping: Option<Arc<KernelKeeping>>,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "only keepers name notebooks by it"))]
     root: Root,
     /// Whether this program ends, rather than the kernel.
     is_left: Arc<AtomicBool>,
@@ -98,6 +110,7 @@ impl LocalKernel {
     }
 
     /// Whether nothing but the keeper's answer is known of it.
+    #[cfg(unix)]
     pub(crate) fn is_only_listed(&self) -> bool {
         let state = self.state.lock();
         state.keeper.is_some() && matches!(state.phase, Phase::NotStarted)

@@ -1,7 +1,5 @@
 //! Starts a chosen kernel and waits until it answers.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,10 +14,10 @@ use workspace::{Error, ErrorKind, KernelId};
 
 use super::connection_file::ConnectionFile;
 use super::process::{Process, ProcessExit, ProcessSpec};
-use crate::ProcessEnv;
 use crate::environment::KernelChoice;
 use crate::kernelspec::{arguments, variables};
-use crate::process_env::prepend_path;
+use crate::process_env::prepend_paths;
+use crate::{ProcessEnv, Variables};
 
 /// How often a kernel is started because another program took one of its ports.
 const MAX_ATTEMPTS: usize = 3;
@@ -135,6 +133,7 @@ impl KernelLauncher {
             arguments: arguments(kernelspec, &self.choice.program, &connection_file.path),
             variables: self.variables(),
             folder: self.folder.clone(),
+            #[cfg(unix)]
             cleanup_paths: connection_file.cleanup_paths(),
         };
         let process = Process::start(&spec).map_err(StartError::Process)?;
@@ -146,10 +145,7 @@ impl KernelLauncher {
                 let exit = process.exit();
                 process.stop().await;
                 Err(match exit {
-                    // There is no exit code for this; libzmq and the kernels all print the text of EADDRINUSE.
-                    Some(exit) if exit.output.to_lowercase().contains("address already in use") => {
-                        StartError::PortTaken(exit)
-                    }
+                    Some(exit) if is_port_taken(&exit.output) => StartError::PortTaken(exit),
                     Some(exit) => StartError::Exited(exit),
                     None => StartError::NotReady { error, output: process.wait().await.output },
                 })
@@ -177,24 +173,25 @@ impl KernelLauncher {
 
     /// The environment of the kernel: that of this program, its Python environment as if activated, the variables of
     /// its kernelspec, and those that ipykernel reads.
-    fn variables(&self) -> BTreeMap<OsString, OsString> {
+    fn variables(&self) -> Variables {
         let mut all = self.process_env.variables.clone();
         // Set by some launchers on macOS; it misleads another Python. jupyter_client removes it, too.
-        all.remove(&OsString::from("PYTHONEXECUTABLE"));
-        if let Some(environment) = &self.choice.environment
-            && let Some(programs) = environment.interpreter.parent()
-        {
-            all.insert("PATH".into(), prepend_path(programs, self.process_env.get("PATH")));
+        all.remove("PYTHONEXECUTABLE");
+        if let Some(environment) = &self.choice.environment {
+            let programs = environment.program_folders();
+            let programs = programs.iter().map(PathBuf::as_path);
+            all.insert("PATH".into(), prepend_paths(programs, self.process_env.get("PATH")));
             let (set, unset) = if environment.is_venv() {
                 ("VIRTUAL_ENV", "CONDA_PREFIX")
             } else {
                 ("CONDA_PREFIX", "VIRTUAL_ENV")
             };
             all.insert(set.into(), environment.prefix.clone().into());
-            all.remove(&OsString::from(unset));
+            all.remove(unset);
         }
         all.extend(variables(&self.choice.kernelspec, &self.process_env));
-        // ipykernel exits when this is no longer its parent.
+        // ipykernel exits when this is no longer its parent. On Windows, where it wants a handle, whoever starts it sets that.
+        #[cfg(unix)]
         all.insert("JPY_PARENT_PID".into(), std::process::id().to_string().into());
         if let Some(notebook) = &self.notebook {
             all.insert("JPY_SESSION_NAME".into(), notebook.clone().into());
@@ -244,6 +241,15 @@ enum StartError {
         error: KernelError,
         output: String,
     },
+}
+
+/// Whether a kernel has ended because another program has one of its ports. There is no exit code for this: libzmq and the
+/// kernels print the system's text for the error, which on Windows is in the language of the person, with its number.
+fn is_port_taken(output: &str) -> bool {
+    let output = output.to_lowercase();
+    ["address already in use", "10048", "wsaeaddrinuse", "eaddrinuse"]
+        .iter()
+        .any(|text| output.contains(text))
 }
 
 fn hint(output: &str, program: &Path) -> String {

@@ -1,62 +1,43 @@
 //! A kernel that runs: as a process of this program, or kept by a keeper.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use kernel::keeper::{ClientFrame, KeeperHandle};
 use kernel::{Client, KernelError, Status};
-use parking_lot::Mutex;
-use tokio::sync::watch;
-use tokio::time::timeout;
-use workspace::{Executor, RunNote};
+use workspace::Executor;
 
 use super::launcher::Started;
-use crate::keeper::{KeptExecutor, kept_note};
 use crate::kernelspec::InterruptMode;
 
-/// How long a keeper may take to end its kernel; it ends it by force after four.
-const END_TIMEOUT: Duration = Duration::from_secs(6);
+#[cfg(unix)]
+mod kept;
+#[cfg(not(unix))]
+mod not_kept;
+
+#[cfg(unix)]
+pub(crate) use kept::KeptKernel;
+#[cfg(not(unix))]
+use not_kept::KeptKernel;
 
 pub(crate) enum RunningKernel {
     /// It ends with this program.
     Own(Box<Started<Client>>),
     /// It ends with its keeper.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel has a keeper"))]
     Kept(KeptKernel),
-}
-
-pub(crate) struct KeptKernel {
-    pub(crate) keeper: KeeperHandle,
-    pub(crate) executor: Arc<KeptExecutor>,
-    orphaned: Mutex<watch::Receiver<u64>>,
-}
-
-impl KeptKernel {
-    pub(crate) fn new(keeper: KeeperHandle, executor: Arc<KeptExecutor>) -> Self {
-        let orphaned = Mutex::new(keeper.orphaned());
-        Self { keeper, executor, orphaned }
-    }
-
-    /// Whether another server has left runs behind since the last call.
-    pub(crate) fn has_new_orphans(&self) -> bool {
-        let mut orphaned = self.orphaned.lock();
-        let is_new = orphaned.has_changed().unwrap_or(false);
-        orphaned.mark_unchanged();
-        is_new
-    }
 }
 
 impl RunningKernel {
     pub(crate) fn client(&self) -> &Client {
         match self {
             Self::Own(own) => &own.connection,
-            Self::Kept(kept) => &kept.executor.client,
+            Self::Kept(kept) => kept.client(),
         }
     }
 
     pub(crate) fn executor(&self) -> Arc<dyn Executor> {
         match self {
             Self::Own(own) => Arc::new(own.connection.clone()),
-            Self::Kept(kept) => kept.executor.clone(),
+            Self::Kept(kept) => kept.executor(),
         }
     }
 
@@ -76,17 +57,14 @@ impl RunningKernel {
         }
     }
 
-    /// Lets a later server know of a run that waits for its turn.
-    pub(crate) fn announce(&self, note: &RunNote) {
-        if let Self::Kept(kept) = self {
-            kept.keeper.send(ClientFrame::Note(kept_note(&kept.executor.root, note)));
-        }
-    }
-
     pub(crate) fn interrupt(&self, mode: InterruptMode) -> Interruption {
         match self {
             Self::Own(own) => {
                 if mode == InterruptMode::Signal {
+                    #[cfg(windows)]
+                    if !own.process.waits_for_interrupts() {
+                        return Interruption::Impossible;
+                    }
                     own.process.interrupt();
                     return Interruption::Sent;
                 }
@@ -94,7 +72,7 @@ impl RunningKernel {
                 Interruption::ByMessage(own.connection.clone())
             }
             Self::Kept(kept) => {
-                kept.keeper.send(ClientFrame::Interrupt { message: None });
+                kept.interrupt();
                 Interruption::Sent
             }
         }
@@ -118,14 +96,7 @@ impl RunningKernel {
     pub(crate) async fn end(&self) {
         match self {
             Self::Own(own) => own.stop(false).await,
-            Self::Kept(kept) => {
-                kept.keeper.send(ClientFrame::End);
-                let mut status = self.client().status();
-                let ended = status.wait_for(|status| matches!(status, Status::Dead { .. }));
-                if timeout(END_TIMEOUT, ended).await.is_err() {
-                    tracing::warn!("a keeper does not end its kernel");
-                }
-            }
+            Self::Kept(kept) => kept.end().await,
         }
     }
 }
@@ -134,6 +105,9 @@ impl RunningKernel {
 pub(crate) enum Interruption {
     Sent,
     ByMessage(Client),
+    /// Nothing reaches the kernel while it runs code.
+    #[cfg(windows)]
+    Impossible,
 }
 
 impl Interruption {
@@ -141,6 +115,11 @@ impl Interruption {
         match self {
             Self::Sent => Ok(()),
             Self::ByMessage(client) => client.interrupt_message().await,
+            #[cfg(windows)]
+            Self::Impossible => {
+                let cause = "Windows has no SIGINT, and this kernel takes no other interrupt".to_owned();
+                Err(KernelError::Unusable { cause })
+            }
         }
     }
 }

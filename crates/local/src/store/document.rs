@@ -14,8 +14,7 @@ use workspace::{
     SaveStatus, StoredNotebook,
 };
 
-use super::file;
-use super::io_error;
+use super::{file, io_error, lock};
 use crate::replacement;
 use crate::stamp::Stamp;
 
@@ -128,7 +127,7 @@ impl NotebookStore for NotebookFile {
                 replacement::remove_leftovers(&file);
             }
             // Held until the file is replaced.
-            let Some(_lock) = file::try_lock(&file)? else { return Ok(Replaced::Conflict) };
+            let Some(_lock) = lock::try_lock(&file)? else { return Ok(Replaced::Conflict) };
             let replaced = file::replace(&file, &edited, current.stamp, current.digest)?;
             Ok(match replaced {
                 // Nobody can have changed the new file within the resolution of its modification time: before, the
@@ -167,7 +166,7 @@ impl ReadError {
 
 fn read(file: &Path, known: Option<Version>) -> Result<Content<Version>, ReadError> {
     // A folder or the file itself may have been replaced by a link, perhaps to somewhere outside the root.
-    let real = file.canonicalize().map_err(ReadError::Io)?;
+    let real = dunce::canonicalize(file).map_err(ReadError::Io)?;
     if real != file {
         return Err(ReadError::Unusable("it was replaced by a link; open it again".to_owned()));
     }

@@ -1,6 +1,6 @@
 //! Reads and atomically replaces one file.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::hash::Hasher as _;
 use std::io::{self, BufWriter, Read as _, Write};
 use std::path::Path;
@@ -28,18 +28,19 @@ pub(crate) struct Contents {
 /// Reads a file. `None` if it changed during the reading.
 pub(crate) fn read(path: &Path) -> io::Result<Option<Contents>> {
     // Checked first: opening a named pipe would block.
-    let before = fs::metadata(path)?;
-    if !before.is_file() {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    if before.len() > MAX_BYTES {
-        return Err(io::Error::other(format!("it has {} bytes, and the limit is {MAX_BYTES}", before.len())));
+    let size = metadata.len();
+    if size > MAX_BYTES {
+        return Err(io::Error::other(format!("it has {size} bytes, and the limit is {MAX_BYTES}")));
     }
-    let now = SystemTime::now();
-    let mut bytes = Vec::with_capacity(usize::try_from(before.len()).unwrap_or_default());
+    let (now, before) = (SystemTime::now(), Stamp::of(path)?);
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
     File::open(path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
     let stamp = Stamp::of(path)?;
-    if stamp != Stamp::from(&before) {
+    if stamp != before {
         return Ok(None);
     }
     let digest = digest_of(&bytes);
@@ -88,23 +89,8 @@ pub(crate) fn replace(path: &Path, notebook: &Notebook, current: Stamp, digest: 
     if Stamp::of(path)? != current {
         return Ok(Replaced::Changed);
     }
-    let replaced = replacement::replace(file, path)?;
-    // Not that of the path: another program may have replaced the file again already.
-    let stamp = Stamp::from(&replaced.metadata()?);
+    let stamp = replacement::replace(file, path)?;
     Ok(Replaced::Written { stamp, digest: new_digest })
-}
-
-/// Locks a file until the result is dropped; `None` if another program holds the lock. The lock is advisory: it
-/// protects two processes of this program from each other, nobody else.
-pub(crate) fn try_lock(path: &Path) -> io::Result<Option<File>> {
-    let file = File::open(path)?;
-    match file.try_lock() {
-        // The previous holder may have replaced the file that was opened above.
-        Ok(()) if Stamp::from(&file.metadata()?) != Stamp::of(path)? => Ok(None),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        // Some network file systems do not support locks.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(file)),
-    }
 }
 
 /// Computes a digest of all that is written.

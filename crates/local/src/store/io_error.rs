@@ -4,6 +4,9 @@ use std::io;
 
 use workspace::{Error, ErrorKind, NextStep};
 
+#[cfg(windows)]
+use crate::replacement::is_held;
+
 pub(crate) fn reading(path: &str, error: io::Error) -> Error {
     let (cause, next) = match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
@@ -32,6 +35,8 @@ pub(crate) fn creating(path: &str, error: io::Error) -> Error {
 /// The file was not changed.
 pub(crate) fn writing(path: &str, error: io::Error) -> Error {
     let next = match error.kind() {
+        #[cfg(windows)]
+        _ if is_held(&error) => "Close the file in other programs, then try again.".into(),
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "Make the file and its folder writable, or work on a copy in another folder.".into()
         }
@@ -48,6 +53,14 @@ pub(crate) fn writing(path: &str, error: io::Error) -> Error {
 
 fn reason(error: &io::Error) -> String {
     match error.kind() {
+        #[cfg(windows)]
+        _ if is_held(error) => "another program holds it".to_owned(),
+        #[cfg(windows)]
+        io::ErrorKind::PermissionDenied => {
+            "Windows denies it: the file or its folder is read-only, or another program holds the file"
+                .to_owned()
+        }
+        #[cfg(not(windows))]
         io::ErrorKind::PermissionDenied => "the file or its folder is read-only".to_owned(),
         io::ErrorKind::NotFound => "the file or its folder is gone".to_owned(),
         _ => error.to_string(),

@@ -1,8 +1,10 @@
+use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
 
 use serde_json::{Value, json};
 
+use super::super::own_file::refusal_of_folder;
 use super::*;
 
 const KEY: &str = "not-to-be-shown";
@@ -110,7 +112,7 @@ fn what_others_could_have_written_is_refused() {
 fn a_planted_pipe_is_refused_at_once() {
     let runtime = Runtime::new();
     let path = runtime.path("kernel-pipe.json");
-    let mode = Mode::RUSR | Mode::WUSR;
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
     assert_eq!(ForeignFile::read(&path).map(|_| ()).unwrap_err(), Refusal::NoFile);
 }

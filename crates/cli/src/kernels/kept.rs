@@ -1,0 +1,119 @@
+//! The kernels that outlive their servers.
+
+use std::time::SystemTime;
+
+use anyhow::bail;
+use local::{KeptKernel, KeptState, ProcessEnv, is_foreign_kernel, kept_kernels};
+use serde_json::{Value, json};
+
+use super::{logs, shown};
+use crate::args::{LogsOfKernel, StopKernels};
+use crate::install::say;
+
+pub(super) struct Kept(Vec<KeptKernel>);
+
+impl Kept {
+    pub(super) async fn find(process_env: &ProcessEnv) -> Self {
+        Self(kept_kernels(process_env).await)
+    }
+
+    pub(super) fn to_json(&self) -> impl Iterator<Item = Value> {
+        self.0.iter().map(to_json)
+    }
+
+    pub(super) fn list(&self, now: SystemTime) -> anyhow::Result<()> {
+        if self.0.is_empty() {
+            say("No kernels outlive their servers now.")?;
+        }
+        self.0.iter().try_for_each(|kernel| say(&line(kernel, now)))
+    }
+
+    pub(super) async fn stop(&self, options: &StopKernels, process_env: &ProcessEnv) -> anyhow::Result<()> {
+        let all_or_one = match &options.id {
+            Some(id) => meant(&self.0, id, process_env)?,
+            None => self.0.iter().collect(),
+        };
+        let mut failures = Vec::new();
+        for kernel in all_or_one {
+            match kernel.stop().await {
+                Ok(()) => say(&format!("stopped {}", kernel.id))?,
+                Err(error) => failures.push(format!("kernel {} is not stopped: {}", kernel.id, error.0)),
+            }
+        }
+        if failures.is_empty() { Ok(()) } else { bail!(failures.join("\n")) }
+    }
+
+    pub(super) fn show_logs(&self, options: &LogsOfKernel, process_env: &ProcessEnv) -> anyhow::Result<()> {
+        let meant = meant(&self.0, &options.id, process_env)?;
+        meant.into_iter().try_for_each(|kernel| logs::show(kernel, options))
+    }
+}
+
+/// The kernel whose id begins so. What a dead keeper left has the id of the kernel that took its place.
+fn meant<'k>(
+    kernels: &'k [KeptKernel],
+    id: &str,
+    process_env: &ProcessEnv,
+) -> anyhow::Result<Vec<&'k KeptKernel>> {
+    let meant: Vec<&KeptKernel> = kernels.iter().filter(|kernel| kernel.id.starts_with(id)).collect();
+    match &meant[..] {
+        [] if is_foreign_kernel(process_env, id) => {
+            bail!("kernel {id:?} belongs to another program: Cellbridge never ends it, and has no log of it")
+        }
+        [] => bail!("there is no kernel {id:?}; `cellbridge kernels` lists them"),
+        [first, others @ ..] if others.iter().all(|other| other.id == first.id) => Ok(meant),
+        _ => bail!("{} kernels have an id that begins with {id:?}", meant.len()),
+    }
+}
+
+/// The id, the state, and what a person decides by.
+fn line(kernel: &KeptKernel, now: SystemTime) -> String {
+    let age = |since: SystemTime| shown(now.duration_since(since).unwrap_or_default());
+    let mut parts = vec![
+        state(&kernel.state),
+        kernel.display_name.clone(),
+        format!("started {} ago", age(kernel.started_at)),
+    ];
+    parts.extend(kernel.last_request.map(|at| format!("last used {} ago", age(at))));
+    parts.push(match kernel.attached.len() {
+        0 => "no server attached".to_owned(),
+        1 => format!("attached: server {}", kernel.attached[0]),
+        count => format!("{count} servers attached"),
+    });
+    parts.extend(kernel.memory.map(|bytes| format!("{} MB in memory", bytes / 1_000_000)));
+    if kernel.unread_runs > 0 {
+        parts.push(format!("{} runs not stored yet", kernel.unread_runs));
+    }
+    let notebook = kernel.notebook.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    format!("{}  {notebook}\n    {}", kernel.id, parts.join(", "))
+}
+
+fn state(state: &KeptState) -> String {
+    match state {
+        KeptState::Starting => "starting".to_owned(),
+        KeptState::Idle => "idle".to_owned(),
+        KeptState::Busy => "busy".to_owned(),
+        KeptState::Dead { how } => format!("dead ({how})"),
+        KeptState::Left => "ended; its last runs are not read".to_owned(),
+        KeptState::Silent => "its keeper does not answer".to_owned(),
+        KeptState::Refused { cause } => format!("not used here ({cause})"),
+    }
+}
+
+fn to_json(kernel: &KeptKernel) -> Value {
+    let time = |at: SystemTime| chrono::DateTime::<chrono::Utc>::from(at).to_rfc3339();
+    json!({
+        "kind": "kept",
+        "id": kernel.id,
+        "state": state(&kernel.state),
+        "display_name": kernel.display_name,
+        "program": kernel.program,
+        "notebook": kernel.notebook,
+        "started_at": time(kernel.started_at),
+        "last_request": kernel.last_request.map(time),
+        "attached": kernel.attached,
+        "unread_runs": kernel.unread_runs,
+        "keeper": kernel.keeper,
+        "memory": kernel.memory,
+    })
+}

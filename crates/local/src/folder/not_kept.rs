@@ -1,0 +1,26 @@
+//! No kernel outlives this program: keepers need Unix sockets and signals.
+
+use std::future::ready;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Folder, Refused};
+use crate::environment::KernelChoice;
+use crate::launch::LocalKernel;
+
+impl Folder {
+    /// The kernels of this program.
+    pub(super) fn all_kernels(&self) -> impl Future<Output = Vec<Arc<LocalKernel>>> {
+        ready(self.live_kernels())
+    }
+
+    /// No earlier server has left one.
+    #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
+    pub(super) fn kept_kernel(
+        &self,
+        _notebook: &Path,
+        _choice: &KernelChoice,
+    ) -> impl Future<Output = Option<Result<Arc<LocalKernel>, Refused>>> + use<> {
+        ready(None)
+    }
+}

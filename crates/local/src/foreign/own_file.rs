@@ -1,0 +1,109 @@
+//! Files that only this user can have written.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::Path;
+use std::time::SystemTime;
+
+use super::file::Refusal;
+pub(super) use system::is_own_socket;
+
+/// A connection file has some three hundred bytes.
+const MAX_BYTES: u64 = 64 << 10;
+
+/// Why files in the folder are not used. `None` if only this user can write to it, or if there is no such folder.
+pub(super) fn refusal_of_folder(folder: &Path) -> Option<Refusal> {
+    system::refusal_of(&fs::metadata(folder).ok()?)
+}
+
+/// The content of a file that only this user can have written, and when that was. `None` if there is none.
+pub(super) fn read_own(path: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Refusal> {
+    let unreadable = |error: std::io::Error| Refusal::Unreadable(error.to_string());
+    let Some(file) = system::open(path)? else { return Ok(None) };
+    // Of what was opened, not of what has that name by now.
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(Refusal::NoFile);
+    }
+    if let Some(refusal) = system::refusal_of(&metadata) {
+        return Err(refusal);
+    }
+    if metadata.len() > MAX_BYTES {
+        return Err(Refusal::Malformed);
+    }
+    let mut text = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut text).map_err(unreadable)?;
+    Ok(Some((text, metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH))))
+}
+
+#[cfg(unix)]
+mod system {
+    use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+
+    use rustix::fs::{Mode, OFlags};
+    use rustix::io::Errno;
+
+    use super::{File, Path, Refusal, fs};
+
+    /// The permission of everybody but the owner to write.
+    const OTHERS_WRITE: u32 = 0o022;
+
+    /// Opens a file that is no link; `None` if there is none.
+    pub(super) fn open(path: &Path) -> Result<Option<File>, Refusal> {
+        // A pipe that somebody has put there would wait for a writer.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        match rustix::fs::open(path, flags, Mode::empty()) {
+            Ok(file) => Ok(Some(File::from(file))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::LOOP) => Err(Refusal::Link),
+            Err(error) => Err(Refusal::Unreadable(std::io::Error::from(error).to_string())),
+        }
+    }
+
+    /// Why a file or folder is not used that another user could have written.
+    pub(super) fn refusal_of(metadata: &fs::Metadata) -> Option<Refusal> {
+        if !is_own(metadata) {
+            return Some(Refusal::OtherUser);
+        }
+        (metadata.mode() & OTHERS_WRITE != 0).then_some(Refusal::Writable)
+    }
+
+    /// Whether this is a socket of this user, or nothing at all: then nobody listens.
+    pub(in crate::foreign) fn is_own_socket(path: &Path) -> bool {
+        match fs::symlink_metadata(path) {
+            Ok(metadata) => metadata.file_type().is_socket() && is_own(&metadata),
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        }
+    }
+
+    fn is_own(metadata: &fs::Metadata) -> bool {
+        metadata.uid() == rustix::process::geteuid().as_raw()
+    }
+}
+
+/// Who can write a file is in its access control list, which a folder hands down. That of Jupyter is below `%APPDATA%`, which
+/// others cannot write; where a person has named another folder, that is their choice.
+#[cfg(windows)]
+mod system {
+    use super::{File, Path, Refusal, fs};
+
+    pub(super) fn open(path: &Path) -> Result<Option<File>, Refusal> {
+        if path.is_symlink() {
+            return Err(Refusal::Link);
+        }
+        match File::open(path) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Refusal::Unreadable(error.to_string())),
+        }
+    }
+
+    pub(super) fn refusal_of(_metadata: &fs::Metadata) -> Option<Refusal> {
+        None
+    }
+
+    /// ZeroMQ has no such sockets here.
+    pub(in crate::foreign) fn is_own_socket(_path: &Path) -> bool {
+        false
+    }
+}

@@ -1,0 +1,28 @@
+//! No kernel has a keeper.
+
+use std::future::Ready;
+use std::sync::Arc;
+
+use kernel::Client;
+use workspace::Executor;
+
+/// A kernel that has a keeper, which there is not.
+pub(crate) enum KeptKernel {}
+
+impl KeptKernel {
+    pub(super) fn client(&self) -> &Client {
+        match *self {}
+    }
+
+    pub(super) fn executor(&self) -> Arc<dyn Executor> {
+        match *self {}
+    }
+
+    pub(super) fn interrupt(&self) {
+        match *self {}
+    }
+
+    pub(super) fn end(&self) -> Ready<()> {
+        match *self {}
+    }
+}

@@ -1,0 +1,41 @@
+//! What Windows offers and the standard library does not, behind safe functions. On other systems this crate is empty.
+//!
+//! It holds the program's only calls of the Windows API, so that unsafe code is read in one place.
+#![cfg(windows)]
+#![expect(unsafe_code, reason = "the Windows API is called here, and nowhere else")]
+
+mod event;
+mod file;
+mod inheritance;
+mod job;
+mod name;
+mod process;
+
+use std::io;
+use std::os::windows::io::{FromRawHandle as _, OwnedHandle};
+
+pub use event::Event;
+pub use file::{Identity, identity, open_for_metadata, replace};
+pub use inheritance::{number, while_inherited};
+pub use job::{CREATION_FLAGS, Job};
+pub use name::Name;
+pub use process::{is_alive, own_handle};
+use windows_sys::Win32::Foundation::HANDLE;
+use windows_sys::core::BOOL;
+
+/// What a function returns that tells success by a number.
+fn check(succeeded: BOOL) -> io::Result<()> {
+    if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// A handle that a function has just opened, or its error.
+///
+/// # Safety
+/// The handle is null, or open and nobody else's.
+unsafe fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
+    if handle.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the caller says so.
+    Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
+}

@@ -1,0 +1,150 @@
+"""The program for Windows under wine, with a kernel for Windows: `cargo xtask platforms windows --run`.
+
+wine says nothing about access control lists, reserved names, consoles and virus scanners.
+"""
+
+import json
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from e2e.support.program import Launch
+from e2e.support.stdio_client import StdioClient, stdio_client
+from e2e.support.waiting import until
+
+# A folder that exists under wine, too; it holds `deno.exe`.
+FOLDER = "CELLBRIDGE_WINDOWS_FOLDER"
+
+pytestmark = pytest.mark.skipif(FOLDER not in os.environ, reason="only `cargo xtask platforms windows --run` has wine")
+
+
+def on_windows(path: Path) -> str:
+    """The drive `Z:` of wine is this machine's file system."""
+    return "Z:" + str(path).replace("/", "\\")
+
+
+@dataclass
+class Machine:
+    root: Path
+    launch: Launch
+
+    @property
+    def connection_files(self) -> list[Path]:
+        return list((self.root.parent / "run").glob("kernel-*.json"))
+
+    @property
+    def kernels(self) -> list[int]:
+        """The processes of kernels, which have the path of a connection file of this machine."""
+        mark = self.root.parent.name.encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            try:
+                command = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
+            except OSError:
+                continue
+            if b"deno.exe" in command and mark in command:
+                found.append(int(entry.name))
+        return found
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    shared = Path(os.environ[FOLDER])
+    with TemporaryDirectory(dir=shared) as name:
+        folder = Path(name)
+        root = folder / "work"
+        root.mkdir()
+        kernelspec = folder / "jupyter/kernels/deno/kernel.json"
+        kernelspec.parent.mkdir(parents=True)
+        argv = [on_windows(shared / "deno.exe"), "jupyter", "--kernel", "--conn", "{connection_file}"]
+        kernelspec.write_text(
+            json.dumps({"argv": argv, "display_name": "Deno", "language": "typescript", "interrupt_mode": "message"})
+        )
+        environment = {
+            **os.environ,
+            "JUPYTER_PATH": on_windows(folder / "jupyter"),
+            "JUPYTER_RUNTIME_DIR": on_windows(folder / "run"),
+        }
+        yield Machine(root, Launch(command=(), options=("--root", on_windows(root)), environment=environment))
+
+
+@asynccontextmanager
+async def agent(machine: Machine) -> AsyncIterator[StdioClient]:
+    async with stdio_client(machine.launch) as client:
+        await client.initialize()
+        yield client
+
+
+async def open_notebook(client: StdioClient) -> None:
+    answer = await client.call("use_notebook", notebook_path="a.ipynb", mode="create", kernel_name="deno")
+    assert "a.ipynb" in answer, answer
+    # Deno's kernel sometimes loses the result of its first request.
+    await client.call("execute_code", code="0")
+
+
+async def test_code_runs_and_the_notebook_is_saved(machine: Machine) -> None:
+    async with agent(machine) as client:
+        await open_notebook(client)
+        answer = await client.call("insert_execute_code_cell", cell_source="[6 * 7, Deno.build.os]", cell_index=0)
+        assert "42" in answer
+        assert "windows" in answer
+        stored = (machine.root / "a.ipynb").read_text()
+        assert "6 * 7" in stored
+        assert "windows" in stored
+        answer = await client.call("insert_execute_code_cell", cell_source="Deno.cwd()", cell_index=1)
+        assert "work" in answer
+        assert "?" not in answer
+
+
+async def test_an_interrupt_reaches_the_kernel(machine: Machine) -> None:
+    async with agent(machine) as client:
+        await open_notebook(client)
+        run = "await new Promise(done => setTimeout(done, 600_000))"
+        assert "running" in await client.call("execute_code", code=run, timeout=1)
+        answer = await client.call("interrupt_kernel")
+        assert "interrupt" in answer.lower()
+        assert "42" in await client.call("execute_code", code="6 * 7")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["..\\x.ipynb", "C:\\windows\\x.ipynb", "C:x.ipynb", "\\x.ipynb", "nul.ipynb", "a.ipynb:b.ipynb", "x.ipynb."],
+)
+async def test_paths_that_lead_elsewhere_are_refused(machine: Machine, path: str) -> None:
+    async with agent(machine) as client:
+        answer = await client.call("use_notebook", notebook_path=path, mode="create")
+        assert "cannot be used" in answer, answer
+    assert not list(machine.root.iterdir())
+
+
+async def test_an_absolute_path_inside_is_the_same_notebook(machine: Machine) -> None:
+    async with agent(machine) as client:
+        await client.call("use_notebook", notebook_path="a.ipynb", mode="create")
+        absolute = on_windows(machine.root / "A.IPYNB").lower()
+        answer = await client.call("use_notebook", notebook_path=absolute)
+        assert "a.ipynb" in answer
+        assert "\\\\?" not in answer
+    assert [path.name for path in machine.root.iterdir()] == ["a.ipynb"]
+
+
+async def test_a_kernel_ends_with_its_server(machine: Machine) -> None:
+    async with agent(machine) as client:
+        await open_notebook(client)
+        await until(lambda: machine.kernels, "the kernel runs")
+        client.process.kill()
+        await client.process.wait()
+        await until(lambda: not machine.kernels, "the system ends the kernel")
+        [left] = machine.connection_files
+    async with agent(machine) as client:
+        await client.call("use_notebook", notebook_path="a.ipynb", kernel_name="deno")
+        await client.call("execute_code", code="0")
+        assert left not in machine.connection_files
+        client.end_input()
+        assert await client.ended() == 0
+    assert machine.connection_files == []
+    await until(lambda: not machine.kernels, "the kernel has ended")

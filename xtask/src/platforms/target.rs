@@ -1,0 +1,29 @@
+//! The targets, and what compiling for each takes.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    Windows,
+    Macos,
+    Arm64,
+}
+
+impl Target {
+    /// As Rust names it.
+    pub(super) fn triple(self) -> &'static str {
+        match self {
+            Self::Windows => "x86_64-pc-windows-gnu",
+            Self::Macos => "aarch64-apple-darwin",
+            Self::Arm64 => "aarch64-unknown-linux-gnu",
+        }
+    }
+
+    /// Whether Debian has the compiled standard library.
+    pub(super) fn has_standard_library(self) -> bool {
+        self == Self::Arm64
+    }
+
+    /// Whether C code of dependencies is compiled by zig, because Debian has no compiler for the system.
+    pub(super) fn needs_zig(self) -> bool {
+        self == Self::Macos
+    }
+}

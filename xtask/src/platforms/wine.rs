@@ -1,0 +1,54 @@
+//! Runs Windows programs, as far as wine is Windows.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::chroot::Chroot;
+use super::target::Target;
+use super::with_standard_library;
+use crate::command;
+use crate::test::announce;
+
+const PACKAGES: [&str; 2] = ["wine", "wine64"];
+
+/// Wine in the chroot, which has its own drive `C:`.
+pub(super) struct Wine<'c> {
+    chroot: &'c Chroot,
+    prefix: PathBuf,
+}
+
+impl<'c> Wine<'c> {
+    pub(super) fn provide(chroot: &'c Chroot) -> Result<Self> {
+        chroot.install("usr/bin/wine", &PACKAGES)?;
+        std::fs::create_dir_all(chroot.cache.join("home"))?;
+        Ok(Self { chroot, prefix: chroot.cache.join("wine") })
+    }
+
+    /// A program for Windows.
+    pub(super) fn command(&self, program: &Path) -> Command {
+        let mut command = self.chroot.command("wine");
+        self.configure(command.arg(program));
+        command
+    }
+
+    /// Runs the tests of a crate. Those that need Unix are not compiled.
+    pub(super) fn test(&self, package: &str) -> Result<()> {
+        announce(&format!("running the tests of {package} under wine"));
+        let mut cargo = self.chroot.command("cargo");
+        cargo.args(["test", "--offline", "--locked", "--package", package, "--lib"]);
+        cargo.args(["--target", Target::Windows.triple()]);
+        with_standard_library(&mut cargo, Target::Windows);
+        cargo.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine");
+        command::run(self.configure(&mut cargo))
+    }
+
+    fn configure<'k>(&self, command: &'k mut Command) -> &'k mut Command {
+        command.env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all");
+        // Otherwise it complains on standard error.
+        command.env("XDG_RUNTIME_DIR", self.chroot.cache.join("home"));
+        // Neither .NET nor a browser is needed, and wine would ask to download them.
+        command.env("WINEDLLOVERRIDES", "mscoree,mshtml=d")
+    }
+}

@@ -1,0 +1,21 @@
+//! zig compiles C for systems for which Debian has no compiler.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::chroot::Chroot;
+use crate::project::Project;
+use crate::{command, provision};
+
+/// Prints where the package has its program.
+const QUESTION: &str = "import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).with_name('zig'))";
+
+/// Cargo in the chroot, with zig as the compiler of C and the linker. Both come from the tools for packages.
+pub(super) fn cargo(project: &Project, chroot: &Chroot) -> Result<Command> {
+    let tools = provision::packaging(project)?;
+    let zig = command::read(Command::new(&tools.python).args(["-c", QUESTION]))?;
+    let mut cargo = chroot.command(tools.programs.join("cargo-zigbuild"));
+    cargo.env("CARGO_ZIGBUILD_ZIG_PATH", zig);
+    Ok(cargo)
+}
