@@ -105,7 +105,7 @@ async def test_an_interrupt_reaches_the_kernel(machine: Machine) -> None:
     async with agent(machine) as client:
         await open_notebook(client)
         run = "await new Promise(done => setTimeout(done, 600_000))"
-        assert "running" in await client.call("execute_code", code=run, timeout=1)
+        assert "STILL RUNNING" in await client.call("execute_code", code=run, timeout=1)
         answer = await client.call("interrupt_kernel")
         assert "interrupt" in answer.lower()
         assert "42" in await client.call("execute_code", code="6 * 7")
