@@ -6,7 +6,7 @@ use clap::{CommandFactory as _, Parser as _};
 use super::{Cli, Command};
 
 /// Options of other programs and CSS variables.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 16] = [
     "--allow-dirty",
     "--check",
     "--existing",
@@ -19,6 +19,7 @@ const OTHERS: [&str; 15] = [
     "--path",
     "--profile",
     "--release",
+    "--run",
     "--runtime-dir",
     "--to",
     "--workspace",
