@@ -11,7 +11,7 @@ from e2e.support.lab_notebooks import write_notebook
 from e2e.support.notebook_files import printed, sources
 from e2e.support.notebook_server import NotebookServer
 from e2e.support.places import BESIDE, INSIDE, Place
-from e2e.support.waiting import LONG
+from e2e.support.waiting import LONG, until
 
 LARGE = 200_000
 FRESH_KERNELS = 3
@@ -111,9 +111,11 @@ async def test_five_thousand_flushed_prints_arrive_whole(mcp_server: NotebookSer
         for _ in range(ATTEMPTS):
             ran = await client.do("execute_cell", cell_id=cell, timeout=LONG)
             assert "[COMPLETED in" in ran.text
+            if not is_on_disk(ran):
+                await until(lambda: printed(client.cell(cell), "stderr") or printed(client.cell(cell)) == expected, ran.text)
             notice, arrived = printed(client.cell(cell), "stderr"), printed(client.cell(cell))
             if not notice:
-                assert arrived == expected
+                assert arrived == expected, ran.text
                 return
             assert "Messages of the kernel are missing" in notice and arrived != expected
         raise AssertionError(f"incomplete {ATTEMPTS} times: {notice}")
