@@ -3,12 +3,7 @@
 mod flow;
 mod table;
 
-use std::cell::RefCell;
-
-use html5ever::tokenizer::states::RawKind;
-use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
-
-use crate::markup::attribute;
+use crate::markup::{Part, State, Tag};
 use crate::{data_uri, markup, size};
 use flow::Flow;
 use table::Table;
@@ -31,8 +26,8 @@ pub(crate) fn readable(html: &str) -> Readable {
 }
 
 fn readable_up_to(html: &str, limit: usize) -> Readable {
-    let (sink, unread) = markup::read(Sink(RefCell::default()), html, limit);
-    let mut page = sink.0.into_inner();
+    let mut page = Page::default();
+    let unread = markup::read(html, limit, |part| page.part(part));
     page.end_table();
     let mut text = page.flow.finish();
     if unread > 0 {
@@ -40,34 +35,6 @@ fn readable_up_to(html: &str, limit: usize) -> Readable {
     }
     let only_image = page.image.take().filter(|(note, _)| *note == text).map(|(_, address)| address);
     Readable { text, has_table: page.has_table, only_image }
-}
-
-struct Sink(RefCell<Page>);
-
-impl TokenSink for Sink {
-    type Handle = ();
-
-    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
-        let mut page = self.0.borrow_mut();
-        match token {
-            Token::CharacterTokens(text) => page.text(&text),
-            Token::TagToken(tag) => {
-                // The tokenizer has to know which elements contain no markup; usually a tree builder tells it.
-                let raw = match (tag.kind, &*tag.name) {
-                    (TagKind::StartTag, "script") => Some(RawKind::ScriptData),
-                    (TagKind::StartTag, "style" | "iframe" | "noframes" | "xmp") => Some(RawKind::Rawtext),
-                    (TagKind::StartTag, "title" | "textarea") => Some(RawKind::Rcdata),
-                    _ => None,
-                };
-                page.tag(&tag);
-                if let Some(raw) = raw.filter(|_| !tag.self_closing || !page.is_drawing()) {
-                    return TokenSinkResult::RawData(raw);
-                }
-            }
-            _ => {}
-        }
-        TokenSinkResult::Continue
-    }
 }
 
 #[derive(Debug, Default)]
@@ -91,6 +58,26 @@ struct Page {
 }
 
 impl Page {
+    /// Returns how the content of an element without markup is read.
+    fn part(&mut self, part: Part) -> Option<State> {
+        match part {
+            Part::Text(text) => self.text(&text),
+            Part::Tag(tag) => {
+                self.tag(&tag);
+                if tag.is_start && !(tag.is_self_closing && self.is_drawing()) {
+                    return match &*tag.name {
+                        "script" => Some(State::ScriptData),
+                        "style" | "iframe" | "noframes" | "xmp" => Some(State::RawText),
+                        "title" | "textarea" => Some(State::RcData),
+                        _ => None,
+                    };
+                }
+            }
+            Part::Comment(_) => {}
+        }
+        None
+    }
+
     fn text(&mut self, text: &str) {
         if self.skipped.is_none() && !self.is_playing {
             self.words(text);
@@ -115,7 +102,7 @@ impl Page {
 
     fn tag(&mut self, tag: &Tag) {
         let name = &*tag.name;
-        let is_start = tag.kind == TagKind::StartTag;
+        let is_start = tag.is_start;
         if let Some(skipped) = &self.skipped {
             if !is_start && skipped == name {
                 self.skipped = None;
@@ -124,7 +111,7 @@ impl Page {
         }
         match name {
             "script" | "style" | "template" | "noframes" if is_start => {
-                if !tag.self_closing || !self.is_drawing() {
+                if !tag.is_self_closing || !self.is_drawing() {
                     self.skipped = Some(name.to_owned());
                 }
             }
@@ -192,7 +179,7 @@ impl Page {
     fn link_tag(&mut self, tag: &Tag, is_start: bool) {
         if is_start {
             let start = self.current().text().len();
-            self.link = attribute(tag, "href").map(|address| (address, start));
+            self.link = tag.attribute("href").map(|address| (address, start));
         } else if let Some((address, start)) = self.link.take() {
             let is_useful = address.starts_with("http") && address.len() <= MAX_LINK;
             let is_shown = self.current().text().get(start..).is_none_or(|text| text.contains(&address));
@@ -219,9 +206,9 @@ impl Page {
     /// Media become a description.
     fn medium(&mut self, tag: &Tag, name: &str) {
         let kind = if name == "img" { "image" } else { name };
-        let source = attribute(tag, "src").or_else(|| attribute(tag, "data"));
+        let source = tag.attribute("src").or_else(|| tag.attribute("data"));
         let content = source.clone().filter(|source| name == "img" && source.starts_with("data:image/"));
-        let label = attribute(tag, "alt").filter(|alt| !alt.is_empty()).or_else(|| attribute(tag, "title"));
+        let label = tag.attribute("alt").filter(|alt| !alt.is_empty()).or_else(|| tag.attribute("title"));
         let source = source.map(|source| match data_uri::described(&source) {
             Some(description) => description,
             None if source.len() <= MAX_LINK => source,
@@ -244,7 +231,7 @@ impl Page {
 }
 
 fn number(tag: &Tag, name: &str) -> usize {
-    attribute(tag, name).and_then(|value| value.trim().parse().ok()).unwrap_or(1)
+    tag.attribute(name).and_then(|value| value.trim().parse().ok()).unwrap_or(1)
 }
 
 #[cfg(test)]

@@ -1,38 +1,70 @@
 //! Reads HTML and SVG tag by tag.
 //!
-//! Only the tokenizer of `html5ever` is used. A tree would take ten times the memory and recursion, and nothing here needs
-//! one.
+//! A tree would take ten times the memory and recursion, and nothing here needs one.
 
-use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::{BufferQueue, Tag, TokenSink, Tokenizer, TokenizerOpts};
+use std::collections::BTreeMap;
 
-/// The bytes that the tokenizer gets at once.
-const CHUNK: usize = 64 * 1024;
+pub(crate) use html5gum::State;
+use html5gum::{HtmlString, Spanned, Token, Tokenizer};
 
-/// Tokenizes the first `limit` bytes of `text`. Returns the sink and the number of bytes that were not read.
-pub(crate) fn read<S: TokenSink<Handle = ()>>(sink: S, text: &str, limit: usize) -> (S, usize) {
-    let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
-    let queue = BufferQueue::default();
-    let read = &text[..boundary(text, limit)];
-    let mut rest = read;
-    while !rest.is_empty() {
-        // A character has at most four bytes, so a chunk is never empty.
-        let (chunk, after) = rest.split_at(boundary(rest, CHUNK));
-        queue.push_back(StrTendril::from_slice(chunk));
-        rest = after;
-        // Only a sink that wants scripts to be run interrupts the tokenizer, and ours do not.
-        let _ = tokenizer.feed(&queue);
+pub(crate) enum Part {
+    Text(String),
+    Tag(Tag),
+    /// Its character references are not decoded.
+    Comment(String),
+}
+
+pub(crate) struct Tag {
+    /// In lower case, like the names of attributes.
+    pub(crate) name: String,
+    pub(crate) is_start: bool,
+    /// Whether it ends with `/>`, which means something in SVG only.
+    pub(crate) is_self_closing: bool,
+    attributes: BTreeMap<HtmlString, Spanned<HtmlString, ()>>,
+}
+
+impl Tag {
+    pub(crate) fn attribute(&self, name: &str) -> Option<String> {
+        self.attributes.get(name.as_bytes()).map(|value| text(value))
     }
-    tokenizer.end();
-    (tokenizer.sink, text.len() - read.len())
+}
+
+/// Gives the first `limit` bytes of `markup` to `take`, part by part, and returns the number of bytes that were not read. After the
+/// start of an element that contains no markup, `take` returns how its content is read; usually a tree builder knows that.
+pub(crate) fn read(markup: &str, limit: usize, mut take: impl FnMut(Part) -> Option<State>) -> usize {
+    let read = &markup[..boundary(markup, limit)];
+    let mut tokens = Tokenizer::new(read);
+    while let Some(Ok(token)) = tokens.next() {
+        let part = match token {
+            Token::String(found) => Part::Text(text(&found)),
+            Token::Comment(found) => Part::Comment(text(&found)),
+            Token::StartTag(tag) => Part::Tag(Tag {
+                name: text(&tag.name),
+                is_start: true,
+                is_self_closing: tag.self_closing,
+                attributes: tag.attributes,
+            }),
+            Token::EndTag(tag) => Part::Tag(Tag {
+                name: text(&tag.name),
+                is_start: false,
+                is_self_closing: false,
+                attributes: BTreeMap::new(),
+            }),
+            Token::Doctype(_) | Token::Error(_) => continue,
+        };
+        if let Some(state) = take(part) {
+            tokens.set_state(state);
+        }
+    }
+    markup.len() - read.len()
+}
+
+fn text(bytes: &HtmlString) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// The last character boundary up to `limit`.
 fn boundary(text: &str, limit: usize) -> usize {
     let limit = limit.min(text.len());
     (0..=limit).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
-}
-
-pub(crate) fn attribute(tag: &Tag, name: &str) -> Option<String> {
-    tag.attrs.iter().find(|found| &*found.name.local == name).map(|found| found.value.to_string())
 }

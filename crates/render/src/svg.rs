@@ -1,11 +1,8 @@
 //! Describes SVG by its size and its texts.
 
-use std::cell::RefCell;
-
-use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use notebook::truncate;
 
-use crate::markup::attribute;
+use crate::markup::{Part, Tag};
 use crate::{html, markup, size};
 
 /// The bytes of a drawing that are read.
@@ -15,8 +12,11 @@ const MAX_TEXTS: usize = 1501;
 
 /// Describes a drawing in one line.
 pub(crate) fn described(svg: &str) -> String {
-    let (sink, _) = markup::read(Sink(RefCell::default()), svg, MAX_READ);
-    let drawing = sink.0.into_inner();
+    let mut drawing = Drawing::default();
+    markup::read(svg, MAX_READ, |part| {
+        drawing.part(part);
+        None
+    });
     let mut text = "[image/svg+xml".to_owned();
     if let Some((width, height)) = drawing.sides {
         text.push_str(&format!(" {width}×{height}"));
@@ -43,44 +43,35 @@ struct Drawing {
     metadata: bool,
 }
 
-struct Sink(RefCell<Drawing>);
-
-impl TokenSink for Sink {
-    type Handle = ();
-
-    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
-        let mut drawing = self.0.borrow_mut();
-        match token {
-            Token::TagToken(tag) => drawing.tag(&tag),
-            Token::CharacterTokens(text) => {
-                if let Some(open) = &mut drawing.open {
+impl Drawing {
+    fn part(&mut self, part: Part) {
+        match part {
+            Part::Tag(tag) => self.tag(&tag),
+            Part::Text(text) => {
+                if let Some(open) = &mut self.open {
                     open.push_str(&text);
                 }
             }
-            // The tokenizer does not decode character references in comments.
-            Token::CommentToken(text) if drawing.outlines => drawing.text(&html::readable(&text).text),
-            _ => {}
+            Part::Comment(text) if self.outlines => self.text(&html::readable(&text).text),
+            Part::Comment(_) => {}
         }
-        TokenSinkResult::Continue
     }
-}
 
-impl Drawing {
     fn tag(&mut self, tag: &Tag) {
-        match (&*tag.name, tag.kind) {
-            ("svg", TagKind::StartTag) if self.sides.is_none() => {
-                let sides = attribute(tag, "width").as_deref().and_then(length);
-                let sides = sides.zip(attribute(tag, "height").as_deref().and_then(length));
-                self.sides = sides.or_else(|| view_box(&attribute(tag, "viewbox")?));
+        match (&*tag.name, tag.is_start) {
+            ("svg", true) if self.sides.is_none() => {
+                let sides = tag.attribute("width").as_deref().and_then(length);
+                let sides = sides.zip(tag.attribute("height").as_deref().and_then(length));
+                self.sides = sides.or_else(|| view_box(&tag.attribute("viewbox")?));
             }
-            ("g", TagKind::StartTag) => {
-                self.outlines = attribute(tag, "id").is_some_and(|id| id.starts_with("text_"));
+            ("g", true) => {
+                self.outlines = tag.attribute("id").is_some_and(|id| id.starts_with("text_"));
             }
-            ("metadata", kind) => self.metadata = kind == TagKind::StartTag,
-            ("text" | "title" | "desc", TagKind::StartTag) if !self.metadata && !tag.self_closing => {
+            ("metadata", is_start) => self.metadata = is_start,
+            ("text" | "title" | "desc", true) if !self.metadata && !tag.is_self_closing => {
                 self.open = Some(String::new());
             }
-            ("text" | "title" | "desc", TagKind::EndTag) => {
+            ("text" | "title" | "desc", false) => {
                 if let Some(text) = self.open.take() {
                     self.text(&text);
                 }
