@@ -20,6 +20,7 @@ mod project;
 mod provision;
 mod site;
 mod soak;
+mod startup;
 mod test;
 mod tidy;
 mod tool;
@@ -80,6 +81,8 @@ enum Task {
     Dist(dist::Options),
     /// Compiles the program for systems that this machine is not
     Platforms(platforms::Options),
+    /// Finds the functions that a start uses, which the linker puts next to each other; wants valgrind
+    Startup,
     /// Measures the program beside those that it replaces
     Bench { subject: bench::Subject },
 }
@@ -96,6 +99,7 @@ fn main() -> ExitCode {
         Task::Soak { subject, seconds, seed } => soak::run(subject, seconds, seed),
         Task::Dist(options) => dist::run(&options),
         Task::Platforms(options) => platforms::run(&options),
+        Task::Startup => startup::run(),
         Task::Bench { subject } => bench::run(subject),
     };
     match outcome {

@@ -1,0 +1,12 @@
+//! Gives the linker the order of the functions that a start uses; `startup.ld` says why.
+
+use std::env;
+
+fn main() {
+    println!("cargo::rerun-if-changed=startup.ld");
+    let is = |variable: &str, value: &str| env::var(variable).is_ok_and(|found| found == value);
+    if is("CARGO_CFG_TARGET_OS", "linux") && is("PROFILE", "release") {
+        let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+        println!("cargo::rustc-link-arg-bins=-Wl,-T,{folder}/startup.ld");
+    }
+}
