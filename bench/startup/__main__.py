@@ -13,10 +13,9 @@ from pathlib import Path
 
 from bench.calls.agent import Agent
 from e2e.support.home import Home, new_mark
-from e2e.support.processes import marked
 
 NOTEBOOK = "startup.ipynb"
-# How long the keeper may take to end, in seconds.
+# How long the processes may take to end, in seconds.
 ENDING = 60.0
 # The hash at the end of a name, those of crates within one, and the numbers that the compiler appends change with each release.
 CHANGING = re.compile(r"(?<=17h)[0-9a-f]{16}E.*|(?<=Cs)[0-9A-Za-z]+(?=_)|\.[0-9]+$")
@@ -25,30 +24,34 @@ HEADER = """/* Written by `cargo xtask startup`: the functions that a start and 
 """
 
 
-def calls(program: str, folder: Path, *, runs_code: bool) -> set[str]:
-    """The functions that a start uses and, if it runs code, that a first run and the keeper of its kernel use."""
+def used(program: str, folder: Path, *, runs_code: bool) -> list[set[str]]:
+    """The functions that the program uses and, if it runs code, those that the keeper of its kernel uses."""
     home = Home(folder / "home")
     root = home.folder / "root"
     root.mkdir(parents=True)
-    mark = new_mark()
-    environment = home.environment(mark)
-    traced = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/calls.%p", "--demangle=no"]
-    traced += ["--trace-children=yes", "--trace-children-skip=*/python*", program, "--no-browser"]
-    with Agent(traced, root, environment) as agent:
+    environment = home.environment(new_mark())
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/calls.%p", "--demangle=no"]
+    command += ["--trace-children=yes", "--trace-children-skip=*/python*", program, "--no-browser"]
+    with Agent(command, root, environment) as agent:
         agent.tools()
         if runs_code:
             agent.call("use_notebook", {"notebook_path": NOTEBOOK, "mode": "create"})
             reply = agent.call("execute_code", {"code": "1 + 2"})
             assert "3" in reply.text, reply.text
     subprocess.run([program, "kernels", "stop", "--all"], cwd=root, env=environment, check=True)
-    # The keeper writes what it has called when it ends.
-    end = time.monotonic() + ENDING
-    while marked(mark):
-        assert time.monotonic() < end, "the keeper did not end"
+    # A process writes what it has called when it ends.
+    arguments, end = ["--no-browser", *["keep"] * runs_code], time.monotonic() + ENDING
+    while True:
+        written = [path.read_text() for path in folder.glob("calls.*")]
+        found = [next((calls for calls in written if is_whole(calls, last)), None) for last in arguments]
+        if None not in found:
+            return [functions(calls) for calls in found if calls]
+        assert time.monotonic() < end, f"not all of {arguments} have ended"
         time.sleep(0.1)
-    written = list(folder.glob("calls.*"))
-    assert len(written) >= 1 + runs_code, written
-    return set[str]().union(*(functions(one.read_text()) for one in written))
+
+
+def is_whole(calls: str, last_argument: str) -> bool:
+    return re.search(rf"^cmd:.* {last_argument}\n(?s:.*)^totals:", calls, re.MULTILINE) is not None
 
 
 def functions(calls: str) -> set[str]:
@@ -60,11 +63,12 @@ def functions(calls: str) -> set[str]:
 def main() -> None:
     program, script = sys.argv[1:]
     with tempfile.TemporaryDirectory() as temporary:
-        start = calls(program, Path(temporary) / "start", runs_code=False)
-        run = calls(program, Path(temporary) / "run", runs_code=True)
-    sections = "".join(f"    *(.text.{name})\n" for name in [*sorted(start), *sorted(run - start)])
+        [start] = used(program, Path(temporary) / "start", runs_code=False)
+        run, keeper = used(program, Path(temporary) / "run", runs_code=True)
+    names = [*sorted(start), *sorted(keeper - start), *sorted(run - keeper - start)]
+    sections = "".join(f"    *(.text.{name})\n" for name in names)
     Path(script).write_text(f"{HEADER}SECTIONS {{\n  .text.startup : {{\n{sections}  }}\n}}\nINSERT BEFORE .text;\n")
-    print(f"{script}: {len(start)} functions of a start, {len(run - start)} of a first run")
+    print(f"{script}: {len(names)} functions")
 
 
 if __name__ == "__main__":
