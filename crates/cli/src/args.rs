@@ -119,14 +119,11 @@ pub(crate) enum Command {
     /// Their code runs again, with all that it does to files, databases and networks; notebooks and their kernels stay as they
     /// are. The exit status is 0 if all outputs are the same, 1 if any differ, 2 if a cell fails, and 3 if a notebook cannot run.
     Verify(Verify),
-
-    /// Keep a kernel; a server starts this
-    #[command(hide = true)]
-    Keep(Keep),
 }
 
-/// A process between server and kernel.
-#[derive(Debug, Args)]
+/// A process between server and kernel: `cellbridge keep`, which a server starts.
+#[cfg(unix)]
+#[derive(Debug, Parser)]
 pub(crate) struct Keep {
     /// Start the keeper and end
     #[arg(long)]
@@ -135,6 +132,16 @@ pub(crate) struct Keep {
     /// Store the runs of the keeper in this folder, and end
     #[arg(long, value_name = "DIR", conflicts_with = "detach")]
     pub(crate) settle: Option<PathBuf>,
+}
+
+#[cfg(unix)]
+impl Keep {
+    /// Reads the command line if it is this command. The others are not described for it, so that a keeper stays small.
+    pub(crate) fn read() -> Option<Self> {
+        let mut arguments = std::env::args_os().skip(1).peekable();
+        arguments.next_if(|command| command == "keep")?;
+        Some(Self::parse_from(std::iter::once("cellbridge keep".into()).chain(arguments)))
+    }
 }
 
 /// The server for every place.

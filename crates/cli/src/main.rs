@@ -32,11 +32,11 @@ use std::process::ExitCode;
 use crate::args::{Cli, Command, JupyterArgs, Verb};
 
 fn main() -> ExitCode {
-    let cli = Cli::read();
     #[cfg(unix)]
-    if let Some(Command::Keep(options)) = &cli.command {
-        return keep::run(options);
+    if let Some(options) = args::Keep::read() {
+        return keep::run(&options);
     }
+    let cli = Cli::read();
     if let Some(Command::Colab(options)) = &cli.command
         && let Some(option) = options.not_built()
     {
@@ -74,7 +74,6 @@ fn main() -> ExitCode {
             Some(Command::History(options)) => operations::history(&options).await,
             Some(Command::Diff(options)) => operations::diff(&options).await,
             Some(Command::Undo(options)) => operations::undo(&options).await,
-            Some(Command::Keep(_)) => Err(anyhow::anyhow!("kernels are kept on Linux and macOS only")),
             Some(Command::Demo(options)) => demo::run(options).await,
             Some(Command::Install(options)) => install::install(&options),
             Some(Command::Uninstall(options)) => install::uninstall(&options),
