@@ -60,16 +60,19 @@ impl Workspace {
         let language = kernel.map(|(known, _)| known.language).or_else(|| notebook.language());
         let language = language.unwrap_or_else(|| "python".to_owned());
 
-        // What ran unchanged has been read already.
-        let known: HashMap<u64, &Arc<Names>> = runs.iter().map(|run| (run.source, &run.names)).collect();
         let mut left = MAX_SOURCE;
-        let mut names = |source: &str, hash: u64| {
-            if let Some(names) = known.get(&hash) {
-                return Arc::clone(names);
-            }
+        let mut last = std::mem::take(&mut *opened.names.lock());
+        let mut names = HashMap::new();
+        let mut known_names = |source: &str, source_hash: u64| {
             let is_short = source.len() <= left;
             left = left.saturating_sub(source.len());
-            Arc::new(if is_short { names_of(source, &language) } else { Names::unknown(Unknown::TooLong) })
+            if !is_short {
+                return Arc::new(Names::unknown(Unknown::TooLong));
+            }
+            let key = (language.clone(), source_hash);
+            let found = last.remove(&key);
+            let read = || found.unwrap_or_else(|| Arc::new(names_of(source, &language)));
+            Arc::clone(names.entry(key).or_insert_with(read))
         };
         let code = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.is_code());
         let cells: Vec<Cell> = code
@@ -80,13 +83,14 @@ impl Workspace {
                     index,
                     id: cell.id().clone(),
                     source: hash,
-                    names: names(&source, hash),
+                    names: known_names(&source, hash),
                     is_blank: is_blank(&source),
                     has_outputs: cell.output_count() > 0,
                     execution_count: cell.execution_count(),
                 }
             })
             .collect();
+        *opened.names.lock() = names;
         let states = states(Facts { cells: &cells, runs: &runs, instance, clock });
         let indices = cells.iter().map(|cell| cell.index).collect();
         CellStates { indices, states, has_runs: !runs.is_empty() }

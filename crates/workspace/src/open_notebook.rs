@@ -1,9 +1,10 @@
 //! A notebook that agents use: its document and its kernel.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use names::Names;
 use notebook::CellId;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
@@ -27,6 +28,8 @@ pub struct OpenNotebook {
     notices: Mutex<Vec<String>>,
     /// Changes when an agent has changed the notebook.
     changed: watch::Sender<ByAgents>,
+    /// What the sources define and use, by language and source, as they were last read.
+    pub(crate) names: Mutex<HashMap<(String, u64), Arc<Names>>>,
 }
 
 /// Whether the kernel of a notebook ends when a session closes the notebook and no other session uses it.
@@ -59,6 +62,7 @@ impl OpenNotebook {
             choosing: tokio::sync::Mutex::default(),
             notices: Mutex::default(),
             changed: watch::Sender::new((0, SessionId::new(0))),
+            names: Mutex::default(),
         }
     }
 

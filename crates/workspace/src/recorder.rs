@@ -1,8 +1,10 @@
-//! Records the operations of all notebooks, on a thread of its own: no edit waits long for it, and none fails because of it.
+//! Records the operations of all notebooks, on a thread of its own, while the call that made them words its answer. The answer waits
+//! a moment for the record; no edit fails because of it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
@@ -17,8 +19,8 @@ use crate::open_notebook::OpenNotebook;
 use crate::runs::Run;
 use crate::{Error, ErrorKind};
 
-/// How long an edit waits until it is recorded. Beyond that, it is recorded later.
-const EDIT_WAIT: Duration = Duration::from_millis(20);
+/// How long an answer waits until the changes that it reports are recorded. Beyond that, they are recorded later.
+const ANSWER_WAIT: Duration = Duration::from_millis(20);
 /// How long a question about the operations may take.
 const READ_WAIT: Duration = Duration::from_secs(10);
 /// How many records are queued; further ones are dropped.
@@ -67,6 +69,7 @@ impl Change {
 pub(crate) struct Recorder {
     root: PathBuf,
     jobs: SyncSender<Job>,
+    unwritten: Arc<AtomicUsize>,
     logs: Mutex<HashMap<String, Arc<OperationLog>>>,
     warning: Arc<Warning>,
 }
@@ -97,23 +100,22 @@ impl Recorder {
                 }
             }
         })?;
-        Ok(Self { root, jobs, logs: Mutex::default(), warning: Arc::default() })
+        Ok(Self { root, jobs, unwritten: Arc::default(), logs: Mutex::default(), warning: Arc::default() })
     }
 
-    /// Records a change. Waits a moment for that, and never fails.
-    pub(crate) async fn record(&self, change: Change) {
+    /// Records a change. Never waits.
+    pub(crate) fn record(&self, change: Change) {
         let log = self.log(&change.notebook);
-        self.append(move || append(&log, change)).await;
+        self.append(move || append(&log, change));
     }
 
-    /// Records a checkpoint.
-    pub(crate) async fn checkpoint(&self, notebook: &str, actor: Actor, name: String) {
+    /// Records a checkpoint. Never waits.
+    pub(crate) fn checkpoint(&self, notebook: &str, actor: Actor, name: String) {
         let log = self.log(notebook);
         self.append(move || {
             let operation = Operation { checkpoint: Some(name), ..operation(actor) };
             log.append(operation, &Blobs::default()).map(drop)
-        })
-        .await;
+        });
     }
 
     /// Asks the log of a notebook, after all that was recorded before. Fails if that takes too long.
@@ -135,27 +137,35 @@ impl Recorder {
         })
     }
 
-    /// Waits a moment for what is not written yet.
-    pub(crate) async fn drain(&self) {
+    /// Waits a moment for what is not written yet, so that whoever reads the answer of a call can read its record.
+    pub(crate) async fn settle(&self) {
+        self.drain(ANSWER_WAIT).await;
+    }
+
+    /// Waits up to `limit` for what is not written yet.
+    pub(crate) async fn drain(&self, limit: Duration) {
+        if self.unwritten.load(Ordering::Acquire) == 0 {
+            return;
+        }
         let (done, is_done) = oneshot::channel::<()>();
         if self.jobs.try_send(Box::new(move || _ = done.send(()))).is_ok() {
-            let _ = timeout(Duration::from_secs(1), is_done).await;
+            let _ = timeout(limit, is_done).await;
         }
     }
 
-    async fn append(&self, work: impl FnOnce() -> Result<(), LogError> + Send + 'static) {
-        let (done, is_done) = oneshot::channel::<()>();
-        let warning = self.warning.clone();
+    fn append(&self, work: impl FnOnce() -> Result<(), LogError> + Send + 'static) {
+        let (warning, unwritten) = (self.warning.clone(), self.unwritten.clone());
+        unwritten.fetch_add(1, Ordering::Relaxed);
         let job = Box::new(move || {
             if let Err(error) = work() {
                 warning.give(&error);
             }
-            let _ = done.send(());
+            unwritten.fetch_sub(1, Ordering::Release);
         });
         if self.jobs.try_send(job).is_err() {
-            return self.warning.give(&"the disk does not keep up");
+            self.unwritten.fetch_sub(1, Ordering::Relaxed);
+            self.warning.give(&"the disk does not keep up");
         }
-        let _ = timeout(EDIT_WAIT, is_done).await;
     }
 
     fn log(&self, notebook: &str) -> Arc<OperationLog> {

@@ -229,7 +229,7 @@ impl Session {
                 undoes,
                 checkpoint: self.first_change_of(path),
             };
-            recorder.record(change).await;
+            recorder.record(change);
         }
         Ok(applied)
     }
@@ -243,10 +243,14 @@ impl Session {
         is_first.then(|| format!("before {agent}"))
     }
 
-    /// Runs `work`, whose changes are recorded as those of this agent and of `tool`.
+    /// Runs `work`, whose changes are recorded as those of this agent and of `tool`, and waits a moment for the record.
     pub async fn acting<F: Future>(&self, tool: &str, work: F) -> F::Output {
         let agent = self.state().agent.clone().unwrap_or_default();
-        actor::acting(Actor { agent, tool: tool.to_owned() }, work).await
+        let output = actor::acting(Actor { agent, tool: tool.to_owned() }, work).await;
+        if let Some(recorder) = self.workspace.recorder() {
+            recorder.settle().await;
+        }
+        output
     }
 
     /// A subscription to changes of a notebook by others.

@@ -164,7 +164,7 @@ async fn apply(
     let count = edits.len();
     let applied = notebook.document().apply(edits.clone(), expected).await?;
     if let Some(recorder) = recorder {
-        recorder.record(Change::by_run(notebook, run, saved, applied.notebook, edits)).await;
+        recorder.record(Change::by_run(notebook, run, saved, applied.notebook, edits));
     }
     Ok(format!("The fresh outputs of {count} cells were applied; {}.", applied.saved))
 }

@@ -24,7 +24,9 @@ use crate::{Error, SessionId};
 
 /// Time limit for shutting down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
-/// How much of that is for the last outputs of runs that the kernel continues without us.
+/// How long the last records may take after that.
+const LAST_RECORDS: Duration = Duration::from_secs(1);
+/// How much of the shutdown is for the last outputs of runs that the kernel continues without us.
 const LAST_OUTPUTS: Duration = Duration::from_secs(1);
 /// Codex ends a call after 60 s unless it is configured otherwise; other clients wait longer.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(50);
@@ -210,7 +212,7 @@ impl Workspace {
         };
         let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;
         if let Some(recorder) = self.recorder() {
-            recorder.drain().await;
+            recorder.drain(LAST_RECORDS).await;
         }
         self.runner.end_spans();
     }

@@ -69,7 +69,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let heading = if arguments.stale { reasons(context, &opened, &notebook, &cells) } else { String::new() };
     context.consent.check_shown(cells.iter().map(|index| &notebook.cells()[*index]))?;
     if arguments.from.is_none() && arguments.through.is_none() && !arguments.stale {
-        context.session.checkpoint_if_recorded(&opened, "before run_cells").await;
+        context.session.checkpoint_if_recorded(&opened, "before run_cells");
     }
     let stops_on_error = arguments.on_error == OnError::Stop;
     let series = Series::start(context, &opened, &notebook, cells, stops_on_error)?;

@@ -118,16 +118,16 @@ impl Session {
     }
 
     /// Marks this moment of a notebook, to come back to it.
-    pub async fn checkpoint(&self, opened: &OpenNotebook, name: &str) -> Result<(), Error> {
-        self.recorder()?.checkpoint(&identity(opened), self.actor(), name.to_owned()).await;
+    pub fn checkpoint(&self, opened: &OpenNotebook, name: &str) -> Result<(), Error> {
+        self.recorder()?.checkpoint(&identity(opened), self.actor(), name.to_owned());
         Ok(())
     }
 
     /// The same, if anything is recorded at all.
-    pub async fn checkpoint_if_recorded(&self, opened: &OpenNotebook, name: &str) {
+    pub fn checkpoint_if_recorded(&self, opened: &OpenNotebook, name: &str) {
         if self.recorder().is_ok() {
             // Without a recorder it fails, with one it does not.
-            let _ = self.checkpoint(opened, name).await;
+            let _ = self.checkpoint(opened, name);
         }
     }
 

@@ -175,7 +175,7 @@ impl Runner {
     ) {
         let written = outputs::write_end(notebook, run, kernel, executor).await;
         if let (Some(recorder), Some(before), Some((edit, after))) = (self.recorder(), before, written) {
-            recorder.record(Change::by_run(notebook, run, before, after, vec![edit])).await;
+            recorder.record(Change::by_run(notebook, run, before, after, vec![edit]));
         }
     }
 

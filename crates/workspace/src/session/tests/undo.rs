@@ -84,7 +84,7 @@ async fn a_preview_changes_nothing_and_only_takes_back_some_cells() {
     let (workspace, _folder) = recording();
     let (session, opened) = agent(&workspace, "one").await;
     let (_, before) = with_cells(&session, "a.ipynb", 2).await;
-    session.checkpoint(&opened, "tidy").await.unwrap();
+    session.checkpoint(&opened, "tidy").unwrap();
     let ids: Vec<_> = before.cells().iter().map(|cell| cell.id().clone()).collect();
     let edits = ids.iter().map(|id| Edit::SetSource { id: id.clone(), source: "x".to_owned() }).collect();
     session.edit(&opened, &before, edits, Vec::new()).await.unwrap();
