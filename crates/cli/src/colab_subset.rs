@@ -6,11 +6,38 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use workspace::{Answer, Call, Error, ErrorKind, Relay, Tool};
 
-const LISTED: [&str; 2] = ["open_colab_browser_connection", "call_colab_tool"];
+/// Their names; what they do here, where other tools edit and run the notebook; and words by which clients find them.
+const LISTED: [(&str, &str, &str); 2] = [
+    (
+        "open_colab_browser_connection",
+        "Connect to a Google Colab tab: opens it in the browser, where the person has to accept. Returns false with the reason if \
+         none connects in time.",
+        "open Colab, connect to Google Colab, GPU runtime in the browser",
+    ),
+    (
+        "call_colab_tool",
+        "Call a tool of the Colab tab that is not listed here; the error for an unknown name lists the existing ones.",
+        "other tools of the Google Colab page",
+    ),
+];
+
+fn is_listed(name: &str) -> bool {
+    LISTED.iter().any(|(listed, ..)| *listed == name)
+}
+
+/// The tool as it is listed here, with a shorter description.
+fn listed(tool: Tool) -> Option<Tool> {
+    let (_, description, words) = LISTED.iter().find(|(name, ..)| *name == tool.name)?;
+    let mut definition: Value = serde_json::from_str(tool.definition.get()).ok()?;
+    definition["description"] = json!(description);
+    definition["_meta"] = json!({ "anthropic/searchHint": words });
+    Some(Tool { definition: Arc::from(to_raw_value(&definition).ok()?), ..tool })
+}
 
 pub(crate) struct ColabSubset(Arc<dyn Relay>);
 
@@ -28,8 +55,7 @@ impl Relay for ColabSubset {
     }
 
     fn tools(&self) -> Vec<Tool> {
-        let tools = self.0.tools().into_iter();
-        tools.filter(|tool| LISTED.contains(&tool.name.as_str())).collect()
+        self.0.tools().into_iter().filter_map(listed).collect()
     }
 
     fn group(&self) -> &'static str {
@@ -38,7 +64,7 @@ impl Relay for ColabSubset {
 
     fn reads(&self, tool: &str, params: Option<&RawValue>) -> bool {
         // A call of any other name does nothing: there is no such tool.
-        !LISTED.contains(&tool) || self.0.reads(tool, params)
+        !is_listed(tool) || self.0.reads(tool, params)
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
@@ -46,7 +72,7 @@ impl Relay for ColabSubset {
     }
 
     fn call(&self, call: Call) -> BoxFuture<'_, Result<Answer, Error>> {
-        if LISTED.contains(&call.name.as_str()) {
+        if is_listed(&call.name) {
             return self.0.call(call);
         }
         let cause = format!("There is no tool {:?}.", call.name);

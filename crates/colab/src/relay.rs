@@ -169,7 +169,7 @@ fn raw_object(text: String) -> Option<Box<RawValue>> {
 impl Relay for Colab {
     fn instructions(&self) -> String {
         format!(
-            "Reads, edits and runs the notebook that a person has open in a Google Colab tab. Call {CONNECT} \
+            "The tools of the notebook that a person has open in a Google Colab tab. Call {CONNECT} \
              first; the person has to accept in the browser.\nCells are identified by their id, which get_cells \
              and add_code_cell return. If the tab disconnects, call {CONNECT} again."
         )

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, join, ready};
+use futures_util::future::{BoxFuture, join3, ready};
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use rest::{ContentsQuery, Download, EntryKind, Kind, Status};
 use tokio::sync::watch;
@@ -21,7 +21,7 @@ use crate::paths::{Prefix, SCHEME, is_notebook, strip_address};
 use crate::server_handle::ServerHandle;
 use crate::settings::Settings;
 
-/// Time limit for ending our kernels and leaving all rooms.
+/// Time limit for ending our kernels and uploads, and leaving all rooms.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// A Jupyter server: its notebooks, edited together with people where the server allows it, and its kernels. They may be
@@ -263,9 +263,13 @@ impl Place for Jupyter {
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {
         async {
-            let _ =
-                tokio::time::timeout(SHUTDOWN_TIMEOUT, join(self.documents.leave(), self.kernels.shutdown()))
-                    .await;
+            let uploads = async {
+                if let Some(server) = self.handle.known() {
+                    server.end_uploads().await;
+                }
+            };
+            let ended = join3(self.documents.leave(), self.kernels.shutdown(), uploads);
+            let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await;
         }
         .boxed()
     }

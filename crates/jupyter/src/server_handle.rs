@@ -131,6 +131,11 @@ impl ServerHandle {
         Some((address.base.to_string(), token))
     }
 
+    /// The server, if it was needed before.
+    pub(crate) fn known(&self) -> Option<Server> {
+        self.found().clone()
+    }
+
     /// The server, which need not be reachable.
     pub(crate) async fn server(&self) -> rest::Result<Server> {
         if let Some(server) = self.found().clone() {

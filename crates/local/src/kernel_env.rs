@@ -8,16 +8,22 @@ use std::ffi::OsStr;
 use crate::Variables;
 
 /// Variables that clients set for the programs that they start.
-const PREFIXES: [&str; 13] = [
+const PREFIXES: [&str; 19] = [
+    "AMP_",
+    "ANTHROPIC_",
     "ANTIGRAVITY_",
+    "AUGMENT_",
     "CLAUDE_",
     "CLINE_",
     "CODEX_",
+    "CONTINUE_",
     "COPILOT_",
     "CURSOR_",
     "GEMINI_",
     "GITHUB_COPILOT_",
     "GOOSE_",
+    "JUNIE_",
+    "KIRO_",
     "OPENCODE_",
     "VSCODE_",
     "WINDSURF_",
@@ -25,13 +31,11 @@ const PREFIXES: [&str; 13] = [
 ];
 
 /// Others that clients set, the keys of their models, and what logs in to this program and the servers it uses.
-const NAMES: [&str; 36] = [
-    "AMP_API_KEY",
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_CUSTOM_HEADERS",
-    "ANTHROPIC_FOUNDRY_API_KEY",
+const NAMES: [&str; 38] = [
+    "AI_AGENT",
+    "AI_GATEWAY_API_KEY",
     "AWS_BEARER_TOKEN_BEDROCK",
+    "AZURE_API_KEY",
     "AZURE_OPENAI_API_KEY",
     "CELLBRIDGE_TOKEN",
     "CEREBRAS_API_KEY",
@@ -46,17 +50,21 @@ const NAMES: [&str; 36] = [
     "ELECTRON_RUN_AS_NODE",
     "FIREWORKS_API_KEY",
     "GOOGLE_API_KEY",
+    "GOOGLE_GENAI_API_KEY",
     "GOOGLE_GENERATIVE_AI_API_KEY",
     "GROQ_API_KEY",
     "JUPYTER_PASSWORD",
     "JUPYTER_TOKEN",
+    "LITELLM_API_KEY",
     "MCP_TOKEN",
     "MISTRAL_API_KEY",
     "MOONSHOT_API_KEY",
+    "NVIDIA_API_KEY",
     "OPENAI_ADMIN_KEY",
     "OPENAI_API_KEY",
     "OPENCODE",
     "OPENROUTER_API_KEY",
+    "PERPLEXITY_API_KEY",
     "RUNTIME_PASSWORD",
     "RUNTIME_TOKEN",
     "TOGETHER_API_KEY",
@@ -92,6 +100,9 @@ mod tests {
             "CLAUDECODE",
             "CLAUDE_CODE_SESSION_ID",
             "CLAUDE_PROJECT_DIR",
+            "ANTHROPIC_BASE_URL",
+            "KIRO_SESSION",
+            "AZURE_API_KEY",
             "CODEX_SANDBOX",
             "CURSOR_TRACE_ID",
             "VSCODE_IPC_HOOK",

@@ -6,6 +6,7 @@
 //! the parts of a notebook; `read` makes a [`Notebook`] of them, `edit` changes it and `write` prints it.
 
 mod cell;
+mod cell_metadata;
 mod cell_ref;
 mod diff;
 mod edit;
@@ -27,6 +28,7 @@ mod truncate;
 mod write;
 
 pub use cell::{Cell, CellType};
+pub use cell_metadata::is_defined_metadata;
 pub use cell_ref::{CellLabel, CellRef, CellRefError};
 pub use diff::{diff, is_closer};
 pub use edit::{Edit, EditError, NewCell};

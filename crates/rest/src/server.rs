@@ -7,6 +7,8 @@ use connection::NetworkTimeout;
 use reqwest::header::LOCATION;
 use reqwest::{Response, StatusCode};
 use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use url::Url;
 
 use crate::address::origin_and_path;
@@ -26,6 +28,14 @@ pub struct Server {
 struct Inner {
     sender: Sender,
     login: Login,
+    uploads: Uploads,
+}
+
+/// The uploads under way, and the deletions of what unfinished ones have left.
+#[derive(Default)]
+pub(crate) struct Uploads {
+    pub(crate) tasks: TaskTracker,
+    pub(crate) ended: CancellationToken,
 }
 
 impl Server {
@@ -41,7 +51,7 @@ impl Server {
             options.unix_socket = None;
         }
         let sender = Sender::new(address.base.clone(), credentials, options)?;
-        Ok(Self { inner: Arc::new(Inner { sender, login: Login::default() }) })
+        Ok(Self { inner: Arc::new(Inner { sender, login: Login::default(), uploads: Uploads::default() }) })
     }
 
     /// The server's base URL, which ends with `/`.
@@ -52,6 +62,18 @@ impl Server {
     /// The server as its Hub knows it. `None` if the address is not one of a Hub.
     pub fn hub(&self) -> Option<HubServer> {
         self.sender().hub()
+    }
+
+    /// Ends all uploads, and waits until what they have left is deleted. Later ones fail.
+    pub async fn end_uploads(&self) {
+        let Uploads { tasks, ended } = self.uploads();
+        ended.cancel();
+        tasks.close();
+        tasks.wait().await;
+    }
+
+    pub(crate) fn uploads(&self) -> &Uploads {
+        &self.inner.uploads
     }
 
     pub(crate) fn sender(&self) -> &Sender {
@@ -65,7 +87,7 @@ impl Server {
 
     /// Sends a request and returns the response with any status. Logs in first, and again if the session expired.
     pub(crate) async fn send(&self, request: &Request<'_>) -> Result<Response> {
-        let Inner { sender, login } = &*self.inner;
+        let Inner { sender, login, .. } = &*self.inner;
         let url = sender.url(&request.path)?;
         let number = login.ensure(sender).await?;
         let response = sender.attempt(request, url.clone()).await?;

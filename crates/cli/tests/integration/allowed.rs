@@ -55,7 +55,7 @@ pub(crate) const CALLS: [(&str, &str); 33] = [
 ];
 
 /// Calls by older names, and what of `use_notebook` does more than opening.
-pub(crate) const OTHER_CALLS: [(&str, &str); 11] = [
+pub(crate) const OTHER_CALLS: [(&str, &str); 12] = [
     ("execute_ipython", r#"{"command":"1"}"#),
     ("execute_cell_simple_timeout", r#"{"notebook_name":"a.ipynb","cell_index":0}"#),
     ("execute_cell_streaming", r#"{"notebook_name":"a.ipynb","cell_index":0}"#),
@@ -66,6 +66,8 @@ pub(crate) const OTHER_CALLS: [(&str, &str); 11] = [
         "assign_kernel_to_notebook",
         r#"{"notebook_name":"a.ipynb","notebook_path":"a.ipynb","kernel_id":"NEW"}"#,
     ),
+    // It is listed only where somebody can consent.
+    ("add_packages", r#"{"notebook_name":"a.ipynb","packages":["six"]}"#),
     ("use_notebook", r#"{"notebook_path":"new.ipynb","mode":"create"}"#),
     ("use_notebook", r#"{"notebook_path":"a.ipynb","kernel_id":"NEW"}"#),
     ("use_notebook", r#"{"notebook_path":"a.ipynb","kernel_name":"python3"}"#),

@@ -23,7 +23,7 @@ use properties::Properties;
 pub(super) const TOOL: Tool = Tool {
     name: "change_cell",
     title: "Change a cell",
-    description: "Change a notebook cell's type (code, markdown), tags, metadata, collapsed; or split it, merge it with the next, or duplicate it.",
+    description: "Change a notebook cell's type (code, markdown), tags, metadata, hide its source or output; or split it, merge it with the next, or duplicate it.",
     discovery: Discovery::FoundBy("convert, split, merge, copy, tag, fold notebook cells"),
     effect: Effect::Changes,
     groups: &[Group::Edit],

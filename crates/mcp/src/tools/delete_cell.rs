@@ -15,7 +15,7 @@ use crate::permissions::{Group, Permission};
 pub(super) const TOOL: Tool = Tool {
     name: "delete_cell",
     title: "Delete cells",
-    description: "Delete notebook cells, all or none. Refused if one changed since you saw it.",
+    description: "Delete (remove) notebook cells, all or none. Refused if one changed since you saw it.",
     discovery: Discovery::FoundBy("remove notebook cells"),
     effect: Effect::Changes,
     groups: &[Group::Edit, Group::Delete],

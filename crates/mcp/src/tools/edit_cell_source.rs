@@ -19,7 +19,7 @@ const MAX_SOURCE: usize = 4000;
 pub(super) const TOOL: Tool = Tool {
     name: "edit_cell_source",
     title: "Edit a cell",
-    description: "Edit a notebook cell, fix its code: replaces old_string, which must occur exactly once unless replace_all; answers a diff, or what the run answers. Kernel and outputs stay.",
+    description: "Edit a notebook cell, fix its code: replaces the text old_string, which must occur once unless replace_all; answers a diff, or what the run answers. Kernel and outputs stay.",
     discovery: Discovery::AlwaysLoaded,
     effect: Effect::Runs,
     groups: &[Group::Edit],

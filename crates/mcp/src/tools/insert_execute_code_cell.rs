@@ -15,7 +15,7 @@ use crate::permissions::{Group, Permission};
 pub(super) const TOOL: Tool = Tool {
     name: "insert_execute_code_cell",
     title: "Add and run a cell",
-    description: "Add a code cell to a notebook and run it, to load, analyse or plot data, train a model: before cell_index (-1: at the end) or after after_cell_id.",
+    description: "Add a code cell to a notebook and run it, to load, analyse or plot data (make a chart), train a model: before cell_index (-1: at the end) or after after_cell_id.",
     discovery: Discovery::AlwaysLoaded,
     effect: Effect::Runs,
     groups: &[Group::Edit, Group::Run],

@@ -20,13 +20,15 @@ use super::{Availability, Discovery, Effect, Tool};
 use crate::next_step::message;
 use crate::permissions::{Group, Permission};
 
+/// Of more queued runs, only the first and the last are named.
+const MAX_IDS: usize = 8;
 /// A smaller share of the budget shows nothing of a cell, in characters.
 const MIN_SHARE: usize = 400;
 
 pub(super) const TOOL: Tool = Tool {
     name: "run_cells",
     title: "Run several cells",
-    description: "Run all cells of a notebook in order, or from..through, or the stale ones. from and through are an index, id or In[n].",
+    description: "Run the whole notebook: all cells, everything in order; or from..through, or the stale ones. from and through are an index, id or In[n].",
     discovery: Discovery::FoundBy("run a whole notebook from top to bottom, run all above or below, bring outputs up to date"),
     effect: Effect::Runs,
     groups: &[Group::Run],
@@ -214,8 +216,17 @@ impl<'a> Series<'a> {
             return format!("[{shown} of {count} cells run in {path}; not run: from {next} on]");
         }
         // They are queued, and run whether somebody waits or not.
-        let ids: Vec<String> = self.runs[shown..].iter().map(|run| run.id().to_string()).collect();
-        format!("[{shown} of {count} cells shown; {next} and the rest run after them: runs {}]", ids.join(", "))
+        let ids = ids(&self.runs[shown..]);
+        format!("[{shown} of {count} cells shown; {next} and the rest run after them: runs {ids}]")
+    }
+}
+
+/// The ids of runs; of many only those at both ends.
+fn ids(runs: &[Arc<Run>]) -> String {
+    let id = |run: &Arc<Run>| run.id().to_string();
+    match runs {
+        [first, .., last] if runs.len() > MAX_IDS => format!("{} to {} ({} runs)", id(first), id(last), runs.len()),
+        _ => runs.iter().map(id).collect::<Vec<_>>().join(", "),
     }
 }
 

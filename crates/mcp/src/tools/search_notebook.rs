@@ -52,9 +52,11 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         ignore_case: !arguments.case_sensitive,
         in_sources: true,
         in_outputs: arguments.include_outputs,
-        limit: arguments.limit,
+        limit: arguments.limit.saturating_add(1),
     };
-    let hits = search(&notebook, &query);
+    let mut hits = search(&notebook, &query);
+    let has_more = hits.len() > arguments.limit;
+    hits.truncate(arguments.limit);
     if hits.is_empty() {
         return Ok(format!("{text:?} does not occur in {}.", opened.path()).into());
     }
@@ -62,7 +64,12 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let count = hit.execution_count.map_or_else(|| "N/A".to_owned(), |count| count.to_string());
         [hit.index.to_string(), hit.id.to_string(), count, location(hit.location), hit.line.to_string(), hit.text]
     });
-    Ok(table(["Index", "ID", "Count", "Place", "Line", "Text"], rows).into())
+    let mut reply = table(["Index", "ID", "Count", "Place", "Line", "Text"], rows);
+    if has_more {
+        let more = arguments.limit.saturating_mul(2);
+        reply.push_str(&format!("\n[There are more: limit={more} shows up to {more} lines]"));
+    }
+    Ok(reply.into())
 }
 
 fn headings(notebook: &Notebook, path: &NotebookPath) -> String {

@@ -14,7 +14,8 @@ impl Json {
         Self::from_valid(format!("[{}]", elements.join(",")))
     }
 
-    pub(crate) fn object(members: &[(Cow<'_, str>, Self)]) -> Self {
+    /// An object of these members.
+    pub fn object(members: &[(Cow<'_, str>, Self)]) -> Self {
         let members: Vec<_> = members
             .iter()
             .map(|(name, value)| format!("{}:{}", Self::string(name).as_str(), value.as_str()))

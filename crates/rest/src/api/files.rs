@@ -14,6 +14,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use reqwest::{Method, Response};
 use tokio::task::JoinHandle;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::contents::{ContentsQuery, MIN_BYTES_PER_SECOND};
 use crate::auth::refusal::explain;
@@ -46,6 +47,8 @@ pub struct Upload {
     /// The chunk under way. It goes on if nobody waits for it any longer, so that it never arrives after the file is deleted.
     chunk: Option<JoinHandle<Result<Bytes>>>,
     is_finished: bool,
+    /// Until it is dropped, the end of all uploads waits for it.
+    _under_way: TaskTrackerToken,
 }
 
 impl Server {
@@ -80,8 +83,17 @@ impl Server {
     pub fn upload(&self, path: &str) -> Result<Upload> {
         let path = path.trim_matches('/').to_owned();
         let temporary = format!("{path}.part-{:08x}", u32::from_be_bytes(random()?));
-        let (server, buffer) = (self.clone(), BytesMut::new());
-        Ok(Upload { server, path, temporary, buffer, chunks: 0, sent: 0, chunk: None, is_finished: false })
+        Ok(Upload {
+            server: self.clone(),
+            path,
+            temporary,
+            buffer: BytesMut::new(),
+            chunks: 0,
+            sent: 0,
+            chunk: None,
+            is_finished: false,
+            _under_way: self.uploads().tasks.token(),
+        })
     }
 }
 
@@ -120,7 +132,8 @@ impl Upload {
         self.is_finished = true;
         let (server, path) = (self.server.clone(), self.path.clone());
         let temporary = std::mem::take(&mut self.temporary);
-        let named = tokio::spawn(async move { name(&server, &temporary, &path, replaces).await }).await;
+        let tasks = self.server.uploads().tasks.clone();
+        let named = tasks.spawn(async move { name(&server, &temporary, &path, replaces).await }).await;
         named.unwrap_or_else(|error| {
             Err(RestError::defect(Kind::Server, format!("A task that names a file failed: {error}.")))
         })
@@ -141,7 +154,10 @@ impl Upload {
             let timeout = server.network_timeout().duration() + slowest;
             server.ask(&request.timeout(timeout)).await
         }));
-        let sent = sending.await;
+        let sent = tokio::select! {
+            sent = sending => sent,
+            () = self.server.uploads().ended.cancelled() => return Err(ended()),
+        };
         self.chunk = None;
         sent.unwrap_or_else(|error| {
             Err(RestError::defect(Kind::Server, format!("Sending a chunk failed: {error}.")))
@@ -157,16 +173,22 @@ impl Drop for Upload {
         if self.is_finished {
             return;
         }
+        let tasks = self.server.uploads().tasks.clone();
         let (server, temporary, chunk) =
             (self.server.clone(), std::mem::take(&mut self.temporary), self.chunk.take());
         // Bounded by the timeouts of the requests.
-        runtime.spawn(async move {
+        let discarded = async move {
             if let Some(chunk) = chunk {
                 let _ = chunk.await;
             }
             discard(&server, &temporary).await;
-        });
+        };
+        tasks.spawn_on(discarded, &runtime);
     }
+}
+
+fn ended() -> RestError {
+    RestError::new(Kind::Unreachable, "The program ends; the upload was given up.", "Copy the file again.")
 }
 
 /// Gives the complete file at `temporary` its name, or deletes it.

@@ -167,9 +167,13 @@ fn is_blank(notebook: &Notebook) -> bool {
     notebook.cells().iter().all(|cell| cell.source().trim().is_empty() && cell.output_count() == 0)
 }
 
-/// The path, or if it is that of a folder, the path of a file in it with the name of `from`.
+/// The path, or if it is that of a folder, the path of a file in it with the name of `from`. The folder of a place is empty.
 fn in_folder(path: &str, from: &str) -> NotebookPath {
-    if path.ends_with(['/', ':']) { format!("{path}{}", file_name(from)).into() } else { path.into() }
+    if path.is_empty() || path.ends_with(['/', ':']) {
+        format!("{path}{}", file_name(from)).into()
+    } else {
+        path.into()
+    }
 }
 
 /// The word before a colon with which a path begins, as that of a place does. A letter of a Windows drive is none.

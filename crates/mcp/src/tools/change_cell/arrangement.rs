@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use notebook::{Cell, Edit, NewCell, Notebook};
+use notebook::{Cell, Edit, Json, NewCell, Notebook, is_defined_metadata};
 use workspace::Error;
 
 use crate::tools::shared::cell_text::label;
@@ -12,7 +12,8 @@ pub(super) enum Arrangement {
     /// The lines before this one, counted from 1, become a new cell above. The cell keeps the rest, its outputs and its id, so
     /// that a run of it still belongs to it.
     Split { line: usize },
-    /// The next cell becomes a part of this one. Outputs are removed.
+    /// The next cell becomes a part of this one. Outputs are removed, and metadata that nbformat does not define is kept: that of
+    /// this cell where both have it.
     Merge,
     /// A copy becomes the next cell.
     Duplicate,
@@ -91,6 +92,14 @@ fn merge(index: usize, cell: &Cell, next: Option<&Cell>) -> Result<Vec<Edit>, Er
     let id = cell.id().clone();
     let source = format!("{}\n\n{}", cell.source(), next.source());
     let mut edits = vec![Edit::SetSource { id: id.clone(), source }];
+    let own = cell.metadata();
+    // What is said of one cell, such as that it is hidden, is not true of both.
+    let metadata = next.metadata();
+    let kept = metadata.members().filter(|(name, _)| own.member(name).is_none() && !is_defined_metadata(name));
+    let patch = Json::object(&kept.collect::<Vec<_>>());
+    if patch.members().next().is_some() {
+        edits.push(Edit::MergeMetadata { id: id.clone(), patch });
+    }
     if cell.is_code() {
         edits.push(Edit::SetOutputs { id, outputs: Arc::new([]), execution_count: None });
     }
@@ -111,7 +120,7 @@ fn duplicate(index: usize, cell: &Cell) -> Vec<Edit> {
 
 #[cfg(test)]
 mod tests {
-    use notebook::{CellType, Json, Output};
+    use notebook::{CellType, Output};
     use serde_json::{Value, json};
 
     use super::*;
@@ -120,10 +129,11 @@ mod tests {
     fn notebook() -> Notebook {
         let mut notebook = Notebook::new();
         let metadata = Json::from_value(&json!({ "tags": ["a"], "custom": { "n": 1.5 } }));
+        let other = Json::from_value(&json!({ "tags": ["b"], "custom": 2, "vendor": { "k": [1] } }));
         let attachments = Json::from_value(&json!({ "a.png": { "image/png": "aGk=" } }));
         let cells = [
             NewCell { metadata: Some(metadata), ..NewCell::new(CellType::Code, "a\n\n\nb\nc") },
-            NewCell::new(CellType::Code, "d"),
+            NewCell { metadata: Some(other), ..NewCell::new(CellType::Code, "d") },
             NewCell::new(CellType::Markdown, "e"),
             NewCell { attachments: Some(attachments), ..NewCell::new(CellType::Markdown, "f\ng") },
         ];
@@ -186,7 +196,8 @@ mod tests {
         assert_eq!(cells.len(), 3);
         assert_eq!((source(&cells[0]), &cells[0]["id"]), ("a\n\n\nb\nc\n\nd".to_owned(), &json!("c0")));
         assert_eq!((&cells[0]["outputs"], &cells[0]["execution_count"]), (&json!([]), &Value::Null));
-        assert_eq!(cells[0]["metadata"], json!({ "tags": ["a"], "custom": { "n": 1.5 } }));
+        let expected = json!({ "tags": ["a"], "custom": { "n": 1.5 }, "vendor": { "k": [1] } });
+        assert_eq!(cells[0]["metadata"], expected);
         for (index, expected) in [(1, "markdown cell"), (2, "attachments"), (3, "last cell")] {
             let cause = arranged(&Arrangement::Merge, index).unwrap_err();
             assert!(cause.contains(expected), "{cause}");

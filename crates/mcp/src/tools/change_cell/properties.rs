@@ -39,6 +39,12 @@ impl Properties {
             )));
         }
         let mut edits = Vec::new();
+        let has_attachments = || cell.attachments().is_some_and(|files| files.members().next().is_some());
+        if *cell_type == CellType::Code && *cell.cell_type() != CellType::Code && has_attachments() {
+            return Err(refused(format!(
+                "Cell {index} has attachments, which a code cell cannot have; they would be lost."
+            )));
+        }
         if let Some(cell_type) = &self.cell_type {
             edits.push(Edit::SetType { id: id.clone(), cell_type: cell_type.clone() });
         }

@@ -16,18 +16,15 @@ const MAX_ERROR: usize = 200;
 /// The run as an agent reads it: `heading`, outputs, notes, a line with its state and the next call to make, and one with what
 /// it has changed in memory. `place` says where it belongs.
 pub(crate) fn report(run: &Run, budget: Budget, heading: &str, place: &str) -> Answer {
-    let line = run.view().changes.and_then(|changes| changes.line());
-    let reserved = line.as_ref().map_or(0, |line| line.len() + 1);
-    let characters = budget.characters.saturating_sub(reserved);
-    let mut answer = report_without_changes(run, Budget { characters, ..budget }, heading, place);
-    if let Some(line) = line {
-        append(&mut answer.parts, &line);
-    }
-    answer
+    report_with(run, budget, heading, place, run.view().changes.and_then(|changes| changes.line()))
 }
 
 /// The same without what it has changed in memory.
 pub(crate) fn report_without_changes(run: &Run, budget: Budget, heading: &str, place: &str) -> Answer {
+    report_with(run, budget, heading, place, None)
+}
+
+fn report_with(run: &Run, budget: Budget, heading: &str, place: &str, changes: Option<String>) -> Answer {
     let view = run.view();
     let id = run.id();
     let mut closing = String::new();
@@ -43,9 +40,14 @@ pub(crate) fn report_without_changes(run: &Run, budget: Budget, heading: &str, p
         closing.push_str(line);
         closing.push('\n');
     }
-    closing.push_str(&end_line(id, &view.state, view.elapsed, view.execution_count, place));
+    let stop = stop(run);
+    closing.push_str(&end_line(id, &view.state, view.elapsed, view.execution_count, place, &stop));
     if let Some(saved) = view.saved.as_ref().filter(|_| view.state.is_over()) {
         closing.push_str(&format!(" · outputs {saved}"));
+    }
+    if let Some(line) = changes {
+        closing.push('\n');
+        closing.push_str(&line);
     }
     let reserved = closing.len() + if view.state.is_failure() { FAILED.len() + 1 } else { 0 };
     let characters = budget.characters.saturating_sub(reserved);
@@ -78,7 +80,22 @@ pub(crate) fn append(parts: &mut Vec<Part>, line: &str) {
     }
 }
 
-fn end_line(id: &str, state: &RunState, elapsed: Duration, count: Option<u64>, place: &str) -> String {
+/// How the run can be stopped, if it has not ended.
+fn stop(run: &Run) -> String {
+    match run.kernel().map(|kernel| kernel.check_interruptible()) {
+        Some(Err(error)) => message(&error),
+        _ => format!("interrupt_kernel(run_id=\"{}\") stops it.", run.id()),
+    }
+}
+
+fn end_line(
+    id: &str,
+    state: &RunState,
+    elapsed: Duration,
+    count: Option<u64>,
+    place: &str,
+    stop: &str,
+) -> String {
     let seconds = elapsed.as_secs_f64();
     let count = count.map(|count| format!(" · In[{count}]")).unwrap_or_default();
     let label = format!("run {id}{count}{place}");
@@ -87,14 +104,14 @@ fn end_line(id: &str, state: &RunState, elapsed: Duration, count: Option<u64>, p
             let doing = if *state == RunState::Queued { "QUEUED" } else { "STILL RUNNING" };
             format!(
                 "[{doing} after {seconds:.1}s] {label}. It continues: get_run(run_id=\"{id}\", wait_seconds=45) waits for \
-                 more, interrupt_kernel stops it."
+                 more. {stop}"
             )
         }
         RunState::WaitingForInput { prompt, is_password } => {
             let secret = if *is_password { " (a secret: ask the person)" } else { "" };
             format!(
-                "[WAITING FOR INPUT: {prompt:?}{secret}] {label}. answer_input(run_id=\"{id}\", value=…) answers, \
-                 interrupt_kernel stops it."
+                "[WAITING FOR INPUT: {prompt:?}{secret}] {label}. answer_input(run_id=\"{id}\", value=…) answers. \
+                 {stop}"
             )
         }
         RunState::Done => format!("[COMPLETED in {seconds:.2}s] {label}"),
@@ -135,7 +152,7 @@ mod tests {
     fn each_cause_of_a_loss_reads_differently() {
         let line = |cause| {
             let state = RunState::Lost { is_started: false, cause };
-            end_line("r1", &state, Duration::from_secs(2), None, "")
+            end_line("r1", &state, Duration::from_secs(2), None, "", "")
         };
         assert_eq!(
             line(LossCause::Disconnected),

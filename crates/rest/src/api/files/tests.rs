@@ -128,6 +128,25 @@ async fn an_upload_that_is_given_up_is_deleted() {
 }
 
 #[tokio::test]
+async fn when_uploads_are_ended_nothing_of_them_is_left() {
+    let files = Files::default();
+    let fake = storing(&files, usize::MAX).await;
+    let server = fake.client("");
+    let mut upload = server.upload("a").unwrap();
+    upload.append(&bytes(CHUNK + 1)).await.unwrap();
+    assert_eq!(files.lock().unwrap().len(), 1);
+    let copying = tokio::spawn(async move {
+        while upload.append(&bytes(CHUNK)).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    });
+    server.end_uploads().await;
+    assert!(files.lock().unwrap().is_empty());
+    copying.await.unwrap();
+    assert!(server.upload("b").unwrap().finish(false).await.is_err());
+}
+
+#[tokio::test]
 async fn a_chunk_under_way_does_not_arrive_after_the_deletion() {
     let files = Files::default();
     let fake = storing(&files, usize::MAX).await;
