@@ -1,5 +1,6 @@
 //! The contents beside a log: a compressed file for each, named by its digest.
 
+use std::cell::RefCell;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
@@ -18,6 +19,12 @@ const MAX_CONTENT: u64 = 64 * 1024 * 1024;
 /// Contents from this size on are compressed faster, and less.
 const LARGE: usize = 64 * 1024;
 
+thread_local! {
+    /// It has 200 kB of state. Making that anew for each cell would take longer than all else that a record takes.
+    static ENCODER: RefCell<DeflateEncoder<Vec<u8>>> =
+        RefCell::new(DeflateEncoder::new(Vec::new(), Compression::default()));
+}
+
 /// Writes the contents that are not there yet. Returns how many bytes that took.
 pub(super) fn write(log: &Path, blobs: &Blobs) -> io::Result<u64> {
     let folder = log.join(FOLDER);
@@ -28,10 +35,17 @@ pub(super) fn write(log: &Path, blobs: &Blobs) -> io::Result<u64> {
             continue;
         }
         create_folder(&folder)?;
-        let level = if content.len() < LARGE { Compression::default() } else { Compression::fast() };
-        let mut encoder = DeflateEncoder::new(Vec::new(), level);
-        encoder.write_all(content)?;
-        let compressed = encoder.finish()?;
+        let compressed = if content.len() < LARGE {
+            ENCODER.with_borrow_mut(|encoder| {
+                encoder.reset(Vec::new())?;
+                encoder.write_all(content)?;
+                encoder.reset(Vec::new())
+            })?
+        } else {
+            let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(content)?;
+            encoder.finish()?
+        };
         // Renamed, so that a content is whole or not there. The log's lock keeps others from the same name.
         let temporary = folder.join("new");
         private(OpenOptions::new().write(true).create(true).truncate(true))
