@@ -431,6 +431,31 @@ def test_an_answer_that_takes_too_long_is_given_up() -> None:
     assert time.monotonic() - begin < 20
 
 
+@pytest.mark.parametrize("raised", [SystemExit, KeyboardInterrupt, RecursionError, GeneratorExit])
+def test_whatever_is_raised_there_is_an_answer(raised: type[BaseException]) -> None:
+    memory = Memory()
+
+    def raises() -> None:
+        raise raised
+
+    memory.answers.raises = raises
+    assert memory.ask("raises") == {"status": "refused", "cause": f"It cannot be shown ({raised.__name__})."}
+
+
+def test_a_value_that_is_left_out_does_not_swallow_the_end_of_the_time() -> None:
+    memory = Memory()
+
+    def endless() -> None:
+        while True:
+            try:
+                time.sleep(0.001)
+            except Exception:
+                pass
+
+    memory.answers.endless = endless
+    assert memory.ask("endless", seconds=0.2)["cause"] == "It took more than 0.2 s."
+
+
 def test_many_variables_fit_into_a_small_reply() -> None:
     memory = Memory(**{f"name_{number}": "x" * 500 for number in range(300)})
     listed = memory.list()

@@ -8,8 +8,8 @@ class Refused(Exception):
     """What was asked for cannot be shown; the reason."""
 
 
-class TimeIsUp(Exception):
-    """Raised in the thread that answers."""
+class TimeIsUp(BaseException):
+    """Raised in the thread that answers. What goes wrong with one value is caught, and this is not."""
 
 
 class Answers:
