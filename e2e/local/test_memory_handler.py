@@ -456,6 +456,29 @@ def test_a_value_that_is_left_out_does_not_swallow_the_end_of_the_time() -> None
     assert memory.ask("endless", seconds=0.2)["cause"] == "It took more than 0.2 s."
 
 
+def test_one_odd_value_does_not_spoil_the_others() -> None:
+    without_module = eval("type('WithoutModule', (), {})", {})
+    odd = {"wide": range(-(10**30), 0), "huge": range(0, 10**5000), "down": range(9, 0, -2), "bare": without_module()}
+    memory = Memory(**odd, BareClass=without_module, fine=1)
+    rows = memory.rows(kinds=["all"])
+    assert set(rows) == set(memory.shell.user_ns) and rows["fine"]["value"] == "1"
+    assert "value" not in rows["wide"] and "size" not in rows["huge"] and rows["down"]["size"] == "5"
+    assert rows["down"]["value"] == "range(9, 0, -2)" and rows["bare"]["type"] == "WithoutModule"
+    for name in rows:
+        memory.inspect(name)
+    memory.ran(more=without_module())
+    assert memory.changes()["new"] == [{"name": "more", "type": "WithoutModule", "size": ""}]
+
+
+def test_a_value_that_fails_has_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(bad=1.5, good=2)
+    monkeypatch.setitem(memory.module, "library_class", lambda kind: 1 / 0 if kind is float else "")
+    rows = memory.rows()
+    assert rows["bad"]["value"] == "<it cannot be shown: ZeroDivisionError>" and rows["good"]["value"] == "2"
+    memory.ran(worse=2.5)
+    assert memory.changes()["new_count"] == 1
+
+
 def test_many_variables_fit_into_a_small_reply() -> None:
     memory = Memory(**{f"name_{number}": "x" * 500 for number in range(300)})
     listed = memory.list()

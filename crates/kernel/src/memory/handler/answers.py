@@ -38,7 +38,7 @@ class Answers:
         for name, value in self.variables().items():
             if not is_match(name, pattern):
                 continue
-            row = describe(name, value, 45)
+            row = row_of(name, value, 45)
             if row["kind"] in wanted or "all" in wanted:
                 rows.append(row)
             else:

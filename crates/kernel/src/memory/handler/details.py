@@ -89,7 +89,7 @@ def items(base, value, limit):
 
 
 def row_text(value):
-    row = describe("", value)
+    row = row_of("", value)
     parts = [row["type"], row.get("size") or "", row.get("value") or ""]
     return cut(" ".join(part for part in parts if part), 120)
 

@@ -30,13 +30,17 @@ def name_of_type(kind):
 
 
 def module_of(kind):
-    module = type.__dict__["__module__"].__get__(kind)
+    try:
+        module = type.__dict__["__module__"].__get__(kind)
+    except AttributeError:
+        # A class that was made without one.
+        return ""
     return module if type(module) is str else ""
 
 
 def full_name(kind):
     module, name = module_of(kind), name_of_type(kind)
-    return name if module in ("builtins", "__main__") else f"{module}.{name}"
+    return name if module in ("", "builtins", "__main__") else f"{module}.{name}"
 
 
 def root_of(kind):

@@ -27,7 +27,7 @@ def short(value, limit=80, depth=1):
         return cut(str.__repr__(value[:limit]), limit) if len(value) > limit else str.__repr__(value)
     if kind is bytes or kind is bytearray:
         return cut(kind.__repr__(value[:limit]), limit)
-    if kind is range:
+    if kind is range and all(int.bit_length(it) <= 64 for it in (value.start, value.stop, value.step)):
         return range.__repr__(value)
     if is_one_of(kind, CONTAINERS) and depth:
         return cut(shown_items(kind, value, limit, depth - 1), limit)
@@ -54,11 +54,24 @@ def length(value, kind):
     for base in (*CONTAINERS, str, bytes, bytearray):
         if is_kind(kind, base):
             return base.__len__(value)
-    return range.__len__(value) if kind is range and value.stop < sys.maxsize else None
+    if kind is range:
+        # `len` refuses those that are longer than an index may be.
+        count = max(0, (value.stop - value.start + value.step - (1 if value.step > 0 else -1)) // value.step)
+        return count if int.bit_length(count) <= 64 else None
+    return None
 
 
 def by_times(shape):
     return "×".join(str(int(size)) for size in shape)
+
+
+def row_of(name, value, limit=80):
+    """A row of the list, of any value."""
+    try:
+        return describe(name, value, limit)
+    except Exception as error:
+        failed = f"<it cannot be shown: {name_of_type(type(error))}>"
+        return {"name": name, "type": name_of_type(type(value)), "kind": "data", "value": failed}
 
 
 def describe(name, value, limit=80):
