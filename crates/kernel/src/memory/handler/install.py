@@ -52,6 +52,16 @@ def answer(answers, question, seconds):
         return {"status": "refused", "cause": f"It cannot be shown ({name_of_type(type(error))})."}
 
 
+def encodable(content):
+    """The same without the halves of characters that no encoding has, and that Python's texts may hold."""
+    kind = type(content)
+    if kind is str:
+        return content if content.isascii() else content.encode(errors="backslashreplace").decode()
+    if kind is dict:
+        return {encodable(key): encodable(it) for key, it in content.items()}
+    return [encodable(it) for it in content] if kind is list or kind is tuple else content
+
+
 def install():
     from IPython import get_ipython
 
@@ -65,7 +75,7 @@ def install():
             content = answer(answers, content["question"], content["seconds"])
         except TimeIsUp:
             content = {"status": "refused", "cause": "It took too long."}
-        kernel.session.send(stream, REPLY, content, parent, ident=ident)
+        kernel.session.send(stream, REPLY, encodable(content), parent, ident=ident)
 
     kernel.control_handlers[REQUEST] = handle
 
