@@ -3,11 +3,10 @@ can test it; here without a kernel, on the libraries' real objects."""
 
 import datetime
 import gc
-import re
+import json
 import sys
 import time
 import weakref
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
@@ -16,13 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from e2e.support.program import REPOSITORY
-
-MEMORY = REPOSITORY / "crates/kernel/src/memory"
-# The parts in the order in which the program joins them.
-PARTS = re.findall(r'include_str!\("(.+)"\)', (MEMORY / "handler.rs").read_text())
-SOURCE = "".join((MEMORY / part).read_text() for part in PARTS)
-ran: list[str] = []
+from e2e.support.memory_handler import Memory, ran
 
 
 class Meta(type):
@@ -99,83 +92,6 @@ class Slots:
 
 def function(first: int, trap: object = Trap(), *rest: int, only: int = 3, **named: int) -> None:
     """Does something."""
-
-
-class Shell:
-    """What the handler knows of IPython's shell."""
-
-    def __init__(self, variables: dict[str, Any]) -> None:
-        self.user_ns = variables
-        self.user_ns_hidden: dict[str, Any] = {}
-        self.execution_count = 1
-        self.last_execution_result: SimpleNamespace | None = None
-        self.kernel = Kernel()
-
-    def end(self, *, silent: bool = False) -> None:
-        """The cell that was counted last has run, or a silent one that is not counted."""
-        info = SimpleNamespace(store_history=not silent, silent=silent)
-        self.last_execution_result = SimpleNamespace(execution_count=self.execution_count - (not silent), info=info)
-
-
-class Kernel:
-    """The request that the shell channel has begun with."""
-
-    def __init__(self) -> None:
-        self.parent: dict[str, Any] = {}
-
-    def get_parent(self, channel: str) -> dict[str, Any]:
-        assert channel == "shell"
-        return self.parent
-
-    def begins(self, request: str, kind: str = "execute_request", *, silent: bool = False) -> None:
-        self.parent = {"header": {"msg_type": kind, "msg_id": request}, "content": {"silent": silent}}
-
-
-class Memory:
-    """The handler's answers about these variables."""
-
-    def __init__(self, **variables: Any) -> None:
-        self.module: dict[str, Any] = {}
-        exec(SOURCE, self.module)
-        self.shell = Shell(variables)
-        self.answers = self.module["Answers"](self.shell)
-        ran.clear()
-
-    def ask(self, what: str, seconds: float = 1.0, **given: Any) -> dict[str, Any]:
-        return self.module["answer"](self.answers, {what: given}, seconds)
-
-    def list(self, **given: Any) -> dict[str, Any]:
-        answered = self.ask("list", **given)
-        assert answered["status"] == "ok", answered
-        return answered["answer"]
-
-    def rows(self, **given: Any) -> dict[str, dict[str, Any]]:
-        return {row["name"]: row for row in self.list(**given)["rows"]}
-
-    def inspect(self, name: str, path: str = "", **given: Any) -> dict[str, Any]:
-        answered = self.ask("inspect", name=name, path=path, **given)
-        assert answered["status"] == "ok", answered
-        return answered["answer"]
-
-    def ran(self, *removed: str, **assigned: Any) -> None:
-        """A run has assigned and removed these."""
-        self.shell.kernel.begins("ours")
-        self.shell.user_ns.update(assigned)
-        for name in removed:
-            del self.shell.user_ns[name]
-        self.shell.execution_count += 1
-        self.shell.end()
-
-    def changes(self, count: int | None = None) -> dict[str, Any]:
-        """What the last run has changed."""
-        answered = self.ask("changes", count=count or self.shell.execution_count - 1, request="ours")
-        assert answered["status"] == "ok", answered
-        return answered["answer"]
-
-    def refusal(self, name: str, path: str = "") -> str:
-        answered = self.ask("inspect", name=name, path=path)
-        assert answered["status"] == "refused", answered
-        return answered["cause"]
 
 
 def traps() -> Memory:
@@ -258,7 +174,7 @@ def test_frames_and_arrays_are_described() -> None:
     assert found["header"] == ["column", "type", "nulls"]
     assert [row[2] for row in found["columns"]] == [0, 0, 0, 500]
     assert found["rows"] == [["0", "x", str(day), "nan"], ["1", "x", str(day), "1.5"]]
-    assert found["stats"]["rows"][0] == ["n", "0.0", "999.0", "499.5"]
+    assert found["stats"]["rows"][0] == ["n", "0", "999", "499.5"]
     assert memory.inspect("frame", is_busy=True)["header"] == ["column", "type"]
     assert memory.inspect("array")["facts"]["max"] == "11.0"
 
@@ -477,6 +393,55 @@ def test_a_value_that_fails_has_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rows["bad"]["value"] == "<it cannot be shown: ZeroDivisionError>" and rows["good"]["value"] == "2"
     memory.ran(worse=2.5)
     assert memory.changes()["new_count"] == 1
+
+
+def test_every_text_can_be_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(half="\ud800abc", **{"a\udc80": 1})
+    memory.shell.kernel.control_handlers = {}
+    memory.shell.kernel.session = SimpleNamespace(send=lambda stream, kind, content, parent, ident: sent.append(content))
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: memory.shell))
+    memory.module["install"]()
+    [handle] = memory.shell.kernel.control_handlers.values()
+    for question in ({"list": {}}, {"inspect": {"name": "half"}}, {"inspect": {"name": "missing\ud800"}}):
+        handle(None, None, {"content": {"question": question, "seconds": 1.0}})
+    assert [content["status"] for content in sent] == ["ok", "ok", "refused"]
+    json.dumps(sent, ensure_ascii=False).encode()
+    assert sent[1]["answer"]["text"] == "\\ud800abc"
+
+
+def odd_tables() -> dict[str, Any]:
+    wide = {"x" * 100_000: [1], "short": [2]}
+    fields = np.zeros(3, dtype=[(f"field{number}", "f8") for number in range(1000)])
+    many = pd.DataFrame(np.zeros((3, 20_000)))
+    return {"fields": fields, "wide": pd.DataFrame(wide), "many": many, "n" * 100_000: type("T" * 100_000, (), {})()}
+
+
+def test_long_types_and_names_are_cut() -> None:
+    memory = Memory(**odd_tables())
+    rows = memory.list(limit=50)["rows"]
+    assert all(len(json.dumps(row)) < 400 for row in rows), rows
+    assert rows[0]["value"].startswith("of 1000 fields: field0, field1")
+    for name in list(memory.shell.user_ns):
+        assert len(json.dumps(memory.inspect(name))) < 8000, name[:10]
+    assert len(memory.refusal("m" * 100_000)) < 200
+    memory.ran(**{"o" * 100_000: 1})
+    assert len(json.dumps(memory.changes())) < 400
+
+
+def test_types_of_polars_and_pyarrow_are_cut() -> None:
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    categories = polars.Enum([f"category{number}" for number in range(5000)])
+    struct = [{f"field{number}": number for number in range(1000)}]
+    memory = Memory(
+        enum=polars.DataFrame({"a": ["category0"]}, schema={"a": categories}),
+        struct=polars.DataFrame({"a": struct}),
+        table=pyarrow.table({"a": struct}),
+        batch=pyarrow.table({"a": [1, None]}).to_batches()[0],
+    )
+    assert all(len(json.dumps(row)) < 400 for row in memory.list()["rows"])
+    assert all(len(json.dumps(memory.inspect(name))) < 1000 for name in memory.shell.user_ns)
+    assert memory.inspect("batch")["columns"] == [["a", "int64", 1]]
 
 
 def test_many_variables_fit_into_a_small_reply() -> None:

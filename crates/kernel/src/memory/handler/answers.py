@@ -26,9 +26,10 @@ class Answers:
     def variables(self):
         """The person's variables, as they are at one moment."""
         hidden = self.shell.user_ns_hidden
+        # A copy of the dict would compare its keys.
         return {
             name: value
-            for name, value in dict.copy(self.shell.user_ns).items()
+            for name, value in list(dict.items(self.shell.user_ns))
             if type(name) is str and not (name in hidden and hidden[name] is value) and name not in ("In", "Out")
         }
 
@@ -38,11 +39,11 @@ class Answers:
         for name, value in self.variables().items():
             if not is_match(name, pattern):
                 continue
-            row = row_of(name, value, 45)
+            row = {**row_of(name, value, 45), "name": cut(name, MAX_NAME)}
             if row["kind"] in wanted or "all" in wanted:
                 rows.append(row)
             else:
-                others.setdefault(row["kind"], []).append(name)
+                others.setdefault(row["kind"], []).append(row["name"])
         if sort == "size":
             rows.sort(key=lambda row: -(row.get("bytes") or cells(row.get("size"))))
         elif sort == "name":
@@ -56,12 +57,13 @@ class Answers:
         variables = self.variables()
         if name not in variables:
             close = [known for known in variables if known.lower() == name.lower()]
-            raise Refused(f"There is no variable {name!r}." + (f" There is {close[0]!r}." if close else ""))
+            close = f" There is {cut(close[0], MAX_NAME)!r}." if close else ""
+            raise Refused(f"There is no variable {cut(name, MAX_NAME)!r}.{close}")
         if any(SECRET.search(part) for part in (name, path or "")):
             value = follow(variables[name], path) if path else variables[name]
-            return {**describe(name, value), "value": HIDDEN}
+            return {**describe(name, value), "name": cut(name, 200), "value": HIDDEN}
         value = follow(variables[name], path)
-        found = describe(f"{name}{path}", value)
+        found = {**describe(f"{name}{path}", value), "name": cut(f"{name}{path}", 200)}
         found["type"] = full_name(type(value))
         found.update(details(value, rows, stats, is_busy))
         return found

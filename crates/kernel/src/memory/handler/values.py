@@ -6,11 +6,9 @@ from itertools import islice
 
 SECRET = re.compile(r"passw|secret|token|credential|api_?key|private_?key|auth_?key|access_?key", re.I)
 HIDDEN = "<hidden: its name looks like a secret>"
+OWN_TYPES = "<it has types of your own, whose code does not run>"
+NULLS = {"NaTType": "NaT", "NAType": "<NA>"}
 MAX_COLUMNS = 200
-
-
-def cut(text, limit):
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def short(value, limit=80, depth=1):
@@ -31,9 +29,26 @@ def short(value, limit=80, depth=1):
         return range.__repr__(value)
     if is_one_of(kind, CONTAINERS) and depth:
         return cut(shown_items(kind, value, limit, depth - 1), limit)
-    if library_class(kind) in PRINTED:
+    known = library_class(kind)
+    if known == "numpy.str_":
+        return short(str.__getitem__(value, slice(limit + 1)), limit)
+    if known in PRINTED and is_printable(known, value):
         return cut(str(value), limit)
+    if root_of(kind) == "pandas" and name_of_type(kind) in NULLS:
+        return NULLS[name_of_type(kind)]
     return f"<{name_of_type(kind)}>"
+
+
+def is_printable(known, value):
+    """Whether the parts that `str` asks are of built-in types, too."""
+    if known in ("datetime.datetime", "datetime.time", "pandas.Timestamp"):
+        return is_known_zone(value.tzinfo)
+    if known == "uuid.UUID":
+        return type(value.int) is int
+    if known.startswith("pathlib."):
+        parts = getattr(value, "_raw_paths", None) or getattr(value, "_parts", ())
+        return all(type(part) is str for part in parts)
+    return True
 
 
 def shown_items(kind, value, limit, depth):
@@ -95,7 +110,7 @@ def describe(name, value, limit=80):
     if is_lazy(kind, known):
         return {**row, "value": "<lazy: not computed>"}
     try:
-        row.update(library_facts(known, value))
+        row.update(library_facts(known, value) if is_plain(known, value) else {"value": OWN_TYPES})
     except Exception as error:
         row["value"] = f"<{name_of_type(type(error))}>"
     library = next((it for it in map(library_class, bases_of_type(kind)[1:]) if it in FRAMES or it in ARRAYS), "")
@@ -112,38 +127,47 @@ def library_facts(known, value):
     """Size and element types of arrays and frames."""
     if known in FRAMES:
         names, kinds = columns(known, value)
-        shown = ", ".join(f"{cut(name, 20)}: {kind}" for name, kind in islice(zip(names, kinds), 8))
+        shown = ", ".join(f"{cut(name, 20)}: {cut(kind, 20)}" for name, kind in islice(zip(names, kinds), 8))
         more = ", …" if len(names) > 8 else ""
         return {"size": by_times(value.shape), "value": f"{shown}{more}"}
-    if known == "pandas.Index" or known in COLUMNS:
-        return {"size": str(len(value)), "value": f"of {value.dtype}"}
+    if known in COLUMNS:
+        return {"size": str(len(value)), "value": f"of {text_of_type(value.dtype)}"}
     if is_arrow_array(known):
-        return {"size": str(len(value)), "value": f"of {value.type}", "bytes": int(value.nbytes)}
+        return {"size": str(len(value)), "value": f"of {text_of_type(value.type)}", "bytes": int(value.nbytes)}
     if known in ARRAYS:
-        facts = {"size": by_times(value.shape) or "scalar", "value": f"of {value.dtype}"}
-        if known == "numpy.ndarray":
+        facts = {"size": by_times(value.shape) or "scalar", "value": f"of {text_of_type(value.dtype)}"}
+        if known in NDARRAYS:
             facts["bytes"] = int(value.nbytes)
         elif known.startswith("torch"):
             facts["value"] += f" on {value.device}"
         return facts
-    if known.startswith("scipy.") and known.endswith(("_matrix", "_array")):
-        return {"size": by_times(value.shape), "value": f"sparse of {value.dtype}, {int(value.nnz)} stored"}
+    if is_sparse(known):
+        return {"size": by_times(value.shape), "value": f"sparse of {text_of_type(value.dtype)}, {int(value.nnz)} stored"}
     if known in ("xarray.DataArray", "xarray.Dataset"):
-        sizes = ", ".join(f"{name}: {size}" for name, size in value.sizes.items())
+        sizes = ", ".join(f"{short_label(name)}: {size}" for name, size in islice(value.sizes.items(), 10))
         return {"size": cut(sizes, 60), "bytes": int(value.nbytes)}
     return {}
+
+
+def text_of_type(kind):
+    """The name of a type of elements. Those with many categories or fields would name each of them."""
+    fields = getattr(kind, "names", None)
+    if type(fields) is tuple:
+        return cut(f"{len(fields)} fields: {', '.join(islice(fields, 8))}", 60)
+    name = name_of_type(type(kind))
+    return name if name == "Enum" else cut(str(kind), 60)
 
 
 def columns(known, frame):
     """Names and types of the first columns."""
     if known == "pandas.DataFrame":
-        labels = frame.columns[:MAX_COLUMNS]
-        return [short_label(label) for label in labels], [str(kind) for kind in frame.dtypes.iloc[:MAX_COLUMNS]]
-    if known == "polars.DataFrame":
-        return list(frame.columns[:MAX_COLUMNS]), [str(kind) for kind in frame.dtypes[:MAX_COLUMNS]]
-    schema = frame.schema
-    return list(schema.names[:MAX_COLUMNS]), [str(kind) for kind in schema.types[:MAX_COLUMNS]]
+        labels, kinds = frame.columns[:MAX_COLUMNS], frame.dtypes.array[:MAX_COLUMNS]
+    elif known == "polars.DataFrame":
+        labels, kinds = frame.columns[:MAX_COLUMNS], frame.dtypes[:MAX_COLUMNS]
+    else:
+        labels, kinds = frame.schema.names[:MAX_COLUMNS], frame.schema.types[:MAX_COLUMNS]
+    return [short_label(label) for label in labels], [text_of_type(kind) for kind in kinds]
 
 
 def short_label(label):
-    return label if type(label) is str else short(label, 40)
+    return cut(label, 40) if type(label) is str else short(label, 40)
