@@ -18,6 +18,12 @@ import pytest
 from e2e.support.memory_handler import Memory, ran
 
 
+# The same names are in `crates/kernel/src/memory/between_runs/secrets.rs`.
+SECRETS = ["password", "passphrase", "PASS", "db_pass", "pwd", "api_key", "apikey", "openai_key", "ssh_key", "apiKey", "github_pat"]
+SECRETS += ["AWS_SECRET_ACCESS_KEY", "auth", "jwt", "bearer", "accesstoken", "hf_tokens", "credentials", "mysecret"]
+NO_SECRETS = ["tokenizer", "secretary", "sort_key", "key", "pat", "n_passes", "author", "compass", "keys", "primaryKey"]
+
+
 class Meta(type):
     """Logs whatever asks a class of it for something."""
 
@@ -185,6 +191,21 @@ def test_secrets_are_not_shown() -> None:
     answers = [memory.list(), memory.inspect("api_key"), memory.inspect("holder"), memory.inspect("holder", ".password")]
     assert "hush" not in str(answers)
     assert memory.rows()["api_key"]["size"] == "4"
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_names_of_secrets_are_recognised(name: str) -> None:
+    memory = Memory(**{name: "hush"}, config={name: "hush"}, holder=SimpleNamespace(config={name: ["hush"]}))
+    memory.shell.user_ns["frame"] = pd.DataFrame({name: ["hush"], "shown": ["x"]})
+    answers = [memory.list(pattern="*"), *(memory.inspect(known) for known in list(memory.shell.user_ns))]
+    answers += [memory.inspect("holder", ".config"), memory.inspect("config", f"[{name!r}]")]
+    assert "hush" not in str(answers)
+
+
+@pytest.mark.parametrize("name", NO_SECRETS)
+def test_other_names_are_no_secrets(name: str) -> None:
+    memory = Memory(**{name: "shown"}, config={name: "shown"})
+    assert all("'shown'" in row["value"] for row in memory.rows().values())
 
 
 def test_names_are_chosen_by_pattern_kind_and_order() -> None:

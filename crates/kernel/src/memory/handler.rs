@@ -19,6 +19,7 @@ use crate::{Client, KernelError};
 pub(super) const PROGRAM: &str = concat!(
     include_str!("handler/kinds.py"),
     include_str!("handler/plain.py"),
+    include_str!("handler/secrets.py"),
     include_str!("handler/values.py"),
     include_str!("handler/frames.py"),
     include_str!("handler/arrays.py"),

@@ -59,7 +59,7 @@ class Answers:
             close = [known for known in variables if known.lower() == name.lower()]
             close = f" There is {cut(close[0], MAX_NAME)!r}." if close else ""
             raise Refused(f"There is no variable {cut(name, MAX_NAME)!r}.{close}")
-        if any(SECRET.search(part) for part in (name, path or "")):
+        if is_secret_path(f"{name}{path}"):
             value = follow(variables[name], path) if path else variables[name]
             return {**describe(name, value), "name": cut(name, 200), "value": HIDDEN}
         value = follow(variables[name], path)

@@ -97,7 +97,7 @@ def brief_row(name, value):
 def brief(name, value):
     """A new variable: its type, and its size where that is free. Of what looks like a secret only the name."""
     row = {"name": cut(name, MAX_NAME)}
-    if SECRET.search(name):
+    if is_secret(name):
         return row
     kind = type(value)
     for base, word in ((types.ModuleType, "module"), (type, "class")):

@@ -43,7 +43,8 @@ def module_details(module):
 def items(base, value, limit):
     try:
         if base is dict:
-            return [[short(key, 40), row_text(it)] for key, it in islice(dict.items(value), limit)]
+            items = islice(dict.items(value), limit)
+            return [[short(key, 40), HIDDEN if is_secret_key(key) else row_text(it)] for key, it in items]
         if base in (list, tuple):
             return [[str(at), row_text(it)] for at, it in enumerate(islice(base.__iter__(value), limit))]
         return [["", row_text(it)] for it in islice(base.__iter__(value), limit)]
@@ -71,7 +72,6 @@ def attributes(value):
     stored += torch_members(value).items()
     rows = []
     for name, it in stored[:60]:
-        is_secret = type(name) is str and SECRET.search(name)
-        text = HIDDEN if is_secret else row_text(it)
+        text = HIDDEN if is_secret_key(name) else row_text(it)
         rows.append([f".{cut(name, 60)}" if type(name) is str else short(name, 40), text])
     return rows

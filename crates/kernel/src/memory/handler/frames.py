@@ -40,7 +40,10 @@ def frame_details(known, frame, rows, stats, is_busy):
     if width > len(names):
         found["note"] = f"The first {len(names)} of {width} columns."
     part = frame.iloc[: shown(rows)] if known == "pandas.DataFrame" else frame[: shown(rows)]
-    parts = [values_of(known, column(known, part, at)) for at in range(min(len(names), 30))]
+    parts = [
+        [HIDDEN_VALUE] * len(part) if is_secret(name) else values_of(known, column(known, part, at))
+        for at, name in enumerate(names[:30])
+    ]
     found["rows"] = [[bare(value) for value in row] for row in zip(*parts)]
     if stats:
         found["stats"] = statistics(known, frame, names, kinds, count)
@@ -92,7 +95,7 @@ def statistics(known, frame, names, kinds, count):
     part = frame.iloc[::step] if known == "pandas.DataFrame" else frame.gather_every(step)
     rows = []
     for index, name in enumerate(names):
-        if len(rows) < 30 and NUMBERS_OF_COLUMNS.match(kinds[index]):
+        if len(rows) < 30 and not is_secret(name) and NUMBERS_OF_COLUMNS.match(kinds[index]):
             rows.append([name, *summary(column(known, part, index))])
     return {"header": ["column", "min", "max", "mean"], "rows": rows, "sampled": step > 1}
 

@@ -1,11 +1,8 @@
 
 # A value as a short text, and as a row of the list: cheap facts only.
 
-import re
 from itertools import islice
 
-SECRET = re.compile(r"passw|secret|token|credential|api_?key|private_?key|auth_?key|access_?key", re.I)
-HIDDEN = "<hidden: its name looks like a secret>"
 OWN_TYPES = "<it has types of your own, whose code does not run>"
 NULLS = {"NaTType": "NaT", "NAType": "<NA>"}
 MAX_COLUMNS = 200
@@ -54,7 +51,10 @@ def is_printable(known, value):
 def shown_items(kind, value, limit, depth):
     try:
         if kind is dict:
-            items = [f"{short(key, 30, 0)}: {short(item, 30, depth)}" for key, item in islice(value.items(), 6)]
+            items = [
+                f"{short(key, 30, 0)}: {HIDDEN_VALUE if is_secret_key(key) else short(item, 30, depth)}"
+                for key, item in islice(value.items(), 6)
+            ]
         else:
             items = [short(item, 30, depth) for item in islice(value, 6)]
     except RuntimeError:
@@ -104,7 +104,7 @@ def describe(name, value, limit=80):
         row["size"] = str(count)
         if is_one_of(kind, (str, bytes, bytearray)):
             row["bytes"] = count
-    if SECRET.search(name):
+    if is_secret(name):
         return {**row, "value": HIDDEN}
     known = library_class(kind)
     if is_lazy(kind, known):
