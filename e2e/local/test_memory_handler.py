@@ -2,13 +2,15 @@
 can test it; here without a kernel, on the libraries' real objects."""
 
 import datetime
+import enum
 import gc
 import json
 import sys
 import time
 import weakref
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import MagicMock
 
 import numpy as np
@@ -183,6 +185,69 @@ def test_frames_and_arrays_are_described() -> None:
     assert found["stats"]["rows"][0] == ["n", "0", "999", "499.5"]
     assert memory.inspect("frame", is_busy=True)["header"] == ["column", "type"]
     assert memory.inspect("array")["facts"]["max"] == "11.0"
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+class Point(NamedTuple):
+    x: int
+
+
+def test_paths_lead_to_what_is_there_at_once() -> None:
+    memory = Memory(color=Color.RED, Color=Color, point=Point(7), when=datetime.datetime(2020, 1, 2), file=Path("/a/b.txt"))
+    paths = [("color", ".value"), ("color", ".name"), ("Color", ".RED.value"), ("point", ".x"), ("when", ".year"), ("file", ".name")]
+    values = [memory.inspect(name, path)["value"] for name, path in paths]
+    assert values == ["1", "'RED'", "1", "7", "2020", "'b.txt'"]
+    memory.shell.user_ns["frame"] = pd.DataFrame([[1, 2], [3, 4]], index=pd.date_range("2020-01-01", periods=2), columns=["a", "a"])
+    assert memory.inspect("frame", ".index")["items"][1][1] == "2020-01-02 00:00:00"
+    assert memory.inspect("frame", "['a']")["size"] == "2"
+    assert memory.inspect("frame", stats=True)["stats"]["rows"] == [["a", "1", "3", "2.0"], ["a", "2", "4", "3.0"]]
+
+
+def test_indexes_and_arrays_of_all_kinds_are_described(tmp_path: Path) -> None:
+    days = np.array(["2020-01-01", "NaT"], dtype="M8[ns]")
+    fields = np.array([(1, 2.5)], dtype=[("a", "i4"), ("b", "f8")])
+    arrays = {
+        "objects": (np.array([None, "x"], dtype=object), "None"),
+        "days": (days, "2020-01-01T00:00:00.000000000"),
+        "fields": (fields, "(1, 2.5)"),
+        "records": (fields.view(np.recarray), "(1, 2.5)"),
+        "matrix": (np.matrix([[3, 4]]), "3"),
+        "mapped": (np.memmap(tmp_path / "mapped", dtype="i8", mode="w+", shape=(2,)), "0"),
+        "range": (pd.RangeIndex(3), "0"),
+        "dates": (pd.date_range("2020-01-01", periods=2), "2020-01-01 00:00:00"),
+        "pairs": (pd.MultiIndex.from_tuples([("a", 1)]), "('a', 1)"),
+        "gaps": (pd.Series(pd.to_datetime([None, "2020-01-01"])), "NaT"),
+    }
+    memory = Memory(**{name: value for name, (value, _) in arrays.items()})
+    rows = memory.rows()
+    for name, (value, first) in arrays.items():
+        found = memory.inspect(name)
+        assert found["items"][0] == ["0", first], (name, found)
+        assert rows[name]["size"] and rows[name]["value"].startswith("of "), name
+        assert np.size(value) and found["facts"]["type"]
+
+
+def test_labelled_arrays_are_described() -> None:
+    xarray = pytest.importorskip("xarray")
+    array = xarray.DataArray([1.5, 2.5], dims="t", coords={"t": [10, 20]})
+    memory = Memory(array=array, data=xarray.Dataset({"a": array}))
+    found = memory.inspect("array")
+    assert found["items"] == [["0", "1.5"], ["1", "2.5"]] and found["columns"] == [["t", "int64", "t", "coordinate"]]
+    assert sorted(memory.inspect("data")["columns"]) == [["a", "float64", "t", "data"], ["t", "int64", "t", "coordinate"]]
+    assert memory.inspect("data", ".a")["items"][0] == ["0", "1.5"]
+
+
+def test_sources_of_functions_and_classes_are_shown() -> None:
+    memory = Memory(traps=traps, Slots=OwnDict, memory=Memory)
+    assert memory.inspect("traps")["text"].startswith("def traps() -> Memory:")
+    assert memory.inspect("memory")["text"].startswith("class Memory:")
+    assert "def items" in memory.inspect("Slots")["text"]
+    device = compile("def endless(): ...", "/dev/zero", "exec")
+    exec(device, memory.shell.user_ns)
+    assert "text" not in memory.inspect("endless")
 
 
 def test_secrets_are_not_shown() -> None:

@@ -41,7 +41,9 @@ fn words(name: &str) -> Vec<String> {
             words.push(String::new());
         }
         is_in_word = true;
-        words.extend(words.pop().map(|word| format!("{word}{}", character.to_ascii_lowercase())));
+        if let Some(word) = words.last_mut() {
+            word.push(character.to_ascii_lowercase());
+        }
     }
     words
 }

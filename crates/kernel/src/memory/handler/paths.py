@@ -3,7 +3,7 @@
 
 import ast
 
-# Attributes that run no code of the person, of values that are plain.
+# Attributes that run no code of the person and compute nothing, of values that are plain.
 OPEN_ATTRIBUTES = {
     "pandas.DataFrame": "index columns shape size",
     "pandas.Series": "index name dtype shape size",
@@ -13,7 +13,7 @@ OPEN_ATTRIBUTES = {
     "polars.Series": "name dtype shape",
     "pyarrow.Table": "schema num_rows num_columns shape nbytes column_names",
     "pyarrow.RecordBatch": "schema num_rows num_columns nbytes",
-    "xarray.DataArray": "dims shape dtype name nbytes values",
+    "xarray.DataArray": "dims shape dtype name nbytes",
     "xarray.Dataset": "nbytes",
     "torch.Tensor": "shape dtype device requires_grad grad",
     "torch.Parameter": "shape dtype device requires_grad grad",
@@ -21,6 +21,8 @@ OPEN_ATTRIBUTES = {
     "datetime.date": "year month day",
     "datetime.time": "hour minute second microsecond",
     "datetime.timedelta": "days seconds microseconds",
+    "pathlib.PosixPath": "name stem suffix parent",
+    "pathlib.WindowsPath": "name stem suffix parent",
     "complex": "real imag",
     "range": "start stop step",
     "slice": "start stop step",
@@ -171,7 +173,7 @@ def attribute(value, name):
     known = library_class(kind) or (name_of_type(kind) if root_of(kind) == "builtins" and not is_made_by_class(kind) else "")
     if is_lazy(kind, known):
         raise Refused("It is lazy, and would have to be computed.")
-    if name in OPEN_ATTRIBUTES.get(known, "").split() and is_plain(known, value):
+    if name in OPEN_ATTRIBUTES.get(known, "").split() and is_plain(known, value) and is_printable(known, value):
         return getattr(value, name)
     found = class_entry(kind, name)
     if found is MISSING:
