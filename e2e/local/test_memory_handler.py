@@ -530,6 +530,32 @@ def test_types_of_polars_and_pyarrow_are_cut() -> None:
     assert memory.inspect("batch")["columns"] == [["a", "int64", 1]]
 
 
+@pytest.mark.parametrize("sort", ["name", "latest"])
+def test_what_is_not_shown_is_not_looked_into(sort: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(**{f"name_{number}": [number] for number in range(300)})
+    described: list[str] = []
+    describe = memory.module["describe"]
+    monkeypatch.setitem(memory.module, "describe", lambda name, *given: described.append(name) or describe(name, *given))
+    assert memory.list(sort=sort)["total"] == 300 and len(described) == 50
+
+
+def test_long_texts_of_numpy_are_cut_before_they_are_shown() -> None:
+    class Text(np.str_):
+        def __getitem__(self, part: Any) -> str:
+            raise AssertionError
+
+    memory = Memory(text=np.str_("x" * 1000), other=Text("x"))
+    assert memory.inspect("text")["value"].startswith("'xxx") and len(memory.inspect("text")["value"]) <= 80
+    assert memory.inspect("other")["type"].endswith("Text")
+
+
+@pytest.mark.parametrize("top_level", [None, "c787785866c7b801238d__mypyc\ntomli\n"])
+def test_modules_that_nobody_imports_are_not_named(top_level: str | None) -> None:
+    files = ["c787785866c7b801238d__mypyc.cpython-311-x86_64-linux-gnu.so", "tomli/__init__.py", "tomli-2.0.dist-info/RECORD"]
+    distribution = SimpleNamespace(read_text=lambda name: top_level, files=files)
+    assert Memory().module["modules_of"](distribution) == ["tomli"]
+
+
 def test_many_variables_fit_into_a_small_reply() -> None:
     memory = Memory(**{f"name_{number}": "x" * 500 for number in range(300)})
     listed = memory.list()

@@ -34,24 +34,26 @@ class Answers:
         }
 
     def list(self, pattern="", kinds=None, limit=50, sort="name"):
-        wanted = kinds or ["data"]
-        rows, others = [], {}
+        wanted, found, others = kinds or ["data"], [], {}
         for name, value in self.variables().items():
-            if not is_match(name, pattern):
-                continue
-            row = {**row_of(name, value, 45), "name": cut(name, MAX_NAME)}
-            if row["kind"] in wanted or "all" in wanted:
-                rows.append(row)
-            else:
-                others.setdefault(row["kind"], []).append(row["name"])
+            if is_match(name, pattern):
+                kind = kind_of_row(value)
+                if kind in wanted or "all" in wanted:
+                    found.append((name, value))
+                else:
+                    others.setdefault(kind, []).append(cut(name, MAX_NAME))
+        total = len(found)
+        if sort == "name":
+            found.sort(key=lambda pair: pair[0].lower())
+        elif sort != "size":
+            found.reverse()
+        # What is not shown is not looked into.
+        rows = [row_of(name, value, 45) for name, value in (found if sort == "size" else found[:limit])]
         if sort == "size":
             rows.sort(key=lambda row: -(row.get("bytes") or cells(row.get("size"))))
-        elif sort == "name":
-            rows.sort(key=lambda row: row["name"].lower())
-        else:
-            rows.reverse()
+        rows = [{**row, "name": cut(row["name"], MAX_NAME)} for row in rows[:limit]]
         others = {kind: {"count": len(names), "names": sorted(names)[:12]} for kind, names in others.items()}
-        return {"total": len(rows), "rows": rows[:limit], "others": others, "count": self.shell.execution_count}
+        return {"total": total, "rows": rows, "others": others, "count": self.shell.execution_count}
 
     def inspect(self, name, path="", rows=5, stats=False, is_busy=False):
         variables = self.variables()

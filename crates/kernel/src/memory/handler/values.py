@@ -89,16 +89,20 @@ def row_of(name, value, limit=80):
         return {"name": name, "type": name_of_type(type(value)), "kind": "data", "value": failed}
 
 
+def kind_of_row(value):
+    bases = bases_of_type(type(value))
+    for kind, word in ((types.ModuleType, "module"), (type, "class")):
+        if any(base is kind for base in bases):
+            return word
+    return "function" if is_one_of(type(value), FUNCTIONS) else "data"
+
+
 def describe(name, value, limit=80):
     """One row of the list: cheap facts only."""
     kind = type(value)
-    row = {"name": name, "type": name_of_type(kind), "kind": "data"}
-    if is_kind(kind, types.ModuleType):
-        return {**row, "kind": "module"}
-    if is_kind(kind, type):
-        return {**row, "kind": "class"}
-    if is_one_of(kind, FUNCTIONS):
-        return {**row, "kind": "function"}
+    row = {"name": name, "type": name_of_type(kind), "kind": kind_of_row(value)}
+    if row["kind"] != "data":
+        return row
     count = length(value, kind)
     if count is not None:
         row["size"] = str(count)
