@@ -2,27 +2,28 @@
 can test it; here without a kernel, on the libraries' real objects."""
 
 import datetime
+import enum
 import gc
-import re
+import json
 import sys
 import time
 import weakref
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import MagicMock
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from e2e.support.program import REPOSITORY
+from e2e.support.memory_handler import Memory, ran
 
-MEMORY = REPOSITORY / "crates/kernel/src/memory"
-# The parts in the order in which the program joins them.
-PARTS = re.findall(r'include_str!\("(.+)"\)', (MEMORY / "handler.rs").read_text())
-SOURCE = "".join((MEMORY / part).read_text() for part in PARTS)
-ran: list[str] = []
+
+# The same names are in `crates/kernel/src/memory/between_runs/secrets.rs`.
+SECRETS = ["password", "passphrase", "PASS", "db_pass", "pwd", "api_key", "apikey", "openai_key", "ssh_key", "apiKey", "github_pat"]
+SECRETS += ["AWS_SECRET_ACCESS_KEY", "auth", "jwt", "bearer", "accesstoken", "hf_tokens", "credentials", "mysecret"]
+NO_SECRETS = ["tokenizer", "secretary", "sort_key", "key", "pat", "n_passes", "author", "compass", "keys", "primaryKey"]
 
 
 class Meta(type):
@@ -99,83 +100,6 @@ class Slots:
 
 def function(first: int, trap: object = Trap(), *rest: int, only: int = 3, **named: int) -> None:
     """Does something."""
-
-
-class Shell:
-    """What the handler knows of IPython's shell."""
-
-    def __init__(self, variables: dict[str, Any]) -> None:
-        self.user_ns = variables
-        self.user_ns_hidden: dict[str, Any] = {}
-        self.execution_count = 1
-        self.last_execution_result: SimpleNamespace | None = None
-        self.kernel = Kernel()
-
-    def end(self, *, silent: bool = False) -> None:
-        """The cell that was counted last has run, or a silent one that is not counted."""
-        info = SimpleNamespace(store_history=not silent, silent=silent)
-        self.last_execution_result = SimpleNamespace(execution_count=self.execution_count - (not silent), info=info)
-
-
-class Kernel:
-    """The request that the shell channel has begun with."""
-
-    def __init__(self) -> None:
-        self.parent: dict[str, Any] = {}
-
-    def get_parent(self, channel: str) -> dict[str, Any]:
-        assert channel == "shell"
-        return self.parent
-
-    def begins(self, request: str, kind: str = "execute_request", *, silent: bool = False) -> None:
-        self.parent = {"header": {"msg_type": kind, "msg_id": request}, "content": {"silent": silent}}
-
-
-class Memory:
-    """The handler's answers about these variables."""
-
-    def __init__(self, **variables: Any) -> None:
-        self.module: dict[str, Any] = {}
-        exec(SOURCE, self.module)
-        self.shell = Shell(variables)
-        self.answers = self.module["Answers"](self.shell)
-        ran.clear()
-
-    def ask(self, what: str, seconds: float = 1.0, **given: Any) -> dict[str, Any]:
-        return self.module["answer"](self.answers, {what: given}, seconds)
-
-    def list(self, **given: Any) -> dict[str, Any]:
-        answered = self.ask("list", **given)
-        assert answered["status"] == "ok", answered
-        return answered["answer"]
-
-    def rows(self, **given: Any) -> dict[str, dict[str, Any]]:
-        return {row["name"]: row for row in self.list(**given)["rows"]}
-
-    def inspect(self, name: str, path: str = "", **given: Any) -> dict[str, Any]:
-        answered = self.ask("inspect", name=name, path=path, **given)
-        assert answered["status"] == "ok", answered
-        return answered["answer"]
-
-    def ran(self, *removed: str, **assigned: Any) -> None:
-        """A run has assigned and removed these."""
-        self.shell.kernel.begins("ours")
-        self.shell.user_ns.update(assigned)
-        for name in removed:
-            del self.shell.user_ns[name]
-        self.shell.execution_count += 1
-        self.shell.end()
-
-    def changes(self, count: int | None = None) -> dict[str, Any]:
-        """What the last run has changed."""
-        answered = self.ask("changes", count=count or self.shell.execution_count - 1, request="ours")
-        assert answered["status"] == "ok", answered
-        return answered["answer"]
-
-    def refusal(self, name: str, path: str = "") -> str:
-        answered = self.ask("inspect", name=name, path=path)
-        assert answered["status"] == "refused", answered
-        return answered["cause"]
 
 
 def traps() -> Memory:
@@ -258,9 +182,72 @@ def test_frames_and_arrays_are_described() -> None:
     assert found["header"] == ["column", "type", "nulls"]
     assert [row[2] for row in found["columns"]] == [0, 0, 0, 500]
     assert found["rows"] == [["0", "x", str(day), "nan"], ["1", "x", str(day), "1.5"]]
-    assert found["stats"]["rows"][0] == ["n", "0.0", "999.0", "499.5"]
+    assert found["stats"]["rows"][0] == ["n", "0", "999", "499.5"]
     assert memory.inspect("frame", is_busy=True)["header"] == ["column", "type"]
     assert memory.inspect("array")["facts"]["max"] == "11.0"
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+class Point(NamedTuple):
+    x: int
+
+
+def test_paths_lead_to_what_is_there_at_once() -> None:
+    memory = Memory(color=Color.RED, Color=Color, point=Point(7), when=datetime.datetime(2020, 1, 2), file=Path("/a/b.txt"))
+    paths = [("color", ".value"), ("color", ".name"), ("Color", ".RED.value"), ("point", ".x"), ("when", ".year"), ("file", ".name")]
+    values = [memory.inspect(name, path)["value"] for name, path in paths]
+    assert values == ["1", "'RED'", "1", "7", "2020", "'b.txt'"]
+    memory.shell.user_ns["frame"] = pd.DataFrame([[1, 2], [3, 4]], index=pd.date_range("2020-01-01", periods=2), columns=["a", "a"])
+    assert memory.inspect("frame", ".index")["items"][1][1] == "2020-01-02 00:00:00"
+    assert memory.inspect("frame", "['a']")["size"] == "2"
+    assert memory.inspect("frame", stats=True)["stats"]["rows"] == [["a", "1", "3", "2.0"], ["a", "2", "4", "3.0"]]
+
+
+def test_indexes_and_arrays_of_all_kinds_are_described(tmp_path: Path) -> None:
+    days = np.array(["2020-01-01", "NaT"], dtype="M8[ns]")
+    fields = np.array([(1, 2.5)], dtype=[("a", "i4"), ("b", "f8")])
+    arrays = {
+        "objects": (np.array([None, "x"], dtype=object), "None"),
+        "days": (days, "2020-01-01T00:00:00.000000000"),
+        "fields": (fields, "(1, 2.5)"),
+        "records": (fields.view(np.recarray), "(1, 2.5)"),
+        "matrix": (np.matrix([[3, 4]]), "3"),
+        "mapped": (np.memmap(tmp_path / "mapped", dtype="i8", mode="w+", shape=(2,)), "0"),
+        "range": (pd.RangeIndex(3), "0"),
+        "dates": (pd.date_range("2020-01-01", periods=2), "2020-01-01 00:00:00"),
+        "pairs": (pd.MultiIndex.from_tuples([("a", 1)]), "('a', 1)"),
+        "gaps": (pd.Series(pd.to_datetime([None, "2020-01-01"])), "NaT"),
+    }
+    memory = Memory(**{name: value for name, (value, _) in arrays.items()})
+    rows = memory.rows()
+    for name, (value, first) in arrays.items():
+        found = memory.inspect(name)
+        assert found["items"][0] == ["0", first], (name, found)
+        assert rows[name]["size"] and rows[name]["value"].startswith("of "), name
+        assert np.size(value) and found["facts"]["type"]
+
+
+def test_labelled_arrays_are_described() -> None:
+    xarray = pytest.importorskip("xarray")
+    array = xarray.DataArray([1.5, 2.5], dims="t", coords={"t": [10, 20]})
+    memory = Memory(array=array, data=xarray.Dataset({"a": array}))
+    found = memory.inspect("array")
+    assert found["items"] == [["0", "1.5"], ["1", "2.5"]] and found["columns"] == [["t", "int64", "t", "coordinate"]]
+    assert sorted(memory.inspect("data")["columns"]) == [["a", "float64", "t", "data"], ["t", "int64", "t", "coordinate"]]
+    assert memory.inspect("data", ".a")["items"][0] == ["0", "1.5"]
+
+
+def test_sources_of_functions_and_classes_are_shown() -> None:
+    memory = Memory(traps=traps, Slots=OwnDict, memory=Memory)
+    assert memory.inspect("traps")["text"].startswith("def traps() -> Memory:")
+    assert memory.inspect("memory")["text"].startswith("class Memory:")
+    assert "def items" in memory.inspect("Slots")["text"]
+    device = compile("def endless(): ...", "/dev/zero", "exec")
+    exec(device, memory.shell.user_ns)
+    assert "text" not in memory.inspect("endless")
 
 
 def test_secrets_are_not_shown() -> None:
@@ -269,6 +256,21 @@ def test_secrets_are_not_shown() -> None:
     answers = [memory.list(), memory.inspect("api_key"), memory.inspect("holder"), memory.inspect("holder", ".password")]
     assert "hush" not in str(answers)
     assert memory.rows()["api_key"]["size"] == "4"
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_names_of_secrets_are_recognised(name: str) -> None:
+    memory = Memory(**{name: "hush"}, config={name: "hush"}, holder=SimpleNamespace(config={name: ["hush"]}))
+    memory.shell.user_ns["frame"] = pd.DataFrame({name: ["hush"], "shown": ["x"]})
+    answers = [memory.list(pattern="*"), *(memory.inspect(known) for known in list(memory.shell.user_ns))]
+    answers += [memory.inspect("holder", ".config"), memory.inspect("config", f"[{name!r}]")]
+    assert "hush" not in str(answers)
+
+
+@pytest.mark.parametrize("name", NO_SECRETS)
+def test_other_names_are_no_secrets(name: str) -> None:
+    memory = Memory(**{name: "shown"}, config={name: "shown"})
+    assert all("'shown'" in row["value"] for row in memory.rows().values())
 
 
 def test_names_are_chosen_by_pattern_kind_and_order() -> None:
@@ -429,6 +431,129 @@ def test_an_answer_that_takes_too_long_is_given_up() -> None:
     begin = time.monotonic()
     assert memory.ask("endless", seconds=0.2) == {"status": "refused", "cause": "It took more than 0.2 s."}
     assert time.monotonic() - begin < 20
+
+
+@pytest.mark.parametrize("raised", [SystemExit, KeyboardInterrupt, RecursionError, GeneratorExit])
+def test_whatever_is_raised_there_is_an_answer(raised: type[BaseException]) -> None:
+    memory = Memory()
+
+    def raises() -> None:
+        raise raised
+
+    memory.answers.raises = raises
+    assert memory.ask("raises") == {"status": "refused", "cause": f"It cannot be shown ({raised.__name__})."}
+
+
+def test_a_value_that_is_left_out_does_not_swallow_the_end_of_the_time() -> None:
+    memory = Memory()
+
+    def endless() -> None:
+        while True:
+            try:
+                time.sleep(0.001)
+            except Exception:
+                pass
+
+    memory.answers.endless = endless
+    assert memory.ask("endless", seconds=0.2)["cause"] == "It took more than 0.2 s."
+
+
+def test_one_odd_value_does_not_spoil_the_others() -> None:
+    without_module = eval("type('WithoutModule', (), {})", {})
+    odd = {"wide": range(-(10**30), 0), "huge": range(0, 10**5000), "down": range(9, 0, -2), "bare": without_module()}
+    memory = Memory(**odd, BareClass=without_module, fine=1)
+    rows = memory.rows(kinds=["all"])
+    assert set(rows) == set(memory.shell.user_ns) and rows["fine"]["value"] == "1"
+    assert "value" not in rows["wide"] and "size" not in rows["huge"] and rows["down"]["size"] == "5"
+    assert rows["down"]["value"] == "range(9, 0, -2)" and rows["bare"]["type"] == "WithoutModule"
+    for name in rows:
+        memory.inspect(name)
+    memory.ran(more=without_module())
+    assert memory.changes()["new"] == [{"name": "more", "type": "WithoutModule", "size": ""}]
+
+
+def test_a_value_that_fails_has_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(bad=1.5, good=2)
+    monkeypatch.setitem(memory.module, "library_class", lambda kind: 1 / 0 if kind is float else "")
+    rows = memory.rows()
+    assert rows["bad"]["value"] == "<it cannot be shown: ZeroDivisionError>" and rows["good"]["value"] == "2"
+    memory.ran(worse=2.5)
+    assert memory.changes()["new_count"] == 1
+
+
+def test_every_text_can_be_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(half="\ud800abc", **{"a\udc80": 1})
+    memory.shell.kernel.control_handlers = {}
+    memory.shell.kernel.session = SimpleNamespace(send=lambda stream, kind, content, parent, ident: sent.append(content))
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: memory.shell))
+    memory.module["install"]()
+    [handle] = memory.shell.kernel.control_handlers.values()
+    for question in ({"list": {}}, {"inspect": {"name": "half"}}, {"inspect": {"name": "missing\ud800"}}):
+        handle(None, None, {"content": {"question": question, "seconds": 1.0}})
+    assert [content["status"] for content in sent] == ["ok", "ok", "refused"]
+    json.dumps(sent, ensure_ascii=False).encode()
+    assert sent[1]["answer"]["text"] == "\\ud800abc"
+
+
+def odd_tables() -> dict[str, Any]:
+    wide = {"x" * 100_000: [1], "short": [2]}
+    fields = np.zeros(3, dtype=[(f"field{number}", "f8") for number in range(1000)])
+    many = pd.DataFrame(np.zeros((3, 20_000)))
+    return {"fields": fields, "wide": pd.DataFrame(wide), "many": many, "n" * 100_000: type("T" * 100_000, (), {})()}
+
+
+def test_long_types_and_names_are_cut() -> None:
+    memory = Memory(**odd_tables())
+    rows = memory.list(limit=50)["rows"]
+    assert all(len(json.dumps(row)) < 400 for row in rows), rows
+    assert rows[0]["value"].startswith("of 1000 fields: field0, field1")
+    for name in list(memory.shell.user_ns):
+        assert len(json.dumps(memory.inspect(name))) < 8000, name[:10]
+    assert len(memory.refusal("m" * 100_000)) < 200
+    memory.ran(**{"o" * 100_000: 1})
+    assert len(json.dumps(memory.changes())) < 400
+
+
+def test_types_of_polars_and_pyarrow_are_cut() -> None:
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    categories = polars.Enum([f"category{number}" for number in range(5000)])
+    struct = [{f"field{number}": number for number in range(1000)}]
+    memory = Memory(
+        enum=polars.DataFrame({"a": ["category0"]}, schema={"a": categories}),
+        struct=polars.DataFrame({"a": struct}),
+        table=pyarrow.table({"a": struct}),
+        batch=pyarrow.table({"a": [1, None]}).to_batches()[0],
+    )
+    assert all(len(json.dumps(row)) < 400 for row in memory.list()["rows"])
+    assert all(len(json.dumps(memory.inspect(name))) < 1000 for name in memory.shell.user_ns)
+    assert memory.inspect("batch")["columns"] == [["a", "int64", 1]]
+
+
+@pytest.mark.parametrize("sort", ["name", "latest"])
+def test_what_is_not_shown_is_not_looked_into(sort: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(**{f"name_{number}": [number] for number in range(300)})
+    described: list[str] = []
+    describe = memory.module["describe"]
+    monkeypatch.setitem(memory.module, "describe", lambda name, *given: described.append(name) or describe(name, *given))
+    assert memory.list(sort=sort)["total"] == 300 and len(described) == 50
+
+
+def test_long_texts_of_numpy_are_cut_before_they_are_shown() -> None:
+    class Text(np.str_):
+        def __getitem__(self, part: Any) -> str:
+            raise AssertionError
+
+    memory = Memory(text=np.str_("x" * 1000), other=Text("x"))
+    assert memory.inspect("text")["value"].startswith("'xxx") and len(memory.inspect("text")["value"]) <= 80
+    assert memory.inspect("other")["type"].endswith("Text")
+
+
+@pytest.mark.parametrize("top_level", [None, "c787785866c7b801238d__mypyc\ntomli\n"])
+def test_modules_that_nobody_imports_are_not_named(top_level: str | None) -> None:
+    files = ["c787785866c7b801238d__mypyc.cpython-311-x86_64-linux-gnu.so", "tomli/__init__.py", "tomli-2.0.dist-info/RECORD"]
+    distribution = SimpleNamespace(read_text=lambda name: top_level, files=files)
+    assert Memory().module["modules_of"](distribution) == ["tomli"]
 
 
 def test_many_variables_fit_into_a_small_reply() -> None:

@@ -48,9 +48,8 @@ pub enum MemoryError {
     OnlyBetweenRuns,
     #[error("a kernel of its kind can only list what is in its memory")]
     OnlyList,
-    /// Native code holds the interpreter.
-    #[error("the kernel did not answer within {} s: the running cell is in native code that does not let other code run", waited.as_secs_f32())]
-    NoAnswer { waited: Duration },
+    #[error("the kernel did not answer within {} s: {}", waited.as_secs_f32(), why_silent(*is_busy))]
+    NoAnswer { waited: Duration, is_busy: bool },
     /// The reason, as a sentence.
     #[error("{cause}")]
     Refused { cause: String },
@@ -90,20 +89,31 @@ impl Client {
                 biased;
                 reply = &mut reply => return Ok(reply.map_err(|_| self.died())?),
                 begun = timeout(BEGIN_TIMEOUT, begun) => if begun.is_err() {
-                    return Err(MemoryError::NoAnswer { waited: BEGIN_TIMEOUT });
+                    return Err(MemoryError::NoAnswer { waited: BEGIN_TIMEOUT, is_busy });
                 }
             }
         }
         let waited = limit + GRACE;
         match timeout(waited, reply).await {
             Ok(reply) => Ok(reply.map_err(|_| self.died())?),
-            Err(_) if is_installed => Err(MemoryError::NoAnswer { waited }),
+            Err(_) if is_installed => {
+                let is_busy = *self.status.borrow() != Status::Idle;
+                Err(MemoryError::NoAnswer { waited, is_busy })
+            }
             Err(_) => Err(MemoryError::Busy),
         }
     }
 
     fn has_handler(&self) -> bool {
         self.memory_handler.lock().is_installed()
+    }
+}
+
+fn why_silent(is_busy: bool) -> &'static str {
+    if is_busy {
+        "the running cell is in native code that does not let other code run"
+    } else {
+        "it runs no cell, but a thread of it may be in native code"
     }
 }
 

@@ -14,6 +14,7 @@ mod julia;
 mod list;
 mod python;
 mod r;
+mod secrets;
 
 impl Client {
     /// Asks a kernel without the handler.

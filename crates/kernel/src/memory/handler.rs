@@ -18,8 +18,12 @@ use crate::{Client, KernelError};
 /// What the handler is, in Python.
 pub(super) const PROGRAM: &str = concat!(
     include_str!("handler/kinds.py"),
+    include_str!("handler/plain.py"),
+    include_str!("handler/secrets.py"),
     include_str!("handler/values.py"),
     include_str!("handler/frames.py"),
+    include_str!("handler/arrays.py"),
+    include_str!("handler/sources.py"),
     include_str!("handler/details.py"),
     include_str!("handler/paths.py"),
     include_str!("handler/changes.py"),

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::secrets::is_secret;
+
 const HIDDEN: &str = "<hidden: its name looks like a secret>";
-/// Parts of names that look like secrets, without underscores: those of `values.py`.
-const SECRETS: [&str; 8] =
-    ["passw", "secret", "token", "credential", "apikey", "privatekey", "authkey", "accesskey"];
 /// How many names of a kind are given that was not asked for.
 const MAX_OTHERS: usize = 12;
 
@@ -54,8 +53,7 @@ pub(super) fn listed(rows: Vec<Row>, given: &Value) -> Value {
             others.entry(row.kind).or_default().push(row.name);
             continue;
         }
-        let name = row.name.to_lowercase().replace(['_', '.'], "");
-        if !row.value.is_empty() && SECRETS.iter().any(|secret| name.contains(secret)) {
+        if !row.value.is_empty() && is_secret(&row.name) {
             HIDDEN.clone_into(&mut row.value);
         }
         wanted.push(row);

@@ -8,8 +8,8 @@ class Refused(Exception):
     """What was asked for cannot be shown; the reason."""
 
 
-class TimeIsUp(Exception):
-    """Raised in the thread that answers."""
+class TimeIsUp(BaseException):
+    """Raised in the thread that answers. What goes wrong with one value is caught, and this is not."""
 
 
 class Answers:
@@ -26,42 +26,46 @@ class Answers:
     def variables(self):
         """The person's variables, as they are at one moment."""
         hidden = self.shell.user_ns_hidden
+        # A copy of the dict would compare its keys.
         return {
             name: value
-            for name, value in dict.copy(self.shell.user_ns).items()
+            for name, value in list(dict.items(self.shell.user_ns))
             if type(name) is str and not (name in hidden and hidden[name] is value) and name not in ("In", "Out")
         }
 
     def list(self, pattern="", kinds=None, limit=50, sort="name"):
-        wanted = kinds or ["data"]
-        rows, others = [], {}
+        wanted, found, others = kinds or ["data"], [], {}
         for name, value in self.variables().items():
-            if not is_match(name, pattern):
-                continue
-            row = describe(name, value, 45)
-            if row["kind"] in wanted or "all" in wanted:
-                rows.append(row)
-            else:
-                others.setdefault(row["kind"], []).append(name)
+            if is_match(name, pattern):
+                kind = kind_of_row(value)
+                if kind in wanted or "all" in wanted:
+                    found.append((name, value))
+                else:
+                    others.setdefault(kind, []).append(cut(name, MAX_NAME))
+        total = len(found)
+        if sort == "name":
+            found.sort(key=lambda pair: pair[0].lower())
+        elif sort != "size":
+            found.reverse()
+        # What is not shown is not looked into.
+        rows = [row_of(name, value, 45) for name, value in (found if sort == "size" else found[:limit])]
         if sort == "size":
             rows.sort(key=lambda row: -(row.get("bytes") or cells(row.get("size"))))
-        elif sort == "name":
-            rows.sort(key=lambda row: row["name"].lower())
-        else:
-            rows.reverse()
+        rows = [{**row, "name": cut(row["name"], MAX_NAME)} for row in rows[:limit]]
         others = {kind: {"count": len(names), "names": sorted(names)[:12]} for kind, names in others.items()}
-        return {"total": len(rows), "rows": rows[:limit], "others": others, "count": self.shell.execution_count}
+        return {"total": total, "rows": rows, "others": others, "count": self.shell.execution_count}
 
     def inspect(self, name, path="", rows=5, stats=False, is_busy=False):
         variables = self.variables()
         if name not in variables:
             close = [known for known in variables if known.lower() == name.lower()]
-            raise Refused(f"There is no variable {name!r}." + (f" There is {close[0]!r}." if close else ""))
-        if any(SECRET.search(part) for part in (name, path or "")):
+            close = f" There is {cut(close[0], MAX_NAME)!r}." if close else ""
+            raise Refused(f"There is no variable {cut(name, MAX_NAME)!r}.{close}")
+        if is_secret_path(f"{name}{path}"):
             value = follow(variables[name], path) if path else variables[name]
-            return {**describe(name, value), "value": HIDDEN}
+            return {**describe(name, value), "name": cut(name, 200), "value": HIDDEN}
         value = follow(variables[name], path)
-        found = describe(f"{name}{path}", value)
+        found = {**describe(f"{name}{path}", value), "name": cut(f"{name}{path}", 200)}
         found["type"] = full_name(type(value))
         found.update(details(value, rows, stats, is_busy))
         return found

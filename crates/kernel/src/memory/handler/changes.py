@@ -17,11 +17,14 @@ def marks(variables):
     for name, value in variables.items():
         if not name.startswith("_"):
             kind = type(value)
-            # A class of the person may have a hash of its own; its id stays as long as its value is there.
-            known = libraries.get(id(kind))
-            if known is None:
-                known = libraries[id(kind)] = library_class(kind)
-            found[name] = mark_of(value, kind, known)
+            try:
+                # A class of the person may have a hash of its own; its id stays as long as its value is there.
+                known = libraries.get(id(kind))
+                if known is None:
+                    known = libraries[id(kind)] = library_class(kind)
+                found[name] = mark_of(value, kind, known)
+            except Exception:
+                found[name] = id(kind), id(value)
     return found
 
 
@@ -75,7 +78,7 @@ def compared(before, now, variables):
     changed = [name for name, mark in now.items() if name in before and before[name] != mark]
     gone = [name for name in before if name not in now]
     return {
-        "new": [brief(name, variables[name]) for name in new[:MAX_NAMED]],
+        "new": [brief_row(name, variables[name]) for name in new[:MAX_NAMED]],
         "new_count": len(new),
         "changed": [cut(name, MAX_NAME) for name in changed[:MAX_NAMED]],
         "changed_count": len(changed),
@@ -84,10 +87,17 @@ def compared(before, now, variables):
     }
 
 
+def brief_row(name, value):
+    try:
+        return brief(name, value)
+    except Exception:
+        return {"name": cut(name, MAX_NAME)}
+
+
 def brief(name, value):
     """A new variable: its type, and its size where that is free. Of what looks like a secret only the name."""
     row = {"name": cut(name, MAX_NAME)}
-    if SECRET.search(name):
+    if is_secret(name):
         return row
     kind = type(value)
     for base, word in ((types.ModuleType, "module"), (type, "class")):

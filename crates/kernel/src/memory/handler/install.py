@@ -7,6 +7,7 @@ import threading
 REQUEST, REPLY = "cellbridge_memory_request", "cellbridge_memory_reply"
 # They are asked for after each run, and take no longer for what is in the variables.
 BOUNDED = ("mark", "changes")
+MAX_CAUSE = 500
 
 
 class Limit:
@@ -43,11 +44,22 @@ def answer(answers, question, seconds):
         with Limit(seconds):
             return {"status": "ok", "answer": getattr(answers, what)(**given)}
     except Refused as refused:
-        return {"status": "refused", "cause": str(refused)}
+        return {"status": "refused", "cause": cut(str(refused), MAX_CAUSE)}
     except TimeIsUp:
         return {"status": "refused", "cause": f"It took more than {seconds} s."}
-    except Exception as error:
+    # Whatever ends the thread would end all answers until the kernel is restarted.
+    except BaseException as error:
         return {"status": "refused", "cause": f"It cannot be shown ({name_of_type(type(error))})."}
+
+
+def encodable(content):
+    """The same without the halves of characters that no encoding has, and that Python's texts may hold."""
+    kind = type(content)
+    if kind is str:
+        return content if content.isascii() else content.encode(errors="backslashreplace").decode()
+    if kind is dict:
+        return {encodable(key): encodable(it) for key, it in content.items()}
+    return [encodable(it) for it in content] if kind is list or kind is tuple else content
 
 
 def install():
@@ -59,8 +71,11 @@ def install():
 
     def handle(stream, ident, parent):
         content = parent["content"]
-        content = answer(answers, content["question"], content["seconds"])
-        kernel.session.send(stream, REPLY, content, parent, ident=ident)
+        try:
+            content = answer(answers, content["question"], content["seconds"])
+        except TimeIsUp:
+            content = {"status": "refused", "cause": "It took too long."}
+        kernel.session.send(stream, REPLY, encodable(content), parent, ident=ident)
 
     kernel.control_handlers[REQUEST] = handle
 

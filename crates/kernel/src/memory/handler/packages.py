@@ -168,7 +168,9 @@ def modules_of(distribution):
     """The names under which a distribution is imported."""
     listed = distribution.read_text("top_level.txt")
     if listed:
-        return listed.split()
-    parts = {str(file).replace(os.sep, "/").partition("/")[0] for file in distribution.files or ()}
-    names = sorted(part.partition(".")[0] for part in parts if not part.endswith((".dist-info", ".egg-info", ".pth", ".data")))
-    return [name for name in dict.fromkeys(names) if name.isidentifier() and name != "__pycache__"]
+        names = listed.split()
+    else:
+        parts = {str(file).replace(os.sep, "/").partition("/")[0] for file in distribution.files or ()}
+        names = sorted(part.partition(".")[0] for part in parts if not part.endswith((".dist-info", ".egg-info", ".pth", ".data")))
+    # mypyc adds a module with a hash as its name.
+    return [name for name in dict.fromkeys(names) if name.isidentifier() and name != "__pycache__" and not name.endswith("__mypyc")]

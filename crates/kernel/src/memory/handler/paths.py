@@ -1,7 +1,34 @@
 
-# The members of a value that a path leads to.
+# The members of a value that a path leads to: what is stored, and what libraries know at once.
 
 import ast
+
+# Attributes that run no code of the person and compute nothing, of values that are plain.
+OPEN_ATTRIBUTES = {
+    "pandas.DataFrame": "index columns shape size",
+    "pandas.Series": "index name dtype shape size",
+    **{name: "name names dtype shape size" for name in INDEXES},
+    **{name: "shape dtype size ndim nbytes T" for name in NDARRAYS},
+    "polars.DataFrame": "columns shape height width",
+    "polars.Series": "name dtype shape",
+    "pyarrow.Table": "schema num_rows num_columns shape nbytes column_names",
+    "pyarrow.RecordBatch": "schema num_rows num_columns nbytes",
+    "xarray.DataArray": "dims shape dtype name nbytes",
+    "xarray.Dataset": "nbytes",
+    "torch.Tensor": "shape dtype device requires_grad grad",
+    "torch.Parameter": "shape dtype device requires_grad grad",
+    "datetime.datetime": "year month day hour minute second microsecond",
+    "datetime.date": "year month day",
+    "datetime.time": "hour minute second microsecond",
+    "datetime.timedelta": "days seconds microseconds",
+    "pathlib.PosixPath": "name stem suffix parent",
+    "pathlib.WindowsPath": "name stem suffix parent",
+    "complex": "real imag",
+    "range": "start stop step",
+    "slice": "start stop step",
+}
+# As many labels are compared one by one.
+MAX_LABELS = 1_000_000
 
 
 def follow(value, path):
@@ -10,8 +37,9 @@ def follow(value, path):
         return value
     try:
         tree = ast.parse(f"x{path}", mode="eval").body
-    except SyntaxError:
-        raise Refused(f"The path {path!r} cannot be read; it may be like .layers[3].weight or ['key'].") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        shown = cut(repr(path), 100)
+        raise Refused(f"The path {shown} cannot be read; it may be like .layers[3].weight or ['key'].") from None
     steps = []
     while not isinstance(tree, ast.Name):
         if isinstance(tree, ast.Attribute):
@@ -20,7 +48,7 @@ def follow(value, path):
         elif isinstance(tree, ast.Subscript):
             try:
                 steps.append((True, ast.literal_eval(tree.slice)))
-            except ValueError:
+            except (ValueError, TypeError):
                 raise Refused("An index in a path is a number or a text.") from None
             tree = tree.value
         else:
@@ -32,76 +60,157 @@ def follow(value, path):
 
 def item(value, key):
     kind = type(value)
-    for base in (list, tuple, dict):
+    if is_kind(kind, dict):
+        return dict_item(value, key)
+    for base in (list, tuple):
         if is_kind(kind, base):
-            if type(key) not in (int, str, bytes, float, bool, type(None)) and base is not dict:
-                raise Refused("An item has a number or a text.")
+            if type(key) is not int and type(key) is not bool:
+                raise Refused("An item of it has a number.")
             try:
                 return base.__getitem__(value, key)
-            except (LookupError, TypeError) as error:
-                raise Refused(f"There is no item [{key!r}]: {error}.") from None
-    parts = torch_members(value)
-    if str(key) in parts:
-        return parts[str(key)]
+            except LookupError as error:
+                raise no_item(key, error) from None
+    members = torch_members(value)
+    if str(key) in members:
+        return members[str(key)]
     known = library_class(kind)
     if is_lazy(kind, known):
         raise Refused("It is lazy, and would have to be computed.")
-    if is_of_library(kind):
-        try:
-            return value[key]
-        except Exception as error:
-            raise Refused(f"There is no item [{key!r}] ({name_of_type(type(error))}).") from None
-    raise Refused(f"An item of {name_of_type(kind)} would run its own code.")
+    if not has_items(known) or not is_plain(known, value):
+        raise Refused(f"An item of {name_of_type(kind)} would run its own code.")
+    if not is_key(key):
+        raise Refused("An index in a path is a number or a text.")
+    try:
+        return library_item(known, value, key)
+    except (LookupError, TypeError, ValueError) as error:
+        raise no_item(key, error) from None
+
+
+def no_item(key, error):
+    return Refused(f"There is no item [{cut(repr(key), 100)}] ({name_of_type(type(error))}).")
+
+
+def is_key(key):
+    return all(type(it) in (int, str) for it in key) if type(key) is tuple else type(key) in (int, str, float, bytes, bool)
+
+
+def dict_item(value, key):
+    """A look-up would run `__missing__`, which adds to a `defaultdict`, and the `__eq__` of keys."""
+    try:
+        found = next((it for known, it in dict.items(value) if is_same(known, key)), MISSING)
+    except RuntimeError:
+        raise Refused("It changes just now.") from None
+    if found is MISSING:
+        raise no_item(key, KeyError())
+    return found
+
+
+NUMBERS = (int, float, bool, complex)
+
+
+def is_same(known, key):
+    """Whether a key is this one, by built-in types only."""
+    kind = type(known)
+    if kind is tuple and type(key) is tuple:
+        return len(known) == len(key) and all(map(is_same, known, key))
+    if is_one_of(kind, NUMBERS) and is_one_of(type(key), NUMBERS):
+        return known == key
+    if kind is not type(key) and library_class(kind) in PRINTED and root_of(kind) == "numpy":
+        return bool(known == key)
+    return kind is type(key) and is_one_of(kind, (str, bytes, type(None), type(Ellipsis))) and known == key
+
+
+def has_items(known):
+    is_array = known in NDARRAYS or known.startswith("torch.") or is_arrow_array(known)
+    return is_array or known in FRAMES or known in ("pandas.Series", "polars.Series", "xarray.DataArray", "xarray.Dataset")
+
+
+def library_item(known, value, key):
+    """An item of a value that is plain. Objects that it holds may have code of the person, and are not compared."""
+    if known == "pandas.DataFrame":
+        at = position(value.columns, key)
+        return plain_frame(value, at, at + 1).iloc[:, 0]
+    if known == "pandas.Series":
+        return plain_column(value).iat[position(value.index, key)]
+    if known == "xarray.Dataset" and key not in value._variables:
+        raise KeyError
+    if known == "xarray.DataArray" and type(key) is str and key not in value._coords:
+        raise KeyError
+    return value[key]
+
+
+def position(labels, key):
+    """Where a label is. To look it up would hash and compare the labels."""
+    if type(key) is int and library_class(type(labels)) == "pandas.RangeIndex":
+        at, rest = divmod(key - labels.start, labels.step)
+        found = at if not rest and 0 <= at < len(labels) else None
+    else:
+        found = next((at for at, label in enumerate(islice(labels, MAX_LABELS)) if is_same(label, key)), None)
+    if found is None:
+        raise KeyError
+    return found
 
 
 def own_attributes(value):
-    """The `__dict__` of an object, if it has one."""
-    try:
-        own = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return {}
-    return own if type(own) is dict else {}
+    """The `__dict__` of an object, if it has one. A class may have another attribute of this name."""
+    for base in bases_of_type(type(value)):
+        slot = entry(type.__dict__["__dict__"].__get__(base).items(), "__dict__")
+        if is_one_of(type(slot), (types.GetSetDescriptorType, types.MemberDescriptorType)):
+            own = slot.__get__(value)
+            return own if type(own) is dict else {}
+    return {}
 
 
 def attribute(value, name):
-    """What is stored under the name; of a library's classes also what they compute."""
+    """What is stored under the name; of some libraries' classes also what they know at once."""
+    kind = type(value)
+    if is_kind(kind, type):
+        return class_attribute(value, name)
     for stored in (own_attributes(value), torch_members(value)):
-        if name in stored:
-            return stored[name]
-    places = (type.__dict__["__dict__"].__get__(base) for base in bases_of_type(type(value)))
-    found = next((place[name] for place in places if name in place), None)
-    kind = type(found)
-    if kind is types.MemberDescriptorType:
+        found = entry(stored.items(), name)
+        if found is not MISSING:
+            return found
+    known = library_class(kind) or (name_of_type(kind) if root_of(kind) == "builtins" and not is_made_by_class(kind) else "")
+    if is_lazy(kind, known):
+        raise Refused("It is lazy, and would have to be computed.")
+    if name in OPEN_ATTRIBUTES.get(known, "").split() and is_plain(known, value) and is_printable(known, value):
+        return getattr(value, name)
+    found = class_entry(kind, name)
+    if found is MISSING:
+        if known in FRAMES or known == "xarray.Dataset":
+            return item(value, name)
+        raise Refused(f"{name_of_type(kind)} has no attribute {cut(repr(name), 100)}.")
+    if is_one_of(type(found), (types.MemberDescriptorType, sys.modules["_collections"].__dict__.get("_tuplegetter"))):
         try:
             return found.__get__(value)
         except AttributeError:
             raise Refused(f"{name!r} has no value.") from None
-    if is_one_of(kind, (*FUNCTIONS, int, float, str, bool, *CONTAINERS)):
+    if name in ("name", "value") and library_class(type(found)) in ("enum.property", "types.DynamicClassAttribute"):
+        member = entry(own_attributes(value).items(), f"_{name}_")
+        if member is not MISSING:
+            return member
+    return stored_in_class(found, name)
+
+
+def class_attribute(value, name):
+    members = class_entry(value, "_member_map_")
+    member = entry(members.items(), name) if type(members) is dict else MISSING
+    if member is not MISSING:
+        return member
+    found = class_entry(value, name)
+    if found is MISSING:
+        raise Refused(f"The class has no attribute {cut(repr(name), 100)} of its own.")
+    return stored_in_class(found, name)
+
+
+def stored_in_class(found, name):
+    """What stands in a class under the name, unless it is a descriptor, which would compute the attribute."""
+    kind = type(found)
+    if kind is staticmethod or kind is classmethod:
+        return found.__func__
+    if is_one_of(kind, FUNCTIONS) or is_kind(kind, type) or class_entry(kind, "__get__") is MISSING:
         return found
-    if is_lazy(type(value), library_class(type(value))):
-        raise Refused("It is lazy, and would have to be computed.")
-    if not is_of_library(type(value)):
-        if found is None:
-            raise Refused(f"{name_of_type(type(value))} has no attribute {name!r}.")
-        raise Refused(f"{name!r} is computed by code of its class.")
-    try:
-        return getattr(value, name)
-    except Exception as error:
-        raise Refused(f"There is no attribute {name!r} ({name_of_type(type(error))}).") from None
-
-
-def is_of_library(kind):
-    """Whether the class and its bases come from Python or from an installed package, not from the person."""
-    return all(is_installed(root_of(base)) for base in bases_of_type(kind)) and module_of(kind) != "unittest.mock"
-
-
-def is_installed(root):
-    # Python 3.9 does not name its modules.
-    if root == "builtins" or root in getattr(sys, "stdlib_module_names", ()):
-        return True
-    module = sys.modules.get(root)
-    file = module.__dict__.get("__file__") if type(module) is types.ModuleType else None
-    return type(file) is str and ("site-packages" in file or "dist-packages" in file)
+    raise Refused(f"{name!r} is computed by code of its class.")
 
 
 def torch_members(value):
@@ -109,5 +218,5 @@ def torch_members(value):
     if not any(module_of(base).startswith("torch.nn.") for base in bases_of_type(type(value))):
         return {}
     own = own_attributes(value)
-    parts = (own.get(name) for name in ("_modules", "_parameters", "_buffers"))
-    return {name: it for part in parts if is_kind(type(part), dict) for name, it in dict.items(part)}
+    parts = (entry(own.items(), name) for name in ("_modules", "_parameters", "_buffers"))
+    return {name: it for part in parts if is_kind(type(part), dict) for name, it in dict.items(part) if type(name) is str}

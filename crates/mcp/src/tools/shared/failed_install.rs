@@ -1,6 +1,7 @@
 //! A cell whose `%pip` or `!pip` failed, although its run ended well: `IPython` reports no error for them.
 
 use notebook::Output;
+use render::full_text;
 use workspace::{Run, RunState, RunView};
 
 /// What installers print when they have not installed, at the beginning of a line.
@@ -8,6 +9,9 @@ const FAILURES: [&str; 4] = ["ERROR: ", "error: ", "  × ", "× "];
 /// The same at the end of a line, from a Python without them.
 const MISSING: [&str; 4] =
     ["No module named pip", "No module named uv", "pip: command not found", "uv: command not found"];
+const INSTALLERS: [&str; 4] = ["pip", "uv", "conda", "mamba"];
+/// The magics of cells that are commands of a shell.
+const SHELLS: [&str; 5] = ["%%bash", "%%sh", "%%script bash", "%%script sh", "%%!"];
 const LINE: &str = "Nothing was installed, although the code ended without an error: see what the installer says above. add_packages \
                     installs with what the kernel's environment has, where that tool is offered.";
 
@@ -16,25 +20,41 @@ pub(super) fn line(run: &Run, view: &RunView) -> Option<&'static str> {
     if view.state != RunState::Done || !installs(run.source()) {
         return None;
     }
-    let texts = view.outputs.iter().filter_map(|output| match output {
-        Output::Stream { text, .. } => Some(text.as_str()),
-        _ => None,
-    });
-    texts.into_iter().any(|text| has_failed(&text)).then_some(LINE)
+    view.outputs.iter().any(says_failure).then_some(LINE)
 }
 
-/// Whether a line of the source installs by a magic or a shell command.
+/// Whether a line of the source installs by a magic, or by a command of a shell.
 fn installs(source: &str) -> bool {
+    let first = source.trim_start().lines().next().unwrap_or_default();
+    let is_shell = SHELLS.iter().any(|shell| first.starts_with(shell));
     source.lines().any(|line| {
-        let command = line.trim_start();
-        let Some(command) = command.strip_prefix(['%', '!']) else { return false };
-        let command = command.trim_start_matches('!').trim_start_matches('%');
-        ["pip", "uv", "conda", "mamba"].iter().any(|tool| {
-            command
-                .split_whitespace()
-                .any(|word| word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').ends_with(tool))
-        }) && command.split_whitespace().any(|word| matches!(word, "install" | "add"))
+        let line = line.trim_start();
+        let command = match line.strip_prefix(['%', '!']) {
+            Some(command) => command.trim_start_matches(['!', '%']),
+            None if is_shell || is_magic(line) => line,
+            None => return false,
+        };
+        let mut words = command.split_whitespace();
+        words.any(is_installer) && words.any(|word| matches!(word, "install" | "add"))
     })
+}
+
+/// `IPython` takes the name of a magic without `%` if it is not used as a variable.
+fn is_magic(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    words.next().is_some_and(|first| INSTALLERS.contains(&first))
+        && words.next().is_some_and(|second| second.chars().all(|it| it.is_ascii_alphanumeric() || it == '-'))
+}
+
+/// Also `pip3.11`, and programs by their path.
+fn is_installer(word: &str) -> bool {
+    let word = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INSTALLERS.iter().any(|name| word.ends_with(name))
+}
+
+/// Installers write in colours where `IPython` says that they may.
+fn says_failure(output: &Output) -> bool {
+    matches!(output, Output::Stream { .. }) && has_failed(&full_text(output))
 }
 
 fn has_failed(text: &str) -> bool {
@@ -57,13 +77,27 @@ mod tests {
             ("!uv pip install -p python six", true),
             ("!uv add six", true),
             ("%conda install six", true),
-            ("%%bash\npip install six", false),
+            ("%%bash\npip install six", true),
+            ("%%sh\n/usr/bin/python3 -m pip install six", true),
+            ("%%html\n/usr/bin/python3 -m pip install six", false),
+            ("%%bash\npip list", false),
             ("!pip list", false),
             ("print('!pip install')", false),
-            ("pip install six", false),
+            ("pip install six", true),
+            ("pip = install", false),
+            ("pipeline install six", false),
         ] {
             assert_eq!(installs(source), expected, "{source}");
         }
+    }
+
+    #[test]
+    fn a_failure_in_colour_is_found() {
+        let printed = |name: &str| Output::Stream {
+            name: name.to_owned(),
+            text: "\x1b[31mERROR: No matching distribution found for nosuch\x1b[0m\x1b[31m\n\x1b[0m".into(),
+        };
+        assert!(says_failure(&printed("stdout")) && says_failure(&printed("stderr")));
     }
 
     #[test]

@@ -1,0 +1,63 @@
+
+# What is in arrays.
+
+
+def arrow_details(value, rows):
+    values = value[: shown(rows) * 2].to_pylist()
+    facts = {"length": len(value), "type": text_of_type(value.type), "nulls": int(value.null_count)}
+    return {"facts": facts, "items": [[str(at), bare(it)] for at, it in enumerate(values)]}
+
+
+def array_details(known, value, rows, stats):
+    facts = {"shape": by_times(value.shape) or "scalar", "type": text_of_type(value.dtype)}
+    found = {"facts": facts}
+    if known.startswith("torch"):
+        facts.update(device=str(value.device), requires_grad=bool(value.requires_grad))
+    value = in_memory(known, value)
+    if value is None:
+        found["note"] = "Its values are not shown: reading them would copy or compute."
+        return found
+    facts["bytes"] = int(value.nbytes)
+    flat = value.reshape(-1) if value.flags.c_contiguous else value.flat
+    first = flat[: shown(rows) * 2]
+    # As numbers they would lose their unit.
+    first = first.astype(str) if value.dtype.kind in "mM" else first
+    found["items"] = [[str(at), bare(it)] for at, it in enumerate(first.tolist())]
+    if value.dtype.kind in "biuf" and value.size and (stats or value.size <= 1_000_000):
+        part = value.reshape(-1)[:: max(1, value.size // 1_000_000)] if value.flags.c_contiguous else value
+        facts.update(min=short(part.min().item()), max=short(part.max().item()), mean=short(part.mean().item()))
+    return found
+
+
+def in_memory(known, value):
+    """The array of numpy on the same memory, where that needs no copy, no device and no computation."""
+    try:
+        if known in NDARRAYS:
+            array = sys.modules["numpy"].ndarray
+            return array.view(value, array)
+        if known.startswith("torch"):
+            return value.detach().numpy() if value.device.type == "cpu" else None
+        if known.startswith("jaxlib") and value.is_ready() and [it.platform for it in value.devices()] == ["cpu"]:
+            return sys.modules["numpy"].asarray(value)
+    except Exception:
+        pass
+    return None
+
+
+def xarray_details(known, value, rows):
+    sizes = ", ".join(f"{name}: {size}" for name, size in islice(value.sizes.items(), 20))
+    facts = {"sizes": cut(sizes, 300), "bytes": int(value.nbytes)}
+    if known == "xarray.DataArray":
+        parts, found = value._coords, {"facts": {**facts, "type": text_of_type(value.dtype)}}
+        data = value._variable._data
+        if library_class(type(data)) == "numpy.ndarray":
+            found["items"] = array_details("numpy.ndarray", data, rows, False)["items"]
+    else:
+        parts, found = value._variables, {"facts": facts}
+    coordinates = value._coords if known == "xarray.DataArray" else value._coord_names
+    header = ["variable", "type", "dimensions", "role"]
+    table = [
+        [cut(name, 40), text_of_type(it.dtype), cut(", ".join(it._dims), 60), "coordinate" if name in coordinates else "data"]
+        for name, it in islice(parts.items(), MAX_COLUMNS)
+    ]
+    return {**found, "header": header, "columns": table}

@@ -1,0 +1,91 @@
+"""The handler that answers questions about a kernel's memory, without a kernel."""
+
+import re
+from types import SimpleNamespace
+from typing import Any
+
+from e2e.support.program import REPOSITORY
+
+MEMORY = REPOSITORY / "crates/kernel/src/memory"
+# The parts in the order in which the program joins them.
+PARTS = re.findall(r'include_str!\("(.+)"\)', (MEMORY / "handler.rs").read_text())
+SOURCE = "".join((MEMORY / part).read_text() for part in PARTS)
+# What code of the person has run.
+ran: list[str] = []
+
+
+class Shell:
+    """What the handler knows of IPython's shell."""
+
+    def __init__(self, variables: dict[str, Any]) -> None:
+        self.user_ns = variables
+        self.user_ns_hidden: dict[str, Any] = {}
+        self.execution_count = 1
+        self.last_execution_result: SimpleNamespace | None = None
+        self.kernel = Kernel()
+
+    def end(self, *, silent: bool = False) -> None:
+        """The cell that was counted last has run, or a silent one that is not counted."""
+        info = SimpleNamespace(store_history=not silent, silent=silent)
+        self.last_execution_result = SimpleNamespace(execution_count=self.execution_count - (not silent), info=info)
+
+
+class Kernel:
+    """The request that the shell channel has begun with."""
+
+    def __init__(self) -> None:
+        self.parent: dict[str, Any] = {}
+
+    def get_parent(self, channel: str) -> dict[str, Any]:
+        assert channel == "shell"
+        return self.parent
+
+    def begins(self, request: str, kind: str = "execute_request", *, silent: bool = False) -> None:
+        self.parent = {"header": {"msg_type": kind, "msg_id": request}, "content": {"silent": silent}}
+
+
+class Memory:
+    """The handler's answers about these variables."""
+
+    def __init__(self, **variables: Any) -> None:
+        self.module: dict[str, Any] = {}
+        exec(SOURCE, self.module)
+        self.shell = Shell(variables)
+        self.answers = self.module["Answers"](self.shell)
+        ran.clear()
+
+    def ask(self, what: str, seconds: float = 1.0, **given: Any) -> dict[str, Any]:
+        return self.module["answer"](self.answers, {what: given}, seconds)
+
+    def list(self, **given: Any) -> dict[str, Any]:
+        answered = self.ask("list", **given)
+        assert answered["status"] == "ok", answered
+        return answered["answer"]
+
+    def rows(self, **given: Any) -> dict[str, dict[str, Any]]:
+        return {row["name"]: row for row in self.list(**given)["rows"]}
+
+    def inspect(self, name: str, path: str = "", **given: Any) -> dict[str, Any]:
+        answered = self.ask("inspect", name=name, path=path, **given)
+        assert answered["status"] == "ok", answered
+        return answered["answer"]
+
+    def ran(self, *removed: str, **assigned: Any) -> None:
+        """A run has assigned and removed these."""
+        self.shell.kernel.begins("ours")
+        self.shell.user_ns.update(assigned)
+        for name in removed:
+            del self.shell.user_ns[name]
+        self.shell.execution_count += 1
+        self.shell.end()
+
+    def changes(self, count: int | None = None) -> dict[str, Any]:
+        """What the last run has changed."""
+        answered = self.ask("changes", count=count or self.shell.execution_count - 1, request="ours")
+        assert answered["status"] == "ok", answered
+        return answered["answer"]
+
+    def refusal(self, name: str, path: str = "") -> str:
+        answered = self.ask("inspect", name=name, path=path)
+        assert answered["status"] == "refused", answered
+        return answered["cause"]
