@@ -18,7 +18,7 @@ use crate::runs::memory_changes::MemoryChanges;
 use crate::runs::outputs;
 use crate::runs::run::Run;
 use crate::runs::state::RunState;
-use crate::{Error, SessionId, progress, telemetry};
+use crate::{Error, ErrorKind, SessionId, progress, telemetry};
 
 /// Output that comes within this time after the end is written at once.
 const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
@@ -96,7 +96,7 @@ impl Runner {
         run.set_stage("starting the kernel");
         let executor = match telemetry::executor(&*kernel).await {
             Ok(executor) => executor,
-            Err(error) if kernel.is_gone() => return Err(error),
+            Err(error) if kernel.is_gone() && error.kind == ErrorKind::KernelGone => return Err(error),
             Err(error) => {
                 run.end(RunState::Failed(error));
                 kernel.retract(run.id());
