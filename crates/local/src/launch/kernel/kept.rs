@@ -38,7 +38,7 @@ pub(crate) struct KnownKeeper {
     pub(crate) record: KernelRecord,
     /// What it said last.
     pub(crate) welcome: Option<Welcome>,
-    /// Why it cannot be used by this version of the program, if it has said so.
+    /// Why it cannot be used, although it lives: it is of another version of the program, or does not answer.
     pub(crate) refusal: Option<String>,
     /// Whether an earlier server started it.
     pub(crate) is_from_earlier: bool,
@@ -60,6 +60,10 @@ impl KnownKeeper {
         (self.welcome, self.refusal) = match greet(&self.folder, &self.record).await {
             Ok(welcome) => (Some(welcome), None),
             Err(Ungreeted::Refused { cause }) => (None, Some(cause)),
+            // Its kernel may work on something: another one must not take its id.
+            Err(Ungreeted::Silent) if self.record.is_ready() && self.folder.is_kept() => {
+                (None, Some(format!("its keeper (process {}) does not answer", self.record.process)))
+            }
             Err(Ungreeted::Silent) => (None, None),
         };
         self.memory = match self.welcome.as_ref().and_then(|welcome| welcome.kernel.process) {
