@@ -29,7 +29,7 @@ mod settle;
 
 pub(super) use settle::Settling;
 
-/// How much is kept in all. Beyond it, no text that code prints is kept.
+/// How much is kept in all. Beyond it, no outputs are kept.
 const MAX_LOG_BYTES: u64 = 1024 * 1024 * 1024;
 /// How many clients are served at once.
 const MAX_CLIENTS: usize = 64;
