@@ -252,9 +252,12 @@ impl LocalKernel {
     async fn start_kept(&self, keeping: &KernelKeeping) -> Result<RunningKernel, Error> {
         let process_env = &self.launcher.process_env;
         remove_abandoned(process_env);
-        let notice = make_room(process_env).await;
-        self.state.lock().notices.extend(notice);
-        let cause = match self.start_keeper(keeping).await {
+        let started = async {
+            let notices = make_room(process_env).await?;
+            self.state.lock().notices.extend(notices);
+            self.start_keeper(keeping).await
+        };
+        let cause = match started.await {
             Ok(running) => return Ok(running),
             Err(StartError::Kernel(error)) => return Err(error),
             Err(StartError::Keeper(cause)) => cause,
