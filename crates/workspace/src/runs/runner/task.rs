@@ -83,11 +83,11 @@ impl Runner {
         let Some(_turn) = queue.enter(run).await else {
             run.note("The kernel was restarted before this could run.");
             run.end(RunState::Interrupted);
-            kernel.retract(run.id());
+            self.retract(&*kernel, run);
             return Ok(());
         };
         if run.state().is_over() {
-            kernel.retract(run.id());
+            self.retract(&*kernel, run);
             return Ok(());
         }
         if let KernelState::Dead { how } = kernel.description().state {
@@ -99,7 +99,7 @@ impl Runner {
             Err(error) if kernel.is_gone() && error.kind == ErrorKind::KernelGone => return Err(error),
             Err(error) => {
                 run.end(RunState::Failed(error));
-                kernel.retract(run.id());
+                self.retract(&*kernel, run);
                 return Ok(());
             }
         };
@@ -118,7 +118,7 @@ impl Runner {
         }
         // It may have been cancelled while the kernel started.
         if run.state().is_over() {
-            kernel.retract(run.id());
+            self.retract(&*kernel, run);
             return Ok(());
         }
         let path = notebook.map(|notebook| notebook.path());
