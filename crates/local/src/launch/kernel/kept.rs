@@ -272,6 +272,11 @@ impl LocalKernel {
         let process_env = &self.launcher.process_env;
         let no_folder = |error: io::Error| StartError::Keeper(format!("there is no folder for it ({error})"));
         let folder = NewFolder::new(process_env, self.is_left.clone()).map_err(no_folder)?;
+        let mut early = self.early_frames();
+        let mut waiting = Vec::new();
+        while let Ok(ClientFrame::Note(note)) = early.try_recv() {
+            waiting.push(note);
+        }
         let spec = KeepSpec {
             folder: folder.path().to_path_buf(),
             id: self.launcher.id.to_string(),
@@ -283,8 +288,8 @@ impl LocalKernel {
             start_timeout: self.launcher.start_timeout,
             lifetimes: keeping.lifetimes,
             program: keeping.program.clone(),
+            waiting,
         };
-        let mut early = self.early_frames();
         keeper::start(&keeping.program, process_env, &spec, &mut early).await?;
         let ended = || StartError::Keeper("the process that keeps it has ended".to_owned());
         let folder = folder.keep().ok_or_else(ended)?;
