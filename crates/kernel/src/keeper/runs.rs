@@ -132,17 +132,20 @@ impl Runs {
         self.entries.iter().filter(is_meant).filter_map(|entry| entry.note.message.clone()).collect()
     }
 
-    /// A message of the kernel, of `bytes`, with the most that the log keeps of the outputs of one run.
+    /// A message of the kernel, of `bytes`, with the most that the log keeps of the outputs of one run; 0 if it is full.
     pub fn received(&mut self, channel: Channel, peek: &Peek, bytes: u64, limit: u64) -> LogDecision {
         let is_of = |entry: &&mut Entry| entry.note.message.as_ref().is_some_and(|id| *id == peek.parent);
-        let Some(entry) = self.entries.iter_mut().find(is_of) else { return LogDecision::Keep };
+        let is_output =
+            matches!(&*peek.kind, "stream" | "display_data" | "update_display_data" | "execute_result");
+        let Some(entry) = self.entries.iter_mut().find(is_of) else {
+            let is_dropped = channel == Channel::Iopub && is_output && limit == 0;
+            return if is_dropped { LogDecision::Drop } else { LogDecision::Keep };
+        };
         match (channel, &*peek.kind) {
             (Channel::Shell, "execute_reply") => entry.has_reply = true,
             (Channel::Iopub, "status") => entry.is_idle |= peek.state.as_deref() == Some("idle"),
-            (Channel::Iopub, "stream" | "display_data" | "update_display_data") if entry.is_cut => {
-                return LogDecision::Drop;
-            }
-            (Channel::Iopub, "stream") if entry.output_bytes + bytes > limit => {
+            (Channel::Iopub, _) if is_output && entry.is_cut => return LogDecision::Drop,
+            (Channel::Iopub, _) if is_output && entry.output_bytes + bytes > limit => {
                 entry.is_cut = true;
                 return LogDecision::CutFromHere;
             }
@@ -403,5 +406,17 @@ mod tests {
         }
         assert_eq!(runs.received(Channel::Iopub, &peek("stream", "m2", None), 90, LIMIT), LogDecision::Keep);
         assert_eq!(runs.received(Channel::Iopub, &peek("stream", "x", None), 900, LIMIT), LogDecision::Keep);
+        assert_eq!(runs.received(Channel::Iopub, &peek("stream", "x", None), 1, 0), LogDecision::Drop);
+        assert_eq!(runs.received(Channel::Iopub, &peek("status", "x", None), 1, 0), LogDecision::Keep);
+    }
+
+    #[test]
+    fn displays_and_results_count_as_text_does() {
+        for kind in ["display_data", "update_display_data", "execute_result"] {
+            let mut runs = runs();
+            let output = peek(kind, "m1", None);
+            let decided = [90, 90, 1].map(|bytes| runs.received(Channel::Iopub, &output, bytes, LIMIT));
+            assert_eq!(decided, [LogDecision::Keep, LogDecision::CutFromHere, LogDecision::Drop], "{kind}");
+        }
     }
 }

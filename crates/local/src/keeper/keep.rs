@@ -18,7 +18,7 @@ use workspace::Error;
 
 use super::clients::{Client, FromClient};
 use super::folder::{FolderLock, KeeperFolder, is_own_process};
-use super::lifetime::{Lifetime, Lifetimes};
+use super::lifetime::{Expiry, Lifetime, Lifetimes};
 use super::log::Log;
 use super::turns::Turns;
 use crate::launch::{KernelLauncher, Started};
@@ -29,7 +29,7 @@ mod settle;
 
 pub(super) use settle::Settling;
 
-/// How much is kept in all. Beyond it, no text that code prints is kept.
+/// How much is kept in all. Beyond it, no outputs are kept.
 const MAX_LOG_BYTES: u64 = 1024 * 1024 * 1024;
 /// How many clients are served at once.
 const MAX_CLIENTS: usize = 64;
@@ -200,9 +200,7 @@ impl Keep {
                 return ending;
             }
             let now = Instant::now();
-            self.settle(now);
-            self.lifetime.set_busy(self.is_busy(), now);
-            if let Some(expiry) = self.lifetime.expired(now) {
+            if let Some(expiry) = self.settled_or_expired(now) {
                 return Ending::Expired(expiry.how());
             }
             if listener.is_none() && self.clients.is_empty() {
@@ -305,6 +303,13 @@ impl Keep {
             Event::Terminated => return Some(Ending::Asked),
         }
         None
+    }
+
+    /// Stores what is to be stored; before that, the kernel does not expire.
+    fn settled_or_expired(&mut self, now: Instant) -> Option<Expiry> {
+        self.settle(now);
+        self.lifetime.set_busy(self.is_busy() || self.settling.is_pending(), now);
+        self.lifetime.expired(now)
     }
 
     /// Whether the kernel works on something, or soon will.

@@ -128,24 +128,32 @@ impl KeptKernel {
             return Ok(());
         }
         let failed = |cause: String| StopError(format!("{cause}; end process {} to stop it", self.keeper));
+        let is_silent = self.state == KeptState::Silent;
         self.ask_to_end().await.map_err(failed)?;
         let ended = async {
             while self.folder.is_kept() {
                 sleep(Duration::from_millis(20)).await;
             }
         };
-        timeout(STOP_TIMEOUT, ended).await.map_err(|_| failed("its keeper does not end".to_owned()))
+        timeout(STOP_TIMEOUT, ended).await.map_err(|_| failed("its keeper does not end".to_owned()))?;
+        if is_silent {
+            self.folder.remove();
+        }
+        Ok(())
     }
 
     async fn ask_to_end(&self) -> Result<(), String> {
+        // Its kernel ends with it.
+        let is_silent = self.state == KeptState::Silent;
         let is_refused = matches!(self.state, KeptState::Refused { .. });
-        if self.record.is_ready() && !is_refused {
+        if self.record.is_ready() && !is_refused && !is_silent {
             let stream = self.folder.connect(&self.record).await.map_err(|error| error.to_string())?;
             return kernel::keeper::end(stream).await.map_err(|error| error.to_string());
         }
         // It does not listen before the kernel is ready, and every version understands the signal.
         let keeper =
             i32::try_from(self.keeper).ok().and_then(Pid::from_raw).ok_or("its process is unknown")?;
-        kill_process(keeper, Signal::TERM).map_err(|error| error.to_string())
+        let signal = if is_silent { Signal::KILL } else { Signal::TERM };
+        kill_process(keeper, signal).map_err(|error| error.to_string())
     }
 }

@@ -6,7 +6,8 @@
 //! | `keep --detach` | starts the third with the same standard input and output, and ends: the keeper has no parent |
 //! | `keep` | leaves the session of the server, reads what to keep, starts the kernel, says how that went, and keeps it |
 //!
-//! Meanwhile the server says which runs wait for the kernel. If its end of the input is closed before the kernel is ready, the
+//! The second is not in the server's process group, which clients kill as a whole. The server says at once which runs wait for
+//! the kernel, and meanwhile which others do. If its end of the input is closed before the kernel is ready, the
 //! kernel is no longer wanted, and what the next server has to tell of these runs stays in the folder.
 
 use std::ffi::OsString;
@@ -17,7 +18,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use kernel::keeper::{ClientFrame, FramedRead, FramedWrite, KernelSockets, VERSION};
+use kernel::keeper::{ClientFrame, FramedRead, FramedWrite, KernelSockets, Note, VERSION};
 use serde::{Deserialize, Serialize};
 use tokio::net::unix::pipe;
 use tokio::process::Command;
@@ -50,6 +51,9 @@ pub(crate) struct KeepSpec {
     pub(crate) lifetimes: Lifetimes,
     /// What stores runs that end while no server is attached.
     pub(crate) program: PathBuf,
+    /// The runs that wait for the kernel already.
+    #[serde(default)]
+    pub(crate) waiting: Vec<Note>,
 }
 
 /// How the start of a kernel went.
@@ -90,7 +94,12 @@ pub(crate) async fn start(
     };
     let mut command = Command::new(program);
     command.args(["keep", "--detach"]).env_clear().envs(process_env.variables.iter()).current_dir("/");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .process_group(0);
     let mut child = command.spawn().map_err(failed)?;
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(failed(io::ErrorKind::BrokenPipe.into()));
@@ -99,10 +108,14 @@ pub(crate) async fn start(
     // Kept until the answer is here: its end means that the kernel is no longer wanted.
     let mut input = FramedWrite::new(input);
     input.send(&spec).await.map_err(failed)?;
-    child.wait().await.map_err(failed)?;
     let mut output = FramedRead::new(output);
+    let mut is_detached = false;
     let answer = loop {
         tokio::select! {
+            exited = child.wait(), if !is_detached => {
+                exited.map_err(failed)?;
+                is_detached = true;
+            }
             answer = output.receive() => break answer.map_err(failed)?,
             Some(frame) = early.recv() => {
                 // If it fails, the keeper has ended, which its answer shows.
@@ -238,7 +251,10 @@ fn prepare(spec: &KeepSpec, folder: &KeeperFolder) -> io::Result<(Keep, Arc<Kern
         start_timeout: spec.start_timeout,
     });
     let settling = Settling::with(spec.program.clone());
-    let keep = Keep::of_launcher((folder.clone(), lock), launcher.clone(), spec.lifetimes, settling)?;
+    let mut keep = Keep::of_launcher((folder.clone(), lock), launcher.clone(), spec.lifetimes, settling)?;
+    for note in &spec.waiting {
+        keep.on_early_frame(Ok(ClientFrame::Note(note.clone())));
+    }
     folder.set_record(&record(spec, folder.socket()))?;
     Ok((keep, launcher))
 }
@@ -264,4 +280,65 @@ fn leave_standard_streams() -> io::Result<()> {
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::kernelspec::{InstalledKernelspec, InterruptMode};
+    use crate::process_env::tests::with;
+    use crate::tests::script;
+
+    fn spec(folder: PathBuf) -> KeepSpec {
+        let kernelspec = InstalledKernelspec {
+            name: "k".into(),
+            resources: PathBuf::new(),
+            argv: vec!["k".into()],
+            display_name: "K".into(),
+            language: "k".into(),
+            env: BTreeMap::new(),
+            interrupt_mode: InterruptMode::Signal,
+        };
+        let note = Note { run: "r1".to_owned(), message: None, data: serde_json::Value::Null };
+        KeepSpec {
+            folder,
+            id: "id".to_owned(),
+            choice: KernelChoice { kernelspec, program: "/k".into(), environment: None },
+            working_folder: "/".into(),
+            notebook: None,
+            variables: Vec::new(),
+            home: None,
+            start_timeout: Duration::from_secs(60),
+            lifetimes: Lifetimes::of_idle(Duration::from_secs(60)),
+            program: "/k".into(),
+            waiting: vec![note],
+        }
+    }
+
+    #[tokio::test]
+    async fn a_keeper_knows_of_the_runs_that_wait_before_it_starts_the_kernel() {
+        let state = tempfile::tempdir().unwrap();
+        let folder = KeeperFolder { path: state.path().join("kernels/one") };
+        let (keep, _) = prepare(&spec(folder.path.clone()), &folder).unwrap();
+        assert!(keep.has_unread_runs());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_keeper_is_not_in_the_process_group_of_its_server() {
+        let folder = tempfile::tempdir().unwrap();
+        let (program, group) = (folder.path().join("program"), folder.path().join("group"));
+        script(
+            &program,
+            &format!("read -r _ _ _ _ group _ < /proc/$$/stat; echo $group > {}", group.display()),
+        );
+        let (_sender, mut early) = mpsc::unbounded_channel();
+        let spec = spec(folder.path().join("kernels/one"));
+        let started = start(&program, &with(&[("PATH", "/usr/bin:/bin")]), &spec, &mut early).await;
+        assert!(matches!(started, Err(StartError::Keeper(_))), "{started:?}");
+        let group: i32 = std::fs::read_to_string(group).unwrap().trim().parse().unwrap();
+        assert_ne!(group, rustix::process::getpgrp().as_raw_nonzero().get());
+    }
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use kernel::keeper::{
-    Channel, ClientFrame, FramedRead, FramedWrite, KeeperEvent, KeeperFrame, Note, OrphanedExecution, Record,
-    VERSION,
+    Channel, ClientFrame, FramedRead, FramedWrite, KeeperEvent, KeeperFrame, KernelPhase, KernelStatus, Note,
+    OrphanedExecution, Record, VERSION, Welcome,
 };
 use kernel::{Event, Outcome, Status};
 use serde_json::{Value, json};
@@ -15,8 +15,10 @@ use tokio::net::UnixListener;
 
 use super::folder::{KeeperFolder, KernelRecord};
 use super::log::Log;
-use super::{Attached, KeptState, attach, keepers, kept_kernels};
+use super::start::StartError;
+use super::{Attached, KeptState, attach, keepers, kept_kernels, make_room};
 use crate::ProcessEnv;
+use crate::launch::KnownKeeper;
 use crate::process_env::tests::with;
 
 struct Machine {
@@ -208,4 +210,51 @@ async fn a_keeper_that_refuses_is_listed_with_the_reason() {
     let (listed, ()) = tokio::join!(kept_kernels(&machine.process_env), refuse);
     let KeptState::Refused { cause } = &listed[0].state else { panic!("{:?}", listed[0].state) };
     assert!(cause.contains("of another version of cellbridge (protocol"), "{cause}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_keeper_that_does_not_answer_is_not_used() {
+    let machine = Machine::new();
+    machine.leave("one", &[]);
+    let [(folder, record)] = &keepers(&machine.process_env)[..] else { panic!() };
+    let _lock = folder.lock().unwrap().unwrap();
+    let _listener = UnixListener::bind(folder.path.join("s")).unwrap();
+    let known = KnownKeeper::from_earlier(folder.clone(), record.clone()).await;
+    assert_eq!(known.refusal.as_deref(), Some("its keeper (process 1) does not answer"));
+}
+
+/// Serves whoever asks the keeper `name`, to which a server is attached.
+fn attached(machine: &Machine, name: &str) -> tokio::task::JoinHandle<()> {
+    machine.leave(name, &[]);
+    let folder = KeeperFolder::named(&machine.process_env, name).unwrap();
+    let listener = UnixListener::bind(folder.path.join("s")).unwrap();
+    tokio::spawn(async move {
+        let _lock = folder.lock().unwrap().unwrap();
+        loop {
+            let (read, write) = listener.accept().await.unwrap().0.into_split();
+            let (mut read, mut write) = (FramedRead::new(read), FramedWrite::new(write));
+            read.receive().await.unwrap();
+            let kernel = KernelStatus {
+                phase: KernelPhase::Running,
+                is_busy: false,
+                language_info: Value::Null,
+                process: None,
+            };
+            let (last_request, attached) = (SystemTime::now(), vec![1]);
+            let welcome = Welcome { version: VERSION, kernel, last_request, attached, orphans: 0 };
+            write.send(&KeeperFrame::Welcome(welcome).write()).await.unwrap();
+        }
+    })
+}
+
+#[tokio::test]
+async fn no_ninth_kernel_is_kept_while_servers_are_attached_to_all() {
+    let machine = Machine::new();
+    let mut served: Vec<_> = (1..=7).map(|number| attached(&machine, &number.to_string())).collect();
+    let [notice] = &make_room(&machine.process_env).await.unwrap()[..] else { panic!() };
+    assert!(notice.contains("8 kernels are kept now") && notice.contains("another one ends with its server"));
+    served.push(attached(&machine, "8"));
+    let Err(StartError::Keeper(cause)) = make_room(&machine.process_env).await else { panic!() };
+    assert!(cause.contains("8 kernels are kept already"), "{cause}");
+    served.iter().for_each(tokio::task::JoinHandle::abort);
 }

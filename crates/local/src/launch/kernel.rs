@@ -157,7 +157,8 @@ impl LocalKernel {
         let started = cancel.run_until_cancelled(self.start_process(restart)).await;
         let mut state = self.state.lock();
         if matches!(state.phase, Phase::ShutDown) {
-            return Err(shut_down());
+            // Whoever shut it down wants no other one for the runs that wait for it.
+            return Err(start_cancelled());
         }
         match started {
             Some(Ok(running)) => {
@@ -173,8 +174,7 @@ impl LocalKernel {
             }
             None => {
                 state.phase = Phase::NotStarted;
-                let cause = "The kernel was restarted or shut down while it was starting.";
-                Err(Error::new(ErrorKind::Conflict, cause, NextStep::Run))
+                Err(start_cancelled())
             }
         }
     }
@@ -339,6 +339,11 @@ impl Kernel for LocalKernel {
     fn shutdown(&self) -> Future<'_, ()> {
         async { self.run_detached(|this| async move { this.end_process().await }).await }.boxed()
     }
+}
+
+fn start_cancelled() -> Error {
+    let cause = "The kernel was restarted or shut down while it was starting.";
+    Error::new(ErrorKind::Conflict, cause, NextStep::Run)
 }
 
 fn shut_down() -> Error {

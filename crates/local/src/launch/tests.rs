@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use workspace::{Error, Kernel as _, KernelState};
+use workspace::{Error, ErrorKind, Kernel as _, KernelState};
 
 use super::{KernelLauncher, LocalKernel};
 use crate::ProcessEnv;
@@ -154,7 +154,8 @@ async fn shutdown_cancels_a_start_even_of_a_stopped_process() {
     let process = written(&folder.path().join("pid")).await;
     kernel.shutdown().await.unwrap();
     until_gone(&process).await;
-    assert!(starting.await.unwrap().cause.contains("was shut down"));
+    let error = starting.await.unwrap();
+    assert_eq!(error.kind, ErrorKind::Conflict, "the run that waits for it does not start another one");
     assert!(kernel.is_shut_down());
     assert!(failure(&kernel).await.cause.contains("was shut down"));
     assert!(matches!(kernel.description().state, KernelState::Dead { .. }));

@@ -1,6 +1,7 @@
 //! Runs code in kernels, and owns the tasks that do so.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use notebook::CellId;
@@ -28,6 +29,9 @@ mod task;
 
 use task::has_cell;
 
+const SHUT_DOWN_BEFORE: &str = "Cellbridge shut down before this ran.";
+const SHUT_DOWN_DURING: &str = "Cellbridge shut down during this run. The kernel continues it.";
+
 type DefaultKernel = (Arc<dyn Place>, Arc<dyn Kernel>);
 
 /// Runs code in kernels. Every run is a task of it, which ends though the agent disconnects.
@@ -40,6 +44,8 @@ pub struct Runner {
     recorder: OnceLock<Recorder>,
     /// By the kernel's id.
     queues: Mutex<HashMap<KernelId, Arc<KernelQueue>>>,
+    /// Whether this program ends: no further run begins, and the next server reports those that were announced.
+    is_ending: AtomicBool,
     tasks: TaskTracker,
     /// Where tasks run that are spawned on a kernel's connection: its own runtime ends with it.
     runtime: Handle,
@@ -56,6 +62,7 @@ impl Runner {
             asks_for_changes,
             recorder: OnceLock::new(),
             queues: Mutex::default(),
+            is_ending: AtomicBool::new(false),
             tasks: TaskTracker::new(),
             runtime: Handle::current(),
             default_kernels: tokio::sync::Mutex::default(),
@@ -120,7 +127,10 @@ impl Runner {
                 if let Some(kernel) = notebook.kernel().filter(|_| index < 2) {
                     begun[index..].iter().for_each(|waiting| kernel.announce(&waiting.to_note()));
                 }
-                if has_failed && stops_on_error {
+                if runner.is_ending.load(Ordering::Relaxed) {
+                    run.note(SHUT_DOWN_BEFORE);
+                    run.end(RunState::Interrupted);
+                } else if has_failed && stops_on_error {
                     run.note("It did not run: a cell before it failed.");
                     run.end(RunState::Interrupted);
                 } else if has_cell(&notebook, run).await {
@@ -129,7 +139,7 @@ impl Runner {
                     continue;
                 }
                 if let Some(kernel) = notebook.kernel() {
-                    kernel.retract(run.id());
+                    runner.retract(&*kernel, run);
                 }
             }
         };
@@ -231,15 +241,24 @@ impl Runner {
 
     /// Ends the runs on kernels that keep running without us; nothing else would end them. Returns whether there were any.
     pub(crate) fn end_runs_that_continue(&self) -> bool {
+        self.is_ending.store(true, Ordering::Relaxed);
         let continues = |run: &Arc<Run>| {
             !run.state().is_over() && run.kernel().is_some_and(|kernel| kernel.outlives_us())
         };
         let runs: Vec<_> = self.journal.runs().into_iter().filter(continues).collect();
         for run in &runs {
-            run.note("Cellbridge shut down during this run. The kernel continues it.");
+            let is_queued = run.state() == RunState::Queued;
+            run.note(if is_queued { SHUT_DOWN_BEFORE } else { SHUT_DOWN_DURING });
             run.end(RunState::Interrupted);
         }
         !runs.is_empty()
+    }
+
+    /// A run that was announced does not run, and agents know of it.
+    fn retract(&self, kernel: &dyn Kernel, run: &Run) {
+        if !self.is_ending.load(Ordering::Relaxed) {
+            kernel.retract(run.id());
+        }
     }
 
     /// Waits until all runs have stored how they ended.

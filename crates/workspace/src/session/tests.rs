@@ -75,11 +75,25 @@ struct Idle {
     id: crate::KernelId,
     is_shut_down: Mutex<bool>,
     foreign: Option<crate::Foreign>,
+    /// What a start waits for, and whether the kernel is shut down meanwhile.
+    start: tokio::sync::Semaphore,
+    is_shut_down_at_start: AtomicBool,
+    /// The runs that were announced and not retracted, and whether it is left to them when this program ends.
+    announced: Mutex<Vec<crate::RunId>>,
+    outlives_us: AtomicBool,
 }
 
 impl Idle {
     fn new(id: &str) -> Self {
-        Self { id: id.into(), is_shut_down: Mutex::new(false), foreign: None }
+        Self {
+            id: id.into(),
+            is_shut_down: Mutex::new(false),
+            foreign: None,
+            start: tokio::sync::Semaphore::new(1),
+            is_shut_down_at_start: AtomicBool::new(false),
+            announced: Mutex::default(),
+            outlives_us: AtomicBool::new(false),
+        }
     }
 }
 
@@ -107,7 +121,29 @@ impl Kernel for Idle {
     }
 
     fn executor(&self) -> Future<'_, Arc<dyn crate::Executor>> {
-        async { Err(Error::new(ErrorKind::RemoteFailure, "It does not start.", "Nothing helps.")) }.boxed()
+        async {
+            let _one_at_a_time = self.start.acquire().await;
+            if self.is_shut_down_at_start.load(Ordering::Relaxed) {
+                *self.is_shut_down.lock().unwrap() = true;
+            }
+            Err(Error::new(ErrorKind::RemoteFailure, "It does not start.", "Nothing helps."))
+        }
+        .boxed()
+    }
+
+    fn outlives_us(&self) -> bool {
+        self.outlives_us.load(Ordering::Relaxed)
+    }
+
+    fn announce(&self, note: &crate::RunNote) {
+        let mut announced = self.announced.lock().unwrap();
+        if !announced.contains(&note.run) {
+            announced.push(note.run.clone());
+        }
+    }
+
+    fn retract(&self, run: &crate::RunId) {
+        self.announced.lock().unwrap().retain(|announced| announced != run);
     }
 
     fn interrupt(&self) -> Future<'_, ()> {
@@ -445,4 +481,41 @@ async fn a_run_whose_kernel_does_not_start_fails_with_the_reason() {
     let crate::RunState::Failed(error) = run.state() else { panic!("{:?}", run.state()) };
     assert_eq!(error.cause, "It does not start.");
     assert_eq!(workspace.journal().run(run.id()).unwrap().source(), "1");
+}
+
+#[tokio::test]
+async fn a_kernel_that_is_shut_down_while_it_starts_is_not_replaced() {
+    let (memory, workspace) = memory();
+    let session = Session::new(workspace);
+    let (opened, _) = with_cells(&session, "a.ipynb", 1).await;
+    session.choose_kernel(&opened, KernelSelector::Any).await.unwrap();
+    memory.kernels.lock().unwrap()[0].is_shut_down_at_start.store(true, Ordering::Relaxed);
+    let run = session.run(opened, None, "1".into()).unwrap();
+    run.over().await;
+    assert!(matches!(run.state(), crate::RunState::Failed(_)));
+    assert_eq!(memory.kernels.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn runs_that_wait_when_this_program_ends_are_left_to_the_next_server() {
+    let (memory, workspace) = memory();
+    let session = Session::new(workspace.clone());
+    let (opened, notebook) = with_cells(&session, "a.ipynb", 3).await;
+    session.choose_kernel(&opened, KernelSelector::Any).await.unwrap();
+    let kernel = memory.kernels.lock().unwrap()[0].clone();
+    kernel.outlives_us.store(true, Ordering::Relaxed);
+    let starts = kernel.start.acquire().await.unwrap();
+    let cells = notebook.cells().iter().map(|cell| (cell.id().clone(), cell.source().into_owned())).collect();
+    let runs = session.run_in_order(&opened, cells, false).unwrap();
+    while kernel.announced.lock().unwrap().len() < 3 {
+        tokio::task::yield_now().await;
+    }
+    workspace.runner().end_runs_that_continue();
+    drop(starts);
+    for run in &runs {
+        run.over().await;
+    }
+    workspace.runner().drain().await;
+    let ids: Vec<_> = runs.iter().map(|run| run.id().clone()).collect();
+    assert_eq!(*kernel.announced.lock().unwrap(), ids);
 }

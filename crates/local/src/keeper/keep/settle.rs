@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
 use super::Keep;
 
@@ -20,6 +20,8 @@ pub(in crate::keeper) struct Settling {
     /// The runs for which it was started. Once for each: where it fails, the next server stores them.
     tried: HashSet<String>,
     due: Option<Instant>,
+    /// The process that was started last.
+    storing: Option<Child>,
 }
 
 impl Settling {
@@ -31,14 +33,19 @@ impl Settling {
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.due
     }
+
+    /// Whether runs are being stored, or soon will be.
+    pub(super) fn is_pending(&mut self) -> bool {
+        self.due.is_some() || self.storing.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
 }
 
 impl Keep {
-    /// Starts the program if runs have ended that no server follows.
+    /// Starts the program if runs have ended that no server follows. One that is attached learns of them only with its next
+    /// run.
     pub(super) fn settle(&mut self, now: Instant) {
         let Some(program) = &self.settling.program else { return };
-        let is_followed = self.clients.values().any(|client| client.is_following);
-        let runs = if is_followed { Vec::new() } else { self.runs.to_settle() };
+        let runs = self.runs.to_settle();
         if runs.iter().all(|run| self.settling.tried.contains(*run)) {
             self.settling.due = None;
             return;
@@ -51,9 +58,61 @@ impl Keep {
         let mut command = Command::new(program);
         command.arg("keep").arg("--settle").arg(&self.folder.path).current_dir("/");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // It ends by itself, and the runtime reaps it.
-        if let Err(error) = command.spawn() {
-            tracing::warn!(%error, "the runs of a server that has ended cannot be stored");
+        // It ends by itself.
+        match command.spawn() {
+            Ok(child) => self.settling.storing = Some(child),
+            Err(error) => {
+                tracing::warn!(%error, "the runs of a server that has ended cannot be stored");
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::keeper::{KernelPhase, Note};
+    use serde_json::Value;
+    use tokio::net::UnixStream;
+
+    use super::*;
+    use crate::keeper::folder::KeeperFolder;
+    use crate::keeper::lifetime::Lifetimes;
+    use crate::keeper::log::Log;
+
+    /// The keeper of an idle kernel with a run that has ended without its server, which `sh` stores.
+    fn keep(path: &std::path::Path) -> Keep {
+        let folder = KeeperFolder { path: path.to_path_buf() };
+        let lock = folder.lock().unwrap().unwrap();
+        let log = Log::create(path).unwrap();
+        let mut keep = Keep::new(folder, lock, log, Lifetimes::of_idle(Duration::ZERO));
+        keep.settling = Settling::with("/bin/sh".into());
+        keep.status.phase = KernelPhase::Running;
+        let note = Note { run: "r1".to_owned(), message: Some("m1".to_owned()), data: Value::Null };
+        keep.runs.note(note, 0, None, std::time::SystemTime::now());
+        keep.runs.ended("m1");
+        keep
+    }
+
+    #[tokio::test]
+    async fn a_kernel_does_not_expire_before_its_runs_are_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut keep = keep(folder.path());
+        let ended = Instant::now();
+        assert_eq!(keep.settled_or_expired(ended), None, "storing is due later");
+        assert!(keep.settling.deadline().is_some());
+        assert_eq!(keep.settled_or_expired(ended + GRACE), None, "the process has just been started");
+        keep.settling.storing.as_mut().unwrap().wait().await.unwrap();
+        assert!(keep.settled_or_expired(ended + GRACE).is_some());
+    }
+
+    #[tokio::test]
+    async fn runs_of_a_server_that_has_gone_are_stored_although_another_is_attached() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut keep = keep(folder.path());
+        let (_other, ours) = UnixStream::pair().unwrap();
+        keep.serve(ours);
+        keep.clients.values_mut().for_each(|client| client.is_following = true);
+        keep.settle(Instant::now());
+        assert!(keep.settling.deadline().is_some());
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct KnownKeeper {
     pub(crate) record: KernelRecord,
     /// What it said last.
     pub(crate) welcome: Option<Welcome>,
-    /// Why it cannot be used by this version of the program, if it has said so.
+    /// Why it cannot be used, although it lives: it is of another version of the program, or does not answer.
     pub(crate) refusal: Option<String>,
     /// Whether an earlier server started it.
     pub(crate) is_from_earlier: bool,
@@ -60,6 +60,10 @@ impl KnownKeeper {
         (self.welcome, self.refusal) = match greet(&self.folder, &self.record).await {
             Ok(welcome) => (Some(welcome), None),
             Err(Ungreeted::Refused { cause }) => (None, Some(cause)),
+            // Its kernel may work on something: another one must not take its id.
+            Err(Ungreeted::Silent) if self.record.is_ready() && self.folder.is_kept() => {
+                (None, Some(format!("its keeper (process {}) does not answer", self.record.process)))
+            }
             Err(Ungreeted::Silent) => (None, None),
         };
         self.memory = match self.welcome.as_ref().and_then(|welcome| welcome.kernel.process) {
@@ -248,9 +252,12 @@ impl LocalKernel {
     async fn start_kept(&self, keeping: &KernelKeeping) -> Result<RunningKernel, Error> {
         let process_env = &self.launcher.process_env;
         remove_abandoned(process_env);
-        let notice = make_room(process_env).await;
-        self.state.lock().notices.extend(notice);
-        let cause = match self.start_keeper(keeping).await {
+        let started = async {
+            let notices = make_room(process_env).await?;
+            self.state.lock().notices.extend(notices);
+            self.start_keeper(keeping).await
+        };
+        let cause = match started.await {
             Ok(running) => return Ok(running),
             Err(StartError::Kernel(error)) => return Err(error),
             Err(StartError::Keeper(cause)) => cause,
@@ -265,6 +272,11 @@ impl LocalKernel {
         let process_env = &self.launcher.process_env;
         let no_folder = |error: io::Error| StartError::Keeper(format!("there is no folder for it ({error})"));
         let folder = NewFolder::new(process_env, self.is_left.clone()).map_err(no_folder)?;
+        let mut early = self.early_frames();
+        let mut waiting = Vec::new();
+        while let Ok(ClientFrame::Note(note)) = early.try_recv() {
+            waiting.push(note);
+        }
         let spec = KeepSpec {
             folder: folder.path().to_path_buf(),
             id: self.launcher.id.to_string(),
@@ -276,8 +288,8 @@ impl LocalKernel {
             start_timeout: self.launcher.start_timeout,
             lifetimes: keeping.lifetimes,
             program: keeping.program.clone(),
+            waiting,
         };
-        let mut early = self.early_frames();
         keeper::start(&keeping.program, process_env, &spec, &mut early).await?;
         let ended = || StartError::Keeper("the process that keeps it has ended".to_owned());
         let folder = folder.keep().ok_or_else(ended)?;

@@ -169,5 +169,5 @@ fn described(run: &Run) -> String {
         RunState::Failed(error) => error.cause,
     };
     let cell = run.cell().map(|cell| format!(" of cell {}", cell.id)).unwrap_or_default();
-    format!("While no server was connected: run {}{cell} {state}.", run.id())
+    format!("Of a server that has ended: run {}{cell} {state}.", run.id())
 }

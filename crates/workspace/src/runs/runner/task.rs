@@ -18,7 +18,7 @@ use crate::runs::memory_changes::MemoryChanges;
 use crate::runs::outputs;
 use crate::runs::run::Run;
 use crate::runs::state::RunState;
-use crate::{Error, SessionId, progress, telemetry};
+use crate::{Error, ErrorKind, SessionId, progress, telemetry};
 
 /// Output that comes within this time after the end is written at once.
 const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
@@ -83,11 +83,11 @@ impl Runner {
         let Some(_turn) = queue.enter(run).await else {
             run.note("The kernel was restarted before this could run.");
             run.end(RunState::Interrupted);
-            kernel.retract(run.id());
+            self.retract(&*kernel, run);
             return Ok(());
         };
         if run.state().is_over() {
-            kernel.retract(run.id());
+            self.retract(&*kernel, run);
             return Ok(());
         }
         if let KernelState::Dead { how } = kernel.description().state {
@@ -96,10 +96,10 @@ impl Runner {
         run.set_stage("starting the kernel");
         let executor = match telemetry::executor(&*kernel).await {
             Ok(executor) => executor,
-            Err(error) if kernel.is_gone() => return Err(error),
+            Err(error) if kernel.is_gone() && error.kind == ErrorKind::KernelGone => return Err(error),
             Err(error) => {
                 run.end(RunState::Failed(error));
-                kernel.retract(run.id());
+                self.retract(&*kernel, run);
                 return Ok(());
             }
         };
@@ -118,7 +118,7 @@ impl Runner {
         }
         // It may have been cancelled while the kernel started.
         if run.state().is_over() {
-            kernel.retract(run.id());
+            self.retract(&*kernel, run);
             return Ok(());
         }
         let path = notebook.map(|notebook| notebook.path());
