@@ -67,6 +67,15 @@ STORIES: dict[str, tuple[list[Cell], list[str]]] = {
         [("import sys\nfor n in range(3):\n    print(n, flush=True)", [v4.new_output("stream", text="0\n"), v4.new_output("stream", text="1\n2\n")])],
         ["identical"],
     ),
+    "updated_later": (
+        [("h = display('a', display_id='x')", shown(text_plain="'b'")), ("h.update('b')", "")],
+        ["identical", "identical"],
+    ),
+    "html_alone": (
+        [("from IPython.display import HTML\nHTML('<h1>revenue 100</h1>')",
+          shown(text_html="<h1>revenue 999</h1>", text_plain="<IPython.core.display.HTML object>"))],
+        ["stale"],
+    ),
     "warnings": ([("import sys\nprint('w', file=sys.stderr)\nprint(1)", "1\n")], ["identical"]),
     "error": ([("1 / 0", error("ZeroDivisionError", "division by zero")), ("print(1)", "1\n")], ["identical", "identical"]),
     "other_error": ([("1 / 0", error("ValueError", "no"))], ["stale"]),
@@ -207,3 +216,9 @@ async def test_an_agent_verifies_beside_the_persons_kernel(machine: Machine) -> 
         await until(lambda: len(kernels(machine.mark)) == 1, "the fresh kernel has ended")
         assert "cancelled" in await server.call("get_run", run_id=run)
         assert (machine.root / "a.ipynb").read_bytes() == before
+        # So does an agent that cancels its call.
+        waiting = asyncio.create_task(server.call("verify_notebook", confirm=True))
+        await until(lambda: len(kernels(machine.mark)) == 2, "the fresh kernel has started")
+        waiting.cancel()
+        server.notify("notifications/cancelled", {"requestId": server.latest})
+        await until(lambda: len(kernels(machine.mark)) == 1, "the fresh kernel has ended")

@@ -23,6 +23,8 @@ class StdioClient:
         self.process = process
         # What the server has sent before the answer of the latest request.
         self.heard: list[dict[str, Any]] = []
+        # The id of the latest request.
+        self.latest = 0
         self._numbers = itertools.count(1)
 
     async def initialize(self) -> dict[str, Any]:
@@ -37,7 +39,7 @@ class StdioClient:
         return "\n".join(block.get("text", "") for block in result["content"])
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        number = next(self._numbers)
+        self.latest = number = next(self._numbers)
         self.heard = []
         self._say({"id": number, "method": method, "params": params})
         assert self.process.stdout

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::cell::{CellData, Outputs, Source};
 use crate::json::canonical;
-use crate::{Cell, CellId, CellType, Json, Kernelspec, Notebook, Output};
+use crate::{Cell, CellId, CellType, Json, Kernelspec, Notebook, Output, other_members};
 
 /// One change, applied by [`Notebook::apply`].
 #[derive(Debug, Clone)]
@@ -48,12 +48,15 @@ pub struct NewCell {
     pub metadata: Option<Json>,
     /// Files embedded in the cell: name → MIME bundle.
     pub attachments: Option<Json>,
+    /// Members that nbformat does not know, an object.
+    pub others: Option<Json>,
 }
 
 impl NewCell {
     /// A cell with a random id, and without metadata and attachments.
     pub fn new(cell_type: CellType, source: impl Into<String>) -> Self {
-        Self { id: CellId::random(), cell_type, source: source.into(), metadata: None, attachments: None }
+        let (id, source) = (CellId::random(), source.into());
+        Self { id, cell_type, source, metadata: None, attachments: None, others: None }
     }
 }
 
@@ -98,7 +101,7 @@ impl Notebook {
 
     fn insert(&mut self, index: usize, cell: &NewCell) -> Result<(), EditError> {
         self.check_index(index, self.cells.len() + 1)?;
-        let NewCell { id, cell_type, source, metadata, attachments } = cell;
+        let NewCell { id, cell_type, source, metadata, attachments, others } = cell;
         if !CellId::is_valid(id) {
             return Err(EditError::InvalidId { id: id.clone() });
         }
@@ -112,6 +115,10 @@ impl Notebook {
         let mut text = Json::empty_object().with("metadata", &metadata);
         if let Some(attachments) = attachments {
             text = text.with("attachments", attachments);
+        }
+        let others = others.as_ref().and_then(other_members);
+        for (name, value) in others.iter().flat_map(Json::members) {
+            text = text.with(&name, &value);
         }
         let data = CellData {
             id: id.clone(),

@@ -39,6 +39,7 @@ pub use json::{Json, unescape, unescape_into};
 pub use notebook::{Kernelspec, Notebook};
 pub use outline::{Heading, outline};
 pub use output::{MimeBundle, Output};
+pub use record::other_members;
 pub use search::{Hit, HitLocation, Query, search};
 pub use text::Text;
 pub use truncate::truncate;

@@ -10,7 +10,21 @@ use crate::{Cell, Json};
 /// Members that a record of the content leaves out: outputs are kept apart, and the id is the key.
 const APART: [&str; 3] = ["id", "outputs", "execution_count"];
 
+/// The members of a cell, an object, that nbformat does not know.
+pub fn other_members(cell: &Json) -> Option<Json> {
+    let is_known = |name: &str| {
+        APART.contains(&name) || ["cell_type", "source", "metadata", "attachments"].contains(&name)
+    };
+    let others: Vec<_> = cell.members().filter(|(name, _)| !is_known(name)).collect();
+    (!others.is_empty()).then(|| Json::object(&others))
+}
+
 impl Cell {
+    /// The members that nbformat does not know.
+    pub fn others(&self) -> Option<Json> {
+        other_members(&self.0.text)
+    }
+
     /// All that the cell has but its id, outputs and execution count, as one object. Cells with the same content give the
     /// same text, wherever they were read from.
     pub fn content_json(&self) -> Json {

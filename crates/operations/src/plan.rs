@@ -1,7 +1,7 @@
 //! Finds the edits that undo operations, or the cells that stand in the way.
 
 use bytes::Bytes;
-use notebook::{Cell, CellId, CellType, Edit, Json, NewCell, Notebook, Output, diff};
+use notebook::{Cell, CellId, CellType, Edit, Json, NewCell, Notebook, Output, diff, other_members};
 
 use crate::BlobId;
 use crate::operation::{CellChange, CellState, Operation, OutputsState};
@@ -78,12 +78,20 @@ struct Steps<'c> {
     content: &'c dyn Fn(&BlobId) -> Option<Bytes>,
 }
 
-/// The type, source, metadata and attachments of a cell.
+/// The content of a cell.
 struct Content {
     cell_type: CellType,
     source: String,
     metadata: Json,
     attachments: Option<Json>,
+    others: Option<Json>,
+}
+
+impl Content {
+    fn into_cell(self, id: &CellId) -> NewCell {
+        let Self { cell_type, source, metadata, attachments, others } = self;
+        NewCell { id: id.clone(), cell_type, source, metadata: Some(metadata), attachments, others }
+    }
 }
 
 impl Steps<'_> {
@@ -201,12 +209,9 @@ impl Steps<'_> {
     }
 
     fn insert(&mut self, id: &CellId, state: &CellState, waiting: &[&str]) -> bool {
-        let Some(Content { cell_type, source, metadata, attachments }) = self.read(&state.content) else {
-            return false;
-        };
+        let Some(content) = self.read(&state.content) else { return false };
         let index = index_of(&self.plan.after, id, state, waiting);
-        let cell = NewCell { id: id.clone(), cell_type, source, metadata: Some(metadata), attachments };
-        self.make(Edit::Insert { index, cell })
+        self.make(Edit::Insert { index, cell: content.into_cell(id) })
     }
 
     /// Gives a cell the content that it had. Where edits cannot do so, as with attachments, the cell is inserted again.
@@ -228,8 +233,7 @@ impl Steps<'_> {
         if self.plan.after.cell(id).is_some_and(|(_, cell)| self.has_content(cell, state)) {
             return true;
         }
-        let Content { cell_type, source, metadata, attachments } = wanted;
-        let new = NewCell { id: id.clone(), cell_type, source, metadata: Some(metadata), attachments };
+        let new = wanted.into_cell(id);
         let has_outputs = new.cell_type == CellType::Code && cell.is_code();
         let outputs = Edit::SetOutputs {
             id: id.clone(),
@@ -268,6 +272,7 @@ impl Steps<'_> {
             source: text("source")?,
             metadata: json.member("metadata").filter(Json::is_object).unwrap_or(Json::empty_object()),
             attachments: json.member("attachments"),
+            others: other_members(&json),
         })
     }
 

@@ -12,6 +12,11 @@ pub(crate) enum Focus {
     End,
 }
 
+/// The ends of a text in at most `limit` characters, with a note on what was left out between them.
+pub fn shortened(text: &str, limit: usize) -> String {
+    excerpt(&TextEnds::of(text, limit), Focus::Both, limit, &|_| String::new())
+}
+
 /// The text in at most `limit` characters: whole if it fits, else its ends with a note between them.
 ///
 /// `more` says how to see the part that was left out, which starts at the given character.

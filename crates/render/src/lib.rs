@@ -23,6 +23,7 @@ mod text_ends;
 mod traceback;
 
 pub use budget::Budget;
+pub use excerpt::shortened;
 pub use merge::merged;
 pub use output::{full_text, last_line};
 pub use page::page;

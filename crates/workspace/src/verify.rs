@@ -94,7 +94,7 @@ async fn verify(
     report: &(dyn Fn(String) + Send + Sync),
     recorder: Option<&Recorder>,
 ) -> Result<(Verification, Vec<String>), Error> {
-    let began = Instant::now();
+    let (began, start) = (Instant::now(), SystemTime::now());
     let saved = notebook.document().snapshot().await?;
     let (cells, skipped) = cells::checked(&saved, options.cells.as_ref());
     let subject = Subject {
@@ -107,16 +107,16 @@ async fn verify(
     let count = cells.len();
     let on_cell = |position: usize| report(format!("cell {} of {count}", position + 1));
     let ran = rerun(run, &subject, &cells, options.cell_timeout, &on_cell).await?;
-    let now = SystemTime::now();
-    let again = if verdict::differs(&cells, &ran, now) {
+    let again = if verdict::differs(&cells, &ran, &(start..SystemTime::now())) {
         let on_cell = |position: usize| report(format!("once more: cell {} of {count}", position + 1));
         Some(rerun(run, &subject, &cells[..ran.passed()], options.cell_timeout, &on_cell).await?)
     } else {
         None
     };
     let verification = Verification {
-        cells: verdict::verdicts(&cells, &ran, again.as_ref(), now),
+        cells: verdict::verdicts(&cells, &ran, again.as_ref(), &(start..SystemTime::now())),
         skipped,
+        errors: verdict::errors(&ran),
         runtime: ran.runtime.clone(),
         elapsed: began.elapsed(),
     };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use notebook::{CellType, Json, Kernelspec, MimeBundle, NewCell, Output};
+use notebook::{CellType, Json, Kernelspec, MimeBundle, NewCell, Output, other_members};
 use serde_json::Value;
 use yrs::{Any, ArrayPrelim, In, MapPrelim, Number, TextPrelim};
 
@@ -21,6 +21,9 @@ pub(crate) fn cell(cell: &NewCell) -> MapPrelim {
     if cell.cell_type == CellType::Code {
         members.extend(not_run());
     }
+    let others = cell.others.as_ref().and_then(other_members);
+    let others: Vec<_> = others.iter().flat_map(Json::members).collect();
+    members.extend(others.iter().map(|(name, value)| (&**name, any(value).into())));
     members.into_iter().collect()
 }
 

@@ -73,7 +73,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let cell_timeout = cell_timeout.unwrap_or(CELL_TIMEOUT);
     let verifying = context.session.verify(opened.clone(), VerifyOptions { cells, cell_timeout, apply, in_copy: copy })?;
     let settings = context.session.workspace().settings();
-    Waiting::with_timeout(timeout, settings).wait(&verifying.run, context).await?;
+    // Its answer is all that it makes, and nobody waits for that then.
+    let waiting = Waiting { interrupts_on_cancel: true, ..Waiting::with_timeout(timeout, settings) };
+    waiting.wait(&verifying.run, context).await?;
     Ok(report(&verifying.run, settings.budget, "", &format!(" · {}", opened.path())))
 }
 

@@ -177,6 +177,17 @@ fn kinds() -> Vec<Vec<Edit>> {
 }
 
 #[test]
+fn members_that_nbformat_does_not_know_come_back() {
+    let file = FILE.replacen(r#""id": "title","#, r#""id": "title", "zz": {"a": 1.50},"#, 1);
+    let mut story = Story::of(file.into_bytes());
+    let before = story.now.to_bytes();
+    let deleted = story.make(&[Edit::Delete { ids: vec!["title".into()] }]);
+    story.undo(&[deleted]).unwrap();
+    let members = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
+    assert_eq!(members(&story.now.to_bytes()), members(&before));
+}
+
+#[test]
 fn a_change_of_each_kind_is_undone_byte_for_byte() {
     for edits in kinds() {
         let mut story = story();

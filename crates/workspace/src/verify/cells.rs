@@ -95,7 +95,7 @@ impl Marks {
 /// Notes for each cell which cells before it made or changed what it uses.
 fn link(cells: &mut [Checked]) {
     let mut writers: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
-    let mut functions = BTreeMap::new();
+    let (mut functions, mut fixed) = (BTreeMap::new(), BTreeSet::new());
     for (position, cell) in cells.iter_mut().enumerate() {
         let names = Names::of_cell(&cell.source);
         let mut uses = names.effects.uses.clone();
@@ -107,11 +107,15 @@ fn link(cells: &mut [Checked]) {
             if names.fixed.contains_key(name) {
                 // An import, for example, is the same each time.
                 writers.remove(name);
+                fixed.insert(name.clone());
             } else {
+                fixed.remove(name);
                 writers.insert(name.clone(), BTreeSet::from([position]));
             }
         }
-        for name in names.effects.changes.iter().chain(&names.effects.calls) {
+        // To call a function of a module changes no name of it.
+        let called = names.effects.calls.iter().filter(|name| !fixed.contains(*name));
+        for name in names.effects.changes.iter().chain(called) {
             writers.entry(name.clone()).or_default().insert(position);
         }
         functions.extend(names.functions.into_iter().map(|(name, effects)| (name, effects.reads)));
@@ -171,6 +175,20 @@ mod tests {
             cells.iter().map(|cell| cell.comparison).collect::<Vec<_>>(),
             [Comparison::NotWanted, NoneSaved]
         );
+    }
+
+    #[test]
+    fn calling_what_is_imported_or_a_function_changes_neither() {
+        let notebook = notebook(&[
+            ("import time\ndef f(): return 1", &[]),
+            ("begun = time.time()\nf()", &[]),
+            ("time.sleep(1)\nf()", &[]),
+            ("begun", &[]),
+        ]);
+        let (cells, _) = checked(&notebook, None);
+        let inputs: Vec<Vec<usize>> =
+            cells.iter().map(|cell| cell.inputs.iter().copied().collect()).collect();
+        assert_eq!(inputs, [vec![], vec![], vec![], vec![1]]);
     }
 
     #[test]

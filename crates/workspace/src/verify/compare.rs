@@ -1,6 +1,7 @@
 //! Whether the outputs of a cell say the same as those of another run of it.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::time::SystemTime;
 
 use notebook::{Json, MimeBundle, Output, Text};
@@ -42,35 +43,36 @@ impl<'o> Said<'o> {
     }
 }
 
-/// Whether both say the same. `after` was made at `now`. What is printed to stderr does not count: warnings come and go.
-pub(super) fn are_same_outputs(before: &[Output], after: &[Output], now: SystemTime) -> bool {
+/// Whether both say the same. `after` was made `during` that time. What is printed to stderr does not count: warnings come and go.
+pub(super) fn are_same_outputs(before: &[Output], after: &[Output], during: &Range<SystemTime>) -> bool {
     let (before, after) = (Said::of(before), Said::of(after));
     before.others.len() == after.others.len()
-        && are_same(&before.stdout(), &after.stdout(), now)
-        && before.others.iter().zip(&after.others).all(|(one, other)| is_same_output(one, other, now))
+        && are_same(&before.stdout(), &after.stdout(), during)
+        && before.others.iter().zip(&after.others).all(|(one, other)| is_same_output(one, other, during))
 }
 
-fn is_same_output(before: &Output, after: &Output, now: SystemTime) -> bool {
+fn is_same_output(before: &Output, after: &Output, during: &Range<SystemTime>) -> bool {
     match (before, after) {
         (
             Output::Display(before) | Output::Result { bundle: before, .. },
             Output::Display(after) | Output::Result { bundle: after, .. },
-        ) => is_same_bundle(before, after, now),
+        ) => is_same_bundle(before, after, during),
         (Output::Error { name: before, value: was, .. }, Output::Error { name: after, value: is, .. }) => {
-            before == after && are_same(was, is, now)
+            before == after && are_same(was, is, during)
         }
         (before, after) => before == after,
     }
 }
 
-/// Text is compared as text, images as images. HTML is compared only where there is nothing else.
-fn is_same_bundle(before: &MimeBundle, after: &MimeBundle, now: SystemTime) -> bool {
+/// Text is compared as text, images as images. HTML is compared only where there is nothing else but the name of an object.
+fn is_same_bundle(before: &MimeBundle, after: &MimeBundle, during: &Range<SystemTime>) -> bool {
     let types = |bundle: &MimeBundle| -> Vec<String> {
         let value = bundle.data.to_value();
         value.as_object().map(|object| object.keys().cloned().collect()).unwrap_or_default()
     };
     let (had, has) = (types(before), types(after));
-    let is_content = |mime: &&String| ![HTML, SCRIPT].contains(&mime.as_str()) && !mime.ends_with(WIDGET);
+    let is_hidden = |mime: &str| mime == SCRIPT || mime == HTML && !is_named_only(before);
+    let is_content = |mime: &&String| !is_hidden(mime) && !mime.ends_with(WIDGET);
     let mut compared: Vec<&String> = had.iter().filter(is_content).collect();
     if compared.is_empty() && !has.iter().any(|mime| is_content(&mime)) {
         compared = had.iter().filter(|mime| *mime == HTML).collect();
@@ -81,26 +83,34 @@ fn is_same_bundle(before: &MimeBundle, after: &MimeBundle, now: SystemTime) -> b
             let (Some(before), Some(after)) = (before.get(mime), after.get(mime)) else { return false };
             let text = |json: &Json| json.multiline_text().map(Cow::into_owned);
             match mime.as_str() {
-                "image/svg+xml" => match (text(&before), text(&after)) {
-                    (Some(before), Some(after)) => are_same(&without_ids(&before), &without_ids(&after), now),
+                "image/svg+xml" | HTML => match (text(&before), text(&after)) {
+                    (Some(before), Some(after)) => {
+                        are_same(&without_ids(&before), &without_ids(&after), during)
+                    }
                     _ => before == after,
                 },
                 mime if mime.starts_with("image/") => is_same_image(&before, &after),
                 _ => match (text(&before), text(&after)) {
-                    (Some(before), Some(after)) => are_same(&before, &after, now),
-                    _ => are_same(before.as_str(), after.as_str(), now),
+                    (Some(before), Some(after)) => are_same(&before, &after, during),
+                    _ => are_same(before.as_str(), after.as_str(), during),
                 },
             }
         })
 }
 
-/// An SVG image without the ids that matplotlib and others make anew each time: letters and ten or more hexadecimal digits.
-fn without_ids(svg: &str) -> String {
+/// Whether the text says no more than which object it is, such as `<IPython.core.display.HTML object>`.
+fn is_named_only(bundle: &MimeBundle) -> bool {
+    let text = bundle.get("text/plain").and_then(|json| json.multiline_text().map(Cow::into_owned));
+    text.is_some_and(|text| text.starts_with('<') && text.ends_with('>') && text.contains(" object"))
+}
+
+/// Markup without the ids that matplotlib and others make anew each time: letters and ten or more hexadecimal digits.
+fn without_ids(markup: &str) -> String {
     let is_id = |word: &str| {
         let digits = word.trim_start_matches(|c: char| c.is_ascii_alphabetic() && !c.is_ascii_hexdigit());
         digits.len() >= 10 && digits.chars().all(|c| c.is_ascii_hexdigit())
     };
-    let words = svg.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+    let words = markup.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
     words
         .map(|word| {
             let end = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()).len();
@@ -145,7 +155,7 @@ mod tests {
     }
 
     fn same(before: &[Output], after: &[Output]) -> bool {
-        are_same_outputs(before, after, SystemTime::now())
+        are_same_outputs(before, after, &(SystemTime::now()..SystemTime::now()))
     }
 
     #[test]
@@ -167,6 +177,10 @@ mod tests {
         assert!(!same(&[frame("<table>", "x")], &[frame("<table>", "y")]));
         let html = |html: &str| shown(&json!({ "text/html": html }));
         assert!(!same(&[html("<b>1</b>")], &[html("<b>2</b>")]));
+        let object = |html: &str| frame(html, "<IPython.core.display.HTML object>");
+        assert!(!same(&[object("<h1>100</h1>")], &[object("<h1>999</h1>")]));
+        let named = |id: &str| object(&format!("<h1 id=\"{id}\">100</h1>"));
+        assert!(same(&[named("m1a2b3c4d5e6f")], &[named("mffb3c4d5e6f0")]));
         let widget = |id: &str| {
             shown(
                 &json!({ "application/vnd.jupyter.widget-view+json": { "model_id": id }, "text/plain": "Button()" }),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kernel::{Event, Outcome, OutputArea};
 use notebook::{Kernelspec, Output};
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
@@ -107,28 +108,40 @@ async fn run_cells(
     on_cell: &(dyn Fn(usize) + Send + Sync),
 ) -> Result<Ran, Error> {
     let executor = kernel.executor().await?;
-    let mut ran = Ran { outputs: Vec::new(), ended: Ended::Whole, runtime: runtime(&*executor) };
+    let (mut areas, mut ended) = (Vec::new(), Ended::Whole);
     for (position, cell) in cells.iter().enumerate() {
         on_cell(position);
-        let (outputs, failure) = execute(&*executor, &cell.source, limit, cell.may_fail).await;
-        ran.outputs.push(outputs);
-        if let Some(cause) = failure {
-            ran.ended = Ended::At { position, cause };
+        let area = Arc::new(Mutex::new(OutputArea::default()));
+        areas.push(area.clone());
+        if let Some(cause) = execute(&*executor, &cell.source, limit, cell.may_fail, area).await {
+            ended = Ended::At { position, cause };
             break;
         }
     }
-    Ok(ran)
+    // Only now: a later cell may have updated a display of an earlier one.
+    let outputs = areas.iter().map(|area| area.lock().outputs().to_vec()).collect();
+    Ok(Ran { outputs, ended, runtime: runtime(&*executor) })
 }
 
-/// The outputs of a cell, and why it failed.
+/// Why the cell failed, if it did. Its outputs go into `area`, even those that come after its end.
 async fn execute(
     executor: &dyn Executor,
     source: &str,
     limit: Duration,
     may_fail: bool,
-) -> (Vec<Output>, Option<String>) {
+    area: Arc<Mutex<OutputArea>>,
+) -> Option<String> {
     let (sender, mut events) = mpsc::unbounded_channel();
-    let sink = Box::new(move |event| drop(sender.send(event)));
+    let sink = Box::new(move |event| match event {
+        Event::InputWanted { .. } | Event::Finished(_) => drop(sender.send(event)),
+        event => {
+            let mut area = area.lock();
+            let is_stream = matches!(event, Event::Output { output: Output::Stream { .. }, .. });
+            if !is_stream || area.size_bytes() <= MAX_OUTPUT_BYTES {
+                area.apply(event);
+            }
+        }
+    });
     let note = RunNote {
         run: RunId::new("verify".to_owned()),
         notebook: None,
@@ -136,26 +149,18 @@ async fn execute(
         source: source.to_owned(),
     };
     let _execution = executor.execute(Code { source, cell: None, note: &note }, sink);
-    let (mut area, deadline) = (OutputArea::default(), Instant::now() + limit);
-    let failure = loop {
+    let deadline = Instant::now() + limit;
+    loop {
         let Ok(event) = timeout_at(deadline, events.recv()).await else {
-            break Some(format!("it took longer than {} s", limit.as_secs_f64()));
+            return Some(format!("it took longer than {} s", limit.as_secs_f64()));
         };
         match event {
-            Some(Event::InputWanted { .. }) => break Some("it asks for input".to_owned()),
-            Some(Event::Finished(outcome)) => break failure(outcome, may_fail),
-            Some(Event::Output { output: Output::Stream { .. }, .. })
-                if area.size_bytes() > MAX_OUTPUT_BYTES => {}
-            Some(event) => {
-                area.apply(event);
-            }
-            None => break Some("its kernel is gone".to_owned()),
+            Some(Event::InputWanted { .. }) => return Some("it asks for input".to_owned()),
+            Some(Event::Finished(outcome)) => return failure(outcome, may_fail),
+            Some(_) => {}
+            None => return Some("its kernel is gone".to_owned()),
         }
-    };
-    while let Ok(late) = events.try_recv() {
-        area.apply(late);
     }
-    (area.outputs().to_vec(), failure)
 }
 
 fn failure(outcome: Outcome, may_fail: bool) -> Option<String> {

@@ -1,5 +1,6 @@
 //! Whether two texts differ only in what differs from run to run.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 use std::time::SystemTime;
 
@@ -24,7 +25,7 @@ const KINDS: [&str; 11] = [
 
 static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?x)
-        (?P<address> \b0x[0-9a-fA-F]{4,16}\b )
+        \bat\ (?P<address> 0x[0-9a-fA-F]{4,16}\b )
       | (?P<path> (?:/private)?/(?:tmp|var/folders)/[^\s'<>:,;)\]\x22]+
                 | [A-Za-z]:\\[^\s'<>|\x22]*\\Temp\\[^\s'<>|:,;)\]\x22]+ )
       | (?P<bar> \[[\d:]+<[^\]]*\] )
@@ -36,7 +37,8 @@ static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
       | (?P<constructor> \bdatetime\.date(?:time)?\(\d{4},\ \d{1,2},\ \d{1,2}(?:,\ [^()]*)?\) )
       | (?P<epoch> \b\d{10}(?:\.\d+)?\b )
       | (?P<time> \b\d{1,2}:\d\d:\d\d(?:\.\d+)?\b )
-      | (?P<duration> \b\d+(?:\.\d+)?(?:e[-+]?\d+)?\ ?(?:ns|µs|μs|us|ms|secs?|seconds?|mins?|minutes?|hours?|s|h)\b
+      | (?P<duration> \b(?:\d+(?:d|h|min)\ )*\d+(?:\.\d+)?(?:e[-+]?\d+)?\ ?(?:ns|µs|μs|us|ms|secs?|seconds?|s)\b
+                    | \b\d+\.\d+\ ?(?:mins?|minutes?|hours?|h)\b
                     | \b\d[\d,]*\ loops?\ each )
       | (?P<count> \b(?:In|Out)\ ?\[\d+\] | <ipython-input-[^>]*> )";
     #[expect(clippy::expect_used, reason = "the pattern is fixed, and tests use it")]
@@ -44,8 +46,8 @@ static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Whether `before` and `after` are the same but for addresses, temporary paths, durations, and what the clock said. Amounts of
-/// space within a line do not count. `after` was made at `now`.
-pub(super) fn are_same(before: &str, after: &str, now: SystemTime) -> bool {
+/// space within a line do not count. `after` was made `during` that time.
+pub(super) fn are_same(before: &str, after: &str, during: &Range<SystemTime>) -> bool {
     if before == after {
         return true;
     }
@@ -53,17 +55,18 @@ pub(super) fn are_same(before: &str, after: &str, now: SystemTime) -> bool {
     let (mut left, mut right) = (Pieces::of(&before), Pieces::of(&after));
     loop {
         return match (left.next(), right.next()) {
-            (Some(one), Some(other)) if one.text == other.text && one.may_become(&other, now) => continue,
+            (Some(one), Some(other)) if one.text == other.text && one.may_become(&other, during) => continue,
             (None, None) => left.rest() == right.rest(),
             _ => false,
         };
     }
 }
 
-/// Without space at the ends of lines, and with one space for several.
+/// Without space at the ends of lines, and with one space for several behind the indentation.
 fn tidied(text: &str) -> String {
     let mut tidied = String::with_capacity(text.len());
     for line in text.trim_end().lines() {
+        tidied.push_str(&line[..line.len() - line.trim_start().len()]);
         let mut is_first = true;
         for word in line.split_whitespace() {
             if !std::mem::take(&mut is_first) {
@@ -110,18 +113,29 @@ impl<'t> Pieces<'t> {
 
 impl Piece<'_> {
     /// Whether another run may show `other` in its place.
-    fn may_become(&self, other: &Self, now: SystemTime) -> bool {
+    fn may_become(&self, other: &Self, during: &Range<SystemTime>) -> bool {
         if self.volatile == other.volatile {
             return true;
         }
         self.kind == other.kind
             && match other.kind {
-                // Dates that are not today's are data.
-                "date" | "short_date" | "constructor" => dates::is_of_today(other.volatile, now),
-                "epoch" => dates::is_recent(other.volatile, now),
+                // Dates and times that are not those of the clock are data.
+                "named_date" | "date" | "short_date" | "constructor" => {
+                    dates::is_of_today(other.volatile, during.end)
+                }
+                "epoch" => dates::is_recent(other.volatile, during.end),
+                "time" => {
+                    is_measured(self.volatile) && is_measured(other.volatile)
+                        || dates::is_time_of(other.volatile, during)
+                }
                 _ => true,
             }
     }
+}
+
+/// Whether a time looks like a measured one: less than an hour, or with a fraction of a second.
+fn is_measured(time: &str) -> bool {
+    time.starts_with("0:") || time.starts_with("00:") || time.contains('.')
 }
 
 #[cfg(test)]
@@ -130,9 +144,10 @@ mod tests {
 
     use super::*;
 
-    /// 2026-11-23 12:00:00 UTC
-    fn now() -> SystemTime {
-        SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_435_200)
+    /// The minute until 2026-11-23 12:00:00 UTC
+    fn during() -> Range<SystemTime> {
+        let end = SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_435_200);
+        end - Duration::from_secs(60)..end
     }
 
     #[test]
@@ -145,6 +160,7 @@ mod tests {
             ("2025-01-01 10:11:12.123456", "2026-11-23 09:00:00"),
             ("made on 2024-02-29", "made on 2026-11-22"),
             ("Mon Jan 5 10:11:12 2025", "Mon Nov 23 12:00:00 2026"),
+            ("Sunday, 21 December 2025", "Monday, 23 November 2026"),
             ("Mon Jan 05 10:11:12 UTC 2025", "Mon Nov 23 12:00:00 UTC 2026"),
             ("Today's date is: 21/12/16", "Today's date is: 23/11/26"),
             ("as of 12/21/2016", "as of 11/23/2026"),
@@ -154,10 +170,16 @@ mod tests {
             ("datetime.date(2018, 6, 1)", "datetime.date(2026, 11, 23)"),
             ("1700000000.123", "1795435201.5"),
             ("took 0:00:01.5", "took 0:00:02.25"),
+            ("took 00:01:59", "took 00:02:01"),
+            ("took 1:02:03.25", "took 2:03:04.5"),
+            ("started at 08:30:07", "started at 11:59:30"),
+            ("started at 08:30:07", "started at 17:29:59"),
+            ("took 2.5 hours", "took 2.6 hours"),
             (
                 "1.2 ms ± 3 µs per loop (mean ± std. dev. of 7 runs, 1,000 loops each)",
                 "970 µs ± 12 µs per loop (mean ± std. dev. of 7 runs, 100 loops each)",
             ),
+            ("Wall time: 1min 3s", "Wall time: 1h 2min 3s"),
             (
                 "CPU times: user 3 µs, sys: 0 ns, total: 3 µs\nWall time: 5.01 µs",
                 "CPU times: user 12 ms, sys: 1 ms, total: 13 ms\nWall time: 14 ms",
@@ -167,7 +189,7 @@ mod tests {
             ("Cell In[3], line 1", "Cell In[17], line 1"),
             ("a  b \n", "a b"),
         ] {
-            assert!(are_same(before, after, now()), "{before} / {after}");
+            assert!(are_same(before, after, &during()), "{before} / {after}");
         }
     }
 
@@ -184,10 +206,16 @@ mod tests {
             ("1700000000", "1700000001"),
             ("x 0x7f01a2b3c4d5", "x"),
             ("3 ms", "3 MB"),
+            ("12 min", "47 min"),
+            ("mask 0xdeadbeef", "mask 0xcafebabe"),
+            ("opens at 08:30:00", "opens at 17:50:00"),
+            ("Mon Jan 6 2020", "Tue Feb 4 2021"),
+            ("if x:\n    y", "if x:\n  y"),
+            ("  indented", "indented"),
             ("a\nb", "a b"),
             ("5 apples", "6 apples"),
         ] {
-            assert!(!are_same(before, after, now()), "{before} / {after}");
+            assert!(!are_same(before, after, &during()), "{before} / {after}");
         }
     }
 }

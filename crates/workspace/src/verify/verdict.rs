@@ -1,17 +1,23 @@
 //! What a notebook that ran again says about the one that is saved.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
 use notebook::{CellId, Output, diff};
+use render::shortened;
 
 use super::cells::{Checked, Comparison};
 use super::compare::{are_same_outputs, readable};
 use super::rerun::Ran;
 
-/// Words that show that code draws random numbers, and that they are the same ones each time.
+/// Words that show that code draws random numbers, and that they are the same ones each time; without a value, a seed is random.
 const RANDOM: [&str; 5] = ["random", "randn", "randint", "shuffle", "sample("];
 const SEEDED: [&str; 4] = ["seed", "random_state", "default_rng(", "RandomState("];
+const WITHOUT_SEED: [&str; 6] =
+    ["seed()", "seed(None)", "default_rng()", "default_rng(None)", "RandomState()", "RandomState(None)"];
+/// The most characters of one difference or traceback.
+const MAX_SHOWN: usize = 4000;
 
 /// The verification of a notebook.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +26,8 @@ pub struct Verification {
     pub cells: Vec<CellVerdict>,
     /// How many the notebook wants to be skipped.
     pub skipped: usize,
+    /// How many cells ended with an error that the notebook expects.
+    pub errors: usize,
     /// Such as `Python 3.12.4`; empty if the kernel does not say.
     pub runtime: String,
     pub elapsed: Duration,
@@ -81,10 +89,16 @@ pub enum Conclusion {
 
 /// Whether anything that is compared differs from what is saved: then another run has to show why. Why a cell has failed is
 /// known already.
-pub(super) fn differs(cells: &[Checked], ran: &Ran, now: SystemTime) -> bool {
+pub(super) fn differs(cells: &[Checked], ran: &Ran, during: &Range<SystemTime>) -> bool {
     cells.iter().zip(&ran.outputs).take(ran.passed()).any(|(cell, fresh)| {
-        cell.comparison == Comparison::WithSaved && !are_same_outputs(&cell.saved, fresh, now)
+        cell.comparison == Comparison::WithSaved && !are_same_outputs(&cell.saved, fresh, during)
     })
+}
+
+/// How many cells ended with an error and did not fail.
+pub(super) fn errors(ran: &Ran) -> usize {
+    let has_error = |outputs: &&Vec<Output>| outputs.iter().any(|it| matches!(it, Output::Error { .. }));
+    ran.outputs.iter().take(ran.passed()).filter(has_error).count()
 }
 
 /// The verdicts on the cells. `again`: another run, if the first one differs.
@@ -92,7 +106,7 @@ pub(super) fn verdicts(
     cells: &[Checked],
     ran: &Ran,
     again: Option<&Ran>,
-    now: SystemTime,
+    during: &Range<SystemTime>,
 ) -> Vec<CellVerdict> {
     let mut tainted = BTreeSet::new();
     let mut verdicts = Vec::with_capacity(cells.len());
@@ -109,7 +123,7 @@ pub(super) fn verdicts(
                     match cell.comparison {
                         Comparison::Ignored | Comparison::NotWanted => Verdict::NotCompared,
                         Comparison::NoneSaved => Verdict::NoneSaved,
-                        Comparison::WithSaved if are_same_outputs(&cell.saved, fresh, now) => {
+                        Comparison::WithSaved if are_same_outputs(&cell.saved, fresh, during) => {
                             Verdict::Identical
                         }
                         Comparison::WithSaved if !cell.inputs.is_disjoint(&tainted) => Verdict::Follows,
@@ -120,7 +134,9 @@ pub(super) fn verdicts(
                             let diff = diff(&readable(&cell.saved), &readable(fresh));
                             match again.and_then(|again| again.outputs.get(position)) {
                                 None => Verdict::Unexplained { diff },
-                                Some(other) if are_same_outputs(fresh, other, now) => Verdict::Stale { diff },
+                                Some(other) if are_same_outputs(fresh, other, during) => {
+                                    Verdict::Stale { diff }
+                                }
                                 Some(_) => {
                                     let is_unseeded = is_unseeded(&cells[..=position]);
                                     Verdict::NotDeterministic { diff, is_unseeded }
@@ -159,8 +175,11 @@ fn shown(outputs: &[Output]) -> String {
 }
 
 fn is_unseeded(cells: &[Checked]) -> bool {
-    let has = |words: &[&str]| cells.iter().any(|cell| words.iter().any(|word| cell.source.contains(word)));
-    has(&RANDOM) && !has(&SEEDED)
+    let code = cells.iter().flat_map(|cell| cell.source.lines());
+    let code: String = code.filter_map(|line| line.split('#').next()).collect();
+    let has = |code: &str, words: &[&str]| words.iter().any(|word| code.contains(word));
+    let with_seeds = WITHOUT_SEED.iter().fold(code.clone(), |code, without| code.replace(without, ""));
+    has(&code, &RANDOM) && !has(&with_seeds, &SEEDED)
 }
 
 impl Verification {
@@ -203,7 +222,11 @@ impl Verification {
         parts.extend((self.skipped > 0).then(|| format!("{} skipped", self.skipped)));
         parts.extend((not_run > 0).then(|| format!("{not_run} not run")));
         if failed.is_none() {
-            parts.push("0 errors".to_owned());
+            parts.push(match self.errors {
+                0 => "0 errors".to_owned(),
+                1 => "1 error, expected".to_owned(),
+                count => format!("{count} errors, expected"),
+            });
         }
         parts.push(seconds(self.elapsed));
         parts.extend((!self.runtime.is_empty()).then(|| self.runtime.clone()));
@@ -258,11 +281,15 @@ impl Verification {
                 | Verdict::Unexplained { diff } => {
                     parts.push(format!(
                         "cell #{index} (id {id}), - saved, + fresh:\n```diff\n{}\n```",
-                        diff.trim_end()
+                        shortened(diff.trim_end(), MAX_SHOWN)
                     ));
                 }
-                Verdict::Failed { shown, .. } => parts.push(format!("cell #{index} (id {id}):\n{shown}")),
+                Verdict::Failed { shown, .. } => {
+                    let shown = shortened(shown, MAX_SHOWN);
+                    parts.push(format!("cell #{index} (id {id}):\n{shown}"));
+                }
                 Verdict::FailsAgain { shown, .. } => {
+                    let shown = shortened(shown, MAX_SHOWN);
                     parts.push(format!("cell #{index} (id {id}), the second time:\n{shown}"));
                 }
                 _ => {}
@@ -308,11 +335,12 @@ mod tests {
     }
 
     fn verification(cells: &[Checked], first: &Ran, again: Option<&Ran>) -> Verification {
-        let now = SystemTime::now();
-        assert_eq!(differs(cells, first, now), again.is_some());
+        let during = SystemTime::now()..SystemTime::now();
+        assert_eq!(differs(cells, first, &during), again.is_some());
         Verification {
-            cells: verdicts(cells, first, again, now),
+            cells: verdicts(cells, first, again, &during),
             skipped: 0,
+            errors: errors(first),
             runtime: first.runtime.clone(),
             elapsed: Duration::from_secs(38),
         }
@@ -350,6 +378,56 @@ mod tests {
         let text = found.text();
         assert!(
             text.contains("-0.5\n+0.6") && text.contains("-old\n+new") && !text.contains("1.6"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn random_numbers_are_seeded_by_code_that_names_a_seed() {
+        let unseeded = |source| is_unseeded(&[cell(0, source, "", &[])]);
+        for source in [
+            "rng = np.random.default_rng()",
+            "random.random()  # no seed is set",
+            "random.seed()\nrandom.random()",
+            "np.random.RandomState(None).random()",
+            "np.random.seed(None)\nnp.random.random()",
+        ] {
+            assert!(unseeded(source), "{source}");
+        }
+        for source in [
+            "rng = np.random.default_rng(7)",
+            "SEED = 1\nrandom.seed(SEED)\nrandom.random()",
+            "df.sample(3, random_state=1)",
+            "print(1)",
+        ] {
+            assert!(!unseeded(source), "{source}");
+        }
+    }
+
+    #[test]
+    fn errors_that_are_saved_and_recur_are_counted() {
+        let error = Output::Error { name: "E".to_owned(), value: "no".to_owned(), traceback: Vec::new() };
+        let cells = [Checked { saved: vec![error.clone()], ..cell(0, "1", "", &[]) }, cell(1, "2", "b", &[])];
+        let first = Ran { outputs: vec![vec![error], outputs("b")], ..ran(&[], Ended::Whole) };
+        assert_eq!(
+            verification(&cells, &first, None).sentence(),
+            "Reruns from a fresh kernel: 2 of 2 cells identical; 1 error, expected; 38 s; Python 3.12.4"
+        );
+    }
+
+    #[test]
+    fn a_long_difference_is_cut() {
+        let text = |word: &str| (0..9000).map(|line| format!("{word} {line}\n")).collect::<String>();
+        let (old, new) = (text("old"), text("new"));
+        let found = verification(
+            &[cell(0, "1", &old, &[])],
+            &ran(&[&new], Ended::Whole),
+            Some(&ran(&[&new], Ended::Whole)),
+        );
+        let text = found.text();
+        assert!(text.len() < 7000, "{}", text.len());
+        assert!(
+            text.contains("-old 0\n") && text.contains("left out") && text.ends_with("+new 8999\n```"),
             "{text}"
         );
     }

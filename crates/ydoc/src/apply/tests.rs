@@ -156,3 +156,16 @@ fn deep_json_is_kept_as_text() {
     assert_eq!(notebook.cells()[0].output_count(), 1);
     assert!(String::from_utf8(notebook.to_bytes()).unwrap().contains(&"[".repeat(400)));
 }
+
+#[test]
+fn members_of_a_new_cell_that_nbformat_does_not_know_are_kept() {
+    let (mut live, _) = live(&["a"]);
+    let others = Json::from_value(&json!({ "own": { "a": [1] }, "source": "no" }));
+    let cell = NewCell { others: Some(others), ..NewCell::new(CellType::Code, "b") };
+    live.apply(&[Edit::Insert { index: 0, cell }]).unwrap();
+    let cell = live.snapshot().unwrap().cells()[0].clone();
+    assert_eq!(
+        (cell.source(), cell.others().unwrap().compact()),
+        ("b".into(), r#"{"own":{"a":[1]}}"#.into())
+    );
+}

@@ -54,6 +54,7 @@ fn like(cell: &Cell, source: &str) -> NewCell {
     NewCell {
         metadata: Some(cell.metadata()),
         attachments: cell.attachments(),
+        others: cell.others(),
         ..NewCell::new(cell.cell_type().clone(), source)
     }
 }
@@ -143,7 +144,10 @@ mod tests {
         }
         let outputs = [Output::Stream { name: "stdout".into(), text: "x".into() }].into();
         notebook.apply(&Edit::SetOutputs { id: "c0".into(), outputs, execution_count: Some(7) }).unwrap();
-        notebook
+        // A member that nbformat does not know.
+        let mut file: Value = serde_json::from_slice(&notebook.to_bytes()).unwrap();
+        file["cells"][0]["own"] = json!({ "a": 1 });
+        Notebook::parse(serde_json::to_vec(&file).unwrap().into()).unwrap()
     }
 
     /// The cells afterwards, without the ids of new ones.
