@@ -8,6 +8,7 @@ mod environment;
 mod files;
 mod folder;
 mod foreign;
+mod held;
 #[cfg(unix)]
 mod keeper;
 mod kernel_env;
@@ -16,6 +17,7 @@ mod launch;
 mod listing;
 mod output_capture;
 mod process_env;
+mod real_path;
 mod replacement;
 mod root;
 mod stamp;

@@ -117,7 +117,7 @@ impl Remembered {
         if !existing.all(|stamp| stamp.is_settled(started, TIME_RESOLUTION)) {
             return None;
         }
-        let real = |path: &Path| dunce::canonicalize(path).ok();
+        let real = |path: &Path| std::fs::canonicalize(path).ok();
         let is_wrapper = real(&reply.info.executable).is_none_or(|executable| real(path) != Some(executable));
         let expires = is_wrapper.then(|| Instant::now() + WRAPPER_TTL);
         Some(Self { info: reply.info.clone(), stamps, expires })
