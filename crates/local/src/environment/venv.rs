@@ -23,7 +23,14 @@ impl Environment {
         if !prefix.join("pyvenv.cfg").is_file() && !prefix.join("conda-meta").is_dir() {
             return None;
         }
-        Some(Self { prefix: prefix.to_path_buf(), interpreter: interpreter_in(prefix)? })
+        // Names are joined with `/` here, which people on Windows should not see.
+        let uniform = |path: &Path| path.components().collect();
+        Some(Self { prefix: uniform(prefix), interpreter: uniform(&interpreter_in(prefix)?) })
+    }
+
+    /// The environment of an interpreter, which is in a folder of it, or, with conda on Windows, in itself.
+    pub(crate) fn of(interpreter: &Path) -> Option<Self> {
+        interpreter.ancestors().skip(1).take(2).find_map(Self::at)
     }
 
     /// Whether it was made by `venv`, `virtualenv` or uv, not by conda.
@@ -107,6 +114,16 @@ pub(super) mod tests {
     #[test]
     fn an_environment_without_its_python_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
+    #[test]
+    fn the_environment_of_an_interpreter_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let environment = venv(&folder.path().join("v"), true);
+        assert_eq!(Environment::of(&environment.interpreter), Some(environment.clone()));
+        // As conda on Windows has it.
+        assert_eq!(Environment::of(&environment.prefix.join("python.exe")), Some(environment));
+        assert_eq!(Environment::of(Path::new("python")), None);
+    }
+
         let environment = venv(folder.path(), true);
         fs::remove_file(&environment.interpreter).unwrap();
         std::os::unix::fs::symlink("/nowhere/python", &environment.interpreter).unwrap();

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use super::installed::InstalledKernelspec;
 use super::paths::prefix_of;
-use crate::environment::interpreter_in;
+use crate::environment::{Environment, interpreter_in};
 use crate::{ProcessEnv, Variables};
 
 /// The arguments of a kernelspec's `program`, with `{connection_file}`, `{resource_dir}` and `{prefix}` replaced.
 pub(crate) fn arguments(spec: &InstalledKernelspec, program: &Path, connection_file: &Path) -> Vec<OsString> {
     // Jupyter uses the prefix of the Python it runs in. Here it is the prefix of the kernel.
-    let prefix = prefix_of(&spec.resources).or_else(|| program.parent()?.parent());
+    let environment = Environment::of(program).map(|environment| environment.prefix);
+    let prefix = prefix_of(&spec.resources).or(environment.as_deref()).or_else(|| program.parent()?.parent());
     let value = |name: &str| match name {
         "connection_file" => Some(connection_file.as_os_str().to_owned()),
         "resource_dir" => Some(spec.resources.clone().into_os_string()),
