@@ -206,16 +206,15 @@ pub(crate) mod tests {
         assert_eq!(with(&[]).flag("F"), None);
     }
 
-    #[cfg(unix)]
     #[test]
     fn programs_are_found_only_on_absolute_folders_of_path() {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        crate::tests::script(&other.path().join("tool"), "exit 0");
+        let tool = crate::tests::program(&other.path().join("tool"), &[]);
         let path = prepend_paths([one.path()], Some(other.path().as_os_str()));
         let mut process_env = ProcessEnv::default();
         assert_eq!(process_env.find_program("tool"), None);
         process_env.variables.insert("PATH".into(), path);
-        assert_eq!(process_env.find_program("tool"), Some(other.path().join("tool")));
+        assert_eq!(process_env.find_program("tool"), Some(tool));
         process_env.variables.insert("PATH".into(), ".".into());
         assert_eq!(process_env.find_program("tool"), None);
     }

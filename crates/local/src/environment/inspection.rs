@@ -207,5 +207,4 @@ fn environment_of(program: &Path) -> Option<Environment> {
 }
 
 #[cfg(test)]
-#[cfg(unix)]
 mod tests;

@@ -311,5 +311,4 @@ fn language_of(preferred: &Kernelspec) -> Option<String> {
 }
 
 #[cfg(test)]
-#[cfg(unix)]
 mod tests;

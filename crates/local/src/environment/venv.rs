@@ -82,17 +82,20 @@ fn site_packages(prefix: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 #[cfg(test)]
-#[cfg(unix)]
 pub(super) mod tests {
     use super::*;
-    use crate::tests::script;
+    use crate::tests::program;
+
+    /// Where a virtual environment has its programs.
+    pub(in crate::environment) const PROGRAMS: &str = if cfg!(windows) { "Scripts" } else { "bin" };
 
     /// Creates the files of a virtual environment.
     pub(in crate::environment) fn venv(prefix: &Path, has_kernel: bool) -> Environment {
-        script(&prefix.join("bin/python"), "exit 1");
+        program(&prefix.join(PROGRAMS).join("python"), &["exit 1"]);
         fs::write(prefix.join("pyvenv.cfg"), "home = /usr/bin\ninclude-system-site-packages = false\n")
             .unwrap();
-        let packages = prefix.join("lib/python3.12/site-packages");
+        let packages =
+            prefix.join(if cfg!(windows) { "Lib/site-packages" } else { "lib/python3.12/site-packages" });
         fs::create_dir_all(packages.join("ipykernel")).unwrap();
         if has_kernel {
             fs::write(packages.join("ipykernel/__init__.py"), "").unwrap();
@@ -112,9 +115,6 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_environment_without_its_python_is_ignored() {
-        let folder = tempfile::tempdir().unwrap();
-    #[test]
     fn the_environment_of_an_interpreter_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let environment = venv(&folder.path().join("v"), true);
@@ -124,8 +124,12 @@ pub(super) mod tests {
         assert_eq!(Environment::of(Path::new("python")), None);
     }
 
+    #[test]
+    fn an_environment_without_its_python_is_ignored() {
+        let folder = tempfile::tempdir().unwrap();
         let environment = venv(folder.path(), true);
         fs::remove_file(&environment.interpreter).unwrap();
+        #[cfg(unix)]
         std::os::unix::fs::symlink("/nowhere/python", &environment.interpreter).unwrap();
         assert_eq!(Environment::at(folder.path()), None);
     }
