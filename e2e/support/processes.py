@@ -72,6 +72,14 @@ def open_files(process: int) -> int:
     return len(list(Path(f"/proc/{process}/fd").iterdir()))
 
 
+def listening_ports(process: int) -> list[int]:
+    """The TCP ports on which a process listens, over IPv4."""
+    listens = "0A"
+    own = {os.readlink(entry) for entry in Path(f"/proc/{process}/fd").iterdir() if entry.is_symlink()}
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return [int(row[1].split(":")[1], 16) for row in rows if row[3] == listens and f"socket:[{row[9]}]" in own]
+
+
 def resident(process: int) -> int:
     """How much memory a process holds, in bytes."""
     return _status(process, "VmRSS")

@@ -180,7 +180,7 @@ class CellbridgeApp(ExtensionApp):
         if self._core is None:
             self._socket = PrivateSocket(self.serverapp)
             config = {trait: getattr(self, trait) for trait in self._configured}
-            config |= {"socket": self._socket.path, "base_url": self.serverapp.base_url}
+            config |= {"socket": self._socket.address, "base_url": self.serverapp.base_url}
             history = None if self.no_history else history_folder(self.serverapp.root_dir)
             config |= {"history": history and str(history)}
             config |= {"has_rooms": has_rooms(self.serverapp), "has_commands": has_commands(self.serverapp)}

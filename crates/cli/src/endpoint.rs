@@ -1,17 +1,19 @@
 //! How agents reach the program: standard input and output, or an HTTP endpoint; and how it ends.
 
-use std::io::IsTerminal as _;
+use std::io::{self, IsTerminal as _};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 
 use anyhow::{Context as _, bail};
 use mcp::{HttpAuth, Server};
 use rest::Secret;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::{Serving, Transport};
 
 const DEFAULT_PORT: u16 = 4040;
+/// How many connections may wait to be accepted.
+const BACKLOG: u32 = 1024;
 
 /// The HTTP listener for agents.
 pub(crate) struct HttpEndpoint {
@@ -45,7 +47,7 @@ impl HttpEndpoint {
             );
         }
         let (token, is_new) = token(options)?;
-        let listener = TcpListener::bind(&addresses[..]).await.with_context(|| {
+        let listener = listen(&addresses).with_context(|| {
             format!("cannot listen on {host}:{port}; choose another port with --port (0: any free one)")
         })?;
         let query = token.as_ref().filter(|_| is_new).map(|token| format!("?token={}", token.expose()));
@@ -53,6 +55,29 @@ impl HttpEndpoint {
         let hosts = options.allowed_host.iter().cloned().chain([bare.to_owned()]);
         Ok(Self { listener, auth: HttpAuth::new(token.clone(), hosts, is_public), token, url })
     }
+}
+
+/// Listens on the first of the addresses that can be used.
+fn listen(addresses: &[SocketAddr]) -> io::Result<TcpListener> {
+    let on = |address: &SocketAddr| {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // On Unix, a port can be used again at once after its program has ended. On Windows, this option would let two programs
+        // share the port; another one prevents it.
+        #[cfg(unix)]
+        socket.set_reuseaddr(true)?;
+        #[cfg(windows)]
+        windows::make_exclusive(&socket)?;
+        socket.bind(*address)?;
+        socket.listen(BACKLOG)
+    };
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in addresses {
+        match on(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
 }
 
 /// The token that agents must send, and whether it was generated just now.
@@ -123,17 +148,18 @@ pub(crate) fn cancel_on_signal(shutdown: CancellationToken) -> impl Future<Outpu
     };
     #[cfg(windows)]
     let signals = {
-        use tokio::signal::windows::{ctrl_break, ctrl_close, ctrl_shutdown};
-        ctrl_break().and_then(|key| Ok((key, ctrl_close()?, ctrl_shutdown()?)))
+        use tokio::signal::windows::{ctrl_break, ctrl_close, ctrl_logoff, ctrl_shutdown};
+        ctrl_break().and_then(|key| Ok((key, ctrl_close()?, ctrl_logoff()?, ctrl_shutdown()?)))
     };
     async move {
         #[cfg(windows)]
-        if let Ok((mut key, mut close, mut shutdown_of_system)) = signals {
+        if let Ok((mut key, mut close, mut logoff, mut shutdown_of_system)) = signals {
             tokio::select! {
                 _ = tokio::signal::ctrl_c() => {}
                 _ = key.recv() => {}
                 // The system waits some seconds for this program to end.
                 _ = close.recv() => {}
+                _ = logoff.recv() => {}
                 _ = shutdown_of_system.recv() => {}
             }
             return shutdown.cancel();

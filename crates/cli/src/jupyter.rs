@@ -226,7 +226,7 @@ pub(crate) fn secrets_of(source: &Source) -> Vec<Secret> {
 /// How servers are reached: certificates in addition to the system's, the environment's proxies, and the timeout.
 pub(crate) fn reach(ca_file: Option<PathBuf>, network_timeout: NetworkTimeout) -> Options {
     let agent = concat!("cellbridge/", env!("CARGO_PKG_VERSION")).to_owned();
-    Options { ca_file, proxies: proxies(), agent, unix_socket: None, network_timeout }
+    Options { ca_file, proxies: proxies(), agent, private_socket: None, network_timeout }
 }
 
 /// The proxies that the environment names, in upper or lower case. In a CGI script, `HTTP_PROXY` may come from a header

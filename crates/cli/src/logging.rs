@@ -95,6 +95,8 @@ pub(crate) fn start(options: &Logging, secrets: Vec<Secret>) -> anyhow::Result<(
     let mut settings = Settings::read(|name| std::env::var(name).ok(), options.otel_file.clone());
     let telemetry = Telemetry::start(&mut settings)?;
     let is_file = path.is_some();
+    #[cfg(windows)]
+    let shared_folder = path.as_deref().and_then(shared_folder);
     let out: Box<dyn Write + Send> = match path {
         Some(path) => Box::new(open(&path)?),
         None => Box::new(io::stderr()),
@@ -106,6 +108,10 @@ pub(crate) fn start(options: &Logging, secrets: Vec<Secret>) -> anyhow::Result<(
     tracing_subscriber::registry().with(spans).with(format.with_filter(targets)).try_init()?;
     for note in settings.notes() {
         tracing::warn!("{note}");
+    }
+    #[cfg(windows)]
+    if let Some(folder) = shared_folder {
+        tracing::warn!("other users of this machine may read the log in {}", folder.display());
     }
     // `try_init` fails for a second subscriber, so this is the first.
     let _ = STARTED.set(Started { log: Log(entries), telemetry });
@@ -128,6 +134,15 @@ fn spawn_writer(mut out: Box<dyn Write + Send>) -> io::Result<SyncSender<Entry>>
         }
     })?;
     Ok(entries)
+}
+
+/// The folder of a file, if it may be open to other users.
+#[cfg(windows)]
+fn shared_folder(file: &Path) -> Option<PathBuf> {
+    let process_env =
+        local::ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
+    let folder = std::path::absolute(file).ok()?.parent()?.to_path_buf();
+    (!process_env.inherits_privacy(&folder)).then_some(folder)
 }
 
 fn file_in(folder: &Path) -> anyhow::Result<PathBuf> {

@@ -35,9 +35,13 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A variable's value, unless it is empty.
+    /// A variable's value, unless it is empty. On Windows, `Path` and `PATH` are one.
     pub fn variable(&self, name: &str) -> Option<&OsString> {
-        self.variables.get(name).filter(|value| !value.is_empty())
+        let is_windows = self.system == System::Windows;
+        let mut all = self.variables.iter();
+        let (_, value) =
+            all.find(|(key, _)| *key == name || (is_windows && key.eq_ignore_ascii_case(name)))?;
+        Some(value).filter(|value| !value.is_empty())
     }
 
     /// The first file of that name in the folders of `PATH`.

@@ -91,9 +91,11 @@ fn open(address: SocketAddr) -> Result<std::net::TcpListener, BindError> {
         if address.is_ipv6() {
             socket.set_only_v6(true)?;
         }
-        // On Windows, this option would let two programs share the port.
+        // On Windows, this option would let two programs share the port; another one prevents it.
         #[cfg(unix)]
         socket.set_reuse_address(true)?;
+        #[cfg(windows)]
+        windows::make_exclusive(&socket)?;
         socket.bind(&address.into())?;
         socket.listen(128)?;
         socket.set_nonblocking(true)?;

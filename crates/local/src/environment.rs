@@ -6,6 +6,8 @@ mod interpreter;
 mod kernelspec_choice;
 mod managed;
 mod project;
+#[cfg_attr(not(any(windows, test)), expect(dead_code, reason = "only Windows has a registry"))]
+mod registered;
 mod venv;
 
 pub use inspection::{
@@ -14,4 +16,4 @@ pub use inspection::{
 };
 use kernelspec_choice::MANAGED;
 pub(crate) use kernelspec_choice::{KernelChoice, KernelspecChooser, KernelspecQuery};
-pub(crate) use venv::interpreter_in;
+pub(crate) use venv::{Environment, interpreter_in};

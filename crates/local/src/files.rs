@@ -11,6 +11,7 @@ use tempfile::NamedTempFile;
 use workspace::{Error, ErrorKind, Existing, FileContent, NextStep};
 
 use crate::folder::on_disk;
+use crate::held::naming_holders;
 use crate::listing::is_notebook;
 use crate::replacement;
 use crate::root::Root;
@@ -70,7 +71,8 @@ pub(crate) async fn write(
         .await?;
     }
     on_disk(move || {
-        finish(file, &target, existing).map_err(|error| unwritable(&shown, &error))?;
+        finish(file, &target, existing)
+            .map_err(|error| unwritable(&shown, &naming_holders(error, &target)))?;
         Ok(shown)
     })
     .await

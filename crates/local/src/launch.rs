@@ -10,7 +10,6 @@ mod running;
 #[cfg(any(windows, test))]
 mod stale_files;
 #[cfg(test)]
-#[cfg(unix)]
 mod tests;
 #[cfg(unix)]
 mod watchdog;

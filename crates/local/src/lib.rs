@@ -8,6 +8,7 @@ mod environment;
 mod files;
 mod folder;
 mod foreign;
+mod held;
 #[cfg(unix)]
 mod keeper;
 mod kernel_env;
@@ -16,6 +17,7 @@ mod launch;
 mod listing;
 mod output_capture;
 mod process_env;
+mod real_path;
 mod replacement;
 mod root;
 mod stamp;
@@ -40,12 +42,33 @@ pub use process_env::ProcessEnv;
 pub use variables::Variables;
 
 #[cfg(test)]
-#[cfg(unix)]
 mod tests {
     use std::fs;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
+
+    /// Puts a program there, folders included, that does the steps. `examples/test_program.rs` says which there are. Returns its
+    /// path, which has another ending on Windows.
+    pub(crate) fn program(path: &Path, steps: &[&str]) -> PathBuf {
+        let tests = std::env::current_exe().unwrap();
+        let name = format!("test_program{}", std::env::consts::EXE_SUFFIX);
+        // Cargo builds examples with tests, in a folder beside theirs.
+        let built = tests.ancestors().nth(2).unwrap().join("examples").join(name);
+        let mut program = path.as_os_str().to_owned();
+        program.push(std::env::consts::EXE_SUFFIX);
+        let program = PathBuf::from(program);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut list = program.clone().into_os_string();
+        list.push(".steps");
+        fs::write(list, steps.join("\n")).unwrap();
+        // Not written here: a process that another test starts meanwhile would keep it open for writing.
+        if !program.exists() && fs::hard_link(&built, &program).is_err() {
+            fs::copy(&built, &program).unwrap();
+        }
+        program
+    }
 
     /// Writes an executable shell script, folders included.
+    #[cfg(unix)]
     pub(crate) fn script(path: &Path, body: &str) {
         use std::os::unix::fs::PermissionsExt as _;
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -2,7 +2,7 @@
 //! its own.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::{Variables, kernel_env};
 
@@ -88,11 +88,18 @@ impl ProcessEnv {
             folders.extend(self.path("XDG_RUNTIME_DIR").map(|folder| folder.join("jupyter")));
         }
         if cfg!(windows) {
-            // Only folders in the person's own are sure to be closed to others, who could write a file there.
-            let own: Vec<PathBuf> = self.home.clone().into_iter().chain(self.path("APPDATA")).collect();
-            folders.retain(|folder| own.iter().any(|own| folder.starts_with(own)));
+            // Others could write a file in the rest.
+            folders.retain(|folder| self.inherits_privacy(folder));
         }
         folders
+    }
+
+    /// Whether a folder is in the person's own. On Windows only these are sure to be closed to others: files have no mode there,
+    /// and get their access control list from their folder.
+    pub fn inherits_privacy(&self, folder: &Path) -> bool {
+        let variables = ["APPDATA", "LOCALAPPDATA", "USERPROFILE"].map(|name| self.path(name));
+        let mut own = self.home.clone().into_iter().chain(variables.into_iter().flatten());
+        own.any(|own| own.is_absolute() && is_below(folder, &own))
     }
 
     /// The folder for the data of this program.
@@ -138,6 +145,15 @@ impl ProcessEnv {
         let named = self.path(variable).filter(|folder| folder.is_absolute());
         named.or_else(|| Some(self.home.as_ref()?.join(default)))
     }
+}
+
+/// Whether a folder is another, or in it. Case is ignored, and `..` leads out.
+fn is_below(folder: &Path, other: &Path) -> bool {
+    let names = |path: &Path| -> Vec<String> {
+        path.components().map(|name| name.as_os_str().to_string_lossy().to_lowercase()).collect()
+    };
+    let has_parents = folder.components().any(|name| name == Component::ParentDir);
+    !has_parents && names(folder).starts_with(&names(other))
 }
 
 /// Puts folders before the others in a value of the same form as `PATH`. A folder whose name cannot be part of one is left out.
@@ -198,6 +214,19 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn folders_of_the_person_are_private() {
+        let home = std::env::temp_dir().join("Ada");
+        let process_env = ProcessEnv { home: Some(home.clone()), ..with(&[("APPDATA", "relative")]) };
+        for folder in [home.clone(), home.join("AppData"), std::env::temp_dir().join("ada").join("x")] {
+            assert!(process_env.inherits_privacy(&folder), "{}", folder.display());
+        }
+        for folder in ["relative", "/shared", ""].map(PathBuf::from).iter().chain([&home.join("..")]) {
+            assert!(!process_env.inherits_privacy(folder), "{}", folder.display());
+        }
+        assert!(!process_env.inherits_privacy(&std::env::temp_dir().join("Ada2")));
+    }
+
+    #[test]
     fn flags_follow_jupyters_rule() {
         for (value, expected) in [("1", true), ("yes", true), ("0", false), ("False", false), ("off", false)]
         {
@@ -206,16 +235,15 @@ pub(crate) mod tests {
         assert_eq!(with(&[]).flag("F"), None);
     }
 
-    #[cfg(unix)]
     #[test]
     fn programs_are_found_only_on_absolute_folders_of_path() {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        crate::tests::script(&other.path().join("tool"), "exit 0");
+        let tool = crate::tests::program(&other.path().join("tool"), &[]);
         let path = prepend_paths([one.path()], Some(other.path().as_os_str()));
         let mut process_env = ProcessEnv::default();
         assert_eq!(process_env.find_program("tool"), None);
         process_env.variables.insert("PATH".into(), path);
-        assert_eq!(process_env.find_program("tool"), Some(other.path().join("tool")));
+        assert_eq!(process_env.find_program("tool"), Some(tool));
         process_env.variables.insert("PATH".into(), ".".into());
         assert_eq!(process_env.find_program("tool"), None);
     }

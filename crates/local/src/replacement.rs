@@ -4,11 +4,11 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
-#[cfg(any(windows, test))]
-use std::time::Instant;
 
 use tempfile::NamedTempFile;
 
+#[cfg(windows)]
+use crate::held::{is_busy, while_busy};
 use crate::stamp::Stamp;
 
 /// The mode of a file that replaces none: the umask decides, as for any new file.
@@ -21,12 +21,6 @@ const PREFIX: &str = ".cellbridge-";
 const SUFFIX: &str = ".tmp";
 /// How old a temporary file must be to be taken for one that a killed program has left.
 const LEFTOVER_AGE: Duration = Duration::from_secs(60);
-/// How long another program may hold a file that is to be replaced, and how often that is tried.
-#[cfg(any(windows, test))]
-const BUSY_TIMEOUT: Duration = Duration::from_millis(500);
-#[cfg(any(windows, test))]
-const BUSY_PAUSE: Duration = Duration::from_millis(20);
-
 /// A temporary file beside `path`, locked while it is written.
 pub(crate) fn temporary(path: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
@@ -65,7 +59,11 @@ fn is_left(path: &Path) -> io::Result<bool> {
 pub(crate) fn create(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
     unlock(&file);
+    #[cfg(unix)]
     file.persist_noclobber(path).map_err(|error| error.error)?;
+    // `persist_noclobber` takes no long paths here.
+    #[cfg(windows)]
+    windows::move_new(&file.into_temp_path(), path)?;
     sync_folder(path);
     Ok(())
 }
@@ -104,41 +102,10 @@ pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<Stamp> {
     // The system wants a file that nobody has open.
     let temporary = file.into_temp_path();
     while_busy(|| windows::replace(&temporary, path))
-        // Some file systems cannot do this, and long paths are not taken.
+        // Some file systems cannot do this.
         .or_else(|error| if is_busy(&error) { Err(error) } else { fs::rename(&temporary, path) })?;
     // If it is another file, somebody else has replaced ours. With the stamp of ours, it is read again.
     Ok(Stamp::of(path).ok().filter(|now| now.is_same_file(&before)).unwrap_or(before))
-}
-
-/// Repeats `work` while another program holds a file: virus scanners, indexers and programs that copy to a cloud look at each new
-/// file for a moment.
-#[cfg(any(windows, test))]
-fn while_busy<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    let end = Instant::now() + BUSY_TIMEOUT;
-    loop {
-        match work() {
-            Err(error) if is_busy(&error) && Instant::now() < end => std::thread::sleep(BUSY_PAUSE),
-            result => return result,
-        }
-    }
-}
-
-/// Whether another program holds the file, or may: Windows says "access denied" in some of these cases.
-#[cfg(any(windows, test))]
-fn is_busy(error: &io::Error) -> bool {
-    const ACCESS_DENIED: i32 = 5;
-    error.raw_os_error() == Some(ACCESS_DENIED) || is_held(error)
-}
-
-/// Whether Windows says that another program holds the file.
-#[cfg(any(windows, test))]
-pub(crate) fn is_held(error: &io::Error) -> bool {
-    const SHARING_VIOLATION: i32 = 32;
-    const LOCK_VIOLATION: i32 = 33;
-    const UNABLE_TO_REMOVE_REPLACED: i32 = 1175;
-    [SHARING_VIOLATION, LOCK_VIOLATION, UNABLE_TO_REMOVE_REPLACED]
-        .iter()
-        .any(|code| error.raw_os_error() == Some(*code))
 }
 
 /// Under its new name, a lock would keep others from writing it.
@@ -198,16 +165,6 @@ mod tests {
         drop(reader);
         let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["x.ipynb"]);
-    }
-
-    #[test]
-    fn a_file_that_others_hold_for_a_moment_is_replaced_later() {
-        let mut errors = vec![io::ErrorKind::NotFound.into(), io::Error::from_raw_os_error(32)];
-        errors.push(io::Error::from_raw_os_error(5));
-        let result = while_busy(|| errors.pop().map_or(Ok(()), Err));
-        assert_eq!(result.unwrap_err().kind(), io::ErrorKind::NotFound, "which is no reason to try again");
-        let held = while_busy(|| -> io::Result<()> { Err(io::Error::from_raw_os_error(32)) });
-        assert!(is_held(&held.unwrap_err()));
     }
 
     #[test]

@@ -6,8 +6,13 @@ use std::path::{Component, Path, PathBuf};
 
 use workspace::{Error, ErrorKind, NextStep};
 
+use crate::real_path::canonicalize;
+
 #[cfg(any(windows, test))]
 mod windows_path;
+
+#[cfg(any(windows, test))]
+pub(crate) use windows_path::check_name;
 
 /// A folder that no resolved path leaves.
 #[derive(Debug, Clone)]
@@ -21,7 +26,7 @@ pub(crate) struct Root {
 
 impl Root {
     pub(crate) fn new(folder: PathBuf) -> Self {
-        let real = dunce::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
+        let real = canonicalize(&folder).unwrap_or_else(|_| folder.clone());
         Self { given: folder, real, prefix: "" }
     }
 
@@ -47,6 +52,7 @@ impl Root {
     /// Examples for the root `/home/ada/work`, which contains the folder `data`:
     /// - `data/x.ipynb`, `/data/x.ipynb`, `data\\x.ipynb` and `/home/ada/work/data/x.ipynb` are the same file.
     /// - `new/y.ipynb` is accepted, although there is no `new`.
+    /// - `/home/ada/link/x.ipynb` is `x.ipynb` if `link` points to the root.
     /// - `/home/ada/z.ipynb` is refused: it is absolute, and the root has no folder `home`.
     /// - `data/../../z.ipynb` is refused, and so is `link/z.ipynb` if `link` points out of the root.
     ///
@@ -66,7 +72,9 @@ impl Root {
     fn resolve_on_unix(&self, path: &str) -> Result<PathBuf, Error> {
         let literal = self.join(path);
         if self.looks_absolute(path, &literal) {
-            return Err(refused(path, "it is outside."));
+            // The root may have another spelling: through a link, or, on macOS, in another case or form of Unicode.
+            let inside = real_path(Path::new(path)).ok().filter(|real| real.starts_with(&self.real));
+            return inside.ok_or_else(|| refused(path, "it is outside."));
         }
         match real_path(&literal) {
             // Windows separators, unless there is a file with backslashes in its name.
@@ -139,7 +147,7 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
     let mut missing: Vec<&OsStr> = Vec::new();
     let mut existing = path;
     loop {
-        match dunce::canonicalize(existing) {
+        match canonicalize(existing) {
             Ok(mut real) => {
                 real.extend(missing.iter().rev());
                 return Ok(real);
@@ -284,6 +292,21 @@ mod tests {
         assert_eq!(linked.resolve(real.to_str().unwrap()).unwrap(), real);
     }
 
+    #[test]
+    fn other_spellings_of_the_root_are_known_by_where_they_lead() {
+        let (folder, root) = folder();
+        let alias = folder.path().join("alias");
+        symlink(root.real(), &alias).unwrap();
+        let expected = root.real().join("a/x.ipynb");
+        assert_eq!(root.resolve(alias.join("a/x.ipynb").to_str().unwrap()).unwrap(), expected);
+        assert_eq!(
+            root.resolve(alias.join("new.ipynb").to_str().unwrap()).unwrap(),
+            root.real().join("new.ipynb")
+        );
+        assert!(root.resolve(alias.join("out/x").to_str().unwrap()).is_err());
+        assert!(root.resolve(alias.join("../outside/x").to_str().unwrap()).is_err());
+    }
+
     proptest! {
         #[test]
         fn every_resolved_path_is_inside(parts in prop::collection::vec("a|b|in|out|loop|broken|\\.|\\.\\.|/|new|\\\\|x.ipynb", 0..8)) {
@@ -292,6 +315,64 @@ mod tests {
                 prop_assert!(found.starts_with(root.real()));
                 prop_assert!(root.relative(&found).is_some());
             }
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(windows)]
+mod windows_tests {
+    use std::fs;
+    use std::process::Command;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn folder() -> (TempDir, Root) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("root/a/b")).unwrap();
+        fs::create_dir_all(folder.path().join("outside")).unwrap();
+        fs::write(folder.path().join("root/a/x.ipynb"), "").unwrap();
+        let root = Root::new(folder.path().join("root"));
+        (folder, root)
+    }
+
+    #[test]
+    fn all_spellings_of_a_path_are_one_file() {
+        let (_folder, root) = folder();
+        let file = root.real().join("a").join("x.ipynb");
+        let absolute = file.to_str().unwrap();
+        assert!(!absolute.contains('?'));
+        for path in [
+            "a/x.ipynb",
+            r"A\X.IPYNB",
+            "/a/b/../x.ipynb",
+            absolute,
+            &absolute.to_uppercase(),
+            &absolute.replace('\\', "/"),
+        ] {
+            assert_eq!(root.resolve(path).unwrap(), file, "{path}");
+        }
+        assert_eq!(root.relative(&file).as_deref(), Some("a/x.ipynb"));
+        assert_eq!(root.resolve(r"new\y.ipynb").unwrap(), root.real().join("new").join("y.ipynb"));
+        for path in [r"..\outside\x", "nul", r"C:x", r"\x", "x.ipynb:y", "missing/x/../../../outside"] {
+            assert!(root.resolve(path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_junction_that_leads_out_is_refused() {
+        let (folder, root) = folder();
+        let mut command = Command::new("cmd.exe");
+        command
+            .args(["/d", "/c", "mklink", "/J"])
+            .arg(root.real().join("out"))
+            .arg(folder.path().join("outside"));
+        let made = command.output().unwrap();
+        // Nothing to see where there are none: wine has none.
+        if made.status.success() && root.real().join("out").exists() {
+            assert!(root.resolve("out/x.ipynb").is_err());
         }
     }
 }

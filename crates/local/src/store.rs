@@ -5,7 +5,6 @@ mod file;
 mod io_error;
 mod lock;
 #[cfg(test)]
-#[cfg(unix)]
 mod tests;
 mod watcher;
 
@@ -21,6 +20,7 @@ use workspace::{Document as _, Error, ErrorKind, Mode, NotebookPath};
 pub(crate) use document::FileDocument;
 
 use crate::listing::is_notebook;
+use crate::real_path::canonicalize;
 use crate::root::Root;
 use watcher::ChangeWatcher;
 
@@ -96,7 +96,13 @@ fn locate(root: &Root, path: &NotebookPath, mode: Mode) -> Result<(PathBuf, Note
         (Ok(_), Mode::Connect | Mode::Reopen) => {}
         (Ok(_), Mode::Create) => return Err(Error::notebook_exists(&known)),
         (Err(error), Mode::Connect | Mode::Reopen) => return Err(io_error::reading(&known, error)),
-        (Err(_), Mode::Create) => create(&file).map_err(|error| io_error::creating(&known, error))?,
+        (Err(_), Mode::Create) => {
+            // Some file systems store another spelling of the name.
+            let created = create(&file).and_then(|()| canonicalize(&file));
+            let file = created.map_err(|error| io_error::creating(&known, error))?;
+            let known = root.relative(&file).unwrap_or(known);
+            return Ok((file, known.into()));
+        }
     }
     Ok((file, known.into()))
 }

@@ -8,16 +8,16 @@ use jupyter::Capabilities;
 use mcp::{Offer, Policy};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rest::{Credentials, Secret};
+use rest::{Credentials, PrivateSocket, Secret};
 use serde::{Deserialize, Deserializer};
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "they are the names of settings")]
 pub(crate) struct Config {
-    /// The Unix socket of the Jupyter server in whose process we live.
-    pub(crate) socket: PathBuf,
-    pub(crate) base_url: String,
+    /// Where the Jupyter server in whose process we live listens for us alone.
+    socket: Socket,
+    base_url: String,
     /// Whether it serves live notebooks.
     has_rooms: bool,
     /// Whether it passes commands on to `JupyterLab`.
@@ -62,6 +62,19 @@ pub(crate) struct Config {
     pub(crate) otel_file: Option<String>,
 }
 
+/// The `address` in `private_socket.py`.
+#[derive(Clone, Deserialize)]
+#[serde(untagged)]
+enum Socket {
+    #[cfg(unix)]
+    Unix { path: PathBuf },
+    Port {
+        port: u16,
+        #[serde(deserialize_with = "secret")]
+        secret: Secret,
+    },
+}
+
 #[derive(Clone, Default, PartialEq)]
 pub(crate) enum ServerUrl {
     /// The Jupyter server in whose process we live.
@@ -79,6 +92,11 @@ impl<'de> Deserialize<'de> for ServerUrl {
             _ => Self::Other(url.to_owned()),
         })
     }
+}
+
+fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Secret, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Secret::new(text).ok_or_else(|| serde::de::Error::custom("the secret is empty"))
 }
 
 /// An empty text means that the setting is not given.
@@ -119,6 +137,24 @@ pub(crate) fn check_tools(tools: Vec<String>, ask: Vec<String>) -> PyResult<()> 
 }
 
 impl Config {
+    /// The address of the Jupyter server in whose process we live.
+    pub(crate) fn own_url(&self) -> String {
+        let host = match &self.socket {
+            #[cfg(unix)]
+            Socket::Unix { .. } => "localhost".to_owned(),
+            Socket::Port { port, .. } => format!("127.0.0.1:{port}"),
+        };
+        format!("http://{host}{}", self.base_url)
+    }
+
+    pub(crate) fn private_socket(&self) -> PrivateSocket {
+        match &self.socket {
+            #[cfg(unix)]
+            Socket::Unix { path } => PrivateSocket::Unix(path.clone()),
+            Socket::Port { secret, .. } => PrivateSocket::Port(secret.clone()),
+        }
+    }
+
     pub(crate) fn policy(&self) -> Policy {
         Policy {
             is_read_only: self.read_only,

@@ -32,10 +32,9 @@ impl User {
         let identity = Arc::new(Forwarded::new(headers));
         let managers = Arc::new(managers);
         let source = |(server, login): (&ServerUrl, Credentials)| match server {
-            ServerUrl::Local => Source::Given {
-                url: format!("http://localhost{}", config.base_url),
-                credentials: Credentials::Forwarded(identity.clone()),
-            },
+            ServerUrl::Local => {
+                Source::Given { url: config.own_url(), credentials: Credentials::Forwarded(identity.clone()) }
+            }
             ServerUrl::Other(url) => Source::Given { url: url.clone(), credentials: login },
         };
         let place = Jupyter::new(Settings {
@@ -46,7 +45,7 @@ impl User {
                 ca_file: None,
                 proxies: Proxies::default(),
                 agent: concat!("cellbridge/", env!("CARGO_PKG_VERSION")).to_owned(),
-                unix_socket: Some(config.socket.clone()),
+                private_socket: Some(config.private_socket()),
                 network_timeout: config.network_timeout,
             },
             prefix: String::new(),

@@ -4,11 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::cookie::Jar;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, Client, NoProxy, Proxy, redirect};
 use url::{Host, Url};
 
 use crate::options::CONNECT_TIMEOUT;
-use crate::{Kind, NextStep, Options, Proxies, RestError, Result};
+use crate::{Kind, NextStep, Options, PrivateSocket, Proxies, RestError, Result, Secret};
+
+/// What `private_socket.py` wants.
+pub(crate) const SECRET_HEADER: &str = "x-cellbridge-secret";
 
 /// How long an unused connection is kept.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -19,7 +23,7 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 /// Creates a client for `base` that keeps up to `idle` unused connections, and cookies if there is a `jar` for them.
 /// Contacts nothing.
 pub(crate) fn build(base: &Url, jar: Option<&Arc<Jar>>, options: &Options, idle: usize) -> Result<Client> {
-    let is_direct = options.unix_socket.is_some() || is_loopback(base);
+    let is_direct = options.private_socket.is_some() || is_loopback(base);
     let proxies = if is_direct { Vec::new() } else { proxies(&options.proxies)? };
     let mut client = Client::builder()
         .user_agent(options.agent.as_str())
@@ -33,9 +37,11 @@ pub(crate) fn build(base: &Url, jar: Option<&Arc<Jar>>, options: &Options, idle:
         .http1_only()
         // Without this, the client would read the environment.
         .no_proxy();
-    #[cfg(unix)]
-    if let Some(socket) = &options.unix_socket {
-        client = client.unix_socket(socket.as_path());
+    match &options.private_socket {
+        #[cfg(unix)]
+        Some(PrivateSocket::Unix(socket)) => client = client.unix_socket(socket.as_path()),
+        Some(PrivateSocket::Port(secret)) => client = client.default_headers(secret_header(secret)?),
+        None => {}
     }
     if let Some(jar) = jar {
         client = client.cookie_provider(Arc::clone(jar));
@@ -65,6 +71,13 @@ pub(crate) fn build(base: &Url, jar: Option<&Arc<Jar>>, options: &Options, idle:
         )
         .with_source(error)
     })
+}
+
+fn secret_header(secret: &Secret) -> Result<HeaderMap> {
+    let mut value = HeaderValue::from_str(secret.expose())
+        .map_err(|_| RestError::defect(Kind::Address, "The secret cannot be sent in a header."))?;
+    value.set_sensitive(true);
+    Ok(HeaderMap::from_iter([(HeaderName::from_static(SECRET_HEADER), value)]))
 }
 
 fn is_loopback(base: &Url) -> bool {

@@ -33,7 +33,7 @@ pub use api::status::Status;
 pub use api::websocket::{Io, Socket, Upgraded, stream};
 pub use auth::forwarded::Forwarded;
 pub use error::{Kind, NextStep, RestError, Result};
-pub use options::{Credentials, Options, Proxies};
+pub use options::{Credentials, Options, PrivateSocket, Proxies};
 pub use secret::Secret;
 pub use server::Server;
 

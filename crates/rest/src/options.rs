@@ -34,10 +34,20 @@ pub struct Options {
     pub proxies: Proxies,
     /// The `User-Agent` of every request.
     pub agent: String,
-    /// The Unix socket of the server in whose process we run; only for [`Credentials::Forwarded`].
-    pub unix_socket: Option<PathBuf>,
+    /// How the server in whose process we run is reached; only for [`Credentials::Forwarded`].
+    pub private_socket: Option<PrivateSocket>,
     /// How long the server may take to begin an answer, and to go on with it.
     pub network_timeout: NetworkTimeout,
+}
+
+/// Where the server in whose process we run listens for us alone.
+#[derive(Debug, Clone)]
+pub enum PrivateSocket {
+    /// A Unix socket, whatever the address says.
+    #[cfg(unix)]
+    Unix(PathBuf),
+    /// The port of the address. It answers requests that carry this secret.
+    Port(Secret),
 }
 
 /// Proxies, as in `HTTP_PROXY` and its siblings. Loopback addresses never use one.

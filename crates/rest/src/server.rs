@@ -48,7 +48,7 @@ impl Server {
         let mut options = options.clone();
         if !matches!(credentials, Credentials::Forwarded(_)) {
             // The socket belongs to the server in whose process we run, not to this one.
-            options.unix_socket = None;
+            options.private_socket = None;
         }
         let sender = Sender::new(address.base.clone(), credentials, options)?;
         Ok(Self { inner: Arc::new(Inner { sender, login: Login::default(), uploads: Uploads::default() }) })

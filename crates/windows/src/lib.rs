@@ -6,20 +6,24 @@
 
 mod event;
 mod file;
+mod holders;
 mod inheritance;
 mod job;
 mod name;
 mod process;
+mod socket;
 
 use std::io;
 use std::os::windows::io::{FromRawHandle as _, OwnedHandle};
 
 pub use event::Event;
-pub use file::{Identity, identity, open_for_metadata, replace};
+pub use file::{Identity, identity, move_new, open_for_metadata, replace};
+pub use holders::holders;
 pub use inheritance::{number, while_inherited};
 pub use job::{CREATION_FLAGS, Job};
 pub use name::Name;
 pub use process::{is_alive, own_handle};
+pub use socket::make_exclusive;
 use windows_sys::Win32::Foundation::HANDLE;
 use windows_sys::core::BOOL;
 

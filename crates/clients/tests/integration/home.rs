@@ -15,10 +15,16 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new() -> Self {
+        Self::on(System::Linux)
+    }
+
+    pub(crate) fn on(system: System) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let machine =
-            Machine { system: System::Linux, home: folder.path().join("home"), variables: BTreeMap::new() };
-        Self { folder, machine }
+        let (home, mut variables) = (folder.path().join("home"), BTreeMap::new());
+        if system == System::Windows {
+            variables.insert("AppData".to_owned(), home.join("AppData").join("Roaming").into());
+        }
+        Self { folder, machine: Machine { system, home, variables } }
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -149,7 +149,7 @@ impl KernelInspection {
     pub async fn on_path(&self) -> Option<FoundEnvironment> {
         let python =
             ["python", "python3"].into_iter().find_map(|name| self.process_env.find_program(name))?;
-        let prefix = python.parent()?.parent()?.to_path_buf();
+        let prefix = Environment::of(&python)?.prefix;
         let state = self.state(&prefix).await?;
         Some(FoundEnvironment { prefix, state })
     }
@@ -203,9 +203,8 @@ impl KernelInspection {
 /// The environment whose interpreter this is.
 fn environment_of(program: &Path) -> Option<Environment> {
     let is_python = program.file_name()?.to_str()?.starts_with("python");
-    is_python.then(|| Environment::at(program.parent()?.parent()?)).flatten()
+    is_python.then(|| Environment::of(program)).flatten()
 }
 
 #[cfg(test)]
-#[cfg(unix)]
 mod tests;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::process::Command;
 use workspace::{Error, ErrorKind};
 
-use super::interpreter;
 use super::venv::interpreter_in;
+use super::{interpreter, registered};
 use crate::ProcessEnv;
 use crate::output_capture::OutputCapture;
 
@@ -138,8 +138,8 @@ impl Installer<'_> {
 
 /// The first Python that is new enough.
 pub(super) async fn find_python(process_env: &ProcessEnv) -> Result<PathBuf, Error> {
-    for name in NAMES {
-        let Some(path) = process_env.find_program(name) else { continue };
+    let on_path = NAMES.iter().filter_map(|name| process_env.find_program(name));
+    for path in on_path.chain(registered::pythons(process_env)) {
         match interpreter::query(&path, process_env).await {
             Some(reply) if reply.info.version >= OLDEST => return Ok(reply.info.executable),
             _ => {}

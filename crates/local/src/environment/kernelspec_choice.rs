@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use workspace::{Error, ErrorKind, KernelspecInfo, NextStep};
 
-use super::interpreter::{InterpreterInfo, Interpreters};
+use super::interpreter::Interpreters;
 use super::managed::Managed;
 use super::project::environments;
+use super::registered;
 use super::venv::Environment;
 use crate::ProcessEnv;
 use crate::kernelspec::{self, InstalledKernelspec, InterruptMode, is_bare_python, program};
@@ -21,6 +22,10 @@ pub(crate) const MANAGED: &str = "cellbridge-python";
 
 /// The name in nearly every Python notebook, whatever machine it is from.
 const GENERIC: &str = "python3";
+
+/// What a Python is called on `PATH`. On Windows, `python3` often is what opens the Store.
+pub(super) const ON_PATH: [&str; 2] =
+    if cfg!(windows) { ["python", "python3"] } else { ["python3", "python"] };
 
 #[derive(Clone, Copy)]
 pub(crate) struct KernelspecQuery<'a> {
@@ -85,7 +90,7 @@ impl KernelspecChooser {
     /// Example: a notebook with the kernelspec `my-project` of language Python, from another machine. No kernelspec
     /// of that name is installed, so its language decides. Then, in this order: the nearest environment of the
     /// project with ipykernel (`.venv` beside the notebook or above it), the kernelspec `python3`, any other Python
-    /// kernelspec, the Python on `PATH` if it has ipykernel, and the managed environment. The same notebook in
+    /// kernelspec, the Python on `PATH` or a registered one if it has ipykernel, and the managed environment. The same notebook in
     /// language R gets the first installed R kernelspec, or an error that lists what is installed.
     pub(crate) async fn choose(&self, query: &KernelspecQuery<'_>) -> Result<KernelChoice, Error> {
         let wanted = query.name.or(query.preferred.map(|preferred| &*preferred.name)).map(str::trim);
@@ -163,8 +168,12 @@ impl KernelspecChooser {
         if let Some(choice) = choice {
             return Some(choice.clone());
         }
-        let python = self.system().await.filter(|python| python.has_kernel)?;
-        Some(python_at(&python.executable))
+        for path in self.on_path().into_iter().chain(registered::pythons(&self.process_env)) {
+            if let Some(python) = self.interpreters.info(&path).await.filter(|python| python.has_kernel) {
+                return Some(python_at(&python.executable));
+            }
+        }
+        None
     }
 
     /// Whether ipykernel is installed in an environment, or in the Python whose packages it also uses.
@@ -210,14 +219,16 @@ impl KernelspecChooser {
     /// Whether a kernelspec needs ipykernel in the Python on `PATH`, which has none.
     pub(super) async fn lacks_kernel(&self, spec: &InstalledKernelspec) -> bool {
         let takes_any = spec.argv.first().is_some_and(|name| is_bare_python(name));
-        takes_any && spec.needs_ipykernel() && !self.system().await.is_some_and(|python| python.has_kernel)
+        if !takes_any || !spec.needs_ipykernel() {
+            return false;
+        }
+        let Some(path) = self.on_path() else { return true };
+        !self.interpreters.info(&path).await.is_some_and(|python| python.has_kernel)
     }
 
     /// The Python on `PATH`.
-    async fn system(&self) -> Option<InterpreterInfo> {
-        let path =
-            self.process_env.find_program("python3").or_else(|| self.process_env.find_program("python"))?;
-        self.interpreters.info(&path).await
+    fn on_path(&self) -> Option<PathBuf> {
+        ON_PATH.iter().find_map(|name| self.process_env.find_program(name))
     }
 
     pub(super) fn project(&self, folder: &Path) -> Vec<Environment> {
@@ -300,5 +311,4 @@ fn language_of(preferred: &Kernelspec) -> Option<String> {
 }
 
 #[cfg(test)]
-#[cfg(unix)]
 mod tests;

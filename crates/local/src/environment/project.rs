@@ -32,7 +32,6 @@ pub(crate) fn environments(folder: &Path, root: &Path, process_env: &ProcessEnv)
 }
 
 #[cfg(test)]
-#[cfg(unix)]
 mod tests {
     use std::fs;
 

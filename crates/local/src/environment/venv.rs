@@ -23,7 +23,14 @@ impl Environment {
         if !prefix.join("pyvenv.cfg").is_file() && !prefix.join("conda-meta").is_dir() {
             return None;
         }
-        Some(Self { prefix: prefix.to_path_buf(), interpreter: interpreter_in(prefix)? })
+        // Names are joined with `/` here, which people on Windows should not see.
+        let uniform = |path: &Path| path.components().collect();
+        Some(Self { prefix: uniform(prefix), interpreter: uniform(&interpreter_in(prefix)?) })
+    }
+
+    /// The environment of an interpreter, which is in a folder of it, or, with conda on Windows, in itself.
+    pub(crate) fn of(interpreter: &Path) -> Option<Self> {
+        interpreter.ancestors().skip(1).take(2).find_map(Self::at)
     }
 
     /// Whether it was made by `venv`, `virtualenv` or uv, not by conda.
@@ -75,17 +82,20 @@ fn site_packages(prefix: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 #[cfg(test)]
-#[cfg(unix)]
 pub(super) mod tests {
     use super::*;
-    use crate::tests::script;
+    use crate::tests::program;
+
+    /// Where a virtual environment has its programs.
+    pub(in crate::environment) const PROGRAMS: &str = if cfg!(windows) { "Scripts" } else { "bin" };
 
     /// Creates the files of a virtual environment.
     pub(in crate::environment) fn venv(prefix: &Path, has_kernel: bool) -> Environment {
-        script(&prefix.join("bin/python"), "exit 1");
+        program(&prefix.join(PROGRAMS).join("python"), &["exit 1"]);
         fs::write(prefix.join("pyvenv.cfg"), "home = /usr/bin\ninclude-system-site-packages = false\n")
             .unwrap();
-        let packages = prefix.join("lib/python3.12/site-packages");
+        let packages =
+            prefix.join(if cfg!(windows) { "Lib/site-packages" } else { "lib/python3.12/site-packages" });
         fs::create_dir_all(packages.join("ipykernel")).unwrap();
         if has_kernel {
             fs::write(packages.join("ipykernel/__init__.py"), "").unwrap();
@@ -105,10 +115,21 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn the_environment_of_an_interpreter_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let environment = venv(&folder.path().join("v"), true);
+        assert_eq!(Environment::of(&environment.interpreter), Some(environment.clone()));
+        // As conda on Windows has it.
+        assert_eq!(Environment::of(&environment.prefix.join("python.exe")), Some(environment));
+        assert_eq!(Environment::of(Path::new("python")), None);
+    }
+
+    #[test]
     fn an_environment_without_its_python_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let environment = venv(folder.path(), true);
         fs::remove_file(&environment.interpreter).unwrap();
+        #[cfg(unix)]
         std::os::unix::fs::symlink("/nowhere/python", &environment.interpreter).unwrap();
         assert_eq!(Environment::at(folder.path()), None);
     }

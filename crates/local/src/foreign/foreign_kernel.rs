@@ -190,7 +190,8 @@ impl Kernel for ForeignKernel {
                     client.interrupt_message().await.map_err(|error| failed(error.to_string()))
                 }
                 Interruption::Signal(process) => {
-                    process.interrupt().map_err(|error| failed(error.to_string()))
+                    let sent = tokio::task::spawn_blocking(move || process.interrupt()).await;
+                    sent.unwrap_or_else(|error| Err(error.into())).map_err(|error| failed(error.to_string()))
                 }
             }
         }

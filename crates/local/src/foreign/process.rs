@@ -1,12 +1,39 @@
 //! The process of a kernel that another program has started: the one that listens where its connection file says.
 //!
-//! A signal must reach that process and no other, so it goes to a file descriptor of the process, which no later process with
-//! the same id can take over. Both are known on Linux only; elsewhere no process is found.
+//! A signal must reach that process and no other. On Linux it goes to a file descriptor of the process, which no later process with
+//! the same id can take over. Where neither that nor `lsof` is known, no process is found.
+
+#[cfg(unix)]
+use std::borrow::Cow;
+
+#[cfg(any(target_os = "macos", all(unix, test)))]
+mod lsof;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::KernelProcess;
-#[cfg(not(target_os = "linux"))]
+#[cfg(target_os = "macos")]
+pub(crate) use lsof::KernelProcess;
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 pub(crate) use none::KernelProcess;
+
+/// Whether the arguments are those with which the kernels of Jupyter or Spyder are started.
+#[cfg(unix)]
+fn is_ipykernel<'a>(arguments: impl Iterator<Item = Cow<'a, str>>) -> bool {
+    let modules = ["ipykernel", "ipykernel_launcher", "spyder_kernels.console"];
+    arguments
+        .map(|argument| argument.trim_start_matches("-m").to_owned())
+        .any(|argument| modules.contains(&&*argument) || argument.ends_with("/ipykernel_launcher.py"))
+}
+
+/// The process from which the others have their socket, because they were forked; `None` if there is not exactly one.
+#[cfg(unix)]
+fn only_origin(holders: &[(i32, i32)]) -> Option<i32> {
+    let mut origins = holders.iter().filter(|(_, parent)| !holders.iter().any(|(id, _)| id == parent));
+    match (origins.next(), origins.next()) {
+        (Some((id, _)), None) => Some(*id),
+        _ => None,
+    }
+}
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -19,6 +46,8 @@ mod linux {
 
     use jupyter_protocol::connection_info::{ConnectionInfo, Transport};
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+    use super::{is_ipykernel, only_origin};
 
     /// The process of a kernel.
     pub(crate) struct KernelProcess {
@@ -39,7 +68,8 @@ mod linux {
                 return None;
             }
             let command = fs::read(format!("/proc/{id}/cmdline")).ok()?;
-            Some(Self { handle, runs_ipykernel: is_ipykernel(&command) })
+            let arguments = command.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+            Some(Self { handle, runs_ipykernel: is_ipykernel(arguments) })
         }
 
         /// Sends SIGINT to it. SIGCONT wakes a stopped process, which would not notice otherwise.
@@ -47,15 +77,6 @@ mod linux {
             pidfd_send_signal(&self.handle, Signal::INT)?;
             Ok(pidfd_send_signal(&self.handle, Signal::CONT)?)
         }
-    }
-
-    /// Whether the arguments are those with which the kernels of Jupyter or Spyder are started.
-    fn is_ipykernel(command: &[u8]) -> bool {
-        let arguments = command.split(|byte| *byte == 0).map(String::from_utf8_lossy);
-        let modules = ["ipykernel", "ipykernel_launcher", "spyder_kernels.console"];
-        arguments
-            .map(|argument| argument.trim_start_matches("-m").to_owned())
-            .any(|argument| modules.contains(&&*argument) || argument.ends_with("/ipykernel_launcher.py"))
     }
 
     /// The inode of the socket on which the kernel takes requests.
@@ -110,31 +131,13 @@ mod linux {
         status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
     }
 
-    /// The process from which the others have their socket, because they were forked; `None` if there is not exactly one.
-    fn only_origin(holders: &[(i32, i32)]) -> Option<i32> {
-        let mut origins = holders.iter().filter(|(_, parent)| !holders.iter().any(|(id, _)| id == parent));
-        match (origins.next(), origins.next()) {
-            (Some((id, _)), None) => Some(*id),
-            _ => None,
-        }
-    }
-
     #[cfg(test)]
     mod tests {
         use std::net::TcpListener;
         use std::os::unix::net::UnixListener;
 
-        use serde_json::json;
-
         use super::*;
-
-        fn info(transport: &str, ip: &str, port: u16) -> ConnectionInfo {
-            let info = json!({
-                "transport": transport, "ip": ip, "signature_scheme": "hmac-sha256", "key": "k", "shell_port": port,
-                "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5,
-            });
-            serde_json::from_value(info).unwrap()
-        }
+        use crate::foreign::process::tests::info;
 
         #[test]
         fn the_process_that_listens_is_found() {
@@ -181,31 +184,10 @@ mod linux {
             assert_eq!(unix_inode(table, "/run/k-1"), Some(22));
             assert_eq!(unix_inode(table, "/run/k-2"), None);
         }
-
-        #[test]
-        fn forked_processes_are_not_taken_for_the_kernel() {
-            assert_eq!(only_origin(&[(7, 1), (8, 7), (9, 8)]), Some(7));
-            assert_eq!(only_origin(&[(7, 1), (8, 1)]), None, "which of them is the kernel?");
-            assert_eq!(only_origin(&[]), None);
-        }
-
-        #[test]
-        fn an_ipykernel_is_known_by_its_command_line() {
-            for command in [
-                "python\0-m\0ipykernel_launcher\0-f\0x",
-                "python\0-mipykernel",
-                "/usr/bin/python\0/v/ipykernel_launcher.py",
-            ] {
-                assert!(is_ipykernel(command.as_bytes()), "{command:?}");
-            }
-            for command in ["deno\0jupyter\0--kernel", "python\0app.py", ""] {
-                assert!(!is_ipykernel(command.as_bytes()), "{command:?}");
-            }
-        }
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod none {
     use std::io;
 
@@ -223,6 +205,45 @@ mod none {
 
         pub(crate) fn interrupt(&self) -> io::Result<()> {
             Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use jupyter_protocol::ConnectionInfo;
+    use serde_json::json;
+
+    use super::*;
+
+    pub(super) fn info(transport: &str, ip: &str, port: u16) -> ConnectionInfo {
+        let info = json!({
+            "transport": transport, "ip": ip, "signature_scheme": "hmac-sha256", "key": "k", "shell_port": port,
+            "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5,
+        });
+        serde_json::from_value(info).unwrap()
+    }
+
+    #[test]
+    fn forked_processes_are_not_taken_for_the_kernel() {
+        assert_eq!(only_origin(&[(7, 1), (8, 7), (9, 8)]), Some(7));
+        assert_eq!(only_origin(&[(7, 1), (8, 1)]), None, "which of them is the kernel?");
+        assert_eq!(only_origin(&[]), None);
+    }
+
+    #[test]
+    fn an_ipykernel_is_known_by_its_command_line() {
+        let is_ipykernel = |command: &str| is_ipykernel(command.split('\0').map(Cow::from));
+        for command in [
+            "python\0-m\0ipykernel_launcher\0-f\0x",
+            "python\0-mipykernel",
+            "/usr/bin/python\0/v/ipykernel_launcher.py",
+        ] {
+            assert!(is_ipykernel(command), "{command:?}");
+        }
+        for command in ["deno\0jupyter\0--kernel", "python\0app.py", ""] {
+            assert!(!is_ipykernel(command), "{command:?}");
         }
     }
 }

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use super::installed::InstalledKernelspec;
 use super::paths::prefix_of;
-use crate::environment::interpreter_in;
+use crate::environment::{Environment, interpreter_in};
 use crate::{ProcessEnv, Variables};
 
 /// The arguments of a kernelspec's `program`, with `{connection_file}`, `{resource_dir}` and `{prefix}` replaced.
 pub(crate) fn arguments(spec: &InstalledKernelspec, program: &Path, connection_file: &Path) -> Vec<OsString> {
     // Jupyter uses the prefix of the Python it runs in. Here it is the prefix of the kernel.
-    let prefix = prefix_of(&spec.resources).or_else(|| program.parent()?.parent());
+    let environment = Environment::of(program).map(|environment| environment.prefix);
+    let prefix = prefix_of(&spec.resources).or(environment.as_deref()).or_else(|| program.parent()?.parent());
     let value = |name: &str| match name {
         "connection_file" => Some(connection_file.as_os_str().to_owned()),
         "resource_dir" => Some(spec.resources.clone().into_os_string()),
@@ -121,6 +122,7 @@ mod tests {
 
     use super::*;
     use crate::kernelspec::InterruptMode;
+    use crate::tests::program as make;
 
     fn spec(argv: &[&str], resources: &Path) -> InstalledKernelspec {
         InstalledKernelspec {
@@ -153,7 +155,6 @@ mod tests {
         assert_eq!(arguments, expected);
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_bare_python_is_searched_in_the_prefix_then_on_path() {
         let folder = tempfile::tempdir().unwrap();
@@ -163,23 +164,24 @@ mod tests {
         process_env.variables.insert("PATH".into(), path.clone().into());
         let spec = spec(&["python"], &resources);
         assert_eq!(program(&spec, &process_env), None);
-        crate::tests::script(&path.join("python3"), "");
-        assert_eq!(program(&spec, &process_env), Some(path.join("python3")));
-        crate::tests::script(&prefix.join("bin/python"), "");
-        assert_eq!(program(&spec, &process_env), Some(prefix.join("bin/python")));
+        let on_path = make(&path.join("python3"), &[]);
+        assert_eq!(program(&spec, &process_env), Some(on_path));
+        let folder = if cfg!(windows) { "Scripts" } else { "bin" };
+        let own = make(&prefix.join(folder).join("python"), &[]);
+        assert_eq!(program(&spec, &process_env), Some(own));
         assert!(is_bare_python("python3.12"));
         assert!(!is_bare_python("pythonw"));
         assert!(!is_bare_python("ipython"));
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_missing_program_is_none() {
         let folder = tempfile::tempdir().unwrap();
-        crate::tests::script(&folder.path().join("run"), "");
+        let run = make(&folder.path().join("run"), &[]);
         let resources = folder.path();
         let found = |name: &str| program(&spec(&[name], resources), &ProcessEnv::default());
-        assert_eq!(found("{resource_dir}/run"), Some(folder.path().join("run")));
+        let name = run.file_name().unwrap().to_str().unwrap();
+        assert_eq!(found(&format!("{{resource_dir}}/{name}")), Some(run));
         for name in ["/nowhere/run", "./run", "run", "{resource_dir}", ""] {
             assert_eq!(found(name), None, "{name}");
         }

@@ -35,13 +35,29 @@ pub(crate) fn data_folders(process_env: &ProcessEnv, environments: &[PathBuf]) -
 
 fn user_folders(process_env: &ProcessEnv) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = process_env.jupyter_data_dir().into_iter().collect();
-    let base = process_env.path("PYTHONUSERBASE");
-    let base = base.or_else(|| process_env.home.as_deref().map(|home| home.join(".local")));
-    folders.extend(base.map(|base| base.join("share/jupyter")));
+    folders.extend(user_bases(process_env).into_iter().map(|base| base.join("share/jupyter")));
     // `ipython kernelspec install --user` wrote here before Jupyter existed; jupyter_client still looks there.
     let ipython = process_env.path("IPYTHONDIR");
     folders.extend(ipython.or_else(|| process_env.home.as_deref().map(|home| home.join(".ipython"))));
     folders
+}
+
+/// Where `pip install --user` installs: Python's `site.getuserbase()`, for any Python that there is.
+fn user_bases(process_env: &ProcessEnv) -> Vec<PathBuf> {
+    if let Some(base) = process_env.path("PYTHONUSERBASE") {
+        return vec![base];
+    }
+    if cfg!(windows) {
+        return process_env.path("APPDATA").map(|folder| folder.join("Python")).into_iter().collect();
+    }
+    let Some(home) = &process_env.home else { return Vec::new() };
+    let mut bases = vec![home.join(".local")];
+    if cfg!(target_os = "macos") {
+        // Those of python.org have a folder for each version.
+        let versions = std::fs::read_dir(home.join("Library/Python")).into_iter().flatten().flatten();
+        bases.extend(versions.map(|entry| entry.path()));
+    }
+    bases
 }
 
 /// The prefix of a kernelspec in `<prefix>/share/jupyter/kernels/<name>`.

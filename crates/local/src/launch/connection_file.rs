@@ -55,6 +55,13 @@ impl ConnectionFile {
         #[cfg(windows)]
         {
             use super::stale_files::{Writer, remove_stale};
+            if !process_env.inherits_privacy(&folder) {
+                tracing::warn!(
+                    "other users of this machine may read the keys of kernels in {}; a folder of your own in \
+                     JUPYTER_RUNTIME_DIR prevents it",
+                    folder.display()
+                );
+            }
             let machine = process_env.get("COMPUTERNAME").unwrap_or_default().to_string_lossy();
             remove_stale(&folder, &machine, windows::is_alive);
             Writer { machine: &machine, process: std::process::id() }.note(&mut content);

@@ -1,4 +1,4 @@
-//! Kernels that are shell scripts. The end-to-end tests cover what a kernel does once it answers.
+//! Kernels that are small programs. The end-to-end tests cover what a kernel does once it answers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,28 +10,30 @@ use tempfile::TempDir;
 use workspace::{Error, ErrorKind, Kernel as _, KernelState};
 
 use super::{KernelLauncher, LocalKernel};
-use crate::ProcessEnv;
 use crate::environment::KernelChoice;
 use crate::kernelspec::{InstalledKernelspec, InterruptMode};
+use crate::real_path::canonicalize;
 use crate::root::Root;
-use crate::tests::script;
+use crate::tests::program;
+use crate::{ProcessEnv, Variables};
 
-/// A kernel that is the shell script `body`, in its own folder.
-fn kernel(body: &str) -> (TempDir, Arc<LocalKernel>) {
-    kernel_with_timeout(body, Duration::from_secs(3600))
+/// A kernel that is a program which does the steps, in its own folder.
+fn kernel(steps: &[&str]) -> (TempDir, Arc<LocalKernel>) {
+    kernel_with_timeout(steps, Duration::from_secs(3600))
 }
 
-fn kernel_with_timeout(body: &str, start_timeout: Duration) -> (TempDir, Arc<LocalKernel>) {
+fn kernel_with_timeout(steps: &[&str], start_timeout: Duration) -> (TempDir, Arc<LocalKernel>) {
     let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("program");
-    script(&program, body);
+    let program = program(&folder.path().join("program"), steps);
     let variables: [(&str, PathBuf); 4] = [
         ("JUPYTER_RUNTIME_DIR", folder.path().join("run")),
         ("TMPDIR", folder.path().to_path_buf()),
         ("PATH", "/usr/bin:/bin".into()),
         ("BASH_FUNC_odd%%", "() { :; }".into()),
     ];
-    let variables = variables.map(|(name, value)| (name.into(), value.into()));
+    let mut all: Variables = variables.map(|(name, value)| (name.into(), value.into())).into();
+    #[expect(clippy::disallowed_methods, reason = "programs of Windows do not start without it")]
+    all.extend(std::env::var_os("SystemRoot").map(|value| ("SystemRoot".into(), value)));
     let spec = InstalledKernelspec {
         name: "k".into(),
         resources: PathBuf::new(),
@@ -47,7 +49,7 @@ fn kernel_with_timeout(body: &str, start_timeout: Duration) -> (TempDir, Arc<Loc
         folder: folder.path().to_path_buf(),
         notebook: Some("/root/x.ipynb".into()),
         start_timeout,
-        process_env: Arc::new(ProcessEnv { variables: variables.into(), home: None }),
+        process_env: Arc::new(ProcessEnv { variables: all, home: None }),
     };
     let root = Root::new(folder.path().to_path_buf());
     (folder, LocalKernel::new(launcher, None, root))
@@ -57,25 +59,35 @@ async fn failure(kernel: &LocalKernel) -> Error {
     kernel.executor().await.map(|_| ()).unwrap_err()
 }
 
-/// Waits until a script has written its process id there.
-async fn written(path: &Path) -> String {
+/// Waits until a program has noted the id of a process there.
+async fn noted(path: &Path) -> u32 {
     loop {
         match fs::read_to_string(path) {
-            Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+            Ok(text) if text.ends_with('\n') => return text.trim().parse().unwrap(),
             _ => tokio::task::yield_now().await,
         }
     }
 }
 
-async fn until_gone(process: &str) {
-    while Path::new("/proc").join(process).exists() {
+async fn until_gone(process: u32) {
+    while is_alive(process) {
         tokio::task::yield_now().await;
     }
 }
 
+/// One that has ended and for which nobody has waited yet counts.
+#[cfg(unix)]
+fn is_alive(process: u32) -> bool {
+    let process = rustix::process::Pid::from_raw(process.cast_signed()).unwrap();
+    rustix::process::test_kill_process(process).is_ok()
+}
+
+#[cfg(windows)]
+use ::windows::is_alive;
+
 #[tokio::test]
 async fn a_kernel_that_exits_at_once_reports_its_output() {
-    let (folder, kernel) = kernel("echo on the way; echo something is broken >&2; exit 7");
+    let (folder, kernel) = kernel(&["out on the way", "err something is broken", "exit 7"]);
     let error = failure(&kernel).await;
     assert_eq!(error.fault, workspace::Fault::Person);
     for expected in ["exit code 7", "on the way", "something is broken"] {
@@ -87,73 +99,99 @@ async fn a_kernel_that_exits_at_once_reports_its_output() {
 
 #[tokio::test]
 async fn a_missing_ipykernel_is_named() {
-    let (_folder, kernel) = kernel("echo '/v/bin/python: No module named ipykernel_launcher' >&2; exit 1");
+    let (folder, kernel) = kernel(&["err /v/bin/python: No module named ipykernel_launcher", "exit 1"]);
     let error = failure(&kernel).await;
-    assert!(error.to_string().contains("program -m pip install ipykernel"), "{error}");
+    let program = folder.path().join("program").with_extension(std::env::consts::EXE_EXTENSION);
+    assert!(
+        error.to_string().contains(&format!("{} -m pip install ipykernel", program.display())),
+        "{error}"
+    );
 }
 
 #[tokio::test]
 async fn a_kernel_gets_its_environment() {
-    let body = r#"pwd; echo "[$OWN] [$JPY_SESSION_NAME] [$JPY_PARENT_PID]"; ls -l "$1" | cut -c1-10
-        grep -c hmac-sha256 "$1"; tr '\0' '\n' < /proc/$$/environ | grep BASH_FUNC; read -r line || echo no input; exit 1"#;
-    let (folder, kernel) = kernel(body);
+    let names = ["OWN", "JPY_SESSION_NAME", "JPY_PARENT_PID", "BASH_FUNC_odd%%"];
+    let names = names.map(|name| format!("variable {name}"));
+    let mut steps = vec!["folder", "input"];
+    steps.extend(names.iter().map(String::as_str));
+    steps.push("exit 1");
+    let (folder, kernel) = kernel(&steps);
     let error = failure(&kernel).await;
-    let expected = [
-        folder.path().canonicalize().unwrap().display().to_string(),
-        format!("[/usr/bin:/bin!] [/root/x.ipynb] [{}]", std::process::id()),
-        "-rw-------\n1\n".to_owned(),
+    let mut expected = vec![
+        canonicalize(folder.path()).unwrap().display().to_string(),
+        "OWN=/usr/bin:/bin!\n".to_owned(),
+        "JPY_SESSION_NAME=/root/x.ipynb\n".to_owned(),
         "BASH_FUNC_odd%%=() { :; }".to_owned(),
-        "no input".to_owned(),
+        "input: \"\"".to_owned(),
     ];
+    // On Windows it is a handle, which has any number.
+    expected.extend(cfg!(unix).then(|| format!("JPY_PARENT_PID={}\n", std::process::id())));
     for expected in expected {
         assert!(error.cause.contains(&expected), "{expected} in {error}");
     }
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn only_this_user_reads_a_connection_file() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (folder, kernel) = kernel(&["note pid", "wait"]);
+    let starting = tokio::spawn({
+        let kernel = kernel.clone();
+        async move { failure(&kernel).await }
+    });
+    noted(&folder.path().join("pid")).await;
+    let mut files = fs::read_dir(folder.path().join("run")).unwrap();
+    let file = files.next().unwrap().unwrap().path();
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(fs::read_to_string(&file).unwrap().contains("hmac-sha256"));
+    kernel.shutdown().await.unwrap();
+    starting.await.unwrap();
+}
+
 #[tokio::test]
 async fn a_kernel_whose_port_is_taken_is_started_again() {
-    let (folder, kernel) = kernel("echo started >> starts; echo 'Address already in use' >&2; exit 1");
+    let (folder, kernel) = kernel(&["note starts", "err Address already in use", "exit 1"]);
     failure(&kernel).await;
     assert_eq!(fs::read_to_string(folder.path().join("starts")).unwrap().lines().count(), 3);
 }
 
 #[tokio::test]
 async fn a_missing_program_is_an_error() {
-    let (folder, kernel) = kernel("");
-    fs::remove_file(folder.path().join("program")).unwrap();
+    let (folder, kernel) = kernel(&[]);
+    fs::remove_file(folder.path().join("program").with_extension(std::env::consts::EXE_EXTENSION)).unwrap();
     let error = failure(&kernel).await;
     assert!(error.cause.contains("program"), "{error}");
 }
 
 #[tokio::test]
 async fn a_kernel_that_does_not_answer_is_ended() {
-    // It has a child that ignores SIGTERM, as real ones may.
-    let body = "(trap '' TERM; sleep 1000) & echo $! > child; echo busy; echo $$ > pid; sleep 1000";
-    // Time enough for a shell to write two files.
-    let (folder, kernel) = kernel_with_timeout(body, Duration::from_secs(2));
+    // Time enough to note two processes.
+    let steps = ["child child", "out busy", "note pid", "wait"];
+    let (folder, kernel) = kernel_with_timeout(&steps, Duration::from_secs(2));
     let starting = tokio::spawn({
         let kernel = kernel.clone();
         async move { failure(&kernel).await }
     });
     let (process, child) =
-        (written(&folder.path().join("pid")).await, written(&folder.path().join("child")).await);
+        (noted(&folder.path().join("pid")).await, noted(&folder.path().join("child")).await);
     assert_eq!(kernel.description().state, KernelState::Starting);
     let error = starting.await.unwrap();
     assert!(error.cause.contains("did not answer within"), "{error}");
-    until_gone(&process).await;
-    until_gone(&child).await;
+    until_gone(process).await;
+    until_gone(child).await;
 }
 
 #[tokio::test]
 async fn shutdown_cancels_a_start_even_of_a_stopped_process() {
-    let (folder, kernel) = kernel("echo $$ > pid; kill -STOP $$");
+    let (folder, kernel) = kernel(&["note pid", "stop"]);
     let starting = tokio::spawn({
         let kernel = kernel.clone();
         async move { failure(&kernel).await }
     });
-    let process = written(&folder.path().join("pid")).await;
+    let process = noted(&folder.path().join("pid")).await;
     kernel.shutdown().await.unwrap();
-    until_gone(&process).await;
+    until_gone(process).await;
     let error = starting.await.unwrap();
     assert_eq!(error.kind, ErrorKind::Conflict, "the run that waits for it does not start another one");
     assert!(kernel.is_shut_down());
@@ -163,7 +201,7 @@ async fn shutdown_cancels_a_start_even_of_a_stopped_process() {
 
 #[tokio::test]
 async fn a_kernel_that_never_started_can_be_shut_down_but_not_interrupted() {
-    let (_folder, kernel) = kernel("exit 1");
+    let (_folder, kernel) = kernel(&["exit 1"]);
     assert_eq!(kernel.description().state, KernelState::NotStarted);
     assert_eq!(kernel.interrupt().await.unwrap_err().fault, workspace::Fault::Agent);
     kernel.shutdown().await.unwrap();

@@ -85,7 +85,8 @@ fn is_separator(letter: char) -> bool {
     letter == '/' || letter == '\\'
 }
 
-fn check_name(name: &str) -> Result<(), &'static str> {
+/// Whether a name means a file, and this one.
+pub(crate) fn check_name(name: &str) -> Result<(), &'static str> {
     if name.chars().any(|letter| letter < ' ' || "<>:\"|?*".contains(letter)) {
         return Err(CHARACTER);
     }
@@ -203,6 +204,75 @@ mod tests {
                 let absolute = format!("{ROOT}\\{relative}").to_uppercase();
                 let found = of(&absolute).map(|found| found.len());
                 prop_assert_eq!(found, Ok(expected.len()));
+            }
+        }
+    }
+
+    /// Where Windows finds what a path means, given the current folder: what `GetFullPathName` does, written anew from its
+    /// documentation. `None` stands for what is no file in a folder of a drive: devices, pipes, shares, streams.
+    fn as_windows_does(current: &str, path: &str) -> Option<Vec<String>> {
+        let path = path.replace('/', r"\");
+        let (drive, folder) = current.split_once(':')?;
+        let (start, rest) = match path.as_bytes() {
+            [b'\\', b'\\', ..] => return None,
+            [b'\\', ..] => (format!("{drive}:"), path.clone()),
+            [letter, b':', b'\\', ..] => (format!("{}:", char::from(*letter)), path[2..].to_owned()),
+            // Relative to the current folder of the drive, which is not known for others than the current drive.
+            [letter, b':', ..] if letter.eq_ignore_ascii_case(&drive.as_bytes()[0]) => {
+                (format!("{drive}:"), format!(r"{folder}\{}", &path[2..]))
+            }
+            [_, b':', ..] => return None,
+            _ => (format!("{drive}:"), format!(r"{folder}\{path}")),
+        };
+        let mut names = vec![start];
+        for name in rest.split('\\') {
+            match name {
+                "" | "." => {}
+                ".." => names.truncate((names.len() - 1).max(1)),
+                name => names.push(name.trim_end_matches(['.', ' ']).to_owned()),
+            }
+        }
+        names.retain(|name| !name.is_empty());
+        let is_stream = names[1..].iter().any(|name| name.contains(':'));
+        let devices = ["nul", "con", "aux", "prn", "conin$", "conout$", "com1", "lpt9", "com²"];
+        let is_device = |name: &String| {
+            let stem = name.split('.').next().unwrap_or_default().trim_end();
+            devices.contains(&&*stem.to_lowercase())
+        };
+        (!is_stream && !names.iter().any(is_device)).then_some(names)
+    }
+
+    const PIECES: &str = r"([cCdD]:|\\|/|\.\.|\.| |:|[nN]ul|CON|conin\$|COM²|lpt9|work|café|CAFÉ|\?|server|x\.ipynb|com1|\$DATA|a){0,12}";
+
+    proptest! {
+        /// With the root as the current folder, Windows finds exactly the names that were accepted, below the root.
+        #[test]
+        fn windows_finds_an_accepted_path_below_the_root(path in PIECES) {
+            if let Ok(parts) = of(&path) {
+                let joined = [&[ROOT], &parts[..]].concat().join(r"\");
+                let mut expected: Vec<String> = ROOT.split('\\').map(str::to_owned).collect();
+                expected.extend(parts.iter().map(ToString::to_string));
+                prop_assert_eq!(as_windows_does(r"D:\elsewhere", &joined), Some(expected.clone()));
+                // A relative path means the same to Windows, unless it begins with `/`, which is the root of this program.
+                if !path.starts_with('/') && !path.contains(':') {
+                    prop_assert_eq!(as_windows_does(ROOT, &path), Some(expected));
+                }
+            }
+        }
+    }
+
+    /// The same with the system's own function, in place of the model of it.
+    #[cfg(windows)]
+    mod on_windows {
+        use super::*;
+
+        proptest! {
+            #[test]
+            fn the_system_finds_an_accepted_path_below_the_root(path in PIECES) {
+                if let Ok(parts) = of(&path) {
+                    let joined = [&[ROOT], &parts[..]].concat().join(r"\");
+                    prop_assert_eq!(std::path::absolute(&joined).unwrap(), std::path::PathBuf::from(joined));
+                }
             }
         }
     }

@@ -15,6 +15,8 @@ use workspace::{
 };
 
 use super::{file, io_error, lock};
+use crate::held::naming_holders;
+use crate::real_path::canonicalize;
 use crate::replacement;
 use crate::stamp::Stamp;
 
@@ -128,7 +130,8 @@ impl NotebookStore for NotebookFile {
             }
             // Held until the file is replaced.
             let Some(_lock) = lock::try_lock(&file)? else { return Ok(Replaced::Conflict) };
-            let replaced = file::replace(&file, &edited, current.stamp, current.digest)?;
+            let replaced = file::replace(&file, &edited, current.stamp, current.digest)
+                .map_err(|error| naming_holders(error, &file))?;
             Ok(match replaced {
                 // Nobody can have changed the new file within the resolution of its modification time: before, the
                 // path named another file, with another stamp.
@@ -166,7 +169,7 @@ impl ReadError {
 
 fn read(file: &Path, known: Option<Version>) -> Result<Content<Version>, ReadError> {
     // A folder or the file itself may have been replaced by a link, perhaps to somewhere outside the root.
-    let real = dunce::canonicalize(file).map_err(ReadError::Io)?;
+    let real = canonicalize(file).map_err(ReadError::Io)?;
     if real != file {
         return Err(ReadError::Unusable("it was replaced by a link; open it again".to_owned()));
     }
@@ -175,7 +178,8 @@ fn read(file: &Path, known: Option<Version>) -> Result<Content<Version>, ReadErr
     {
         return Ok(Content::Unchanged { version: known });
     }
-    let contents = file::read(file).map_err(ReadError::Io)?.ok_or(ReadError::Changing)?;
+    let contents = file::read(file).map_err(|error| ReadError::Io(naming_holders(error, file)))?;
+    let contents = contents.ok_or(ReadError::Changing)?;
     let version = Version { stamp: contents.stamp, digest: contents.digest, is_settled: contents.is_settled };
     if known.is_some_and(|known| known.digest == version.digest) {
         return Ok(Content::Unchanged { version });

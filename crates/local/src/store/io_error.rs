@@ -4,13 +4,17 @@ use std::io;
 
 use workspace::{Error, ErrorKind, NextStep};
 
-#[cfg(windows)]
-use crate::replacement::is_held;
+use crate::held::who_holds;
+
+const CLOSE_IT: &str = "Close the file in other programs, then try again.";
 
 pub(crate) fn reading(path: &str, error: io::Error) -> Error {
     let (cause, next) = match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             return Error::no_notebook(path).with_source(error);
+        }
+        _ if let Some(holders) = who_holds(&error) => {
+            (format!("The notebook {path:?} cannot be read: {holders}."), CLOSE_IT)
         }
         io::ErrorKind::PermissionDenied => (
             format!("This program may not read the notebook {path:?}."),
@@ -35,8 +39,7 @@ pub(crate) fn creating(path: &str, error: io::Error) -> Error {
 /// The file was not changed.
 pub(crate) fn writing(path: &str, error: io::Error) -> Error {
     let next = match error.kind() {
-        #[cfg(windows)]
-        _ if is_held(&error) => "Close the file in other programs, then try again.".into(),
+        _ if who_holds(&error).is_some() => CLOSE_IT.into(),
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "Make the file and its folder writable, or work on a copy in another folder.".into()
         }
@@ -52,9 +55,10 @@ pub(crate) fn writing(path: &str, error: io::Error) -> Error {
 }
 
 fn reason(error: &io::Error) -> String {
+    if let Some(holders) = who_holds(error) {
+        return holders;
+    }
     match error.kind() {
-        #[cfg(windows)]
-        _ if is_held(error) => "another program holds it".to_owned(),
         #[cfg(windows)]
         io::ErrorKind::PermissionDenied => {
             "Windows denies it: the file or its folder is read-only, or another program holds the file"

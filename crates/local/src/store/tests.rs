@@ -1,5 +1,6 @@
 //! Two stores on one folder stand for two programs.
 
+#[cfg(unix)]
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -23,7 +24,7 @@ const NOTEBOOK: &str = r#"{
 /// A folder with the notebook `x.ipynb`.
 fn folder() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().canonicalize().unwrap().join("x.ipynb");
+    let file = canonicalize(folder.path()).unwrap().join("x.ipynb");
     fs::write(&file, NOTEBOOK).unwrap();
     (folder, file)
 }
@@ -129,7 +130,11 @@ async fn two_programs_lose_no_edit_and_no_reader_sees_a_partial_file() {
         let (file, is_over) = (file.clone(), is_over.clone());
         move || {
             while !is_over.load(Ordering::Relaxed) {
-                assert!(on_disk(&file).len() >= 2);
+                match fs::read(&file) {
+                    Ok(text) => assert!(Notebook::parse(text.into()).unwrap().cells().len() >= 2),
+                    // `ReplaceFile` takes the old file away before it puts the new one there.
+                    Err(error) => assert!(cfg!(windows), "{error}"),
+                }
             }
         }
     });
@@ -158,6 +163,7 @@ async fn two_programs_lose_no_edit_and_no_reader_sees_a_partial_file() {
     assert_eq!(sources.len(), 2 * EACH + 2);
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn a_link_stays_a_link_and_is_the_same_document() {
     let (folder, file) = folder();
@@ -172,6 +178,7 @@ async fn a_link_stays_a_link_and_is_the_same_document() {
     assert_eq!(on_disk(&file), ["three", "two"]);
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn writing_keeps_the_permissions_and_leaves_no_temporary_file() {
     let (folder, file) = folder();
@@ -185,7 +192,9 @@ async fn writing_keeps_the_permissions_and_leaves_no_temporary_file() {
 #[tokio::test]
 async fn a_read_only_file_is_not_replaced() {
     let (folder, file) = folder();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+    let mut permissions = fs::metadata(&file).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&file, permissions).unwrap();
     let (_store, document) = open(&folder).await;
     let error = document.apply(set("a", "three"), vec![]).await.unwrap_err();
     assert!(error.fault == workspace::Fault::Person && error.cause.contains("read-only"), "{error}");
@@ -218,6 +227,7 @@ async fn a_deleted_file_is_not_created_again() {
     assert!(!file.exists());
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn a_document_does_not_follow_a_link_that_replaces_its_file() {
     let (folder, file) = folder();
@@ -284,6 +294,7 @@ async fn a_new_notebook_is_created_with_its_folders_and_replaces_none() {
         (&"new/folder/y.ipynb".into(), 0)
     );
     let made = folder.path().join("new/folder/y.ipynb");
+    #[cfg(unix)]
     assert_eq!(fs::metadata(&made).unwrap().permissions().mode() & 0o600, 0o600);
     assert_eq!(fs::read_dir(made.parent().unwrap()).unwrap().count(), 1);
     let error = store.open(&"x.ipynb".into(), Mode::Create).await.err().unwrap();
@@ -297,8 +308,13 @@ async fn files_that_are_not_notebooks_are_refused() {
     let root = file.parent().unwrap();
     fs::create_dir(root.join("folder.ipynb")).unwrap();
     fs::write(root.join("text.txt"), NOTEBOOK).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(root.join("pipe.ipynb")).status().unwrap();
-    assert!(made.success());
+    #[cfg(unix)]
+    {
+        let made = std::process::Command::new("mkfifo").arg(root.join("pipe.ipynb")).status().unwrap();
+        assert!(made.success());
+    }
+    #[cfg(windows)]
+    fs::create_dir(root.join("pipe.ipynb")).unwrap();
     let store = store(&folder);
     for (path, expected) in [
         ("folder.ipynb", "not a regular file"),
@@ -312,4 +328,40 @@ async fn files_that_are_not_notebooks_are_refused() {
     }
     let error = store.open(&"text.txt".into(), Mode::Create).await.err().unwrap();
     assert!(error.cause.contains("not a notebook"), "{error}");
+}
+
+#[tokio::test]
+async fn a_notebook_may_lie_deeper_than_260_characters() {
+    let (folder, file) = folder();
+    let path = format!("{}/y.ipynb", ["a", "b", "c"].map(|name| name.repeat(100)).join("/"));
+    let store = store(&folder);
+    let document = store.open(&(&*path).into(), Mode::Create).await.unwrap();
+    assert_eq!(&**document.path(), path);
+    let cell = NewCell::new(CellType::Code, "one".to_owned());
+    document.apply(vec![Edit::Insert { index: 0, cell }], vec![]).await.unwrap();
+    document
+        .apply(vec![Edit::Insert { index: 0, cell: NewCell::new(CellType::Code, "two".to_owned()) }], vec![])
+        .await
+        .unwrap();
+    let made = path.split('/').fold(file.parent().unwrap().to_path_buf(), |folder, name| folder.join(name));
+    assert_eq!(on_disk(&made), ["two", "one"]);
+    let mut changes = document.changes();
+    fs::write(&made, NOTEBOOK).unwrap();
+    tokio::time::timeout(Duration::from_secs(30), changes.changed()).await.unwrap().unwrap();
+}
+
+#[cfg(windows)]
+#[tokio::test]
+async fn who_holds_a_file_is_part_of_the_error() {
+    use std::os::windows::fs::OpenOptionsExt as _;
+    const SHARE_READ: u32 = 1;
+    let (folder, file) = folder();
+    let (_store, document) = open(&folder).await;
+    let held = fs::File::options().read(true).share_mode(SHARE_READ).open(&file).unwrap();
+    let error = document.apply(set("a", "three"), vec![]).await.unwrap_err();
+    assert!(error.cause.contains("another program holds it"), "{error}");
+    assert!(error.to_string().contains("Close the file"), "{error}");
+    drop(held);
+    document.apply(set("a", "three"), vec![]).await.unwrap();
+    assert_eq!(on_disk(&file), ["three", "two"]);
 }

@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::OpenDocuments;
+use crate::real_path::{for_watcher, from_watcher};
 
 /// Watches the folders of open notebooks. If the operating system has no watches left, changes are noticed only when
 /// a notebook is used again.
@@ -58,12 +59,12 @@ impl ChangeWatcher {
         folders.retain(|folder| {
             let is_used = self.documents.has_any_in(folder);
             if !is_used {
-                let _ = watcher.unwatch(folder);
+                let _ = watcher.unwatch(&for_watcher(folder));
             }
             is_used
         });
         if !folders.contains(folder) {
-            match watcher.watch(folder, RecursiveMode::NonRecursive) {
+            match watcher.watch(&for_watcher(folder), RecursiveMode::NonRecursive) {
                 Ok(()) => drop(folders.insert(folder.to_path_buf())),
                 Err(error) => tracing::warn!(
                     "changes in {} are noticed only at the next use: {error}",
@@ -82,7 +83,8 @@ fn start(documents: &Arc<OpenDocuments>, reader: &mut JoinSet<()>) -> notify::Re
         if is_reading(event.kind) {
             return;
         }
-        let open = event.paths.into_iter().filter(|path| known.get(path).is_some());
+        let paths = event.paths.into_iter().map(from_watcher);
+        let open = paths.filter(|path| known.get(path).is_some());
         noticed.files.lock().extend(open);
         noticed.any.notify_one();
     })?;

@@ -5,6 +5,8 @@ use std::sync::{PoisonError, RwLock};
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
+use crate::client::SECRET_HEADER;
+
 /// Headers that belong to one request or connection and do not identify a user.
 const DROPPED: &[&str] = &[
     "connection",
@@ -19,6 +21,7 @@ const DROPPED: &[&str] = &[
     "transfer-encoding",
     "upgrade",
     "user-agent",
+    SECRET_HEADER,
 ];
 const DROPPED_PREFIXES: &[&str] = &["accept", "content-", "if-", "mcp-", "sec-"];
 
@@ -83,6 +86,7 @@ mod tests {
             header("Accept", "text/event-stream"),
             header("Mcp-Session-Id", "s"),
             header("Upgrade", "websocket"),
+            header("X-Cellbridge-Secret", "guessed"),
             header("not a name", "v"),
             header("x-bad", "a\r\nb"),
         ]);

@@ -1,0 +1,76 @@
+//! Clients on Windows: where their files are, and what is written there. Seen on every system.
+
+use clients::{CLIENTS, Client, Location, Scope, ServerEntry, Start, Starts, System, install};
+
+use crate::home::{Home, read};
+
+const PROGRAM: &str = r"C:\Users\Ada Lovelace\tools\cellbridge.exe";
+const ROOT: &str = r"C:\Users\Ada Lovelace\new notebooks";
+
+fn entry() -> ServerEntry {
+    let folder = Some(("--root".to_owned(), ROOT.to_owned()));
+    let start =
+        Start::Command { program: PROGRAM.to_owned(), arguments: vec!["--read-only".to_owned()], folder };
+    ServerEntry { start, secret_variables: Vec::new() }
+}
+
+fn locations(client: &Client) -> impl Iterator<Item = &Location> {
+    client.user_files.iter().chain(client.folders)
+}
+
+#[test]
+fn every_file_has_its_place() {
+    let shown = |client: &'static Client| {
+        let files = client.user_files.iter().filter_map(|it| it.shown(System::Windows));
+        files.map(|file| format!("{} {file}\n", client.id)).collect::<String>()
+    };
+    insta::assert_snapshot!("windows_files", CLIENTS.iter().map(shown).collect::<String>());
+}
+
+#[test]
+fn files_are_where_they_are_said_to_be() {
+    let home = Home::on(System::Windows);
+    let here = |shown: &str| {
+        let path = shown.replace("%APPDATA%", r"%USERPROFILE%\AppData\Roaming");
+        let path = path.strip_prefix(r"%USERPROFILE%\")?;
+        Some(path.split('\\').fold(home.machine.home.clone(), |folder, name| folder.join(name)))
+    };
+    for location in CLIENTS.iter().flat_map(locations) {
+        let Some(shown) = location.shown(System::Windows) else { continue };
+        // Those that begin at another variable exist only where that is set.
+        assert_eq!(location.resolve(&home.machine), here(&shown), "{shown}");
+    }
+}
+
+#[test]
+fn paths_of_windows_are_written_and_read_back() {
+    for client in CLIENTS {
+        let home = Home::on(System::Windows);
+        let change = install(client, &home.machine, Scope::User, &entry(), &home.ledger()).unwrap();
+        change.apply(&mut home.ledger()).unwrap();
+        let configured = client.configured(&home.machine, Scope::User).unwrap().unwrap();
+        let Starts::Command { program, arguments } = configured.starts else { panic!("{}", client.id) };
+        assert_eq!((program.as_str(), arguments[0].as_str()), (PROGRAM, "--read-only"), "{}", client.id);
+        assert!(arguments[1..].is_empty() || arguments[1..] == ["--root", ROOT], "{}", client.id);
+        home.uninstall(client);
+        assert_eq!(read(&client.file(&home.machine, Scope::User).unwrap()), None, "{}", client.id);
+    }
+}
+
+#[test]
+fn a_client_is_found_by_its_folder_and_its_program() {
+    let home = Home::on(System::Windows);
+    let client = Client::named("claude-desktop").unwrap();
+    assert_eq!(client.detected(&home.machine), None);
+    std::fs::create_dir_all(home.machine.home.join("AppData/Roaming/Claude")).unwrap();
+    assert!(client.detected(&home.machine).is_some());
+    let programs = home.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    std::fs::write(programs.join("codex.cmd"), "").unwrap();
+    let mut home = home;
+    // As Windows spells it.
+    home.machine.variables.insert("Path".to_owned(), programs.clone().into());
+    assert_eq!(home.machine.find_program("codex").as_deref(), Some(&*programs.join("codex.cmd")));
+    assert!(Client::named("codex").unwrap().detected(&home.machine).is_some());
+    assert_eq!(home.machine.find_program("claude"), None);
+}
