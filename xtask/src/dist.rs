@@ -5,6 +5,7 @@ mod build;
 mod bundle;
 mod check;
 mod crates;
+mod glibc;
 mod index;
 mod lint;
 mod platform;
@@ -90,7 +91,7 @@ fn make(workshop: &Workshop, target: Option<&str>) -> Result<()> {
     announce("the crates (cargo package)");
     crates::pack(workshop)?;
     index::write(workshop)?;
-    report::print(workshop, platform)
+    report::print(workshop, platform, &glibc::asked(workshop)?)
 }
 
 /// The program with its licences, for `install.sh`, `cargo binstall` and whoever downloads it.

@@ -14,6 +14,7 @@ mod dist;
 mod docs;
 mod e2e;
 mod fuzz;
+mod linked;
 mod nextest;
 mod platforms;
 mod project;

@@ -1,5 +1,6 @@
 //! The table of what was made, and of what was not.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
@@ -7,6 +8,7 @@ use anyhow::Result;
 use super::Workshop;
 use super::platform::{PLATFORMS, Platform};
 use crate::command;
+use crate::linked::Version;
 
 const MEGABYTE: u64 = 1_000_000;
 
@@ -18,12 +20,14 @@ pub(super) fn limit(name: &str) -> Option<u64> {
 /// The largest size of the program, unpacked.
 pub(super) const PROGRAM_LIMIT: u64 = 20 * MEGABYTE;
 
-pub(super) fn print(workshop: &Workshop, made: &Platform) -> Result<()> {
-    println!("\n{:<64} {:>10} {:>9}", "made in target/packages", "size", "limit");
+/// Says what was made, with the glibc that each package asks for.
+pub(super) fn print(workshop: &Workshop, made: &Platform, glibc: &BTreeMap<String, Version>) -> Result<()> {
+    println!("\n{:<64} {:>10} {:>9} {:>6}", "made in target/packages", "size", "limit", "glibc");
     for name in workshop.package_names()? {
         let bytes = std::fs::metadata(workshop.packages.join(&name))?.len();
         let limit = limit(&name).map(megabytes).unwrap_or_default();
-        println!("{name:<64} {:>10} {limit:>9}", megabytes(bytes));
+        let glibc = glibc.get(&name).map(Version::to_string).unwrap_or_default();
+        println!("{name:<64} {:>10} {limit:>9} {glibc:>6}", megabytes(bytes));
     }
     println!("target/packaging/crates holds the crates, for `cargo publish --workspace`");
     println!("\nnot made here");
@@ -47,7 +51,7 @@ fn container_reason() -> &'static str {
 }
 
 /// As people write sizes: 12.3 MB.
-pub(super) fn megabytes(bytes: u64) -> String {
+pub(crate) fn megabytes(bytes: u64) -> String {
     let tenths = (bytes * 10).div_ceil(MEGABYTE);
     format!("{}.{} MB", tenths / 10, tenths % 10)
 }

@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 use crate::{command, provision};
 
-/// The chroot takes 4, the crates 1, what is compiled 3 for each system.
+/// The chroot takes 3, the crates 1, what is compiled 3 for each system.
 const GIGABYTES: u64 = 14;
+/// Where both are there, for one system.
+const GIGABYTES_TO_COMPILE: u64 = 4;
 
 /// Programs that are called besides Cargo.
 const PROGRAMS: [&str; 6] = ["apt-get", "chroot", "df", "dpkg", "mount", "unshare"];
@@ -25,14 +27,14 @@ pub(super) fn check(cache: &Path) -> Result<()> {
         "making a chroot and mounting folders in it needs root; run this as root, in a container for example"
     );
     let chroot_exists = cache.join(super::chroot::FOLDER).exists();
+    let needed = if chroot_exists { GIGABYTES_TO_COMPILE } else { GIGABYTES };
     let free = free_bytes(cache)?;
-    if !chroot_exists && free < GIGABYTES << 30 {
-        bail!(
-            "{} has {} GB free, and {GIGABYTES} are needed; name a folder with more by --cache",
-            cache.display(),
-            free >> 30
-        );
-    }
+    ensure!(
+        free >= needed << 30,
+        "{} has {} GB free, and {needed} are needed; name a folder with more space",
+        cache.display(),
+        free >> 30
+    );
     Ok(())
 }
 
