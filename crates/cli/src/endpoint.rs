@@ -26,14 +26,14 @@ pub(crate) struct HttpEndpoint {
 
 impl HttpEndpoint {
     /// Listens, if the transport is HTTP.
-    pub(crate) async fn for_transport(options: &Serving) -> anyhow::Result<Option<Self>> {
+    pub(crate) fn for_transport(options: &Serving) -> anyhow::Result<Option<Self>> {
         match options.transport {
             Transport::Stdio => Ok(None),
-            Transport::StreamableHttp => Self::open(options).await.map(Some),
+            Transport::StreamableHttp => Self::open(options).map(Some),
         }
     }
 
-    async fn open(options: &Serving) -> anyhow::Result<Self> {
+    fn open(options: &Serving) -> anyhow::Result<Self> {
         let (host, port) = (options.host.as_str(), options.port.unwrap_or(DEFAULT_PORT));
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let addresses: Vec<SocketAddr> = (bare, port)

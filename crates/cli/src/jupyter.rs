@@ -36,7 +36,7 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
         allowed: options.allowed.clone(),
         logging: Logging { otel_file, ..options.logging.clone() },
     };
-    let endpoint = HttpEndpoint::for_transport(&serving).await?;
+    let endpoint = HttpEndpoint::for_transport(&serving)?;
     let secrets = secrets.chain(endpoint.iter().filter_map(|endpoint| endpoint.token.clone())).collect();
     logging::start(&serving.logging, secrets)?;
 

@@ -31,7 +31,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let token = Secret::generate()?;
     let further_tokens: Vec<Secret> =
         (0..colab::FURTHER_TABS).map(|_| Secret::generate()).collect::<Result<_, _>>()?;
-    let endpoint = HttpEndpoint::for_transport(serving).await?;
+    let endpoint = HttpEndpoint::for_transport(serving)?;
     let source = jupyter::source_beside(&options.server)?;
     let given = source.iter().flat_map(jupyter::secrets_of);
     let known = secrets(further_tokens.iter().chain([&token]), endpoint.as_ref());
@@ -155,7 +155,7 @@ pub(crate) async fn colab(options: args::Colab) -> anyhow::Result<()> {
         (None, port) => port.filter(|_| is_stdio).unwrap_or(0),
     };
     let token = Secret::generate()?;
-    let endpoint = HttpEndpoint::for_transport(serving).await?;
+    let endpoint = HttpEndpoint::for_transport(serving)?;
     logging::start(&serving.logging, secrets([&token], endpoint.as_ref()))?;
     let listener = Listener::bind(tab_port).context("the port for the Colab tab could not be opened")?;
     tracing::info!(port = listener.port(), "waiting for a Colab tab");

@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(explained("r").kind, ErrorKind::Unsupported);
         assert!(matches!(&explained("r").next, NextStep::Say(step) if step.contains("ls.str()")));
         let waited = Duration::from_secs(2);
-        let busy = explain(&MemoryError::NoAnswer { waited }, "python");
+        let busy = explain(&MemoryError::NoAnswer { waited, is_busy: true }, "python");
         assert!(
             busy.cause.starts_with("The kernel did not answer within 2 s: the running cell"),
             "{}",

@@ -94,6 +94,7 @@ mod tests {
                 cell(4, "d", Verdict::NotRun),
             ],
             skipped: 0,
+            errors: 0,
             runtime: String::new(),
             elapsed: Duration::from_millis(1500),
         };

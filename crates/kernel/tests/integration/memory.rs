@@ -148,9 +148,20 @@ async fn code_that_keeps_the_interpreter_is_said_after_a_second() {
     run(&mut kernel, &client).await;
     let (_request, _events, _id) = execute(&mut kernel, &client).await;
     let asked = client.ask_memory(&json!({ "list": {} }), Duration::from_secs(30)).await;
-    let expected = MemoryError::NoAnswer { waited: Duration::from_secs(1) };
+    let expected = MemoryError::NoAnswer { waited: Duration::from_secs(1), is_busy: true };
     assert_eq!(asked.unwrap_err(), expected);
     assert!(expected.to_string().contains("within 1 s: the running cell is in native code"));
+}
+
+#[tokio::test]
+async fn a_kernel_that_runs_no_cell_is_not_said_to_be_in_native_code_of_one() {
+    let (mut kernel, client) = python().await;
+    prepare(&mut kernel, &client, installed()).await;
+    run(&mut kernel, &client).await;
+    client.status().wait_for(|status| *status == Status::Idle).await.unwrap();
+    let error = client.ask_memory(&json!({ "list": {} }), Duration::ZERO).await.unwrap_err();
+    assert_eq!(error, MemoryError::NoAnswer { waited: Duration::from_secs(1), is_busy: false });
+    assert!(!error.to_string().contains("running cell"), "{error}");
 }
 
 #[tokio::test]
@@ -169,6 +180,6 @@ async fn an_answer_that_the_kernel_works_on_is_waited_for() {
     let list = json!({ "list": {} });
     let (held, begun) = (client.ask_memory(&list, LIMIT), client.ask_memory(&list, LIMIT));
     let (held, begun, _) = tokio::join!(held, begun, answered);
-    assert_eq!(held.unwrap_err(), MemoryError::NoAnswer { waited: Duration::from_secs(1) });
-    assert_eq!(begun.unwrap_err(), MemoryError::NoAnswer { waited: Duration::from_secs(2) });
+    assert_eq!(held.unwrap_err(), MemoryError::NoAnswer { waited: Duration::from_secs(1), is_busy: true });
+    assert_eq!(begun.unwrap_err(), MemoryError::NoAnswer { waited: Duration::from_secs(2), is_busy: true });
 }

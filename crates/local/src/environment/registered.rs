@@ -43,7 +43,7 @@ impl Registered {
 
 /// The numbers of a version: `[3, 12]` of `3.12-32`.
 fn numbers(version: &str) -> Vec<u32> {
-    version.split('.').map_while(|part| leading_number(part)).collect()
+    version.split('.').map_while(leading_number).collect()
 }
 
 fn leading_number(text: &str) -> Option<u32> {
@@ -176,7 +176,7 @@ mod tests {
         }
         fs::create_dir(apps.join(format!("{STORE}3.14_removed"))).unwrap();
         assert_eq!(from_store(local.path()), [of("3.13"), of("3.12"), of("3.9")]);
-        assert_eq!(from_store(Path::new("/nowhere")), [PathBuf::new(); 0]);
+        assert_eq!(from_store(Path::new("/nowhere")), Vec::<PathBuf>::new());
     }
 
     #[cfg(windows)]

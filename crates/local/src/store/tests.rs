@@ -133,7 +133,8 @@ async fn two_programs_lose_no_edit_and_no_reader_sees_a_partial_file() {
                 match fs::read(&file) {
                     Ok(text) => assert!(Notebook::parse(text.into()).unwrap().cells().len() >= 2),
                     // `ReplaceFile` takes the old file away before it puts the new one there.
-                    Err(error) => assert!(cfg!(windows), "{error}"),
+                    Err(_) if cfg!(windows) => {}
+                    Err(error) => panic!("{error}"),
                 }
             }
         }

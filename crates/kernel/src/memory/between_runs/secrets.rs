@@ -6,16 +6,32 @@ const PARTS: [&str; 7] =
     ["passw", "passphrase", "credential", "apikey", "privatekey", "authkey", "accesskey"];
 /// A key with one of these words before it is none that opens anything.
 const OTHER_KEYS: [&str; 19] = [
-    "sort", "primary", "foreign", "group", "cache", "row", "column", "col", "dict", "map", "join", "partition",
-    "hash", "public", "index", "unique", "merge", "random", "main",
+    "sort",
+    "primary",
+    "foreign",
+    "group",
+    "cache",
+    "row",
+    "column",
+    "col",
+    "dict",
+    "map",
+    "join",
+    "partition",
+    "hash",
+    "public",
+    "index",
+    "unique",
+    "merge",
+    "random",
+    "main",
 ];
 
 pub(super) fn is_secret(name: &str) -> bool {
     let words = words(name);
     let joined = words.concat();
-    let is_secret_word = |word: &String| {
-        WORDS.contains(&word.as_str()) || ENDS.iter().any(|end| word.ends_with(end))
-    };
+    let is_secret_word =
+        |word: &String| WORDS.contains(&word.as_str()) || ENDS.iter().any(|end| word.ends_with(end));
     if words.iter().any(is_secret_word) || PARTS.iter().any(|part| joined.contains(part)) {
         return true;
     }
@@ -55,15 +71,41 @@ mod tests {
     #[test]
     fn names_of_secrets_are_recognised() {
         for name in [
-            "password", "passphrase", "PASS", "db_pass", "pwd", "api_key", "api.key", "apikey", "openai_key",
-            "ssh_key", "apiKey", "github_pat", "AWS_SECRET_ACCESS_KEY", "auth", "jwt", "bearer", "accesstoken",
-            "hf_tokens", "credentials", "mysecret",
+            "password",
+            "passphrase",
+            "PASS",
+            "db_pass",
+            "pwd",
+            "api_key",
+            "api.key",
+            "apikey",
+            "openai_key",
+            "ssh_key",
+            "apiKey",
+            "github_pat",
+            "AWS_SECRET_ACCESS_KEY",
+            "auth",
+            "jwt",
+            "bearer",
+            "accesstoken",
+            "hf_tokens",
+            "credentials",
+            "mysecret",
         ] {
             assert!(is_secret(name), "{name}");
         }
         for name in [
-            "tokenizer", "secretary", "sort_key", "key", "pat", "n_passes", "author", "compass", "keys",
-            "primaryKey", "",
+            "tokenizer",
+            "secretary",
+            "sort_key",
+            "key",
+            "pat",
+            "n_passes",
+            "author",
+            "compass",
+            "keys",
+            "primaryKey",
+            "",
         ] {
             assert!(!is_secret(name), "{name}");
         }
