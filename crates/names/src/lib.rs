@@ -24,4 +24,4 @@ mod walker;
 
 pub use builtins::is_builtin;
 pub use magics::is_blank;
-pub use names::{Effects, Name, Names, Unknown};
+pub use names::{Argument, Effects, Name, Names, Passed, Unknown};

@@ -34,8 +34,39 @@ pub struct Effects {
     pub changes: BTreeSet<Name>,
     /// A method was called that may change their object.
     pub calls: BTreeSet<Name>,
+    /// The names whose objects are passed to functions.
+    pub passes: BTreeSet<Passed>,
+    /// Of a function: its positional parameters, and those whose objects it changes, or calls methods of that may do so.
+    pub parameters: Vec<Name>,
+    pub changed_parameters: BTreeSet<Name>,
     /// Why the sets may not be complete.
     pub unknown: Option<Unknown>,
+}
+
+/// A name that is an argument of a call.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Passed {
+    pub name: Name,
+    pub function: Name,
+    pub argument: Argument,
+}
+
+/// For which parameter an argument is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Argument {
+    Position(usize),
+    Keyword(Name),
+}
+
+impl Effects {
+    /// Whether a function with these effects may change the object of an argument.
+    pub fn changes_argument(&self, argument: &Argument) -> bool {
+        let parameter = match argument {
+            Argument::Position(position) => self.parameters.get(*position),
+            Argument::Keyword(name) => Some(name),
+        };
+        parameter.is_some_and(|name| self.changed_parameters.contains(name))
+    }
 }
 
 /// Why the names of code cannot be known.

@@ -1,16 +1,18 @@
 //! The walk through a cell in the order in which it runs.
 
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ruff_python_ast::visitor::Visitor;
 use ruff_python_ast::{
-    Comprehension, Expr, IpyEscapeKind, Parameters, StmtClassDef, StmtFunctionDef, Suite, TypeParams,
+    Comprehension, Expr, IpyEscapeKind, ParameterWithDefault, Parameters, StmtClassDef, StmtFunctionDef,
+    Suite, TypeParams,
 };
 use ruff_text_size::Ranged;
 
 use crate::locals::Locals;
 use crate::magics::{self, CellMagic, LineMagic};
-use crate::names::{Effects, Names, Unknown};
+use crate::names::{Effects, Name, Names, Unknown};
 use crate::parse::{MAX_NESTED, with_statements};
 
 mod calls;
@@ -24,6 +26,8 @@ pub(crate) struct Walker {
     scopes: Scopes,
     /// The effects of the function or class of the cell that is being defined.
     deferred: Effects,
+    /// The parameters of the outermost function that the walk is in.
+    parameters: BTreeSet<Name>,
     /// How many functions and classes the walk is in.
     definitions: usize,
     /// How many of them are functions.
@@ -41,6 +45,7 @@ impl Walker {
             names: Names::default(),
             scopes: Scopes::default(),
             deferred: Effects::default(),
+            parameters: BTreeSet::new(),
             definitions: 0,
             functions: 0,
             source: String::new(),
@@ -152,8 +157,16 @@ impl Walker {
 
     /// The object behind an expression like `a.b[c]` is changed.
     fn change(&mut self, part: &Expr) {
-        if let Some(name) = root(part).filter(|name| self.is_from_outside(name)) {
+        let Some(name) = root(part) else { return };
+        if self.is_from_outside(name) {
             self.effects().changes.insert(name.to_owned());
+        }
+        self.change_parameter(name);
+    }
+
+    fn change_parameter(&mut self, name: &str) {
+        if self.parameters.contains(name) && self.scopes.resolve(name) == Resolved::Local {
+            self.deferred.changed_parameters.insert(name.to_owned());
         }
     }
 
@@ -200,7 +213,14 @@ impl Walker {
                 walker.visit_parameters(&function.parameters);
                 function.returns.iter().for_each(|returns| walker.visit_annotation(returns));
                 let locals = Locals::of_function(&function.parameters, &function.body);
+                let is_outermost = walker.definitions == 1;
+                if is_outermost {
+                    walker.enter_parameters(&function.parameters);
+                }
                 walker.called_later(locals, |walker| walker.visit_body(&function.body));
+                if is_outermost {
+                    walker.parameters.clear();
+                }
             });
         });
         let has_defaults = |parameters: &Parameters| {
@@ -210,6 +230,12 @@ impl Walker {
             let text = self.source.get(function.range().to_std_range()).unwrap_or_default().to_owned();
             self.fix(&function.name, &text);
         }
+    }
+
+    fn enter_parameters(&mut self, parameters: &Parameters) {
+        let name = |parameter: &ParameterWithDefault| parameter.parameter.name.to_string();
+        self.deferred.parameters = parameters.posonlyargs.iter().chain(&parameters.args).map(name).collect();
+        self.parameters = parameters.iter_non_variadic_params().map(name).collect();
     }
 
     fn class(&mut self, class: &StmtClassDef) {

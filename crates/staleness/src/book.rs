@@ -81,7 +81,7 @@ impl<'a> Book<'a> {
     /// The names that a cell defines or changes now.
     pub(crate) fn strong_writes(&self, position: usize) -> Vec<Name> {
         let writes = self.now[position].writes.iter();
-        writes.filter(|(_, write)| **write != Write::Calls).map(|(name, _)| name.clone()).collect()
+        writes.filter(|(_, write)| !write.is_weak()).map(|(name, _)| name.clone()).collect()
     }
 
     /// The cells that write a name now, in order.

@@ -15,11 +15,20 @@ pub(crate) struct Effective {
 /// How code writes a name; a later one says more about the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Write {
+    /// It passes the object to a function of the notebook that changes its argument, as far as names tell.
+    Passes,
     /// It calls a method of the object.
     Calls,
     /// It changes the object, or deletes the name.
     Changes,
     Defines,
+}
+
+impl Write {
+    /// Whether the object may be as it was.
+    pub(crate) fn is_weak(self) -> bool {
+        self <= Self::Calls
+    }
 }
 
 impl Effective {
@@ -34,11 +43,22 @@ impl Effective {
         let is_own = |name: &str| names.effects.defines.contains(name);
         let mut called: Vec<&Name> = names.effects.reads.iter().collect();
         let mut known = BTreeSet::new();
+        let mut running = vec![&names.effects];
+        let mut changing: BTreeMap<&Name, &Effects> = BTreeMap::new();
         while let Some(name) = called.pop() {
             let function = names.functions.get(name).or_else(|| functions(name).filter(|_| !is_own(name)));
             let Some(function) = function.filter(|_| known.insert(name)) else { continue };
             effective.add(function, Some(name), &is_own);
             called.extend(&function.reads);
+            running.push(function);
+            changing.insert(name, function);
+        }
+        for passed in running.iter().flat_map(|effects| &effects.passes) {
+            let is_changed =
+                changing.get(&passed.function).is_some_and(|it| it.changes_argument(&passed.argument));
+            if is_changed && !is_own(&passed.name) {
+                effective.writes.entry(passed.name.clone()).or_insert(Write::Passes);
+            }
         }
         effective.weaken_modules(&is_import);
         effective
@@ -67,7 +87,7 @@ impl Effective {
     /// A module is hardly ever an input: its functions are called, and its settings are of little effect.
     fn weaken_modules(&mut self, is_import: &dyn Fn(&str) -> bool) {
         self.writes.retain(|name, write| match write {
-            Write::Calls => !is_import(name),
+            Write::Passes | Write::Calls => !is_import(name),
             Write::Changes => {
                 if is_import(name) {
                     *write = Write::Calls;

@@ -42,6 +42,7 @@ pub(crate) fn uses(name: &str, through: Option<&Name>) -> String {
 /// What a cell does to a name, in a sentence.
 pub(crate) fn verb(write: Write) -> &'static str {
     match write {
+        Write::Passes => "passes it to a function that changes it",
         Write::Calls => "calls a method of it",
         Write::Changes => "changes it",
         Write::Defines => "defines it",

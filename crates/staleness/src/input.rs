@@ -51,7 +51,7 @@ impl Book<'_> {
             let used = Used { position, order: u64::MAX, execution_count: None, name, through };
             let (writers, definer) = self.writers_above(name, position);
             let overwritten = definer.and_then(|definer| self.overwritten(used, definer, writers));
-            let strong = writers.iter().filter(|(_, write)| *write != Write::Calls);
+            let strong = writers.iter().filter(|(_, write)| !write.is_weak());
             Input {
                 name: name.clone(),
                 writers: strong.map(|(writer, _)| self.writer_of(*writer, name)).collect(),
@@ -77,7 +77,7 @@ impl Book<'_> {
         above: &[CellState],
     ) -> Option<Finding> {
         let finding = |state, clause: &str| {
-            let state = if write == Write::Calls { State::MayHaveChanged } else { state };
+            let state = if write.is_weak() { State::MayHaveChanged } else { state };
             Some(used.finding(state, &format!("{} {} and {clause}", self.cell(writer), verb(write))))
         };
         let cell = &self.facts.cells[writer];
@@ -125,9 +125,9 @@ impl Book<'_> {
         let others = self
             .earlier_writes(used)
             .filter(|(event, order)| *order > defined_at && !is_writer(event) && !is_same(event));
-        let (event, _) = others.max_by_key(|(event, order)| (event.write > Write::Calls, *order))?;
-        if event.write == Write::Calls {
-            let clause = format!("{} calls a method of it and ran before it", self.source_of(event));
+        let (event, _) = others.max_by_key(|(event, order)| (!event.write.is_weak(), *order))?;
+        if event.write.is_weak() {
+            let clause = format!("{} {} and ran before it", self.source_of(event), verb(event.write));
             return Some(used.finding(State::MayHaveChanged, &clause));
         }
         let from = self.source_of(event);

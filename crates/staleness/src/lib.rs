@@ -17,7 +17,7 @@
 //! | undefined name | it uses a name that no other cell defines, and a cell that ran did |
 //! | out of order | a writer has not run before it, or something else wrote the name after the writers had run |
 //! | input changed | a writer was rerun or edited after it, is stale itself, or failed |
-//! | may have changed | the same, but the writer only calls a method |
+//! | may have changed | the same, but the writer only calls a method, or passes it to a function that changes it |
 //! | up to date | else |
 //!
 //! A writer that gives the same value each time, as an import does, matters only if it has not run before the cell.

@@ -4,7 +4,7 @@ use ruff_python_ast::{Expr, ExprCall};
 
 use super::{Resolved, Walker, root};
 use crate::methods::only_reads;
-use crate::names::Unknown;
+use crate::names::{Argument, Passed, Unknown};
 
 impl Walker {
     /// After its parts have been visited.
@@ -15,8 +15,17 @@ impl Walker {
                 self.note(Err(dynamic(&format!("get_ipython().{}", method.attr))));
             }
             Expr::Attribute(method) => {
-                let name = root(&method.value).filter(|name| self.is_from_outside(name));
-                let Some(name) = name.map(str::to_owned) else { return };
+                if method.attr.as_str() == "shuffle" {
+                    self.may_change_first(call);
+                }
+                let Some(name) = root(&method.value) else { return };
+                if is_in_place(call) || !only_reads(&method.attr) {
+                    self.change_parameter(name);
+                }
+                if !self.is_from_outside(name) {
+                    return;
+                }
+                let name = name.to_owned();
                 if is_in_place(call) {
                     self.effects().changes.insert(name);
                 } else if !only_reads(&method.attr) {
@@ -28,7 +37,11 @@ impl Walker {
     }
 
     fn call_of_function(&mut self, name: &str, call: &ExprCall) {
-        if self.scopes.resolve(name) != Resolved::Module || self.names.effects.defines.contains(name) {
+        if self.scopes.resolve(name) != Resolved::Module {
+            return;
+        }
+        self.pass(name, call);
+        if self.names.effects.defines.contains(name) {
             return;
         }
         let is_dynamic = match name {
@@ -40,6 +53,37 @@ impl Walker {
         if is_dynamic {
             self.note(Err(dynamic(name)));
         }
+        match (name, call.arguments.args.first()) {
+            ("setattr" | "delattr", Some(part)) => self.change(part),
+            ("shuffle", _) => self.may_change_first(call),
+            _ => {}
+        }
+    }
+
+    /// `random.shuffle(xs)`; of other classes, a method of this name may do something else.
+    fn may_change_first(&mut self, call: &ExprCall) {
+        let Some(name) = call.arguments.args.first().and_then(root) else { return };
+        if self.is_from_outside(name) {
+            self.effects().calls.insert(name.to_owned());
+        }
+        self.change_parameter(name);
+    }
+
+    /// Remembers which names a function gets.
+    fn pass(&mut self, function: &str, call: &ExprCall) {
+        let by_position = call.arguments.args.iter().enumerate();
+        let by_position = by_position.take_while(|(_, argument)| !argument.is_starred_expr());
+        let by_position = by_position.map(|(position, value)| (Argument::Position(position), value));
+        let by_keyword = call.arguments.keywords.iter().filter_map(|keyword| {
+            Some((Argument::Keyword(keyword.arg.as_ref()?.to_string()), &keyword.value))
+        });
+        let passed: Vec<_> = by_position
+            .chain(by_keyword)
+            .filter_map(|(argument, value)| Some((argument, root(value)?)))
+            .filter(|(_, name)| self.is_from_outside(name))
+            .map(|(argument, name)| Passed { name: name.to_owned(), function: function.to_owned(), argument })
+            .collect();
+        self.effects().passes.extend(passed);
     }
 }
 

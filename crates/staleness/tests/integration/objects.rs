@@ -59,6 +59,43 @@ fn changed_objects() {
 }
 
 #[test]
+fn objects_that_functions_change() {
+    ran(
+        &["o = make()", "setattr(o, 'a', 1)", "o.a"],
+        |story| story.edit("b", "setattr(o, 'a', 2)"),
+        &[UP, "edited", "input changed: uses o: cell 1 changes it and was edited since its run 9:02"],
+    );
+    ran(&["o = make()", "delattr(o, 'a')", "o"], |story| story.run("b"), &[UP, UP, "input changed"]);
+    let list = ["import random\nxs = []", "random.shuffle(xs)", "xs"];
+    ran(&list, |story| story.run("b"), &[UP, UP, "may have changed"]);
+    let passed =
+        "may have changed: uses xs: cell 2 passes it to a function that changes it and was rerun (run 9:05)";
+    let function = ["def f(to, n=1): to.append(n)", "xs = []", "f(xs, 2)", "xs"];
+    ran(&function, |story| story.run("c"), &[UP, UP, UP, passed]);
+    for changing in [
+        "def f(to, n): to[0] = n",
+        "def f(n, *, to): to.items += [n]",
+        "def f(a, to):\n    if a:\n        setattr(to, 'a', 1)",
+        "def f(a, to):\n    for it in a: to[it].update(a)",
+    ] {
+        let function = [changing, "xs = []", "f(1, to=xs)", "xs"];
+        ran(&function, |story| story.run("c"), &[UP, UP, UP, passed]);
+    }
+    // Through another function, and of a name in one.
+    let function = ["def f(to): to.append(1)\ndef g(): f(xs)", "xs = []", "g()", "xs"];
+    ran(&function, |story| story.run("c"), &[UP, UP, UP, passed]);
+    for reading in [
+        "def f(to, n): return to.head(n)",
+        "def f(n, to): n.append(to)",
+        "def f(n, to): print(to)",
+        "def f(n, to):\n    other = 1\n    other.append(to)",
+    ] {
+        let function = [reading, "xs = []", "f(1, to=xs)", "xs"];
+        ran(&function, |story| story.run("c"), &[UP, UP, UP, UP]);
+    }
+}
+
+#[test]
 fn functions_and_imports() {
     let function = ["k = 2", "def f(x): return k * x", "f(1)", "k"];
     ran(
