@@ -200,5 +200,7 @@ async def test_a_cell_whose_installation_failed_says_so(tmp_path: Path) -> None:
         assert "[COMPLETED" in answer and "Nothing was installed" in answer and "add_packages" in answer
         # pip comes with Python, and is installed first.
         assert shutil.which("uv", path=str(machine.programs)) is None
+        failed, refused = await add(agent, "nosuchcolours")
+        assert failed and "pip was missing, and was added to the environment" in refused, refused
         failed, done = await add(agent, "colours")
         assert not failed and machine.installed("colours") == "2.0", done

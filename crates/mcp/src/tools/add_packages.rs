@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use workspace::packages::{Change, Installation, Installed, Record, Requirement, ScriptEdit, record_in_notebook};
+use workspace::packages::{Change, Installation, Installed, Installer, Record, Requirement, ScriptEdit, record_in_notebook};
 use workspace::{Error, Kernel, OpenNotebook};
 
 use super::shared::answer::Outcome;
@@ -95,8 +95,10 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let what = format!("{name} in a notebook's inline script metadata (record=\"no\" leaves it alone)");
         context.permit(&[Group::Edit], Permission::Write, &what).await?;
     }
-    if !is_installed {
-        installation.install(limit).await?;
+    if !is_installed && let Err(error) = installation.install(limit).await {
+        let is_added = matches!(installation.installer, Installer::Pip { needs_pip: true })
+            && installation.installed(&["pip".to_owned()]).await.is_ok_and(|found| !found.is_empty());
+        return Err(if is_added { after_pip_was_added(error) } else { error });
     }
     let changed: Vec<String> = plan.iter().flatten().filter(|it| it.old.is_some()).map(|it| it.name.clone()).collect();
     let (installed, replaced) =
@@ -115,6 +117,12 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         lines.push(restarted(&loaded, restart, &kernel, context).await?);
     }
     Ok(lines.join("\n").into())
+}
+
+/// Without pip, pip itself comes first, and stays.
+fn after_pip_was_added(error: Error) -> Error {
+    let cause = format!("pip was missing, and was added to the environment. {}", error.cause);
+    Error { cause, ..error }
 }
 
 /// The edit that records the packages in the notebook, as it is now.

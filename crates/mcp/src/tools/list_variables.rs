@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::json;
-use workspace::{Assignments, ask_memory, nothing_in_memory};
+use workspace::{Assignments, Error, ErrorKind, ask_memory, nothing_in_memory};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
@@ -86,13 +86,21 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.notebook(&notebook).await?;
     let Some(kernel) = opened.kernel() else { return Ok(nothing_in_memory().cause.into()) };
     let question = json!({ "list": { "pattern": pattern, "kinds": kinds, "limit": limit.max(1), "sort": sort } });
-    let answer = ask_memory(&*kernel, &question, LIMIT).await?;
+    let answer = ask_memory(&*kernel, &question, LIMIT).await.map_err(about_a_list)?;
     let listed: Listed = answer.decode().map_err(|error| refused(format!("The kernel's answer: {error}.")))?;
     // Without it, the variables are listed all the same.
     let notebook = opened.document().snapshot().await.ok();
     let workspace = context.session.workspace();
     let assigned = notebook.map(|notebook| workspace.assignments(&opened, &notebook, listed.count));
     Ok(shown(listed, limit, kernel.id().as_str(), &assigned.unwrap_or_default()).into())
+}
+
+/// What helps if one variable is refused does not help with a list.
+fn about_a_list(error: Error) -> Error {
+    match error.kind {
+        ErrorKind::InvalidArgument => Error { next: "Give a pattern that fewer variables match.".into(), ..error },
+        _ => error,
+    }
 }
 
 fn shown(listed: Listed, limit: usize, kernel: &str, assigned: &Assignments) -> String {
@@ -132,6 +140,16 @@ fn megabytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refused_list_says_what_helps_with_a_list() {
+        let of_kind = |kind| about_a_list(Error::new(kind, "It took more than 1 s.", "Name a variable.")).to_string();
+        assert_eq!(
+            of_kind(ErrorKind::InvalidArgument),
+            "It took more than 1 s. Give a pattern that fewer variables match."
+        );
+        assert_eq!(of_kind(ErrorKind::Busy), "It took more than 1 s. Name a variable.");
+    }
 
     #[test]
     fn rows_are_a_table_and_other_kinds_are_named() {
