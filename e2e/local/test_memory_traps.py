@@ -188,6 +188,35 @@ def own_uuid() -> uuid.UUID:
     return value
 
 
+class OwnType(pd.api.extensions.ExtensionDtype):
+    name = "own"
+    type = object
+
+    def __str__(self) -> str:
+        ran.append("str of a type")
+        return "own"
+
+
+class OwnArray(pd.api.extensions.ExtensionArray):
+    def __init__(self) -> None: ...
+
+    def __len__(self) -> int:
+        ran.append("len of an array")
+        return 2
+
+    def __getitem__(self, part: Any) -> Any:
+        ran.append("item of an array")
+        return OwnArray()
+
+    @property
+    def dtype(self) -> Any:
+        ran.append("type of an array")
+        return OwnType()
+
+    def copy(self) -> "OwnArray":
+        return OwnArray()
+
+
 MISSING_ITEM = "There is no item"
 COMPUTED = "is computed by code of its class"
 NO_ATTRIBUTE = "has no attribute"
@@ -223,6 +252,8 @@ HOSTILE: list[tuple[str, Any, dict[str, str]]] = [
     ("labels", pd.DataFrame([[1, 2]], columns=pd.Index(objects(Label(), Label()))), {"['a']": MISSING_ITEM}),
     ("label", pd.Series([1, 2], index=pd.Index(objects(Label(), "b")), name=Label()), {"['b']": "2"}),
     ("objects", pd.DataFrame({"o": pd.Series(objects(OwnFloat(1), Label()), dtype=object)}), {"['o'][1]": "Label"}),
+    ("own types", pd.DataFrame({"o": OwnArray(), "n": [1, 2]}), {"['n']": OWN_CODE, ".index": COMPUTED}),
+    ("own column", pd.Series(OwnArray()), {"[0]": OWN_CODE, ".dtype": COMPUTED}),
     ("object array", objects(OwnFloat(1), Label()), {"[1]": "Label"}),
 ]
 

@@ -173,8 +173,10 @@ def attribute(value, name):
     known = library_class(kind) or (name_of_type(kind) if root_of(kind) == "builtins" and not is_made_by_class(kind) else "")
     if is_lazy(kind, known):
         raise Refused("It is lazy, and would have to be computed.")
-    if name in OPEN_ATTRIBUTES.get(known, "").split() and is_plain(known, value) and is_printable(known, value):
-        return getattr(value, name)
+    if name in OPEN_ATTRIBUTES.get(known, "").split() and is_plain(known, value):
+        # A path computes its parts from those that it got.
+        if not known.startswith("pathlib.") or is_printable(known, value):
+            return getattr(value, name)
     found = class_entry(kind, name)
     if found is MISSING:
         if known in FRAMES or known == "xarray.Dataset":

@@ -48,7 +48,7 @@ def is_plain_array(values):
     if library_class(kind) == "numpy.ndarray":
         return True
     if root_of(kind) != "pandas" or not is_offered(kind):
-        return False
+        return is_of_library(kind) and is_of_library(type(values.dtype))
     name = name_of_type(kind)
     if name in ("DatetimeArray", "TimedeltaArray"):
         return has_known_frequency(values) and (name == "TimedeltaArray" or is_known_zone(values.tz))
