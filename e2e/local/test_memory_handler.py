@@ -494,6 +494,9 @@ def test_every_text_can_be_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [content["status"] for content in sent] == ["ok", "ok", "refused"]
     json.dumps(sent, ensure_ascii=False).encode()
     assert sent[1]["answer"]["text"] == "\\ud800abc"
+    # Without the handler, the answer is an expression's value.
+    digits = memory.module["answered"]({"half": "\ud800abc"}, json.dumps({"question": {"inspect": {"name": "half"}}, "seconds": 1}))
+    json.dumps(json.loads(bytes.fromhex(digits)), ensure_ascii=False).encode()
 
 
 def odd_tables() -> dict[str, Any]:

@@ -87,4 +87,5 @@ def answered(variables, request):
         known = sys.modules["IPython"].get_ipython()
         shell.user_ns_hidden = getattr(known, "user_ns_hidden", {})
     request = json.loads(request)
-    return json.dumps(answer(Answers(shell), request["question"], request["seconds"])).encode().hex()
+    content = answer(Answers(shell), request["question"], request["seconds"])
+    return json.dumps(encodable(content)).encode().hex()
