@@ -253,6 +253,7 @@ HOSTILE: list[tuple[str, Any, dict[str, str]]] = [
     ("label", pd.Series([1, 2], index=pd.Index(objects(Label(), "b")), name=Label()), {"['b']": "2"}),
     ("objects", pd.DataFrame({"o": pd.Series(objects(OwnFloat(1), Label()), dtype=object)}), {"['o'][1]": "Label"}),
     ("own types", pd.DataFrame({"o": OwnArray(), "n": [1, 2]}), {"['n']": OWN_CODE, ".index": COMPUTED}),
+    ("own index", pd.Series([1, 2], index=pd.Index(OwnArray())), {"[0]": OWN_CODE}),
     ("own column", pd.Series(OwnArray()), {"[0]": OWN_CODE, ".dtype": COMPUTED}),
     ("object array", objects(OwnFloat(1), Label()), {"[1]": "Label"}),
 ]
@@ -276,6 +277,8 @@ def test_no_code_of_the_person_runs(name: str) -> None:
     for path, expected in paths.items():
         answer = memory.ask("inspect", name="value", path=path)
         assert expected in str(answer), (path, answer)
+    memory.ran(new=memory.shell.user_ns["value"], value=1)
+    assert memory.changes()["new_count"] == 1
     assert ran == [], "code has run"
 
 

@@ -43,9 +43,9 @@ def free_size(value, kind, known):
     """The shape of an array or a frame, the length of a column or a built-in container."""
     try:
         if known in FRAMES or known in ARRAYS:
-            return tuple(int(size) for size in value.shape)
+            return tuple(int(size) for size in value.shape) if is_plain(known, value) else None
         if known in COLUMNS or is_arrow_array(known):
-            return len(value)
+            return len(value) if is_plain(known, value) else None
     except Exception:
         return None
     return len(value) if is_one_of(kind, CONTAINERS) or kind is bytearray else None
