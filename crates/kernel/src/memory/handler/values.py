@@ -130,7 +130,7 @@ def describe(name, value, limit=80):
 def library_facts(known, value):
     """Size and element types of arrays and frames."""
     if known in FRAMES:
-        names, kinds = columns(known, value)
+        names, kinds = columns(known, value, 9)
         shown = ", ".join(f"{cut(name, 20)}: {cut(kind, 20)}" for name, kind in islice(zip(names, kinds), 8))
         more = ", …" if len(names) > 8 else ""
         return {"size": by_times(value.shape), "value": f"{shown}{more}"}
@@ -162,14 +162,14 @@ def text_of_type(kind):
     return name if name == "Enum" else cut(str(kind), 60)
 
 
-def columns(known, frame):
+def columns(known, frame, limit=MAX_COLUMNS):
     """Names and types of the first columns."""
     if known == "pandas.DataFrame":
-        labels, kinds = frame.columns[:MAX_COLUMNS], frame.dtypes.array[:MAX_COLUMNS]
+        labels, kinds = frame.columns[:limit], plain_frame(frame, 0, limit).dtypes.array
     elif known == "polars.DataFrame":
-        labels, kinds = frame.columns[:MAX_COLUMNS], frame.dtypes[:MAX_COLUMNS]
+        labels, kinds = frame.columns[:limit], frame.dtypes[:limit]
     else:
-        labels, kinds = frame.schema.names[:MAX_COLUMNS], frame.schema.types[:MAX_COLUMNS]
+        labels, kinds = frame.schema.names[:limit], frame.schema.types[:limit]
     return [short_label(label) for label in labels], [text_of_type(kind) for kind in kinds]
 
 
