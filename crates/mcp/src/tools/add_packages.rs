@@ -121,7 +121,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
 
 /// Without pip, pip itself comes first, and stays.
 fn after_pip_was_added(error: Error) -> Error {
-    let cause = format!("pip was missing, and was added to the environment. {}", error.cause);
+    let cause = format!("The environment had no pip, which was added first. {}", error.cause);
     Error { cause, ..error }
 }
 
