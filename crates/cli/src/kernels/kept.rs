@@ -78,11 +78,15 @@ fn line(kernel: &KeptKernel, now: SystemTime) -> String {
     parts.push(match kernel.attached.len() {
         0 => "no server attached".to_owned(),
         1 => format!("attached: server {}", kernel.attached[0]),
-        count => format!("{count} servers attached"),
+        _ => {
+            let servers: Vec<_> = kernel.attached.iter().map(u32::to_string).collect();
+            format!("attached: servers {}", servers.join(", "))
+        }
     });
     parts.extend(kernel.memory.map(|bytes| format!("{} MB in memory", bytes / 1_000_000)));
     if kernel.unread_runs > 0 {
-        parts.push(format!("{} runs not stored yet", kernel.unread_runs));
+        let runs = if kernel.unread_runs == 1 { "run" } else { "runs" };
+        parts.push(format!("{} {runs} that no agent was told of", kernel.unread_runs));
     }
     let notebook = kernel.notebook.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     format!("{}  {notebook}\n    {}", kernel.id, parts.join(", "))

@@ -41,6 +41,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longer than any server runs.
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+const STOPPED: &str = "it was stopped";
 const KEEPER_DIED: &str = "its keeper was killed, or the machine went down";
 
 type KeptKernel = Started<KernelSockets>;
@@ -338,6 +339,18 @@ impl Keep {
         self.end(ending).await;
     }
 
+    /// Lets clients read how the kernel ended.
+    async fn say_how_it_ended(&mut self, how: &str) {
+        self.kernel_ended(KernelPhase::Dead { how: how.to_owned() });
+        self.record(&Record::Event(KeeperEvent::Died { how: how.to_owned() }));
+        let last_words = async {
+            while self.clients.values().any(|client| client.position() < self.log.end()) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let _ = timeout(LAST_WORDS_TIMEOUT, last_words).await;
+    }
+
     /// Ends the kernel. What nobody has read stays, except on request.
     pub(super) async fn end(mut self, ending: Ending) {
         self.starting = None;
@@ -346,17 +359,14 @@ impl Keep {
         }
         match ending {
             Ending::Expired(how) => {
-                self.kernel_ended(KernelPhase::Dead { how: how.to_owned() });
-                self.record(&Record::Event(KeeperEvent::Died { how: how.to_owned() }));
-                let last_words = async {
-                    while self.clients.values().any(|client| client.position() < self.log.end()) {
-                        tokio::time::sleep(Duration::from_millis(10)).await;
-                    }
-                };
-                let _ = timeout(LAST_WORDS_TIMEOUT, last_words).await;
+                self.say_how_it_ended(how).await;
                 if !self.has_unread_runs() {
                     self.folder.remove();
                 }
+            }
+            Ending::Asked if self.launcher.is_some() => {
+                self.say_how_it_ended(STOPPED).await;
+                self.folder.remove();
             }
             Ending::Unused if self.has_unread_runs() => {}
             Ending::Asked | Ending::FolderGone | Ending::Unused => self.folder.remove(),

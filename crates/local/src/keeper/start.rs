@@ -49,7 +49,7 @@ pub(crate) struct KeepSpec {
     pub(crate) home: Option<PathBuf>,
     pub(crate) start_timeout: Duration,
     pub(crate) lifetimes: Lifetimes,
-    /// What stores runs that end while no server is attached.
+    /// What stores the runs of servers that have gone.
     pub(crate) program: PathBuf,
     /// The runs that wait for the kernel already.
     #[serde(default)]

@@ -166,6 +166,7 @@ async fn describe(context: &Context<'_>, opened: &OpenNotebook, name: &str, mode
 
 fn describe_kernel(kernel: &dyn Kernel) -> String {
     let known = kernel.description();
+    let is_dead = matches!(known.state, KernelState::Dead { .. });
     let state = match known.state {
         KernelState::NotStarted => "it starts with the first run".to_owned(),
         KernelState::Dead { how } => format!("it died ({how}); the next run starts a new one"),
@@ -176,11 +177,14 @@ fn describe_kernel(kernel: &dyn Kernel) -> String {
     } else {
         format!(", environment {}", known.environment)
     };
-    let kept = known.keeping.filter(|keeping| keeping.is_from_earlier).map(|keeping| {
+    // Of one that died, no variables are left to tell of.
+    let kept = known.keeping.filter(|keeping| keeping.is_from_earlier && !is_dead).map(|keeping| {
         let (started, used) = (time(keeping.started_at), time(keeping.last_request));
+        let is_shared = keeping.attached.iter().any(|process| *process != std::process::id());
+        let whose = if is_shared { "is shared with another server" } else { "is from an earlier server" };
         format!(
-            "[NOTICE] This kernel is from an earlier server, with its variables: started {started}, last used {used}. \
-             use_notebook with kernel_id \"NEW\" starts afresh.\n"
+            "[NOTICE] This kernel {whose}, with its variables: started {started}, last used {used}. use_notebook with kernel_id \
+             \"NEW\" starts afresh.\n"
         )
     });
     let foreign = known.foreign.map(|foreign| {

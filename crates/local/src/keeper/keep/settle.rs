@@ -1,4 +1,4 @@
-//! Starts this program once to store what ran while no server was attached. The keeper itself knows no notebooks.
+//! Starts this program once to store the runs of servers that have gone. The keeper itself knows no notebooks.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -78,14 +78,17 @@ mod tests {
     use crate::keeper::folder::KeeperFolder;
     use crate::keeper::lifetime::Lifetimes;
     use crate::keeper::log::Log;
+    use crate::tests::script;
 
-    /// The keeper of an idle kernel with a run that has ended without its server, which `sh` stores.
+    /// The keeper of an idle kernel with a run that has ended without its server. The program that stores it goes on for long.
     fn keep(path: &std::path::Path) -> Keep {
         let folder = KeeperFolder { path: path.to_path_buf() };
         let lock = folder.lock().unwrap().unwrap();
         let log = Log::create(path).unwrap();
         let mut keep = Keep::new(folder, lock, log, Lifetimes::of_idle(Duration::ZERO));
-        keep.settling = Settling::with("/bin/sh".into());
+        let program = path.join("program");
+        script(&program, "exec sleep 1000");
+        keep.settling = Settling::with(program);
         keep.status.phase = KernelPhase::Running;
         let note = Note { run: "r1".to_owned(), message: Some("m1".to_owned()), data: Value::Null };
         keep.runs.note(note, 0, None, std::time::SystemTime::now());
@@ -101,7 +104,7 @@ mod tests {
         assert_eq!(keep.settled_or_expired(ended), None, "storing is due later");
         assert!(keep.settling.deadline().is_some());
         assert_eq!(keep.settled_or_expired(ended + GRACE), None, "the process has just been started");
-        keep.settling.storing.as_mut().unwrap().wait().await.unwrap();
+        keep.settling.storing.as_mut().unwrap().kill().await.unwrap();
         assert!(keep.settled_or_expired(ended + GRACE).is_some());
     }
 
