@@ -158,6 +158,40 @@ async def test_runs_that_an_earlier_server_has_reported_are_found_and_not_report
         assert "earlier" in text and "[COMPLETED" in text
 
 
+async def test_runs_are_found_by_their_id_before_their_notebook_is_opened_and_while_their_server_runs(
+    machine: Machine,
+) -> None:
+    opened, wait = machine.gate()
+    async with machine.server() as server:
+        await create(server)
+        cell_id, run = await begin(server, f"print('early', flush=True)\n{wait}\nprint('late')")
+        await until_printed(machine, server, cell_id, run, "early")
+        async with machine.server() as other:
+            text = await other.call("get_run", run_id=run)
+            assert "was begun by another server" in text and "early" in text
+        await kill(server)
+    async with machine.server() as server:
+        assert "STILL RUNNING" in await server.call("get_run", run_id=run)
+        opened.touch()
+        assert "late" in await server.call("get_run", run_id=run, wait_seconds=LONG)
+        assert machine.printed(cell_id) == "early\nlate\n"
+
+
+async def test_cells_that_were_queued_are_reported_by_the_next_server_after_an_orderly_end(machine: Machine) -> None:
+    async with machine.server() as server:
+        await create(server)
+        for source in (machine.gate()[1], "print('second')", "print('third')"):
+            cell = {"cell_index": -1, "cell_type": "code", "cell_source": source}
+            await server.call("insert_cell", notebook_name=NOTEBOOK, **cell)
+        await server.call("run_cells", notebook_name=NOTEBOOK, all=True, timeout=0.5)
+        server.end_input()
+        await server.ended()
+    async with machine.server() as server:
+        text = await server.call("use_notebook", notebook_path=NOTEBOOK)
+        assert "is still running" in text and text.count("did not run") == 2
+        await server.call("interrupt_kernel")
+
+
 @pytest.mark.parametrize("end", ["SIGKILL", "SIGTERM"])
 async def test_a_run_whose_kernel_was_still_starting_is_reported_as_not_run(end: str, machine: Machine) -> None:
     machine.home.install("silent", ["sleep", "1000"])

@@ -63,6 +63,48 @@ async def test_two_servers_take_turns_and_one_that_is_stopped_disturbs_nobody(ma
         assert "2 servers attached" in listed
 
 
+async def test_servers_that_open_a_notebook_before_its_kernel_starts_share_it_and_say_what_the_other_ran(
+    machine: Machine,
+) -> None:
+    async with machine.server() as one, machine.server() as other:
+        await one.call("use_notebook", notebook_path=NOTEBOOK, mode="create")
+        await other.call("use_notebook", notebook_path=NOTEBOOK)
+        await asyncio.gather(
+            one.call("execute_code", code="first = 1"), other.call("execute_code", code="second = 2")
+        )
+        assert len(kernels(machine.mark)) == 1
+        assert "3" in await one.call("execute_code", code="first + second")
+        cell_id, run = await begin(one, "third = 3")
+        assert "[COMPLETED" in await one.call("get_run", run_id=run, wait_seconds=LONG)
+        text = await other.call("execute_code", code="third + 1")
+        assert "4" in text and "Another server has used this kernel" in text and f"cell {cell_id}" in text
+        assert cell_id not in await other.call("execute_code", code="third")
+
+
+async def test_a_kernel_that_a_person_stops_is_reported_as_stopped(machine: Machine) -> None:
+    async with machine.server() as server:
+        await create(server)
+        assert "stopped" in machine.kernels_command("stop", "--all")
+        text = await server.call("execute_code", code="6 * 7")
+        assert "it was stopped" in text and "42" in text and "os error" not in text
+
+
+async def test_kernels_that_a_new_one_does_not_replace_are_named(machine: Machine) -> None:
+    async with machine.server() as server:
+        await create(server)
+        await kill(server)
+    [kernel] = json.loads(machine.kernels_command("--json"))
+    async with machine.server() as server:
+        text = await server.call("use_notebook", notebook_path=NOTEBOOK, kernel_id="NEW")
+        assert f"earlier kernel {kernel['id']} of this notebook goes on" in text
+    machine.file.rename(machine.root / "renamed.ipynb")
+    async with machine.server() as server:
+        text = await server.call("use_notebook", notebook_path="renamed.ipynb")
+        assert f"kernel {kernel['id']} of {NOTEBOOK} goes on" in text
+        text = await server.call("use_notebook", notebook_path="renamed.ipynb", kernel_id=kernel["id"])
+        assert "from an earlier server" in text
+
+
 async def test_kept_kernels_are_listed_and_stopped_at_the_command_line(machine: Machine) -> None:
     assert "No kernels" in machine.kernels_command()
     async with machine.server() as server:

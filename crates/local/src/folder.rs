@@ -8,9 +8,9 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
 use workspace::{
-    Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, Future, Kernel,
-    KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode, NextStep, NotebookPath,
-    Place, SearchExtent,
+    Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, FoundRun,
+    Future, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode, NextStep,
+    NotebookPath, Place, RunId, SearchExtent,
 };
 
 use crate::ProcessEnv;
@@ -121,9 +121,17 @@ impl Folder {
             process_env: self.process_env.clone(),
             start_timeout: START_TIMEOUT,
         };
-        let kernel = LocalKernel::new(launcher, keeping, self.root.clone());
+        let is_to_be_new = matches!(request.kernel, KernelSelector::New(_) | KernelSelector::Scratch(_));
+        let left = match &notebook {
+            Some(notebook) if refused.is_none() => self.left_kernels(notebook, &launcher.choice),
+            _ => Vec::new(),
+        };
+        let kernel = LocalKernel::new(launcher, keeping, self.root.clone(), is_to_be_new);
         if let Some(Refused { cause }) = refused {
             kernel.notify_of_unused(&cause);
+        }
+        for notice in left {
+            kernel.add_notice(notice);
         }
         let mut kernels = self.kernels.lock();
         let Some(kernels) = &mut *kernels else {
@@ -216,6 +224,11 @@ impl Place for Folder {
 
     fn unknown_kernel(&self, id: &str) -> Error {
         self.foreign.unknown(id)
+    }
+
+    fn find_run(&self, run: &RunId) -> Future<'_, Option<FoundRun>> {
+        let run = run.clone();
+        async move { Ok(self.find_kept_run(&run).await) }.boxed()
     }
 
     fn copy_folder(&self, notebook: &NotebookPath) -> Future<'_, FolderCopy> {

@@ -19,9 +19,10 @@ mod turns;
 
 pub(crate) use attach::{Attached, Ungreeted, attach, greet};
 pub use descriptors::close_inherited_descriptors;
+pub(crate) use entries::text_of_run;
 pub use entries::{LogEntry, LogEntryKind};
-pub(crate) use executor::{KeptExecutor, kept_note};
-pub(crate) use folder::{KeeperFolder, KernelRecord, keepers, remove_abandoned};
+pub(crate) use executor::{KeptExecutor, describe_others, kept_note};
+pub(crate) use folder::{KeeperFolder, KernelRecord, StartLock, keepers, remove_abandoned};
 pub use lifetime::Lifetimes;
 pub use list::{KeptKernel, KeptState, StopError, kept_kernels};
 pub(crate) use resident::resident_bytes;

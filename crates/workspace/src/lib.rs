@@ -52,8 +52,8 @@ pub use open_notebook::{EndsKernel, OpenNotebook};
 pub use operations::{Operation, Since, summary};
 pub use place::{
     Applied, Connected, Connector, Discovered, Document, Expected, FileEntry, FileKind, Foreign,
-    FoundNotebooks, Frontend, Future, Keeping, Kernel, KernelChoice, KernelDescription, KernelState,
-    KernelspecInfo, Mode, Place, Presence, SaveStatus, SearchExtent, ServerSpec,
+    FoundNotebooks, FoundRun, Frontend, Future, Keeping, Kernel, KernelChoice, KernelDescription,
+    KernelState, KernelspecInfo, Mode, Place, Presence, SaveStatus, SearchExtent, ServerSpec,
 };
 pub use places::{ConnectScope, Located};
 pub use relay::{Answer, Call, Progress, Relay, Report, Tool};

@@ -106,6 +106,11 @@ pub trait Place: Send + Sync + 'static {
         Error::no_kernel(id)
     }
 
+    /// Finds a run of another server, which need not run any longer. Starts nothing.
+    fn find_run(&self, _run: &RunId) -> Future<'_, Option<FoundRun>> {
+        Box::pin(ready(Ok(None)))
+    }
+
     /// Chooses a kernel, and installs or starts what it needs.
     fn kernel(&self, request: KernelRequest) -> Future<'_, KernelChoice>;
 
@@ -373,7 +378,8 @@ pub trait Kernel: Send + Sync + 'static {
         Box::pin(ready(Vec::new()))
     }
 
-    /// What an agent should know about other kernels because this one was started. Each is returned once.
+    /// What an agent should know about other kernels because this one was started, and about what other servers have run on this
+    /// one. Each is returned once.
     fn take_notices(&self) -> Vec<String> {
         Vec::new()
     }
@@ -404,6 +410,16 @@ pub trait Kernel: Send + Sync + 'static {
     fn restart(&self) -> Future<'_, ()>;
 
     fn shutdown(&self) -> Future<'_, ()>;
+}
+
+/// A run of another server.
+pub struct FoundRun {
+    /// Its kernel, which gives it as an orphan if that server has ended.
+    pub kernel: Arc<dyn Kernel>,
+    /// The notebook of that kernel.
+    pub notebook: NotebookPath,
+    /// What it has printed and returned so far, as plain text.
+    pub text: String,
 }
 
 /// A kernel as shown to agents.
@@ -440,6 +456,8 @@ pub struct Foreign {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keeping {
     pub started_at: SystemTime,
+    /// The notebook for which it was started.
+    pub notebook: Option<NotebookPath>,
     /// When a server last sent it something, as far as is known.
     pub last_request: SystemTime,
     /// The processes of the servers that are attached to it.

@@ -11,14 +11,14 @@ use crate::changes::Changes;
 use crate::kernel_request::KernelSelector;
 use crate::limits::{Slot, Slots};
 use crate::open_notebook::{EndsKernel, OpenNotebook, find_kernel};
-use crate::place::{Applied, Expected, Kernel, KernelChoice, Mode, Place};
+use crate::place::{Applied, Expected, FoundRun, Kernel, KernelChoice, Mode, Place};
 use crate::places::Located;
 use crate::recorder::Change;
 use crate::runs::Run;
 use crate::shown_paths::ShownPaths;
 use crate::verify::{VerifyOptions, Verifying};
 use crate::workspace::Workspace;
-use crate::{Error, ErrorKind, NextStep, NotebookPath, SessionId};
+use crate::{Error, ErrorKind, NextStep, NotebookPath, RunId, SessionId};
 
 mod cell_lookup;
 mod copy;
@@ -279,6 +279,21 @@ impl Session {
             self.workspace.runner().adopt(kernel, notebook).await;
         }
         Ok(choice)
+    }
+
+    /// Looks for a run that this server does not know on the kernels of all places, and takes it over if its server has ended.
+    /// Returns what it has printed and returned so far.
+    pub async fn find_run(&self, run: &RunId) -> Option<String> {
+        for place in self.places() {
+            let Ok(Some(FoundRun { kernel, notebook: path, text })) = place.find_run(run).await else {
+                continue;
+            };
+            if let Ok(opened) = self.workspace.open(Located { place, path }, Mode::Connect).await {
+                self.workspace.runner().adopt(&kernel, &opened).await;
+            }
+            return Some(text);
+        }
+        None
     }
 
     /// The kernel that runs the cells of a notebook, as for a run: what it lacks, such as an environment, is made.

@@ -9,11 +9,14 @@
 //! | a message of the kernel | [`Received::Message`] |
 //! | a restart or the kernel's death | [`Received::Ended`]; once all is read that was there before, also the end |
 
+use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use notebook::Json;
+use parking_lot::Mutex;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::runtime;
@@ -32,6 +35,8 @@ use connection::KeeperConnection;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the last frames may take.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
+/// How many runs of other clients are remembered until somebody asks for them.
+const MAX_OTHERS: usize = 100;
 const KEEPER_ENDED: &str = "its keeper ended";
 
 /// Reads a keeper's log from an offset on, a piece of it; nothing at its end.
@@ -78,7 +83,11 @@ pub struct OrphanedExecution {
 pub struct KeeperHandle {
     control: mpsc::UnboundedSender<Control>,
     orphaned: watch::Receiver<u64>,
+    others: Others,
 }
+
+/// The runs of other clients.
+type Others = Arc<Mutex<VecDeque<Note>>>;
 
 /// What a [`KeeperHandle`] wants of the connection.
 #[derive(Debug)]
@@ -100,6 +109,11 @@ impl KeeperHandle {
         if self.control.send(Control::Flush(done)).is_ok() {
             let _ = timeout(FINISH_TIMEOUT, flushed).await;
         }
+    }
+
+    /// The runs that other clients have begun since the last call, the last of them if there are many.
+    pub fn take_others(&self) -> Vec<Note> {
+        std::mem::take(&mut *self.others.lock()).into()
     }
 
     /// A counter that changes when another client has left runs behind.

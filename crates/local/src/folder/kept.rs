@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use workspace::Kernel as _;
+use workspace::{FoundRun, Kernel as _, NotebookPath, RunId};
 
 use super::{Folder, Refused, START_TIMEOUT, join};
 use crate::environment::KernelChoice;
-use crate::keeper::{KeeperFolder, KernelRecord, keepers};
+use crate::keeper::{KeeperFolder, KernelRecord, keepers, text_of_run};
 use crate::launch::{KnownKeeper, LocalKernel};
 
 impl Folder {
@@ -39,6 +39,60 @@ impl Folder {
         all
     }
 
+    /// The run with this id in the log of a keeper, whose kernel is joined.
+    pub(super) async fn find_kept_run(&self, run: &RunId) -> Option<FoundRun> {
+        self.keeping.as_ref()?;
+        for (folder, record) in keepers(&self.process_env) {
+            let notebook = record.notebook.as_ref().and_then(|path| self.root.relative(path));
+            let Some(notebook) = notebook.filter(|_| record.is_readable()) else { continue };
+            let (path, wanted) = (folder.path.clone(), run.to_string());
+            let read = tokio::task::spawn_blocking(move || text_of_run(&path, &wanted));
+            let Ok(Some(text)) = read.await else { continue };
+            let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
+            let kernel = if let Some(kernel) = known {
+                kernel
+            } else {
+                let kernel = self.of_keeper(KnownKeeper::from_earlier(folder, record).await);
+                self.kernels.lock().as_mut()?.push(kernel.clone());
+                kernel
+            };
+            join(&kernel).await;
+            return Some(FoundRun { kernel, notebook: NotebookPath::new(notebook), text });
+        }
+        None
+    }
+
+    /// What to know of kernels that a new one of `notebook` does not replace: of the notebook itself, and of notebooks that are
+    /// gone, of which this may be one under another name.
+    pub(super) fn left_kernels(&self, notebook: &Path, choice: &KernelChoice) -> Vec<String> {
+        let mut notices = Vec::new();
+        if self.keeping.is_none() {
+            return notices;
+        }
+        for (folder, record) in keepers(&self.process_env) {
+            let Some(of) = record.notebook.as_deref().filter(|_| record.is_ready() && folder.is_kept())
+            else {
+                continue;
+            };
+            if of == notebook {
+                notices.push(format!(
+                    "The earlier kernel {} of this notebook goes on beside this one.",
+                    record.id
+                ));
+            } else if !of.exists()
+                && record.is_of(of, choice)
+                && let Some(path) = self.root.relative(of)
+            {
+                notices.push(format!(
+                    "The kernel {} of {path} goes on, though that notebook is gone. If it is this one under another name, join \
+                     that kernel to go on with its variables.",
+                    record.id
+                ));
+            }
+        }
+        notices
+    }
+
     fn of_keeper(&self, keeper: KnownKeeper) -> Arc<LocalKernel> {
         let (keeping, root) = (self.keeping.clone(), self.root.clone());
         LocalKernel::of_keeper(keeper, keeping, root, self.process_env.clone(), START_TIMEOUT)
@@ -53,10 +107,7 @@ impl Folder {
     ) -> Option<Result<Arc<LocalKernel>, Refused>> {
         self.keeping.as_ref()?;
         let fits = |(folder, record): &(KeeperFolder, KernelRecord)| {
-            let its = &record.choice;
-            record.notebook.as_deref() == Some(notebook)
-                && its.kernelspec.name == choice.kernelspec.name
-                && its.program == choice.program
+            record.is_of(notebook, choice)
                 && if folder.is_kept() { record.is_ready() } else { record.is_readable() }
         };
         let mut found: Vec<_> = keepers(&self.process_env).into_iter().filter(fits).collect();

@@ -4,11 +4,23 @@ use std::future::ready;
 use std::path::Path;
 use std::sync::Arc;
 
+use workspace::{FoundRun, RunId};
+
 use super::{Folder, Refused};
 use crate::environment::KernelChoice;
 use crate::launch::LocalKernel;
 
 impl Folder {
+    #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
+    pub(super) fn find_kept_run(&self, _run: &RunId) -> impl Future<Output = Option<FoundRun>> + use<> {
+        ready(None)
+    }
+
+    #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
+    pub(super) fn left_kernels(&self, _notebook: &Path, _choice: &KernelChoice) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The kernels of this program.
     pub(super) fn all_kernels(&self) -> impl Future<Output = Vec<Arc<LocalKernel>>> {
         ready(self.live_kernels())

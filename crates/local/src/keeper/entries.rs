@@ -52,6 +52,27 @@ pub(super) fn read_entries(
     })
 }
 
+/// What a run printed and returned, in the log in `folder`; `None` if that does not tell of it.
+pub(crate) fn text_of_run(folder: &Path, run: &str) -> Option<String> {
+    let mut found = None;
+    // What is forgotten meanwhile is left out.
+    let _ = read_entries(folder, |entry| {
+        if entry.run.as_deref() == Some(run) {
+            let text: &mut String = found.get_or_insert_default();
+            match entry.kind {
+                LogEntryKind::Event => {}
+                LogEntryKind::Stdout | LogEntryKind::Stderr => text.push_str(&entry.text),
+                LogEntryKind::Result | LogEntryKind::Error => {
+                    text.push_str(&entry.text);
+                    text.push('\n');
+                }
+            }
+        }
+        Ok(())
+    });
+    found
+}
+
 /// The run of a request.
 #[derive(Clone)]
 struct Origin {

@@ -49,6 +49,31 @@ impl KeptExecutor {
     }
 }
 
+/// What an agent should know of the runs that other servers have begun: each cell once. `None` if there are none.
+pub(crate) fn describe_others(notes: Vec<Note>) -> Option<String> {
+    let (mut cells, mut runs) = (Vec::new(), Vec::new());
+    for Note { run, data, .. } in notes {
+        let data: KeptNote = serde_json::from_value(data).unwrap_or_default();
+        match data.cell {
+            Some(cell) if cells.contains(&cell) => {}
+            Some(cell) => cells.push(cell),
+            None => runs.push(run),
+        }
+    }
+    let named = |what: &str, ids: &[String]| match ids {
+        [] => None,
+        [id] => Some(format!("{what} {id}")),
+        ids => Some(format!("{what}s {}", ids.join(", "))),
+    };
+    let ran: Vec<_> = [named("cell", &cells), named("run", &runs)].into_iter().flatten().collect();
+    (!ran.is_empty()).then(|| {
+        format!(
+            "Another server has used this kernel since: {}. Its variables may have changed.",
+            ran.join("; ")
+        )
+    })
+}
+
 /// What a keeper's log is to hold about a run whose request is not sent yet.
 pub(crate) fn kept_note(root: &Root, note: &RunNote) -> Note {
     Note { run: note.run.to_string(), message: None, data: data(root, note) }
@@ -115,5 +140,23 @@ impl Execution for KeptExecution {
     fn interrupt(&self) -> bool {
         self.client.interrupt_execution(&self.id);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_other_servers_ran_is_said_once_for_each_cell() {
+        let note = |run: &str, cell: Option<&str>| Note {
+            run: run.to_owned(),
+            message: Some("m".to_owned()),
+            data: serde_json::json!({ "cell": cell }),
+        };
+        assert_eq!(describe_others(Vec::new()), None);
+        let notes = [note("r1", Some("a")), note("r2", Some("b")), note("r3", Some("a")), note("r4", None)];
+        let said = describe_others(notes.into()).unwrap();
+        assert!(said.contains(": cells a, b; run r4."), "{said}");
     }
 }

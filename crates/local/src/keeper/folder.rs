@@ -1,6 +1,7 @@
 //! The folder of a keeper: what it is, how to reach it, and its log. Only its owner may look into it.
 
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,11 @@ const UNREAD_TTL: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// The permissions of everybody but the owner.
 const OTHERS: u32 = 0o077;
+const OTHERS_WRITE: u32 = 0o002;
+/// How often a lock is tried that another server holds.
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 const KERNELS: &str = "kernels";
+const STARTING: &str = "starting";
 const RECORD: &str = "kernel.json";
 const LOCK: &str = "lock";
 const SOCKET: &str = "s";
@@ -57,6 +62,13 @@ impl KernelRecord {
         self.protocol <= VERSION
     }
 
+    /// Whether it is the kernel of `notebook` that would be started with this choice.
+    pub(crate) fn is_of(&self, notebook: &Path, choice: &KernelChoice) -> bool {
+        self.notebook.as_deref() == Some(notebook)
+            && self.choice.kernelspec.name == choice.kernelspec.name
+            && self.choice.program == choice.program
+    }
+
     /// Whether the kernel has been ready.
     pub(crate) fn is_ready(&self) -> bool {
         self.socket.exists()
@@ -67,6 +79,45 @@ impl KernelRecord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeeperFolder {
     pub(crate) path: PathBuf,
+}
+
+/// Held by the server that starts the kernel of a notebook: one that comes later joins its kernel.
+#[derive(Debug)]
+pub(crate) struct StartLock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl StartLock {
+    /// Waits until no other server starts the kernel of `notebook`.
+    pub(crate) async fn take(process_env: &ProcessEnv, notebook: &Path) -> io::Result<Self> {
+        let mut hasher = DefaultHasher::new();
+        notebook.hash(&mut hasher);
+        let state = process_env.own_state_dir().ok_or(io::ErrorKind::NotFound)?;
+        let path = state.join(STARTING).join(format!("{:016x}", hasher.finish()));
+        create_parent(&path)?;
+        loop {
+            let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
+            match file.try_lock() {
+                Ok(()) if is_at(&file, &path) => return Ok(Self { path, _file: file }),
+                // Whoever held it has removed it.
+                Ok(()) => {}
+                Err(fs::TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
+                Err(fs::TryLockError::Error(error)) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Drop for StartLock {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let (file, there) = (file.metadata(), fs::symlink_metadata(path));
+    file.ok().zip(there.ok()).is_some_and(|(file, there)| file.ino() == there.ino())
 }
 
 /// Held by the keeper of a folder as long as it lives, or by whoever reads what a keeper has left.
@@ -89,7 +140,9 @@ pub(crate) fn remove_abandoned(process_env: &ProcessEnv) {
 
 /// The folders of keepers of this user, whatever is in them.
 fn folders(process_env: &ProcessEnv) -> Vec<KeeperFolder> {
-    let Some(parent) = parent(process_env).filter(|parent| is_private(parent)) else { return Vec::new() };
+    let Some(parent) = parent(process_env).filter(|parent| is_private_below_ours(parent)) else {
+        return Vec::new();
+    };
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let folders = entries.map(|entry| KeeperFolder { path: entry.path() });
     folders.filter(|folder| is_private(&folder.path)).collect()
@@ -108,12 +161,7 @@ impl KeeperFolder {
 
     /// Makes it.
     pub(super) fn create(&self) -> io::Result<()> {
-        let parent = self.path.parent().ok_or(io::ErrorKind::NotFound)?;
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-        if !is_private(parent) {
-            let cause = format!("others can write to {}, or it belongs to somebody else", parent.display());
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, cause));
-        }
+        create_parent(&self.path)?;
         fs::DirBuilder::new().mode(0o700).create(&self.path)
     }
 
@@ -214,11 +262,31 @@ impl KeeperFolder {
     }
 }
 
+/// Makes the folder above, where only this user may look.
+fn create_parent(path: &Path) -> io::Result<()> {
+    let parent = path.parent().ok_or(io::ErrorKind::NotFound)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    if !is_private_below_ours(parent) {
+        let cause = format!("others can write to {}, or it belongs to somebody else", parent.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, cause));
+    }
+    Ok(())
+}
+
 /// Whether this is a folder of this user, no link, into which nobody else may look.
 pub(super) fn is_private(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|it| {
         it.is_dir() && it.uid() == rustix::process::geteuid().as_raw() && it.mode() & OTHERS == 0
     })
+}
+
+/// The same of a folder in one that only this user can change: whoever can rename a private folder could put another one in its
+/// place.
+fn is_private_below_ours(folder: &Path) -> bool {
+    let above = folder.parent().and_then(|above| fs::metadata(above).ok());
+    let is_ours =
+        |it: &fs::Metadata| it.uid() == rustix::process::geteuid().as_raw() && it.mode() & OTHERS_WRITE == 0;
+    above.is_some_and(|above| is_ours(&above)) && is_private(folder)
 }
 
 /// Whether the process at the other end belongs to this user.
@@ -308,6 +376,21 @@ mod tests {
         fs::create_dir_all(state.path().join("cellbridge")).unwrap();
         symlink("/tmp", state.path().join("cellbridge/kernels")).unwrap();
         let error = KeeperFolder::named(&process_env, "one").unwrap().create().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_state_folder_that_others_can_change_is_not_used() {
+        let state = tempfile::tempdir().unwrap();
+        let (process_env, _) = made(state.path());
+        assert_eq!(keepers(&process_env).len(), 1);
+        let open = state.path().join("open");
+        fs::rename(state.path().join("cellbridge"), &open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+        symlink(&open, state.path().join("cellbridge")).unwrap();
+        assert!(keepers(&process_env).is_empty());
+        let error = KeeperFolder::named(&process_env, "two").unwrap().create().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
     }
 

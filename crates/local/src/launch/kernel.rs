@@ -41,8 +41,10 @@ pub(crate) struct LocalKernel {
     /// `None` if it ends with this program.
     #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel is kept"))]
     keeping: Option<Arc<KernelKeeping>>,
-    #[cfg_attr(not(unix), expect(dead_code, reason = "only keepers name notebooks by it"))]
     root: Root,
+    /// When it was chosen for its notebook: one that another server has started since is used instead. `None` if it is to be new.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "no kernel is kept"))]
+    chosen_at: Option<SystemTime>,
     /// Whether this program ends, rather than the kernel.
     is_left: Arc<AtomicBool>,
     /// Held while the process is started or stopped.
@@ -70,19 +72,23 @@ enum Phase {
 }
 
 impl LocalKernel {
-    /// A kernel that is started at the first use, and kept if `keeping` says so.
+    /// A kernel that is started at the first use, and kept if `keeping` says so. Unless it `is_to_be_new`, one that another
+    /// server has started for the notebook until then is used instead.
     pub(crate) fn new(
         launcher: KernelLauncher,
         keeping: Option<Arc<KernelKeeping>>,
         root: Root,
+        is_to_be_new: bool,
     ) -> Arc<Self> {
-        Self::with_keeper(launcher, keeping, root, None)
+        let chosen_at = (!is_to_be_new).then(SystemTime::now);
+        Self::with_keeper(launcher, keeping, root, chosen_at, None)
     }
 
     fn with_keeper(
         launcher: KernelLauncher,
         keeping: Option<Arc<KernelKeeping>>,
         root: Root,
+        chosen_at: Option<SystemTime>,
         keeper: Option<KnownKeeper>,
     ) -> Arc<Self> {
         let state = State {
@@ -99,10 +105,16 @@ impl LocalKernel {
             launcher,
             keeping,
             root,
+            chosen_at,
             is_left: Arc::default(),
             start_stop: tokio::sync::Mutex::new(()),
             state: Mutex::new(state),
         })
+    }
+
+    /// An agent is told this with the next answer about it.
+    pub(crate) fn add_notice(&self, notice: String) {
+        self.state.lock().notices.push(notice);
     }
 
     pub(crate) fn is_shut_down(&self) -> bool {
@@ -167,6 +179,10 @@ impl LocalKernel {
                 let executor = running.executor();
                 state.phase = Phase::Running(Arc::new(running));
                 Ok(executor)
+            }
+            Some(Err(error)) if error.kind == ErrorKind::KernelGone => {
+                state.phase = Phase::ShutDown;
+                Err(error)
             }
             Some(Err(error)) => {
                 state.phase = Phase::FailedToStart { cause: error.cause.clone() };
@@ -266,7 +282,7 @@ impl Kernel for LocalKernel {
             state: kernel_state,
             last_activity: state.last_activity,
             connections: None,
-            keeping: state.keeper.as_ref().map(KnownKeeper::keeping),
+            keeping: state.keeper.as_ref().map(|keeper| keeper.keeping(&self.root)),
             foreign: None,
         }
     }
@@ -289,7 +305,9 @@ impl Kernel for LocalKernel {
     }
 
     fn take_notices(&self) -> Vec<String> {
-        std::mem::take(&mut self.state.lock().notices)
+        let mut notices = std::mem::take(&mut self.state.lock().notices);
+        notices.extend(self.running().and_then(|running| running.described_others()));
+        notices
     }
 
     fn announce(&self, note: &RunNote) {

@@ -52,7 +52,7 @@ fn kernel_with_timeout(steps: &[&str], start_timeout: Duration) -> (TempDir, Arc
         process_env: Arc::new(ProcessEnv { variables: all, home: None }),
     };
     let root = Root::new(folder.path().to_path_buf());
-    (folder, LocalKernel::new(launcher, None, root))
+    (folder, LocalKernel::new(launcher, None, root, false))
 }
 
 async fn failure(kernel: &LocalKernel) -> Error {

@@ -53,7 +53,19 @@ arguments! {
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let workspace = context.session.workspace();
     let Some(id) = arguments.run_id else { return Ok(latest(context.session).into()) };
-    let run = workspace.journal().run(&RunId::from(id.trim()))?;
+    let id = RunId::from(id.trim());
+    let run = match workspace.journal().run(&id) {
+        Ok(run) => run,
+        // Its outputs may be written into its cell.
+        Err(error) if context.consent.may(&[Group::Run], Permission::Execute) => {
+            let Some(text) = context.session.find_run(&id).await else { return Err(error) };
+            match workspace.journal().run(&id) {
+                Ok(run) => run,
+                Err(_) => return Ok(of_other_server(&id, &text, context.budget(&arguments.budget).characters).into()),
+            }
+        }
+        Err(error) => return Err(error),
+    };
     let budget = context.budget(&arguments.budget);
     if let Some(timeout) = arguments.wait_seconds {
         let waiting = Waiting::with_timeout(Some(timeout), workspace.settings());
@@ -71,6 +83,12 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     // The call itself succeeded.
     answer.is_failure = false;
     Ok(answer)
+}
+
+/// A run that is only in the log of its kernel.
+fn of_other_server(id: &RunId, text: &str, limit: usize) -> String {
+    let printed = if text.is_empty() { "nothing yet".to_owned() } else { format!("\n{}", shortened(text, limit)) };
+    format!("[INFO] Run {id} was begun by another server, which stores its outputs. It has printed and returned: {printed}")
 }
 
 fn latest(session: &Session) -> String {

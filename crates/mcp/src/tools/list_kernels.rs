@@ -96,16 +96,25 @@ async fn call(_: NoArguments, context: &Context<'_>) -> Outcome {
 
 /// What to know about a kernel that outlives this server.
 fn kept(kernel: &dyn Kernel) -> Option<String> {
-    let keeping = kernel.description().keeping?;
-    let servers = match keeping.attached.len() {
+    let known = kernel.description();
+    let keeping = known.keeping?;
+    let ours = std::process::id();
+    let process = |id: &u32| if *id == ours { format!("{id}, this one") } else { id.to_string() };
+    let processes: Vec<_> = keeping.attached.iter().map(process).collect();
+    let servers = match processes.len() {
         0 => "no server attached".to_owned(),
-        1 => "1 server attached".to_owned(),
-        count => format!("{count} servers attached"),
+        1 => format!("1 server attached (process {})", processes[0]),
+        count => format!("{count} servers attached (processes {})", processes.join("; ")),
     };
+    let notebook = keeping.notebook.map(|path| format!("{path}, ")).unwrap_or_default();
     let (started, used) = (time(keeping.started_at), time(keeping.last_request));
+    let idle = match (known.state, keeping.last_request.elapsed()) {
+        (KernelState::Idle, Ok(idle)) => format!(" ({} min ago)", idle.as_secs() / 60),
+        _ => String::new(),
+    };
     let memory =
         keeping.memory.map(|bytes| format!(", {} MB in memory", bytes / 1_000_000)).unwrap_or_default();
-    Some(format!("{}: started {started}, last used {used}, {servers}{memory}", kernel.id()))
+    Some(format!("{}: {notebook}started {started}, last used {used}{idle}, {servers}{memory}", kernel.id()))
 }
 
 fn is_foreign(kernel: &dyn Kernel) -> bool {

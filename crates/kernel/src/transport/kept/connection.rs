@@ -1,6 +1,6 @@
 //! The transport: reads a keeper's log, and writes what clients want.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -13,7 +13,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use super::{
-    Control, FINISH_TIMEOUT, Halves, KEEPER_ENDED, KeeperHandle, OrphanedExecution, ReadLog, unusable,
+    Control, FINISH_TIMEOUT, Halves, KEEPER_ENDED, KeeperHandle, MAX_OTHERS, OrphanedExecution, Others,
+    ReadLog, unusable,
 };
 use crate::keeper::{
     ClientFrame, KeeperEvent, KeeperFrame, KernelPhase, KernelStatus, Note, Peek, Record, RecordReader,
@@ -42,6 +43,9 @@ pub(super) struct KeeperConnection {
     kernel: KernelStatus,
     /// The adopted executions that are not reached in the log yet, by request.
     adopted: HashMap<String, Sink>,
+    /// The requests that this has noted, and the runs that other clients have noted since it began.
+    own: HashSet<String>,
+    others: Others,
     /// What was in the log when this began.
     end: u64,
     sequence: Sequence,
@@ -96,6 +100,7 @@ impl KeeperConnection {
         let orphans = orphans.collect();
         let (control, commands) = mpsc::unbounded_channel();
         let (sender, orphaned) = watch::channel(0);
+        let others = Others::default();
         let connection = Self {
             halves,
             control: commands,
@@ -108,6 +113,8 @@ impl KeeperConnection {
             session: uuid::Uuid::new_v4().to_string(),
             kernel: runs.kernel,
             adopted,
+            own: HashSet::new(),
+            others: others.clone(),
             end: runs.end,
             sequence: Sequence::of_direct_connection(),
             last_request: String::new(),
@@ -117,7 +124,7 @@ impl KeeperConnection {
             how_it_ended: None,
             is_closed: false,
         };
-        Ok((connection, KeeperHandle { control, orphaned }, orphans))
+        Ok((connection, KeeperHandle { control, orphaned, others }, orphans))
     }
 
     /// What the kernel reported as its `language_info`.
@@ -138,14 +145,25 @@ impl KeeperConnection {
                 Some(self.on_message(Message::of_parts(channel, parts)?))
             }
             Record::ToKernel { channel, parts } => self.on_request(channel, &parts),
-            Record::Note(note) => {
-                let message = note.message?;
-                let sink = self.adopted.remove(&message)?;
-                Some(Received::Adopted(ExecutionId::new(&message), sink))
-            }
+            Record::Note(note) => self.on_note(note),
             Record::Event(event) => self.on_event(event),
             Record::Stored { .. } | Record::Acknowledged { .. } => None,
         }
+    }
+
+    fn on_note(&mut self, note: Note) -> Option<Received> {
+        let message = note.message.clone()?;
+        if let Some(sink) = self.adopted.remove(&message) {
+            return Some(Received::Adopted(ExecutionId::new(&message), sink));
+        }
+        if !self.own.remove(&message) && !self.is_past() {
+            let mut others = self.others.lock();
+            others.push_back(note);
+            if others.len() > MAX_OTHERS {
+                others.pop_front();
+            }
+        }
+        None
     }
 
     fn on_message(&mut self, message: Message) -> Received {
@@ -351,6 +369,7 @@ impl Transport for KeeperConnection {
 
     async fn note(&mut self, id: &ExecutionId, ExecutionNote { run, data }: ExecutionNote) {
         let note = Note { run, message: Some(id.as_str().to_owned()), data };
+        self.own.insert(id.as_str().to_owned());
         let _ = self.halves.send(&ClientFrame::Note(note)).await;
     }
 

@@ -375,3 +375,34 @@ async fn runs_are_acknowledged_after_the_death_of_the_kernel() {
     assert_eq!(keeper.frame().await, ClientFrame::Acknowledge { run: "r1".to_owned() });
     assert_eq!(keeper.read.receive().await.unwrap(), None, "the connection ends with its last handle");
 }
+
+#[tokio::test]
+async fn runs_of_other_clients_are_known_and_neither_ours_nor_those_of_the_past() {
+    let (mut keeper, stream) = FakeKeeper::new();
+    let noted = |run: &str, message: &str| {
+        Record::Note(Note { run: run.to_owned(), message: Some(message.to_owned()), data: json!({}) })
+    };
+    keeper.record(&noted("r1-past", "m1"));
+    let connecting = connect(stream);
+    keeper.welcome(KernelPhase::Running, false).await;
+    let kept = connecting.await.unwrap().unwrap();
+    let note = ExecutionNote { run: "r2-ours".to_owned(), data: json!({}) };
+    let id = kept.client.execute_with_note("1", Some(note), Box::new(drop));
+    let ClientFrame::Note(ours) = keeper.frame().await else { panic!() };
+    assert_eq!(ours.message.as_deref(), Some(id.as_str()));
+    let from = keeper.log.len();
+    keeper.record(&Record::Note(ours));
+    keeper.record(&noted("r3-theirs", "m3"));
+    keeper.send_log(from).await;
+    let others = timeout(TIMEOUT, async {
+        loop {
+            let others = kept.keeper.take_others();
+            if !others.is_empty() {
+                return others;
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    let others: Vec<_> = others.await.unwrap().into_iter().map(|note| note.run).collect();
+    assert_eq!(others, ["r3-theirs"]);
+}

@@ -9,13 +9,15 @@ use std::time::Duration;
 use kernel::KernelError;
 use kernel::keeper::{ClientFrame, KernelPhase, Welcome};
 use tokio::sync::mpsc;
-use workspace::{Error, ErrorKind, Keeping, KernelId, KernelState, NextStep, Orphan, RunId, RunNote};
+use workspace::{
+    Error, ErrorKind, Keeping, KernelId, KernelState, NextStep, NotebookPath, Orphan, RunId, RunNote,
+};
 
 use super::{LocalKernel, Phase, State};
 use crate::ProcessEnv;
 use crate::keeper::{
-    self, Attached, KeepSpec, KeeperFolder, KeptExecutor, KernelRecord, Lifetimes, StartError, Ungreeted,
-    attach, greet, kept_note, make_room, remove_abandoned, resident_bytes,
+    self, Attached, KeepSpec, KeeperFolder, KeptExecutor, KernelRecord, Lifetimes, StartError, StartLock,
+    Ungreeted, attach, greet, keepers, kept_note, make_room, remove_abandoned, resident_bytes,
 };
 use crate::launch::launcher::{KernelLauncher, install_memory_handler};
 use crate::launch::running::{KeptKernel, RunningKernel};
@@ -83,10 +85,16 @@ impl KnownKeeper {
         }
     }
 
-    pub(super) fn keeping(&self) -> Keeping {
+    pub(super) fn keeping(&self, root: &Root) -> Keeping {
         let welcome = self.welcome.as_ref();
         Keeping {
             started_at: self.record.started_at,
+            notebook: self
+                .record
+                .notebook
+                .as_ref()
+                .and_then(|path| root.relative(path))
+                .map(NotebookPath::new),
             last_request: welcome.map_or(self.record.started_at, |welcome| welcome.last_request),
             attached: welcome.map(|welcome| welcome.attached.clone()).unwrap_or_default(),
             is_from_earlier: self.is_from_earlier,
@@ -159,7 +167,7 @@ impl LocalKernel {
             process_env,
             start_timeout,
         };
-        Self::with_keeper(launcher, keeping, root, Some(keeper))
+        Self::with_keeper(launcher, keeping, root, None, Some(keeper))
     }
 
     /// Connects to the keeper, if it is not connected: adopts the runs that earlier servers left there. Starts no process.
@@ -202,10 +210,13 @@ impl LocalKernel {
     /// Starts the process, or connects to the one that a keeper has. With `restart`, that is a new one.
     pub(super) async fn start_process(&self, restart: bool) -> Result<RunningKernel, Error> {
         let known = self.state.lock().keeper.clone();
+        let is_first = known.is_none();
         if let Some(known) = known {
             match self.attach_running(&known, restart).await {
                 Ok(Some(running)) => return Ok(running),
                 Ok(None) => {}
+                // It was stopped, which whoever was connected has read.
+                Err(_) if !known.folder.path.exists() => {}
                 Err(error) => {
                     tracing::warn!(%error, "the keeper of a kernel is not usable, so another one is started");
                     self.notify_of_unused(&match error {
@@ -219,7 +230,7 @@ impl LocalKernel {
         }
         match &self.keeping {
             None => Ok(RunningKernel::Own(Box::new(self.launcher.start().await?))),
-            Some(keeping) => self.start_kept(keeping).await,
+            Some(keeping) => self.start_kept(keeping, is_first).await,
         }
     }
 
@@ -249,8 +260,9 @@ impl LocalKernel {
         Ok((is_kept && running.exit_status().is_none()).then_some(running))
     }
 
-    async fn start_kept(&self, keeping: &KernelKeeping) -> Result<RunningKernel, Error> {
+    async fn start_kept(&self, keeping: &KernelKeeping, is_first: bool) -> Result<RunningKernel, Error> {
         let process_env = &self.launcher.process_env;
+        let _lock = if is_first { self.lock_start().await? } else { None };
         remove_abandoned(process_env);
         let started = async {
             let notices = make_room(process_env).await?;
@@ -266,6 +278,25 @@ impl LocalKernel {
         let notice = format!("This kernel ends with this server, because it cannot be kept: {cause}.");
         self.state.lock().notices.push(notice);
         Ok(RunningKernel::Own(Box::new(self.launcher.start().await?)))
+    }
+
+    /// Keeps other servers from starting a kernel for the notebook. Fails if one has done so since this was chosen.
+    async fn lock_start(&self) -> Result<Option<StartLock>, Error> {
+        let KernelLauncher { process_env, choice, notebook, .. } = &self.launcher;
+        let Some((notebook, chosen_at)) = notebook.as_ref().zip(self.chosen_at) else { return Ok(None) };
+        let lock = StartLock::take(process_env, notebook).await;
+        let is_other = |(folder, record): (KeeperFolder, KernelRecord)| {
+            record.is_of(notebook, choice)
+                && record.started_at >= chosen_at
+                && record.is_ready()
+                && folder.is_kept()
+        };
+        if keepers(process_env).into_iter().any(is_other) {
+            let cause = "Another server has started the kernel of this notebook.";
+            return Err(Error::new(ErrorKind::KernelGone, cause, NextStep::Run));
+        }
+        // Without a state folder nothing is kept, which the start says.
+        Ok(lock.ok())
     }
 
     async fn start_keeper(&self, keeping: &KernelKeeping) -> Result<RunningKernel, StartError> {

@@ -8,6 +8,7 @@ use workspace::{Error, Keeping, KernelState, Orphan, RunId, RunNote};
 
 use super::{LocalKernel, State};
 use crate::launch::running::RunningKernel;
+use crate::root::Root;
 
 /// How kernels are kept when this program ends, which none is here.
 #[derive(Debug, Clone)]
@@ -22,7 +23,7 @@ impl KnownKeeper {
         match *self {}
     }
 
-    pub(super) fn keeping(&self) -> Keeping {
+    pub(super) fn keeping(&self, _root: &Root) -> Keeping {
         match *self {}
     }
 }

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use workspace::{Executor, RunNote};
 
 use super::RunningKernel;
-use crate::keeper::{KeptExecutor, kept_note};
+use crate::keeper::{KeptExecutor, describe_others, kept_note};
 
 /// How long a keeper may take to end its kernel; it ends it by force after four.
 const END_TIMEOUT: Duration = Duration::from_secs(6);
@@ -60,6 +60,14 @@ impl KeptKernel {
 }
 
 impl RunningKernel {
+    /// What other servers have run on it since the last call, for agents.
+    pub(crate) fn described_others(&self) -> Option<String> {
+        match self {
+            Self::Kept(kept) => describe_others(kept.keeper.take_others()),
+            Self::Own(_) => None,
+        }
+    }
+
     /// Lets a later server know of a run that waits for its turn.
     pub(crate) fn announce(&self, note: &RunNote) {
         if let Self::Kept(kept) = self {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use kernel::Client;
 use workspace::Executor;
 
+use super::RunningKernel;
+
 /// A kernel that has a keeper, which there is not.
 pub(crate) enum KeptKernel {}
 
@@ -24,5 +26,12 @@ impl KeptKernel {
 
     pub(super) fn end(&self) -> Ready<()> {
         match *self {}
+    }
+}
+
+impl RunningKernel {
+    #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
+    pub(crate) fn described_others(&self) -> Option<String> {
+        None
     }
 }

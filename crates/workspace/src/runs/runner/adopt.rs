@@ -65,6 +65,7 @@ impl Runner {
                 runner.follow(&run, events, &kernel, &*executor, &notebook).await;
             });
         }
+        kernel.take_notices().into_iter().for_each(|notice| notebook.add_notice(notice));
     }
 
     /// Follows a run to its end, and stores its outputs.

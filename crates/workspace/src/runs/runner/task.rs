@@ -23,6 +23,11 @@ use crate::{Error, ErrorKind, SessionId, progress, telemetry};
 /// Output that comes within this time after the end is written at once.
 const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
 
+const REPLACED: &str =
+    "The kernel was shut down since the last run. This one is new: the variables are gone.";
+const ELSEWHERE: &str =
+    "The notebook has another kernel now, which was started elsewhere. This run uses its variables.";
+
 impl Runner {
     pub(super) async fn run_in_notebook(
         self: &Arc<Self>,
@@ -43,10 +48,13 @@ impl Runner {
     ) {
         let mut is_retry = false;
         loop {
-            let kernel = match choose_kernel(notebook, run, session).await {
-                Ok(kernel) => kernel,
+            let (kernel, is_new) = match choose_kernel(notebook, run, session).await {
+                Ok(chosen) => chosen,
                 Err(error) => return run.end(RunState::Failed(error)),
             };
+            if is_retry {
+                run.note(if is_new { REPLACED } else { ELSEWHERE });
+            }
             self.adopt(&kernel, notebook).await;
             notebook.take_notices().into_iter().for_each(|notice| run.note(notice));
             match self.run_in_kernel(kernel, run, Some(notebook)).await {
@@ -58,12 +66,7 @@ impl Runner {
                     return;
                 }
                 Err(error) if is_retry => return run.end(RunState::Failed(error)),
-                Err(_) => {
-                    run.note(
-                        "The kernel was shut down since the last run. This one is new: the variables are gone.",
-                    );
-                    is_retry = true;
-                }
+                Err(_) => is_retry = true,
             }
         }
     }
@@ -215,16 +218,16 @@ impl Runner {
     }
 }
 
-/// Chooses the notebook's kernel for a run.
+/// Chooses the notebook's kernel for a run. Returns also whether it is new.
 async fn choose_kernel(
     notebook: &OpenNotebook,
     run: &Run,
     session: SessionId,
-) -> Result<Arc<dyn Kernel>, Error> {
+) -> Result<(Arc<dyn Kernel>, bool), Error> {
     let choosing = notebook.choose(KernelSelector::Any, session, true);
     // An agent that waits for the run is shown its stage.
     match progress::follow(choosing, |line| run.set_stage(line)).await? {
-        KernelChoice::Kernel { kernel, .. } => Ok(kernel),
+        KernelChoice::Kernel { kernel, is_new } => Ok((kernel, is_new)),
         KernelChoice::OnFirstRun(_) => Err(no_kernel()),
     }
 }
