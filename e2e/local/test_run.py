@@ -79,6 +79,16 @@ async def test_an_interrupted_run_keeps_what_was_printed(machine: Machine) -> No
     machine.write(("while True: pass", None))
     status, text = await machine.run_notebook("a.ipynb", "--timeout", "0.5")
     assert status == 1 and "longer than the --timeout" in text
+    # A cell that catches the interrupt has not run, either; neither has one that may fail.
+    caught = "try:\n    while True: pass\nexcept KeyboardInterrupt: pass"
+    for tags in ([], ["raises-exception"]):
+        machine.write((caught, None, tags), ("1", None))
+        status, text = await machine.run_notebook("a.ipynb", "--timeout", "0.5")
+        assert status == 1 and "0 of 2 cells ran" in text, text
+    # What comes after the death of a kernel would run without what came before.
+    path = machine.write(("import os\nos._exit(1)", None), ("print('next')", None))
+    status, text = await machine.run_notebook("a.ipynb", "--keep-going")
+    assert status == 1 and not read_valid(path)["cells"][2]["outputs"], text
     machine.write(("input('name? ')", None))
     status, text = await machine.run_notebook("a.ipynb")
     assert status == 1 and "asks for input" in text

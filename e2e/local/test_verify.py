@@ -154,6 +154,10 @@ async def test_what_is_printed_and_the_exit_status_fit_the_verdict(machine: Mach
     assert [suite.attrib["failures"] for suite in suites] == ["0", "1"]
     status, printed = await machine.verify("new_error.ipynb")
     assert status == 2 and "cell #1 fails (ZeroDivisionError: division by zero)" in printed and "Traceback" in printed
+    renamed = machine.root / "plain.ipynb"
+    renamed.write_text(renamed.read_text().replace('"name": "python3"', '"name": "nope-kernel"'))
+    status, printed = await machine.verify("plain.ipynb")
+    assert status == 0 and "in place of the kernelspec nope-kernel)" in printed, printed
     status, printed = await machine.verify("absent.ipynb")
     assert status == 3 and "could not run" in printed
     status, printed = await machine.verify("stale.ipynb", "--apply")

@@ -49,8 +49,16 @@ pub(crate) struct Cli {
 impl Cli {
     /// Reads the command line, or prints the help or the error and exits.
     pub(crate) fn read() -> Self {
-        let matches = environment::skip_empty_variables(Self::command()).get_matches();
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+        let matches = environment::skip_empty_variables(Self::command()).try_get_matches();
+        matches.and_then(|matches| Self::from_arg_matches(&matches)).unwrap_or_else(|error| {
+            // For `verify`, the usual status of a wrong command line means that a cell fails.
+            if error.exit_code() == 2 && std::env::args_os().nth(1).is_some_and(|command| command == "verify")
+            {
+                let _ = error.print();
+                std::process::exit(3);
+            }
+            error.exit()
+        })
     }
 }
 

@@ -178,5 +178,9 @@ pub(crate) fn say(text: &str) -> anyhow::Result<()> {
     if text.is_empty() {
         return Ok(());
     }
-    Ok(writeln!(std::io::stdout(), "{text}")?)
+    match writeln!(std::io::stdout(), "{text}") {
+        // Whoever reads has seen enough, such as `head`.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
 }

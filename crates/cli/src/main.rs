@@ -19,6 +19,7 @@ mod keep;
 mod kernels;
 mod logging;
 mod operations;
+mod pager;
 #[cfg(test)]
 mod pages;
 mod person;
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
         let ended = match cli.command {
             Some(Command::Doctor(options)) => return Box::pin(doctor::run(*options)).await,
             Some(Command::Run(options)) => return Ok(Box::pin(run::run(&options)).await),
-            Some(Command::Verify(options)) => return Box::pin(verify::run(&options)).await,
+            Some(Command::Verify(options)) => return Ok(Box::pin(verify::run(&options)).await),
             None => Box::pin(serve::every_place(cli.every)).await,
             Some(Command::Colab(options)) => Box::pin(serve::colab(*options)).await,
             Some(Command::Jupyter(options)) => {

@@ -3,13 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context as _;
-use chrono::{DateTime, Local};
+use anyhow::{Context as _, bail};
+use chrono::{DateTime, Local, NaiveDate, NaiveTime};
 use local::ProcessEnv;
+use notebook::CellId;
 use workspace::{Mode, OpenNotebook, Operation, Session, Since, UndoTarget, Undone, summary};
 
 use crate::args::{DiffSince, History, Places, Undo};
 use crate::install::say;
+use crate::kernels;
+use crate::pager::show;
 use crate::person::{self, Named};
 
 /// The folder in which the operations of notebooks are recorded.
@@ -21,24 +24,24 @@ pub(crate) async fn history(options: &History) -> anyhow::Result<()> {
     let (session, opened) = open(&options.path, &options.places).await?;
     if let Some(id) = &options.id {
         let (operation, diff) = session.operation_diff(&opened, operation_id(id)?).await?;
-        say(&line(&operation))?;
-        return say(diff.trim_end());
+        return show(&format!("{}\n{}", line(&operation), diff.trim_end()));
     }
     let all = session.history(&opened, None).await?;
     if all.is_empty() {
         return say("Nothing is recorded for this notebook.");
     }
-    for past in all.iter().rev() {
+    let lines = all.iter().rev().map(|past| {
         let undone = if past.is_undone { " (undone)" } else { "" };
         let changed = if past.is_changed_since { " (changed since by somebody else)" } else { "" };
-        say(&format!("{}{undone}{changed}", line(&past.operation)))?;
-    }
-    Ok(())
+        format!("{}{undone}{changed}", line(&past.operation))
+    });
+    show(&lines.collect::<Vec<_>>().join("\n"))
 }
 
 pub(crate) async fn diff(options: &DiffSince) -> anyhow::Result<()> {
     let (session, opened) = open(&options.path, &options.places).await?;
-    say(session.difference(&opened, options.since.as_deref().map(since).as_ref()).await?.trim_end())
+    let since = options.since.as_deref().map(since);
+    show(session.difference(&opened, since.as_ref()).await?.trim_end())
 }
 
 pub(crate) async fn undo(options: &Undo) -> anyhow::Result<()> {
@@ -46,23 +49,33 @@ pub(crate) async fn undo(options: &Undo) -> anyhow::Result<()> {
     let target = match (&options.id, &options.since) {
         (Some(id), _) => UndoTarget::Operation(operation_id(id)?),
         (None, Some(text)) => UndoTarget::Since(since(text)),
-        (None, None) => UndoTarget::LastOfAll(1),
+        (None, None) => UndoTarget::LastOfAll(options.last),
     };
-    let undone =
-        session.acting("cellbridge undo", session.undo(&opened, &target, None, options.preview)).await?;
-    let Undone { operations, diff, without_outputs, applied, .. } = undone;
-    say(if applied.is_some() { "Undone:" } else { "Would undo:" })?;
-    for operation in &operations {
-        say(&line(operation))?;
+    let only: Vec<CellId> = options.only.iter().map(|id| CellId::from(id.as_str())).collect();
+    let only = (!only.is_empty()).then_some(&only[..]);
+    if !options.preview
+        && let Named::File(file) = Named::existing(&options.path)?
+    {
+        // A cell that runs is not touched, and which one it is only its server knows.
+        if kernels::is_busy(&file).await {
+            bail!(
+                "a kernel runs a cell of this notebook for an agent. Nothing was undone. Try again when it has run."
+            );
+        }
     }
-    say(diff.trim_end())?;
+    let undone =
+        session.acting("cellbridge undo", session.undo(&opened, &target, only, options.preview)).await?;
+    let Undone { operations, diff, without_outputs, applied, .. } = undone;
+    let mut lines = vec![if applied.is_some() { "Undone:" } else { "Would undo:" }.to_owned()];
+    lines.extend(operations.iter().map(line));
+    lines.push(diff.trim_end().to_owned());
     if !without_outputs.is_empty() {
-        say(&format!("Outputs that do not come back: those of {}.", without_outputs.join(", ")))?;
+        lines.push(format!("Outputs that do not come back: those of {}.", without_outputs.join(", ")));
     }
     if applied.is_some() {
         session.workspace().shutdown().await;
     }
-    Ok(())
+    show(&lines.join("\n"))
 }
 
 /// The notebook, as a session of the person sees it.
@@ -80,12 +93,30 @@ fn operation_id(text: &str) -> anyhow::Result<u64> {
     number.with_context(|| format!("{text:?} is not the id of an operation, such as o12"))
 }
 
-/// An operation, or the name of a checkpoint.
+/// An operation, a time on the person's clock, or the name of a checkpoint.
 fn since(text: &str) -> Since {
-    match text.strip_prefix('o').and_then(|digits| digits.parse().ok()) {
-        Some(id) => Since::Operation(id),
-        None => Since::Checkpoint(text.to_owned()),
+    let number = text.strip_prefix('o').and_then(|digits| digits.parse().ok());
+    let time = || u64::try_from(time(text, Local::now().date_naive())?.timestamp_millis()).ok();
+    match (number, number.is_none().then(time).flatten()) {
+        (Some(id), _) => Since::Operation(id),
+        (None, Some(time)) => Since::Time(time),
+        (None, None) => Since::Checkpoint(text.to_owned()),
     }
+}
+
+/// A date, a time of today, or both.
+fn time(text: &str, today: NaiveDate) -> Option<DateTime<Local>> {
+    let text = text.trim().replacen('T', " ", 1);
+    let clock =
+        |text: &str| ["%H:%M:%S", "%H:%M"].iter().find_map(|form| NaiveTime::parse_from_str(text, form).ok());
+    let date = |text: &str| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
+    let moment = match text.split_once(' ') {
+        Some((day, time)) => date(day)?.and_time(clock(time.trim())?),
+        None => date(&text)
+            .map(|day| day.and_time(NaiveTime::MIN))
+            .or_else(|| Some(today.and_time(clock(&text)?)))?,
+    };
+    moment.and_local_timezone(Local).earliest()
 }
 
 fn line(operation: &Operation) -> String {
@@ -94,4 +125,25 @@ fn line(operation: &Operation) -> String {
     let time = time.format("%Y-%m-%d %H:%M:%S");
     let by = [&operation.agent, &operation.tool].map(String::as_str).join(" ");
     format!("{} {time} {}: {}", operation.name(), by.trim(), summary(operation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_date_a_time_of_today_or_both() {
+        let today = NaiveDate::from_ymd_opt(2026, 11, 24).unwrap_or_default();
+        for (text, expected) in [
+            ("2026-11-20", Some("2026-11-20 00:00:00")),
+            ("2026-11-20 14:05", Some("2026-11-20 14:05:00")),
+            ("2026-11-20T14:05:09", Some("2026-11-20 14:05:09")),
+            ("14:05", Some("2026-11-24 14:05:00")),
+            ("tidy", None),
+            ("2026-11-20 tidy", None),
+        ] {
+            let found = time(text, today).map(|time| time.format("%Y-%m-%d %H:%M:%S").to_string());
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 mod junit;
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,6 +15,7 @@ use workspace::verify::{CellVerdict, Conclusion, Verdict, Verification, VerifyOp
 use workspace::{Mode, progress};
 
 use crate::args::Verify;
+use crate::install::say;
 use crate::operations;
 use crate::person::{self, Named};
 
@@ -22,7 +23,17 @@ use crate::person::{self, Named};
 type Verified = (PathBuf, Result<Verification, String>);
 
 /// The exit status: the worst of all notebooks.
-pub(crate) async fn run(options: &Verify) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(options: &Verify) -> ExitCode {
+    match verify_all(options).await {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            eprintln!("cellbridge: {error:#}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+async fn verify_all(options: &Verify) -> anyhow::Result<u8> {
     let mut all = Vec::new();
     let interruption = person::interruption();
     for path in &options.paths {
@@ -45,7 +56,7 @@ pub(crate) async fn run(options: &Verify) -> anyhow::Result<ExitCode> {
         std::fs::write(file, junit::report(&all))
             .with_context(|| format!("{} cannot be written", file.display()))?;
     }
-    Ok(ExitCode::from(all.iter().map(status).max().unwrap_or_default()))
+    Ok(all.iter().map(status).max().unwrap_or_default())
 }
 
 fn interrupted() -> anyhow::Error {
@@ -167,8 +178,4 @@ fn name(verdict: &Verdict) -> &'static str {
         Verdict::Failed { .. } => "failed",
         Verdict::NotRun => "not_run",
     }
-}
-
-fn say(text: &str) -> anyhow::Result<()> {
-    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
 }

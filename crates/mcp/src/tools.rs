@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
+use render::Part;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use workspace::{Error, progress};
@@ -16,7 +17,7 @@ use crate::permissions::{Group, Offer, Permission, Policy};
 pub(crate) use shared::answer::{Answer, Outcome};
 pub(crate) use shared::cell_text::{banner, index_or_id};
 pub(crate) use shared::context::{Called, Context};
-use shared::given::Given;
+use shared::given::{Given, refused};
 pub(crate) use shared::kernel_selector::kernel_selector;
 use shared::older_names;
 pub(crate) use shared::preview::preview_of_relayed;
@@ -198,6 +199,10 @@ impl Tool {
     /// Runs the tool, if it may be run.
     pub(crate) async fn call(&self, context: &Context<'_>) -> Outcome {
         let given = context.called.arguments()?;
+        let changes = !matches!(self.effect, Effect::Reads | Effect::AsksKernel);
+        if changes && !self.takes("preview") && given.flag("preview")? == Some(true) {
+            return Err(as_sentence(refused(format!("{} has no preview.", context.called.name))));
+        }
         // The progress of a run counts in seconds, and comes later.
         let mut step = 0.0;
         let reported = |line| {
@@ -208,7 +213,11 @@ impl Tool {
             context.permit(self.groups, self.permission, context.called.name).await?;
             context.session.acting(self.name, (self.call)(given, context)).await
         };
-        progress::follow(call, reported).await.map_err(as_sentence)
+        let mut answer = progress::follow(call, reported).await.map_err(as_sentence)?;
+        if let Some(warning) = context.session.take_record_warning() {
+            answer.parts.push(Part::Text(format!("Note: {warning}.")));
+        }
+        Ok(answer)
     }
 }
 

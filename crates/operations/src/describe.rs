@@ -103,7 +103,7 @@ fn outputs_line(change: &CellChange) -> Option<String> {
     }
     let items = |state: &Option<CellState>| state.as_ref()?.outputs.as_ref().map(|outputs| outputs.items);
     let (before, after) = (items(&change.before).unwrap_or(0), items(&change.after).unwrap_or(0));
-    Some(format!("outputs: {before} → {after}\n"))
+    (before > 0 || after > 0).then(|| format!("outputs: {before} → {after}\n"))
 }
 
 #[cfg(test)]

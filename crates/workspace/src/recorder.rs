@@ -74,14 +74,19 @@ pub(crate) struct Recorder {
     warning: Arc<Warning>,
 }
 
-/// A problem is reported once, not with each edit.
+/// A problem is reported once, not with each edit: in the log, and to the next agent that gets an answer.
 #[derive(Default)]
-struct Warning(Mutex<bool>);
+struct Warning {
+    is_given: Mutex<bool>,
+    for_agent: Mutex<Option<String>>,
+}
 
 impl Warning {
     fn give(&self, problem: &dyn std::fmt::Display) {
-        if !std::mem::replace(&mut *self.0.lock(), true) {
-            tracing::warn!("changes are made, but not recorded, and cannot be undone: {problem}");
+        if !std::mem::replace(&mut *self.is_given.lock(), true) {
+            let warning = format!("changes are made, but not recorded, and cannot be undone: {problem}");
+            tracing::warn!("{warning}");
+            *self.for_agent.lock() = Some(warning);
         }
     }
 }
@@ -109,13 +114,22 @@ impl Recorder {
         self.append(move || append(&log, change));
     }
 
+    /// Records a checkpoint. Fails if that is not possible.
+    pub(crate) async fn checkpoint(&self, notebook: &str, actor: Actor, name: String) -> Result<(), Error> {
+        let made = self.ask(notebook, move |log| append_checkpoint(log, actor, name)).await?;
+        made.map_err(|error| {
+            Error::new(
+                ErrorKind::Unavailable,
+                format!("No checkpoint was made, because nothing can be recorded: {error}."),
+                "Changes are made all the same, but they cannot be undone until that is fixed.",
+            )
+        })
+    }
+
     /// Records a checkpoint. Never waits.
-    pub(crate) fn checkpoint(&self, notebook: &str, actor: Actor, name: String) {
+    pub(crate) fn checkpoint_later(&self, notebook: &str, actor: Actor, name: String) {
         let log = self.log(notebook);
-        self.append(move || {
-            let operation = Operation { checkpoint: Some(name), ..operation(actor) };
-            log.append(operation, &Blobs::default()).map(drop)
-        });
+        self.append(move || append_checkpoint(&log, actor, name));
     }
 
     /// Asks the log of a notebook, after all that was recorded before. Fails if that takes too long.
@@ -135,6 +149,11 @@ impl Recorder {
                 "Try again later.",
             )
         })
+    }
+
+    /// Why nothing is recorded. Returned once.
+    pub(crate) fn take_warning(&self) -> Option<String> {
+        self.warning.for_agent.lock().take()
     }
 
     /// Waits a moment for what is not written yet, so that whoever reads the answer of a call can read its record.
@@ -183,11 +202,15 @@ fn append(log: &OperationLog, change: Change) -> Result<(), LogError> {
         return Ok(());
     }
     if let Some(name) = checkpoint {
-        let operation = Operation { checkpoint: Some(name), ..operation(actor.clone()) };
-        log.append(operation, &Blobs::default())?;
+        append_checkpoint(log, actor.clone(), name)?;
     }
     let operation = Operation { run, undoes, only, cells: recorded.cells, ..operation(actor) };
     log.append(operation, &recorded.blobs).map(drop)
+}
+
+fn append_checkpoint(log: &OperationLog, actor: Actor, name: String) -> Result<(), LogError> {
+    let operation = Operation { checkpoint: Some(name), ..operation(actor) };
+    log.append(operation, &Blobs::default()).map(drop)
 }
 
 /// An operation of this moment.

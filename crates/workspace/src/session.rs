@@ -243,6 +243,11 @@ impl Session {
         is_first.then(|| format!("before {agent}"))
     }
 
+    /// What an agent should know about changes that are not recorded. Returned once.
+    pub fn take_record_warning(&self) -> Option<String> {
+        self.workspace.recorder()?.take_warning()
+    }
+
     /// Runs `work`, whose changes are recorded as those of this agent and of `tool`, and waits a moment for the record.
     pub async fn acting<F: Future>(&self, tool: &str, work: F) -> F::Output {
         let agent = self.state().agent.clone().unwrap_or_default();
@@ -319,7 +324,11 @@ impl Session {
         cell: Option<CellId>,
         source: String,
     ) -> Result<Arc<Run>, Error> {
-        Ok(self.workspace.runner().run(notebook, cell, source, self.id, self.slot()?))
+        let slot = self.slot()?;
+        if cell.is_some() {
+            self.checkpoint_first_run(&notebook);
+        }
+        Ok(self.workspace.runner().run(notebook, cell, source, self.id, slot))
     }
 
     /// Runs cells, given by id and source, in order. Each has its run at once. Never waits.
@@ -329,7 +338,16 @@ impl Session {
         cells: Vec<(CellId, String)>,
         stops_on_error: bool,
     ) -> Result<Vec<Arc<Run>>, Error> {
-        Ok(self.workspace.runner().run_in_order(notebook, cells, stops_on_error, self.id, self.slot()?))
+        let slot = self.slot()?;
+        self.checkpoint_first_run(notebook);
+        Ok(self.workspace.runner().run_in_order(notebook, cells, stops_on_error, self.id, slot))
+    }
+
+    /// Outputs change a notebook, too.
+    fn checkpoint_first_run(&self, notebook: &OpenNotebook) {
+        if let Some(name) = self.first_change_of(notebook.path()) {
+            self.checkpoint_if_recorded(notebook, &name);
+        }
     }
 
     /// The kernel with this id, or the only one whose id begins so, in the first place that has one. A place that can restart

@@ -26,7 +26,7 @@ pub(crate) struct DiffSince {
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
 
-    /// An operation such as o12, or the name of a checkpoint [default: the first operation that is kept]
+    /// An operation such as o12, a checkpoint, or a time such as 2026-11-24 14:05 [default: the first operation that is kept]
     #[arg(value_name = "SINCE")]
     pub(crate) since: Option<String>,
 
@@ -44,9 +44,17 @@ pub(crate) struct Undo {
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
 
-    /// Undo all from this operation on, or since this checkpoint
+    /// Undo so many operations, the last ones that are not undone
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["id", "since"])]
+    pub(crate) last: usize,
+
+    /// Undo all from this operation on, or since this checkpoint or time
     #[arg(long, value_name = "SINCE", conflicts_with = "id")]
     pub(crate) since: Option<String>,
+
+    /// Undo only what was done to this cell, given by its id; may be given several times
+    #[arg(long, value_name = "CELL")]
+    pub(crate) only: Vec<String>,
 
     /// Show what would change, and change nothing
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! The kernels that outlive their servers.
 
+use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::bail;
@@ -15,6 +16,11 @@ pub(super) struct Kept(Vec<KeptKernel>);
 impl Kept {
     pub(super) async fn find(process_env: &ProcessEnv) -> Self {
         Self(kept_kernels(process_env).await)
+    }
+
+    pub(super) fn is_busy(&self, notebook: &Path) -> bool {
+        let is_its = |kernel: &&KeptKernel| kernel.notebook.as_deref() == Some(notebook);
+        self.0.iter().filter(is_its).any(|kernel| kernel.state == KeptState::Busy)
     }
 
     pub(super) fn to_json(&self) -> impl Iterator<Item = Value> {

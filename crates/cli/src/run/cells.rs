@@ -1,6 +1,5 @@
 //! Runs the cells, and tells the person how it goes.
 
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -10,6 +9,7 @@ use super::Ended;
 use super::log::Log;
 use super::preparation::Prepared;
 use crate::args::RunNotebook;
+use crate::install::say;
 
 /// How long an interrupted cell may take to end.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,18 +29,15 @@ pub(super) async fn run_cells(
         let cell = &notebook.cells()[*index];
         let run = session.run(target.clone(), Some(cell.id().clone()), cell.source().into_owned())?;
         log.begin(*index, &cell.first_line());
-        let is_over = tokio::select! {
-            () = run.settled() => true,
+        tokio::select! {
+            () = run.settled() => {}
             () = limit(options.timeout) => {
                 log.say(&format!("cell {index} took longer than the --timeout"));
-                false
             }
-            () = interruption.cancelled() => {
-                ended = Ended::Interrupted;
-                false
-            }
-        };
-        if !is_over || !run.state().is_over() {
+            () = interruption.cancelled() => ended = Ended::Interrupted,
+        }
+        let is_stopped = !run.state().is_over();
+        if is_stopped {
             if let RunState::WaitingForInput { .. } = run.state() {
                 log.say(&format!("cell {index} asks for input, which nobody gives here"));
             }
@@ -52,10 +49,12 @@ pub(super) async fn run_cells(
             break;
         }
         let may_fail = cell.tags().iter().any(|tag| tag == "raises-exception");
-        if run.state().is_failure() && !may_fail {
+        // Code may catch the interrupt, or go on all the same.
+        if is_stopped || run.state().is_failure() && !may_fail {
             ended = Ended::Failed;
             // In another kernel, the rest would run without what came before.
-            if !options.keep_going || kernel.is_gone() {
+            let is_other = kernel.is_gone() || matches!(run.state(), RunState::KernelDied { .. });
+            if !options.keep_going || is_other || !run.state().is_over() {
                 break;
             }
         } else {
@@ -68,7 +67,7 @@ pub(super) async fn run_cells(
     log.finish();
     let path = options.output.as_ref().unwrap_or(&options.path).display();
     let (count, seconds) = (cells.len(), began.elapsed().as_secs_f64());
-    writeln!(std::io::stdout().lock(), "{path}: {done} of {count} cells ran; {seconds:.1} s")?;
+    say(&format!("{path}: {done} of {count} cells ran; {seconds:.1} s"))?;
     Ok(ended)
 }
 

@@ -36,24 +36,35 @@ pub(super) fn are_set_in(cell: &Cell) -> bool {
     cell.tags().iter().any(|tag| tag == INJECTED)
 }
 
-/// A value as Python writes it: a number, `True`, `False` or `None` as such, anything else as a string.
+/// A value as Python writes it: a number, `True`, `False` or `None` as such, `nan` and `inf` by `float`, anything else as a string.
 fn literal(value: &str) -> String {
     match value {
-        "true" | "True" => "True".to_owned(),
-        "false" | "False" => "False".to_owned(),
-        "null" | "None" => "None".to_owned(),
+        "True" | "False" | "None" => value.to_owned(),
         _ if is_number(value) => value.to_owned(),
+        _ if is_not_finite(value) => format!("float({})", json!(value)),
         // Each string of JSON is one of Python.
         _ => json!(value).to_string(),
     }
 }
 
-/// Whether Python reads it as a number, too.
+/// Whether Python reads it as a number, too. Digits behind a leading zero are no number: they are a code or an id.
 fn is_number(value: &str) -> bool {
-    let digits = value.strip_prefix('-').unwrap_or(value);
+    let digits = value.strip_prefix(['-', '+']).unwrap_or(value);
     let has_leading_zero =
         digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit());
-    digits.starts_with(|c: char| c.is_ascii_digit()) && !has_leading_zero && value.parse::<f64>().is_ok()
+    let mut parts = digits.split('_');
+    let is_separated = parts.clone().count() == 1
+        || parts.all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && !has_leading_zero
+        && is_separated
+        && digits.replace('_', "").parse::<f64>().is_ok()
+}
+
+/// Whether Python's `float` reads it as infinite, or as no number.
+fn is_not_finite(value: &str) -> bool {
+    let word = value.strip_prefix(['-', '+']).unwrap_or(value).to_ascii_lowercase();
+    ["nan", "inf", "infinity"].contains(&word.as_str())
 }
 
 #[cfg(test)]
@@ -93,19 +104,28 @@ mod tests {
 
     #[test]
     fn values_are_literals_of_python() {
-        let given = ["1", "-2.5", "1e3", "007", "nan", "true", "None", "it's \"ä\"\n", "[1]", "0"];
-        let expected = [
-            "1",
-            "-2.5",
-            "1e3",
-            "\"007\"",
-            "\"nan\"",
-            "True",
-            "None",
-            "\"it's \\\"ä\\\"\\n\"",
-            "\"[1]\"",
-            "0",
-        ];
-        assert_eq!(given.map(literal), expected);
+        for (given, expected) in [
+            ("1", "1"),
+            ("-2.5", "-2.5"),
+            ("1e3", "1e3"),
+            (".5", ".5"),
+            ("+5", "+5"),
+            ("1_000", "1_000"),
+            ("0", "0"),
+            ("nan", "float(\"nan\")"),
+            ("-inf", "float(\"-inf\")"),
+            ("True", "True"),
+            ("None", "None"),
+            ("true", "\"true\""),
+            ("null", "\"null\""),
+            ("007", "\"007\""),
+            ("1__0", "\"1__0\""),
+            ("1_", "\"1_\""),
+            (".", "\".\""),
+            ("it's \"ä\"\n", "\"it's \\\"ä\\\"\\n\""),
+            ("[1]", "\"[1]\""),
+        ] {
+            assert_eq!(literal(given), expected);
+        }
     }
 }

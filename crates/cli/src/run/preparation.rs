@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use notebook::{CellId, Notebook};
 use workspace::{Existing, Mode, NotebookPath, OpenNotebook, Session};
 
@@ -71,13 +71,15 @@ fn range(notebook: &Notebook, options: &RunNotebook) -> anyhow::Result<Range<usi
     let count = notebook.cells().len();
     let index = |cell: &Option<String>, default: usize| -> anyhow::Result<usize> {
         let Some(text) = cell else { return Ok(default) };
-        let found = match text.parse::<usize>() {
-            Ok(index) => (index < count).then_some(index),
-            Err(_) => notebook.cell(&CellId::from(text.clone())).map(|(index, _)| index),
-        };
-        found.with_context(|| format!("the notebook has no cell {text}"))
+        // An id may consist of digits, too.
+        let by_index = text.parse::<usize>().ok().filter(|index| *index < count);
+        let by_id = || notebook.cell(&CellId::from(text.clone())).map(|(index, _)| index);
+        by_index.or_else(by_id).with_context(|| format!("the notebook has no cell {text}"))
     };
     let from = index(&options.from, 0)?;
     let end = index(&options.until, count.saturating_sub(1))?.saturating_add(1).min(count);
+    if from >= end && options.from.is_some() {
+        bail!("--until names a cell before that of --from");
+    }
     Ok(from.min(end)..end)
 }

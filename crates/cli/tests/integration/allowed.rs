@@ -497,8 +497,8 @@ async fn tools_do_what_their_annotations_say() -> Result<()> {
     let server = jupyter_server().await?;
     let mut client = Client::start(&[]).await?;
     let tools = listed(&mut client.agent).await?;
-    // No front end is here that could open a notebook, and no kernel with variables.
-    let elsewhere = [&OF_COLAB[..], &["open_in_browser", "inspect_variable"]].concat();
+    // No front end is here that could open a notebook, no kernel with variables, and no folder for a record.
+    let elsewhere = [&OF_COLAB[..], &["open_in_browser", "inspect_variable", "checkpoint"]].concat();
     for tool in tools.iter().filter(|tool| !elsewhere.iter().any(|name| tool["name"] == *name)) {
         let name = tool["name"].as_str().context("no name")?;
         let (_, arguments) = CALLS.iter().find(|(known, _)| *known == name).context(name.to_owned())?;

@@ -10,6 +10,7 @@ mod colab_tabs;
 mod demo;
 mod doctor;
 mod drop_in;
+mod exit_status;
 mod forwarding;
 mod handshake;
 mod heartbeat;

@@ -355,3 +355,26 @@ async fn each_agent_has_its_own_current_notebook() -> Result<()> {
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn a_preview_is_never_a_change() -> Result<()> {
+    let mut client = NotebookClient::with_cells(&["a = 1"]).await?;
+    let before = fs::read(client.path())?;
+    let code = json!({ "cell_index": -1, "cell_source": "b = 2", "preview": true });
+    let shown = client.call("insert_execute_code_cell", code).await?;
+    assert!(shown.contains("+b = 2") && shown.contains("nothing was changed"), "{shown}");
+    for (tool, arguments) in [
+        ("execute_cell", json!({ "cell_index": 0, "preview": true })),
+        ("run_cells", json!({ "all": true, "preview": "true" })),
+        ("verify_notebook", json!({ "confirm": true, "apply": true, "preview": true })),
+        ("copy_notebook", json!({ "to": "b.ipynb", "preview": true })),
+        ("copy_file", json!({ "from": "a.ipynb", "to": "b.ipynb", "preview": true })),
+        ("use_notebook", json!({ "notebook_path": "b.ipynb", "mode": "create", "preview": true })),
+    ] {
+        let refusal = client.refused(tool, arguments).await?;
+        assert!(refusal.contains(&format!("{tool} has no preview")), "{refusal}");
+    }
+    assert_eq!(fs::read(client.path())?, before);
+    assert!(!client.folder.path().join("b.ipynb").exists());
+    Ok(())
+}

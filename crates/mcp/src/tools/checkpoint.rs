@@ -34,6 +34,6 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         return Err(refused("A checkpoint needs a name."));
     }
     let opened = context.notebook(&arguments.notebook).await?;
-    context.session.checkpoint(&opened, name)?;
+    context.session.checkpoint(&opened, name).await?;
     Ok(format!("Checkpoint {name:?} of {}. undo(since={name:?}) leads back here.", opened.path()).into())
 }

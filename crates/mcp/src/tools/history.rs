@@ -94,8 +94,17 @@ pub(super) fn parse_since(text: &str, now: DateTime<Utc>) -> Since {
         return Since::Operation(id);
     }
     let day = now.format("%Y-%m-%d");
-    let of_day = [format!("{day}T{text}Z"), format!("{day}T{text}:00Z"), format!("{}Z", text.replacen(' ', "T", 1))];
-    let mut forms = [text.to_owned()].into_iter().chain(of_day);
+    let of_today = format!("{day}T{text}");
+    let of_day = text.replacen(' ', "T", 1);
+    let mut forms = [
+        text.to_owned(),
+        format!("{of_today}Z"),
+        format!("{of_today}:00Z"),
+        format!("{of_day}Z"),
+        format!("{of_day}:00Z"),
+        format!("{text}T00:00:00Z"),
+    ]
+    .into_iter();
     let time = forms.find_map(|form| DateTime::parse_from_rfc3339(&form).ok());
     match time.and_then(|time| u64::try_from(time.timestamp_millis()).ok()) {
         Some(time) => Since::Time(time),
@@ -120,6 +129,8 @@ mod tests {
             ("14:05", at("2026-11-23T14:05:00Z")),
             ("14:05:09", at("2026-11-23T14:05:09Z")),
             ("2026-11-20 14:05:09", at("2026-11-20T14:05:09Z")),
+            ("2026-11-20 14:05", at("2026-11-20T14:05:00Z")),
+            ("2026-11-20", at("2026-11-20T00:00:00Z")),
             ("2026-11-20T14:05:09+01:00", at("2026-11-20T13:05:09Z")),
             ("tidy", Since::Checkpoint("tidy".to_owned())),
             ("only", Since::Checkpoint("only".to_owned())),

@@ -104,9 +104,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let first_type = contents[0].0.clone();
     let opened = context.notebook(&notebook).await?;
     if preview.preview {
-        let before = opened.document().snapshot().await?;
-        let Insertion { edits, expected, .. } = plan(&position, context, &opened, &before, &contents)?;
-        return context.previewed(&opened, &before, &edits, &expected);
+        return previewed(&position, context, &opened, &contents).await;
     }
     let inserted = insert(position, context, &opened, contents).await?;
     let (path, saved) = (opened.path(), &inserted.saved);
@@ -150,6 +148,18 @@ async fn run_all(
     let cells = inserted.indices.iter().copied().filter(is_code).collect();
     let series = Series::start(context, opened, notebook, cells, true).map_err(|error| after(done, error))?;
     series.wait(done, waiting, context).await
+}
+
+/// Answers what new cells would change.
+pub(super) async fn previewed(
+    position: &Position,
+    context: &Context<'_>,
+    opened: &OpenNotebook,
+    contents: &Contents,
+) -> Outcome {
+    let before = opened.document().snapshot().await?;
+    let Insertion { edits, expected, .. } = plan(position, context, opened, &before, contents)?;
+    context.previewed(opened, &before, &edits, &expected)
 }
 
 /// Cells that have just been inserted, one at least.

@@ -3,11 +3,11 @@
 use notebook::CellType;
 
 use super::execute_cell::run;
-use super::insert_cell::{Position, insert};
+use super::insert_cell::{Position, insert, previewed};
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
-use super::shared::parameters::NotebookArgument;
+use super::shared::parameters::{NotebookArgument, PreviewArgument};
 use super::shared::waiting::WaitingArguments;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
@@ -30,14 +30,19 @@ arguments! {
         position: Position,
         cell_source: String,
         waiting: WaitingArguments,
+        preview: PreviewArgument,
         notebook: NotebookArgument,
     }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { position, cell_source, waiting, notebook } = arguments;
+    let Arguments { position, cell_source, waiting, preview, notebook } = arguments;
     let opened = context.notebook(&notebook).await?;
-    let inserted = insert(position, context, &opened, vec![(CellType::Code, cell_source)]).await?;
+    let contents = vec![(CellType::Code, cell_source)];
+    if preview.preview {
+        return previewed(&position, context, &opened, &contents).await;
+    }
+    let inserted = insert(position, context, &opened, contents).await?;
     inserted.check_unchanged()?;
     run(context, &opened, &inserted.notebook, inserted.indices[0], "", &waiting).await
 }

@@ -118,16 +118,14 @@ impl Session {
     }
 
     /// Marks this moment of a notebook, to come back to it.
-    pub fn checkpoint(&self, opened: &OpenNotebook, name: &str) -> Result<(), Error> {
-        self.recorder()?.checkpoint(&identity(opened), self.actor(), name.to_owned());
-        Ok(())
+    pub async fn checkpoint(&self, opened: &OpenNotebook, name: &str) -> Result<(), Error> {
+        self.recorder()?.checkpoint(&identity(opened), self.actor(), name.to_owned()).await
     }
 
-    /// The same, if anything is recorded at all.
+    /// The same, if it can be recorded. Never waits.
     pub fn checkpoint_if_recorded(&self, opened: &OpenNotebook, name: &str) {
-        if self.recorder().is_ok() {
-            // Without a recorder it fails, with one it does not.
-            let _ = self.checkpoint(opened, name);
+        if let Ok(recorder) = self.recorder() {
+            recorder.checkpoint_later(&identity(opened), self.actor(), name.to_owned());
         }
     }
 
@@ -140,7 +138,8 @@ impl Session {
         only: Option<&[CellId]>,
         is_preview: bool,
     ) -> Result<Undone, Error> {
-        let mut chosen = self.chosen(&self.operations(opened).await?, target)?;
+        let all = self.operations(opened).await?;
+        let mut chosen = self.chosen(&all, target)?;
         if let Some(only) = only {
             let is_meant = |id: &str| only.iter().any(|cell| *cell == *id);
             for operation in &mut chosen {
@@ -157,7 +156,7 @@ impl Session {
         let planned = move |log: &operations::OperationLog| plan(&before, &question, &|id| log.content(id));
         let planned = self.recorder()?.ask(&identity(opened), planned).await?;
         let Plan { mut edits, cells, mut without_outputs, .. } =
-            planned.map_err(|them| refused(&now, &them))?;
+            planned.map_err(|them| refused(&now, &them, &all))?;
         if opened.document().stores_outputs() {
             // Only the application itself can set outputs.
             for edit in edits.extract_if(.., |edit| matches!(edit, Edit::SetOutputs { .. })) {
@@ -294,19 +293,27 @@ fn nothing(cause: String) -> Error {
     Error::new(ErrorKind::InvalidArgument, cause, "The history lists what can be undone.")
 }
 
-/// Which cells stand in the way.
-fn refused(now: &Notebook, refusals: &[Refusal]) -> Error {
-    let mut cause =
-        "Nothing was undone, because somebody else has changed what it is about since:".to_owned();
-    for Refusal { operation, cell, obstacle } in refusals {
+/// Which cells stand in the way, and the later operations that changed them, if it was one of `all`.
+fn refused(now: &Notebook, refusals: &[Refusal], all: &[Operation]) -> Error {
+    let live = live(all);
+    let later = |refusal: &Refusal| {
+        let is_about = |it: &&Operation| it.cells.iter().any(|change| refusal.cell == *change.id);
+        let later = live.iter().filter(|it| it.id > refusal.operation).find(is_about);
+        later.map(|it| format!(" by o{}", it.id))
+    };
+    let is_recorded = refusals.iter().all(|refusal| later(refusal).is_some());
+    let who = if is_recorded { "later operations have" } else { "somebody else has" };
+    let mut cause = format!("Nothing was undone, because {who} changed what it is about since:");
+    for refusal @ Refusal { operation, cell, obstacle } in refusals {
+        let by = later(refusal).unwrap_or_default();
         let index = now.cell(cell).map(|(index, _)| format!("#{index}, ")).unwrap_or_default();
         cause.push_str(&format!("\n- cell {cell} ({index}o{operation}) "));
         match obstacle {
-            Obstacle::Changed { diff } => cause.push_str(&format!("has changed:\n{}", diff.trim_end())),
-            Obstacle::NewOutputs => cause.push_str("has other outputs"),
-            Obstacle::Moved => cause.push_str("was moved"),
-            Obstacle::Deleted => cause.push_str("was deleted"),
-            Obstacle::Exists => cause.push_str("is there again"),
+            Obstacle::Changed { diff } => cause.push_str(&format!("has changed{by}:\n{}", diff.trim_end())),
+            Obstacle::NewOutputs => cause.push_str(&format!("has other outputs{by}")),
+            Obstacle::Moved => cause.push_str(&format!("was moved{by}")),
+            Obstacle::Deleted => cause.push_str(&format!("was deleted{by}")),
+            Obstacle::Exists => cause.push_str(&format!("is there again{by}")),
             Obstacle::Forgotten => cause.push_str("can no longer be restored: its former content is gone"),
         }
     }

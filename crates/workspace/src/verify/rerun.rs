@@ -88,6 +88,10 @@ pub(super) async fn rerun(
         ran = run_cells(&*kernel, cells, limit, on_cell) => ran,
         () = run.over() => Err(cancelled()),
     };
+    if let (Ok(ran), Some(missing)) = (&mut ran, missing(subject).await?) {
+        ran.runtime =
+            format!("{} ({} in place of the kernelspec {missing})", ran.runtime, kernel.description().name);
+    }
     if let Err(error) = kernel.shutdown().await {
         tracing::warn!(%error, kernel = %kernel.id(), "the kernel of a verification did not end");
     }
@@ -95,6 +99,15 @@ pub(super) async fn rerun(
         ran.outputs.iter_mut().for_each(|outputs| copy.restore(outputs));
     }
     ran
+}
+
+/// The kernelspec that the notebook names, if there is none of that name.
+async fn missing(subject: &Subject) -> Result<Option<&str>, Error> {
+    let Some(preferred) = subject.preferred.as_ref().filter(|_| subject.kernelspec.is_none()) else {
+        return Ok(None);
+    };
+    let known = subject.place.kernelspecs().await?;
+    Ok((!known.iter().any(|known| known.name == preferred.name)).then_some(&preferred.name))
 }
 
 fn cancelled() -> Error {

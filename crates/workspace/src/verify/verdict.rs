@@ -417,7 +417,7 @@ mod tests {
 
     #[test]
     fn a_long_difference_is_cut() {
-        let text = |word: &str| (0..9000).map(|line| format!("{word} {line}\n")).collect::<String>();
+        let text = |word: &str| (0..9000).map(|line| format!("{word} {line}")).collect::<Vec<_>>().join("\n");
         let (old, new) = (text("old"), text("new"));
         let found = verification(
             &[cell(0, "1", &old, &[])],

@@ -84,7 +84,7 @@ async fn a_preview_changes_nothing_and_only_takes_back_some_cells() {
     let (workspace, _folder) = recording();
     let (session, opened) = agent(&workspace, "one").await;
     let (_, before) = with_cells(&session, "a.ipynb", 2).await;
-    session.checkpoint(&opened, "tidy").unwrap();
+    session.checkpoint(&opened, "tidy").await.unwrap();
     let ids: Vec<_> = before.cells().iter().map(|cell| cell.id().clone()).collect();
     let edits = ids.iter().map(|id| Edit::SetSource { id: id.clone(), source: "x".to_owned() }).collect();
     session.edit(&opened, &before, edits, Vec::new()).await.unwrap();
@@ -127,4 +127,45 @@ async fn without_a_folder_changes_are_made_all_the_same() {
     let (_, silent) = memory();
     let (session, opened) = agent(&silent, "one").await;
     assert_eq!(undo(&session, &opened, UndoTarget::Last(1)).await.unwrap_err().kind, ErrorKind::Unsupported);
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_later_operation_that_stands_in_the_way() {
+    let (workspace, _folder) = recording();
+    let (session, opened) = agent(&workspace, "one").await;
+    with_cells(&session, "a.ipynb", 1).await;
+    set(&session, &opened, 0, "x").await;
+    set(&session, &opened, 0, "y").await;
+    let last = session.history(&opened, None).await.unwrap().last().unwrap().operation.id;
+    let error = undo(&session, &opened, UndoTarget::Operation(last - 1)).await.unwrap_err();
+    assert!(!error.cause.contains("somebody else"), "{error}");
+    assert!(error.cause.contains(&format!("by o{last}")), "{error}");
+}
+
+#[tokio::test]
+async fn a_run_begins_with_a_checkpoint_if_it_is_the_first_change() {
+    let (workspace, _folder) = recording();
+    let (session, opened) = agent(&workspace, "one").await;
+    let cell = {
+        let (other, _) = agent(&workspace, "other").await;
+        let (_, before) = with_cells(&other, "a.ipynb", 1).await;
+        before.cells()[0].id().clone()
+    };
+    session.run(opened.clone(), Some(cell), "0".to_owned()).unwrap();
+    let past = session.history(&opened, None).await.unwrap();
+    let made = past.iter().filter(|past| past.operation.checkpoint.as_deref() == Some("before one"));
+    assert_eq!(made.count(), 1);
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_cannot_be_recorded_is_an_error() {
+    let (_, workspace) = memory();
+    workspace.keep_history("/dev/null/nowhere".into());
+    let (session, opened) = agent(&workspace, "one").await;
+    with_cells(&session, "a.ipynb", 1).await;
+    assert_eq!(session.checkpoint(&opened, "tidy").await.unwrap_err().kind, ErrorKind::Unavailable);
+    set(&session, &opened, 0, "x").await;
+    assert!(session.take_record_warning().is_some_and(|warning| warning.contains("cannot be undone")));
+    set(&session, &opened, 0, "y").await;
+    assert_eq!(session.take_record_warning(), None);
 }

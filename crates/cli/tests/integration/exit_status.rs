@@ -1,0 +1,74 @@
+//! The exit status of commands that a person or CI calls, where no kernel is needed to see it.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result};
+
+use crate::bridge::{PROGRAM, WITHOUT_PYTHON};
+
+const NOTEBOOK: &str = r#"{"cells": [
+  {"cell_type": "code", "id": "12345678", "metadata": {}, "execution_count": null, "outputs": [], "source": "1"},
+  {"cell_type": "code", "id": "b", "metadata": {}, "execution_count": null, "outputs": [], "source": "2"}
+], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#;
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments).current_dir(folder).envs(WITHOUT_PYTHON);
+    command.env("XDG_STATE_HOME", folder.join("state")).stdin(Stdio::null());
+    command
+}
+
+fn folder() -> Result<tempfile::TempDir> {
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join("a.ipynb"), NOTEBOOK)?;
+    Ok(folder)
+}
+
+#[test]
+fn a_verification_that_could_not_run_or_report_ends_with_3() -> Result<()> {
+    let folder = folder()?;
+    fs::write(
+        folder.path().join("empty.ipynb"),
+        r#"{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#,
+    )?;
+    for arguments in [
+        &["verify", "none.ipynb"][..],
+        &["verify", "a.ipynb", "--no-such-option"],
+        &["verify"],
+        &["verify", "none.ipynb", "--junit", "/dev/null/nowhere"],
+    ] {
+        let status = command(folder.path(), arguments).output()?.status;
+        assert_eq!(status.code(), Some(3), "{arguments:?}");
+    }
+    assert_eq!(command(folder.path(), &["verify", "--help"]).output()?.status.code(), Some(0));
+    Ok(())
+}
+
+#[test]
+fn cells_in_the_wrong_order_are_an_error() -> Result<()> {
+    let folder = folder()?;
+    let ended = command(folder.path(), &["run", "a.ipynb", "--from", "b", "--until", "12345678"]).output()?;
+    let stderr = String::from_utf8(ended.stderr)?;
+    assert!(stderr.contains("--until"), "{stderr}");
+    assert_eq!(ended.status.code(), Some(3));
+    let ended = command(folder.path(), &["run", "a.ipynb", "-p", "class=1"]).output()?;
+    assert!(String::from_utf8(ended.stderr)?.contains("class"));
+    assert_eq!(ended.status.code(), Some(2));
+    Ok(())
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() -> Result<()> {
+    let folder = folder()?;
+    let mut child = command(folder.path(), &["history", "a.ipynb"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    drop(child.stdout.take());
+    let ended = child.wait_with_output()?;
+    assert_eq!(String::from_utf8(ended.stderr)?, "");
+    assert_eq!(ended.status.code().context("a signal")?, 0);
+    Ok(())
+}
