@@ -27,6 +27,13 @@ pub use socket::make_exclusive;
 use windows_sys::Win32::Foundation::HANDLE;
 use windows_sys::core::BOOL;
 
+/// Whether these tests run under wine, which lacks some functions.
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "wine says so in the environment")]
+fn is_wine() -> bool {
+    std::env::var_os("WINEPREFIX").is_some()
+}
+
 /// What a function returns that tells success by a number.
 fn check(succeeded: BOOL) -> io::Result<()> {
     if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
