@@ -67,6 +67,13 @@ mod tests {
         program
     }
 
+    /// Whether the tests run under wine, which cannot say where files deeper than 260 characters are.
+    pub(crate) fn is_wine() -> bool {
+        #[expect(clippy::disallowed_methods, reason = "wine says so in the environment")]
+        let prefix = std::env::var_os("WINEPREFIX");
+        cfg!(windows) && prefix.is_some()
+    }
+
     /// Writes an executable shell script, folders included.
     #[cfg(unix)]
     pub(crate) fn script(path: &Path, body: &str) {
