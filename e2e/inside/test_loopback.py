@@ -8,6 +8,8 @@ from e2e.support.http import request
 from e2e.support.inside_server import ask, call, inside, sockets
 from e2e.support.jupyter_program import is_on_disk, jupyter_notebook
 from e2e.support.jupyter_server import JUPYTER_CONFIG, JupyterServer, jupyter_server
+from e2e.support.lab_notebooks import write_notebook
+from e2e.support.notebook_client import id_in
 from e2e.support.notebook_files import printed, sources
 from e2e.support.processes import listening_ports
 
@@ -23,11 +25,13 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 async def test_agents_edit_and_run(server: JupyterServer, path: str) -> None:
-    async with jupyter_notebook(inside(server), path) as client:
-        ran = await client.run("print(6 * 7)")
+    write_notebook(server.root / path, "here = 6")
+    async with jupyter_notebook(inside(server), path, create=False) as client:
+        await client.do("execute_cell", cell_index=0)
+        ran = await client.run("print(here * 7)")
         assert "42" in ran.text and is_on_disk(ran)
-        assert printed(client.notebook()["cells"][-1]) == "42\n"
-        assert sources(client.notebook()) == ["print(6 * 7)"]
+        assert printed(client.cell(id_in(ran))) == "42\n"
+        assert sources(client.notebook()) == ["here = 6", "print(here * 7)"]
     assert sockets(server) == []
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from e2e.support.home import MARK
@@ -75,7 +76,11 @@ def open_files(process: int) -> int:
 def listening_ports(process: int) -> list[int]:
     """The TCP ports on which a process listens, over IPv4."""
     listens = "0A"
-    own = {os.readlink(entry) for entry in Path(f"/proc/{process}/fd").iterdir() if entry.is_symlink()}
+    own = set()
+    for entry in Path(f"/proc/{process}/fd").iterdir():
+        # It may be closed by now.
+        with suppress(FileNotFoundError):
+            own.add(os.readlink(entry))
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     return [int(row[1].split(":")[1], 16) for row in rows if row[3] == listens and f"socket:[{row[9]}]" in own]
 

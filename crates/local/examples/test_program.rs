@@ -1,4 +1,5 @@
-//! A program for tests, which does what a file beside it says, `<program>.steps`. A shell script would not run everywhere.
+//! A program for tests, which does what a file beside it says, `<program>.steps`. Tests copy it, because a shell script would not
+//! run everywhere.
 //!
 //! Each line is a step: `out TEXT`, `err TEXT`, `exit CODE`, `wait`, `stop` (as Ctrl+Z does), `note FILE` (appends the id of the
 //! process), `child FILE` (starts a process that waits and notices no request to end, and notes its id), `folder`, `variable NAME`
