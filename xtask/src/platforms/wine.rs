@@ -36,10 +36,16 @@ impl<'c> Wine<'c> {
     /// Runs the tests of a crate. Those that need Unix are not compiled.
     pub(super) fn test(&self, package: &str) -> Result<()> {
         announce(&format!("running the tests of {package} under wine"));
-        let mut cargo = self.chroot.command("cargo");
-        cargo.args(["test", "--offline", "--locked", "--package", package, "--lib"]);
-        cargo.args(["--target", Target::Windows.triple()]);
-        with_standard_library(&mut cargo, Target::Windows);
+        let cargo = |command: &str, what: &str| {
+            let mut cargo = self.chroot.command("cargo");
+            cargo.args([command, "--offline", "--locked", "--package", package, what]);
+            cargo.args(["--target", Target::Windows.triple()]);
+            with_standard_library(&mut cargo, Target::Windows);
+            cargo
+        };
+        // Tests start programs that are examples, which are not built with `--lib`.
+        command::run(&mut cargo("build", "--examples"))?;
+        let mut cargo = cargo("test", "--lib");
         cargo.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine");
         command::run(self.configure(&mut cargo))
     }
