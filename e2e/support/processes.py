@@ -40,12 +40,12 @@ def kernels(mark: str) -> list[int]:
 
 def keepers(mark: str) -> list[int]:
     """Those of `marked` that keep a kernel."""
-    return [process for process in marked(mark) if _command(process).split(bytes(1))[1:2] == [b"keep"]]
+    return [process for process in marked(mark) if _first_argument(process) == b"keep"]
 
 
 def servers(mark: str) -> list[int]:
     """Those of `marked` that serve agents on stdio."""
-    return [process for process in marked(mark) if _command(process).split(bytes(1))[1:2] == [b"--no-browser"]]
+    return [process for process in marked(mark) if _first_argument(process) == b"--no-browser"]
 
 
 def end_keepers(mark: str) -> None:
@@ -60,6 +60,12 @@ def end_keepers(mark: str) -> None:
 def command_lines(processes: list[int]) -> list[str]:
     """For messages of failed tests."""
     return [f"{process}: {_command(process).replace(bytes(1), b' ').decode()}" for process in processes]
+
+
+def _first_argument(process: int) -> bytes:
+    words = _command(process).split(bytes(1))
+    # An emulator stands before the program that it runs.
+    return next(iter(words[2 if b"/qemu-" in words[0] else 1 :]), b"")
 
 
 def _command(process: int) -> bytes:
