@@ -78,7 +78,7 @@ async def test_a_notebook_runs_where_it_is(jupyter: JupyterServer, terminal: Ter
     # What the person changed by this command can be seen and taken back, as what agents do.
     listed = await terminal.run("history", path)
     assert listed.status == 0 and "person cellbridge run" in listed.printed, listed.text
-    newest = listed.printed.split(" ")[0]
+    newest = next(line for line in listed.printed.splitlines() if "checkpoint" not in line).split(" ")[0]
     undone = await terminal.run("undo", path, newest)
     assert undone.status == 0 and "Undone:" in undone.printed, undone.text
 

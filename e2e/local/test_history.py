@@ -147,3 +147,16 @@ async def test_a_person_undoes_in_a_terminal(machine: Machine) -> None:
     assert _command(machine, "diff", NOTEBOOK).stdout == ""
     nothing = _command(machine, "undo", NOTEBOOK)
     assert nothing.returncode == 1 and "nothing to be undone" in nothing.stderr.lower(), nothing
+
+
+async def test_a_person_undoes_nothing_while_a_cell_runs(machine: Machine) -> None:
+    _write(machine)
+    waiting = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"
+    async with machine.server() as server:
+        await _call(server, "overwrite_cell_source", cell_id="c1", cell_source=waiting)
+        await _call(server, "execute_cell", cell_id="c1", timeout=0.5)
+        busy = _command(machine, "undo", NOTEBOOK)
+        assert busy.returncode == 1 and "runs a cell of this notebook" in busy.stderr, busy
+        (machine.root / "go").touch()
+        await _call(server, "execute_code", code="1")
+        assert _command(machine, "undo", NOTEBOOK).returncode == 0

@@ -56,6 +56,7 @@ async def test_a_keeper_of_a_later_version_is_left_alone_and_the_run_says_so(mac
     [cell_id] = write(machine.file, SOURCE)
     async with first(machine, cell_id, says=2) as later:
         [kernel], [folder] = kernels(machine.mark), machine.folders
+        await until(lambda: has_ended(folder), "its own run is in its log")
         kept = {file: file.read_bytes() for file in folder.iterdir()}
         async with machine.server() as server:
             text = await server.call("use_notebook", notebook_path=NOTEBOOK)
@@ -78,6 +79,13 @@ async def test_a_keeper_of_a_later_version_is_left_alone_and_the_run_says_so(mac
         assert kernel in kernels(machine.mark)
         assert machine.kernels_command("stop", later["id"]) == f"stopped {later['id']}\n"
         assert kernel not in kernels(machine.mark)
+
+
+def has_ended(folder: Path) -> bool:
+    """Whether all that the kernel says about the run of the first keeper is in its log."""
+    [log] = folder.glob("log.*")
+    _, _, after = log.read_bytes().partition(b'"execute_input"')
+    return b'"execute_reply"' in log.read_bytes() and b'"execution_state": "idle"' in after
 
 
 @asynccontextmanager

@@ -15,7 +15,10 @@ from unittest.mock import MagicMock
 
 import numpy as np
 import pandas as pd
+import polars
+import pyarrow
 import pytest
+import xarray
 
 from e2e.support.memory_handler import Memory, ran
 
@@ -231,7 +234,6 @@ def test_indexes_and_arrays_of_all_kinds_are_described(tmp_path: Path) -> None:
 
 
 def test_labelled_arrays_are_described() -> None:
-    xarray = pytest.importorskip("xarray")
     array = xarray.DataArray([1.5, 2.5], dims="t", coords={"t": [10, 20]})
     memory = Memory(array=array, data=xarray.Dataset({"a": array}))
     found = memory.inspect("array")
@@ -519,7 +521,6 @@ def test_long_types_and_names_are_cut() -> None:
 
 
 def test_types_of_polars_and_pyarrow_are_cut() -> None:
-    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     categories = polars.Enum([f"category{number}" for number in range(5000)])
     struct = [{f"field{number}": number for number in range(1000)}]
     memory = Memory(

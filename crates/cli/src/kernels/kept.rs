@@ -20,7 +20,8 @@ impl Kept {
 
     pub(super) fn is_busy(&self, notebook: &Path) -> bool {
         let is_its = |kernel: &&KeptKernel| kernel.notebook.as_deref() == Some(notebook);
-        self.0.iter().filter(is_its).any(|kernel| kernel.state == KeptState::Busy)
+        // One that starts does so for a run.
+        self.0.iter().filter(is_its).any(|kernel| matches!(kernel.state, KeptState::Starting | KeptState::Busy))
     }
 
     pub(super) fn to_json(&self) -> impl Iterator<Item = Value> {
