@@ -21,7 +21,10 @@ impl Kept {
     pub(super) fn is_busy(&self, notebook: &Path) -> bool {
         let is_its = |kernel: &&KeptKernel| kernel.notebook.as_deref() == Some(notebook);
         // One that starts does so for a run.
-        self.0.iter().filter(is_its).any(|kernel| matches!(kernel.state, KeptState::Starting | KeptState::Busy))
+        self.0
+            .iter()
+            .filter(is_its)
+            .any(|kernel| matches!(kernel.state, KeptState::Starting | KeptState::Busy))
     }
 
     pub(super) fn to_json(&self) -> impl Iterator<Item = Value> {
