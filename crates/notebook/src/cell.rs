@@ -125,6 +125,10 @@ impl Cell {
         self.0.text.member("attachments")
     }
 
+    pub fn has_attachments(&self) -> bool {
+        self.attachments().is_some_and(|files| files.members().next().is_some())
+    }
+
     /// The number in `In[n]`.
     pub fn execution_count(&self) -> Option<u64> {
         self.0.execution_count

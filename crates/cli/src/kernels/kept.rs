@@ -96,7 +96,7 @@ fn line(kernel: &KeptKernel, now: SystemTime) -> String {
     parts.extend(kernel.memory.map(|bytes| format!("{} MB in memory", bytes / 1_000_000)));
     if kernel.unread_runs > 0 {
         let runs = if kernel.unread_runs == 1 { "run" } else { "runs" };
-        parts.push(format!("{} {runs} that no agent was told of", kernel.unread_runs));
+        parts.push(format!("{} {runs} not reported to any agent", kernel.unread_runs));
     }
     let notebook = kernel.notebook.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     format!("{}  {notebook}\n    {}", kernel.id, parts.join(", "))

@@ -31,7 +31,7 @@ pub struct KeptKernel {
     pub last_request: Option<SystemTime>,
     /// The processes of the servers that are attached.
     pub attached: Vec<u32>,
-    /// How many runs of servers that have ended no agent was told of.
+    /// How many runs of servers that have ended were reported to no agent.
     pub unread_runs: usize,
     /// The process of its keeper.
     pub keeper: u32,

@@ -112,7 +112,7 @@ impl LocalKernel {
         })
     }
 
-    /// An agent is told this with the next answer about it.
+    /// The next answer about it reports this to the agent.
     pub(crate) fn add_notice(&self, notice: String) {
         self.state.lock().notices.push(notice);
     }

@@ -177,7 +177,7 @@ fn describe_kernel(kernel: &dyn Kernel) -> String {
     } else {
         format!(", environment {}", known.environment)
     };
-    // Of one that died, no variables are left to tell of.
+    // A dead kernel has no variables.
     let kept = known.keeping.filter(|keeping| keeping.is_from_earlier && !is_dead).map(|keeping| {
         let (started, used) = (time(keeping.started_at), time(keeping.last_request));
         let is_shared = keeping.attached.iter().any(|process| *process != std::process::id());

@@ -73,7 +73,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let cell_timeout = cell_timeout.unwrap_or(CELL_TIMEOUT);
     let verifying = context.session.verify(opened.clone(), VerifyOptions { cells, cell_timeout, apply, in_copy: copy })?;
     let settings = context.session.workspace().settings();
-    // Its answer is all that it makes, and nobody waits for that then.
+    // A verification leaves nothing but its answer, so it ends when nobody waits for that.
     let waiting = Waiting { interrupts_on_cancel: true, ..Waiting::with_timeout(timeout, settings) };
     waiting.wait(&verifying.run, context).await?;
     Ok(report(&verifying.run, settings.budget, "", &format!(" · {}", opened.path())))

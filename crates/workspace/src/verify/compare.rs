@@ -98,7 +98,7 @@ fn is_same_bundle(before: &MimeBundle, after: &MimeBundle, during: &Range<System
         })
 }
 
-/// Whether the text says no more than which object it is, such as `<IPython.core.display.HTML object>`.
+/// Whether the text only names the class and address of an object, such as `<IPython.core.display.HTML object>`.
 fn is_named_only(bundle: &MimeBundle) -> bool {
     let text = bundle.get("text/plain").and_then(|json| json.multiline_text().map(Cow::into_owned));
     text.is_some_and(|text| text.starts_with('<') && text.ends_with('>') && text.contains(" object"))

@@ -87,7 +87,7 @@ fn merge(index: usize, cell: &Cell, next: Option<&Cell>) -> Result<Vec<Edit>, Er
     if own_type != next_type {
         return Err(refused(format!("{what} is a {own_type} cell and {other} a {next_type} cell.")));
     }
-    if next.attachments().is_some_and(|files| files.members().next().is_some()) {
+    if next.has_attachments() {
         return Err(refused(format!("{other} has attachments, which would be lost.")));
     }
     let id = cell.id().clone();

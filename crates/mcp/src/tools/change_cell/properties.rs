@@ -39,8 +39,7 @@ impl Properties {
             )));
         }
         let mut edits = Vec::new();
-        let has_attachments = || cell.attachments().is_some_and(|files| files.members().next().is_some());
-        if *cell_type == CellType::Code && *cell.cell_type() != CellType::Code && has_attachments() {
+        if *cell_type == CellType::Code && *cell.cell_type() != CellType::Code && cell.has_attachments() {
             return Err(refused(format!(
                 "Cell {index} has attachments, which a code cell cannot have; they would be lost."
             )));
@@ -139,6 +138,21 @@ mod tests {
         ] {
             assert_eq!(changed(&metadata, &values).unwrap(), expected, "{values}");
         }
+    }
+
+    #[test]
+    fn a_cell_with_attachments_becomes_no_code_cell() {
+        let attachments = Json::from_value(&json!({ "a.png": { "image/png": "aGk=" } }));
+        let cell = NewCell { attachments: Some(attachments), ..NewCell::new(CellType::Markdown, "x") };
+        let mut notebook = Notebook::new();
+        notebook.apply(&Edit::Insert { index: 0, cell }).unwrap();
+        let edits = |cell_type| {
+            let properties =
+                Properties { cell_type: Some(cell_type), tags: None, metadata: None, collapsed: None };
+            properties.edits(0, &notebook.cells()[0])
+        };
+        assert!(edits(CellType::Code).unwrap_err().cause.contains("would be lost"));
+        assert!(edits(CellType::Raw).is_ok());
     }
 
     #[test]
