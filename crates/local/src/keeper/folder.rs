@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use kernel::keeper::VERSION;
 use serde::{Deserialize, Serialize};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::time::Instant;
 
 use crate::ProcessEnv;
 use crate::environment::KernelChoice;
@@ -24,6 +25,8 @@ const OTHERS: u32 = 0o077;
 const OTHERS_WRITE: u32 = 0o002;
 /// How often a lock is tried that another server holds.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
+/// How long another server may take to start a kernel. One that takes longer may have been stopped; then both start one.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 const KERNELS: &str = "kernels";
 const STARTING: &str = "starting";
 const RECORD: &str = "kernel.json";
@@ -89,19 +92,23 @@ pub(crate) struct StartLock {
 }
 
 impl StartLock {
-    /// Waits until no other server starts the kernel of `notebook`.
+    /// Waits until no other server starts the kernel of `notebook`. Fails after a minute.
     pub(crate) async fn take(process_env: &ProcessEnv, notebook: &Path) -> io::Result<Self> {
         let mut hasher = DefaultHasher::new();
         notebook.hash(&mut hasher);
         let state = process_env.own_state_dir().ok_or(io::ErrorKind::NotFound)?;
         let path = state.join(STARTING).join(format!("{:016x}", hasher.finish()));
         create_parent(&path)?;
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
             let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
             match file.try_lock() {
                 Ok(()) if is_at(&file, &path) => return Ok(Self { path, _file: file }),
                 // Whoever held it has removed it.
                 Ok(()) => {}
+                Err(fs::TryLockError::WouldBlock) if Instant::now() >= deadline => {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
                 Err(fs::TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
                 Err(fs::TryLockError::Error(error)) => return Err(error),
             }
@@ -335,6 +342,18 @@ mod tests {
 
     fn mode(path: &Path) -> u32 {
         fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_never_ends_its_start_is_not_waited_for_any_longer() {
+        let state = tempfile::tempdir().unwrap();
+        let (process_env, notebook) = (process_env(state.path()), Path::new("/a.ipynb"));
+        let held = StartLock::take(&process_env, notebook).await.unwrap();
+        let waited = StartLock::take(&process_env, notebook);
+        let waited = tokio::time::timeout(LOCK_TIMEOUT * 2, waited).await.unwrap();
+        assert_eq!(waited.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        drop(held);
+        StartLock::take(&process_env, notebook).await.unwrap();
     }
 
     #[test]
