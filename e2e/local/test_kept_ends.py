@@ -228,3 +228,28 @@ async def test_another_user_can_neither_connect_nor_read(machine: Machine) -> No
         Path(address).chmod(0o777)
         assert as_another_user(log.read_bytes) == "PermissionError"
         assert as_another_user(ask) == "b''"
+
+
+async def test_a_subscriber_is_notified_of_the_runs_of_another_server(machine: Machine) -> None:
+    """Two servers and a file between them, which no test of one crate has."""
+    async with machine.server() as server, machine.server() as other:
+        await create(server)
+        await server.ask("resources/subscribe", {"uri": f"notebook://{NOTEBOOK}"})
+        await other.call("use_notebook", notebook_path=NOTEBOOK)
+
+        async def is_notified() -> None:
+            async with asyncio.timeout(LONG):
+                while True:
+                    await server.ask("ping", {})
+                    if any(said.get("method") == "notifications/resources/updated" for said in server.heard):
+                        return
+                    await asyncio.sleep(0.1)
+
+        opened, wait = machine.gate()
+        cell = {"cell_index": -1, "cell_type": "code", "cell_source": f"{wait}\nprint('late')"}
+        await other.call("insert_cell", **cell)
+        await is_notified()
+        await other.call("execute_cell", cell_index=0, timeout=0.5)
+        await server.ask("ping", {})
+        opened.touch()
+        await is_notified()

@@ -274,7 +274,11 @@ impl<T: Transport> Driver<T> {
                 _ => {}
             }
         }
-        let outcome = if self.is_restarting { Outcome::Restarted } else { Outcome::KernelDied { how } };
+        let outcome = match self.transport.loss() {
+            _ if self.is_restarting => Outcome::Restarted,
+            Some(cause) => Outcome::Lost { is_started: true, cause },
+            None => Outcome::KernelDied { how },
+        };
         self.executions.end(&outcome);
         self.transport
     }

@@ -1,7 +1,7 @@
 //! What carries messages to and from a kernel.
 
 use crate::messages::{Message, Outgoing};
-use crate::{ExecutionId, Outcome, Sink};
+use crate::{ExecutionId, LossCause, Outcome, Sink};
 
 #[cfg(unix)]
 pub(crate) mod framed;
@@ -108,6 +108,11 @@ pub(crate) trait Transport: Send + 'static {
 
     /// Cuts the connection and restores it; [`Received::Reconnected`] follows.
     fn reconnect(&mut self) {}
+
+    /// Why it is not known how executions ended that the end of the connection leaves open; `None` if the kernel died.
+    fn loss(&self) -> Option<LossCause> {
+        None
+    }
 
     /// How the connection ended, if the transport knows.
     fn how_it_ended(&self) -> Option<String> {

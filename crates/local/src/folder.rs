@@ -9,13 +9,15 @@ use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
 use workspace::{
     Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, FoundRun,
-    Future, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Mode, NextStep,
-    NotebookPath, Place, RunId, SearchExtent,
+    Future, Kernel, KernelChoice, KernelId, KernelRequest, KernelSelector, KernelspecInfo, Left, Mode,
+    NextStep, NotebookPath, Place, RunId, RunNote, SearchExtent,
 };
 
 use crate::ProcessEnv;
 use crate::environment::{KernelspecChooser, KernelspecQuery};
 use crate::foreign::ForeignKernels;
+#[cfg(unix)]
+use crate::keeper::WaitingRuns;
 use crate::launch::{KernelKeeping, KernelLauncher, LocalKernel};
 use crate::root::Root;
 use crate::store::FileStore;
@@ -23,6 +25,8 @@ use crate::{copy, files, listing};
 
 #[cfg(unix)]
 mod kept;
+#[cfg(unix)]
+mod left;
 #[cfg(not(unix))]
 mod not_kept;
 
@@ -46,6 +50,8 @@ pub struct Folder {
     /// `None` once the place has shut down.
     kernels: Mutex<Option<Vec<Arc<LocalKernel>>>>,
     foreign: ForeignKernels,
+    #[cfg(unix)]
+    waiting: WaitingRuns,
 }
 
 impl Folder {
@@ -69,7 +75,19 @@ impl Folder {
         let kernels = Mutex::new(Some(Vec::new()));
         let (store, keeping) = (FileStore::new(root.clone()), keeping.map(Arc::new));
         let foreign = ForeignKernels::new(process_env.clone());
-        Arc::new(Self { root, process_env, store, chooser, keeping, kernels, foreign })
+        #[cfg(unix)]
+        let waiting = WaitingRuns::new(process_env.clone());
+        Arc::new(Self {
+            root,
+            process_env,
+            store,
+            chooser,
+            keeping,
+            kernels,
+            foreign,
+            #[cfg(unix)]
+            waiting,
+        })
     }
 
     fn live_kernels(&self) -> Vec<Arc<LocalKernel>> {
@@ -99,20 +117,23 @@ impl Folder {
             progress: progress.as_ref(),
         };
         let choice = self.chooser.choose(&query).await?;
-        // Its kernel is not the notebook's.
-        let notebook = notebook.clone().filter(|_| !matches!(request.kernel, KernelSelector::Scratch(_)));
+        let is_scratch = matches!(request.kernel, KernelSelector::Scratch(_));
+        let is_to_be_new = is_scratch || matches!(request.kernel, KernelSelector::New(_));
+        // A scratch kernel is not the notebook's, and ends with this program.
+        let notebook = notebook.clone().filter(|_| !is_scratch);
+        let keeping = self.keeping.clone().filter(|_| !is_scratch);
         let mut refused = None;
-        if !matches!(request.kernel, KernelSelector::New(_))
-            && let Some(notebook) = &notebook
-        {
-            match self.kept_kernel(notebook, &choice).await {
+        if !is_to_be_new {
+            let kept = match &notebook {
+                Some(notebook) => self.kept_kernel(notebook, &choice).await,
+                None => self.left_kernel_of_no_notebook(&choice).await.map(Ok),
+            };
+            match kept {
                 Some(Ok(kernel)) => return Ok(KernelChoice::Kernel { kernel, is_new: false }),
                 Some(Err(error)) => refused = Some(error),
                 None => {}
             }
         }
-        // A kernel of no notebook is found by nobody later.
-        let keeping = self.keeping.clone().filter(|_| notebook.is_some());
         let launcher = KernelLauncher {
             id: KernelId::new(uuid::Uuid::new_v4().to_string()),
             choice,
@@ -121,7 +142,6 @@ impl Folder {
             process_env: self.process_env.clone(),
             start_timeout: START_TIMEOUT,
         };
-        let is_to_be_new = matches!(request.kernel, KernelSelector::New(_) | KernelSelector::Scratch(_));
         let left = match &notebook {
             Some(notebook) if refused.is_none() => self.left_kernels(notebook, &launcher.choice),
             _ => Vec::new(),
@@ -130,7 +150,7 @@ impl Folder {
         if let Some(Refused { cause }) = refused {
             kernel.notify_of_unused(&cause);
         }
-        for notice in left {
+        for notice in left.into_iter().chain(self.unused_folders()) {
             kernel.add_notice(notice);
         }
         let mut kernels = self.kernels.lock();
@@ -224,6 +244,18 @@ impl Place for Folder {
 
     fn unknown_kernel(&self, id: &str) -> Error {
         self.foreign.unknown(id)
+    }
+
+    fn announce(&self, note: &RunNote) {
+        self.note_waiting(note);
+    }
+
+    fn retract(&self, run: &RunId) {
+        self.forget_waiting(run);
+    }
+
+    fn left(&self) -> BoxFuture<'_, Left> {
+        self.left_by_servers().boxed()
     }
 
     fn find_run(&self, run: &RunId) -> Future<'_, Option<FoundRun>> {

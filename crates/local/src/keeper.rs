@@ -12,23 +12,30 @@ mod keep;
 mod lifetime;
 mod list;
 mod log;
+mod logged_runs;
 mod resident;
 mod room;
 mod start;
+mod start_lock;
 mod turns;
+mod waiting_runs;
 
 pub(crate) use attach::{Attached, Ungreeted, attach, greet};
 pub use descriptors::close_inherited_descriptors;
-pub(crate) use entries::text_of_run;
 pub use entries::{LogEntry, LogEntryKind};
 pub(crate) use executor::{KeptExecutor, describe_others, kept_note};
-pub(crate) use folder::{KeeperFolder, KernelRecord, StartLock, keepers, remove_abandoned};
+pub use folder::unused_folders;
+pub(crate) use folder::{KeeperFolder, KernelRecord, keepers, remove_abandoned};
+pub(crate) use keep::KEEPER_DIED;
 pub use lifetime::Lifetimes;
 pub use list::{KeptKernel, KeptState, StopError, kept_kernels};
+pub(crate) use logged_runs::{LoggedRun, logged_run, logged_runs};
 pub(crate) use resident::resident_bytes;
 pub(crate) use room::make_room;
 pub(crate) use start::{KeepSpec, StartError, start};
 pub use start::{detach, keep_from_stdin};
+pub(crate) use start_lock::StartLock;
+pub(crate) use waiting_runs::{WaitingRuns, waiting_folders};
 
 #[cfg(test)]
 mod tests;

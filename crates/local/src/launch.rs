@@ -16,9 +16,9 @@ mod watchdog;
 
 pub(crate) use connection_file::{STARTED_BY, THIS_PROGRAM, has_own_sockets};
 pub use kernel::KernelKeeping;
-#[cfg(unix)]
-pub(crate) use kernel::KnownKeeper;
 pub(crate) use kernel::LocalKernel;
+#[cfg(unix)]
+pub(crate) use kernel::{KnownKeeper, kernel_state};
 pub(crate) use launcher::KernelLauncher;
 #[cfg(unix)]
 pub(crate) use launcher::Started;

@@ -33,7 +33,7 @@ pub use foreign::{ForeignKernelInfo, RefusedFile, foreign_kernels, is_foreign_ke
 #[cfg(unix)]
 pub use keeper::{
     KeptKernel, KeptState, Lifetimes, LogEntry, LogEntryKind, StopError, close_inherited_descriptors, detach,
-    keep_from_stdin, kept_kernels,
+    keep_from_stdin, kept_kernels, unused_folders,
 };
 pub use launch::KernelKeeping;
 #[cfg(unix)]

@@ -19,6 +19,7 @@ pub(crate) use shared::cell_text::{banner, index_or_id};
 pub(crate) use shared::context::{Called, Context};
 use shared::given::{Given, refused};
 pub(crate) use shared::kernel_selector::kernel_selector;
+use shared::left;
 use shared::older_names;
 pub(crate) use shared::preview::preview_of_relayed;
 
@@ -213,7 +214,12 @@ impl Tool {
             context.permit(self.groups, self.permission, context.called.name).await?;
             context.session.acting(self.name, (self.call)(given, context)).await
         };
+        let workspace = context.session.workspace();
+        let left = workspace.left().await;
         let mut answer = progress::follow(call, reported).await.map_err(as_sentence)?;
+        if let Some(left) = left.filter(|left| workspace.tell_left(left)) {
+            answer.parts.extend(left::described(&left, &answer.parts).map(Part::Text));
+        }
         if let Some(warning) = context.session.take_record_warning() {
             answer.parts.push(Part::Text(format!("Note: {warning}.")));
         }

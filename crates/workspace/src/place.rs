@@ -14,7 +14,8 @@ use crate::executor::Executor;
 use crate::file::{Existing, FileContent};
 use crate::folder_copy::FolderCopy;
 use crate::kernel_request::KernelRequest;
-use crate::runs::{Orphan, RunNote};
+use crate::left::Left;
+use crate::runs::{Orphan, RunNote, RunState};
 use crate::{Error, ErrorKind, KernelId, NextStep, NotebookPath, RunId, Secret, SessionId};
 
 pub type Future<'a, T> = BoxFuture<'a, Result<T, Error>>;
@@ -104,6 +105,17 @@ pub trait Place: Send + Sync + 'static {
     /// Why none of [`Place::kernels`] has this id.
     fn unknown_kernel(&self, id: &str) -> Error {
         Error::no_kernel(id)
+    }
+
+    /// Lets a later server know of a run for which a kernel is being chosen, in case this program ends before. Never waits.
+    fn announce(&self, _note: &RunNote) {}
+
+    /// The kernel of an announced run knows of it, or it will not be run. Never waits.
+    fn retract(&self, _run: &RunId) {}
+
+    /// What earlier servers have left and no server uses now. Bounded, and starts nothing.
+    fn left(&self) -> BoxFuture<'_, Left> {
+        Box::pin(ready(Left::default()))
     }
 
     /// Finds a run of another server, which need not run any longer. Starts nothing.
@@ -414,12 +426,14 @@ pub trait Kernel: Send + Sync + 'static {
 
 /// A run of another server.
 pub struct FoundRun {
-    /// Its kernel, which gives it as an orphan if that server has ended.
-    pub kernel: Arc<dyn Kernel>,
-    /// The notebook of that kernel.
-    pub notebook: NotebookPath,
+    /// Its kernel, which gives it as an orphan if that server has ended; `None` if it never had one.
+    pub kernel: Option<Arc<dyn Kernel>>,
+    /// The notebook of that kernel; `None` if that is for code of no notebook.
+    pub notebook: Option<NotebookPath>,
     /// What it has printed and returned so far, as plain text.
     pub text: String,
+    /// How far it is, as far as its kernel's log tells.
+    pub state: RunState,
 }
 
 /// A kernel as shown to agents.

@@ -287,16 +287,22 @@ impl Session {
     }
 
     /// Looks for a run that this server does not know on the kernels of all places, and takes it over if its server has ended.
-    /// Returns what it has printed and returned so far.
-    pub async fn find_run(&self, run: &RunId) -> Option<String> {
+    pub async fn find_run(&self, run: &RunId) -> Option<FoundRun> {
+        let runner = self.workspace.runner();
         for place in self.places() {
-            let Ok(Some(FoundRun { kernel, notebook: path, text })) = place.find_run(run).await else {
-                continue;
-            };
-            if let Ok(opened) = self.workspace.open(Located { place, path }, Mode::Connect).await {
-                self.workspace.runner().adopt(&kernel, &opened).await;
+            let Ok(Some(found)) = place.find_run(run).await else { continue };
+            match (&found.kernel, &found.notebook) {
+                (Some(kernel), Some(path)) => {
+                    let located = Located { place, path: path.clone() };
+                    if let Ok(opened) = self.workspace.open(located, Mode::Connect).await {
+                        runner.adopt(kernel, &opened).await;
+                    }
+                }
+                // What became of its runs is found by their ids.
+                (Some(kernel), None) => drop(runner.adopt_at(kernel, &place, None).await),
+                (None, _) => {}
             }
-            return Some(text);
+            return Some(found);
         }
         None
     }

@@ -146,6 +146,7 @@ fn loss(cause: LossCause) -> &'static str {
         LossCause::KernelReplaced => "kernel_replaced",
         LossCause::Superseded => "superseded",
         LossCause::ApplicationLeft => "application_left",
+        LossCause::KeeperSilent { .. } => "keeper_silent",
     }
 }
 
@@ -169,8 +170,10 @@ mod tests {
             LossCause::KernelReplaced,
             LossCause::Superseded,
             LossCause::ApplicationLeft,
+            LossCause::KeeperSilent { process: 1 },
         ];
-        assert_eq!(causes.map(loss), ["disconnected", "kernel_replaced", "superseded", "application_left"]);
+        let names = ["disconnected", "kernel_replaced", "superseded", "application_left", "keeper_silent"];
+        assert_eq!(causes.map(loss), names);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::idle::IdleSweep;
+use crate::left::{Left, LeftReport};
 use crate::limits::{Limits, Slots};
 use crate::open_notebook::OpenNotebook;
 use crate::open_notebooks::OpenNotebooks;
@@ -75,6 +76,7 @@ pub struct Workspace {
     /// The paths that agents without sessions were shown.
     shown_paths: ShownPaths,
     installation_turns: InstallationTurns,
+    left: LeftReport,
 }
 
 impl Workspace {
@@ -101,6 +103,7 @@ impl Workspace {
             sessions: AtomicU64::new(0),
             shown_paths: ShownPaths::default(),
             installation_turns: InstallationTurns::default(),
+            left: LeftReport::default(),
         })
     }
 
@@ -160,6 +163,20 @@ impl Workspace {
 
     pub(crate) fn recorder(&self) -> Option<&Recorder> {
         self.runner.recorder()
+    }
+
+    /// What earlier servers have left; `None` once an agent was told.
+    pub async fn left(&self) -> Option<Arc<Left>> {
+        self.left.untold(&self.places.all()).await
+    }
+
+    /// An agent is about to be told of what was left. `false` if one was told before.
+    pub fn tell_left(&self, left: &Left) -> bool {
+        let is_first = self.left.tell();
+        if is_first {
+            self.runner.told(&left.runs);
+        }
+        is_first
     }
 
     pub fn runner(&self) -> &Arc<Runner> {

@@ -4,44 +4,49 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::bail;
-use local::{KeptKernel, KeptState, ProcessEnv, is_foreign_kernel, kept_kernels};
+use local::{KeptKernel, KeptState, ProcessEnv, is_foreign_kernel, kept_kernels, unused_folders};
 use serde_json::{Value, json};
 
 use super::{logs, shown};
 use crate::args::{LogsOfKernel, StopKernels};
 use crate::install::say;
 
-pub(super) struct Kept(Vec<KeptKernel>);
+pub(super) struct Kept {
+    kernels: Vec<KeptKernel>,
+    /// Why there may be more.
+    warnings: Vec<String>,
+}
 
 impl Kept {
     pub(super) async fn find(process_env: &ProcessEnv) -> Self {
-        Self(kept_kernels(process_env).await)
+        Self { kernels: kept_kernels(process_env).await, warnings: unused_folders(process_env) }
     }
 
     pub(super) fn is_busy(&self, notebook: &Path) -> bool {
         let is_its = |kernel: &&KeptKernel| kernel.notebook.as_deref() == Some(notebook);
         // One that starts does so for a run.
-        self.0
+        self.kernels
             .iter()
             .filter(is_its)
             .any(|kernel| matches!(kernel.state, KeptState::Starting | KeptState::Busy))
     }
 
     pub(super) fn to_json(&self) -> impl Iterator<Item = Value> {
-        self.0.iter().map(to_json)
+        self.kernels.iter().map(to_json)
     }
 
     pub(super) fn list(&self, now: SystemTime) -> anyhow::Result<()> {
-        if self.0.is_empty() {
+        if self.kernels.is_empty() {
             say("No kernels outlive their servers now.")?;
         }
-        self.0.iter().try_for_each(|kernel| say(&line(kernel, now)))
+        self.kernels.iter().try_for_each(|kernel| say(&line(kernel, now)))?;
+        self.warnings.iter().try_for_each(|warning| say(warning))
     }
 
     pub(super) async fn stop(&self, options: &StopKernels, process_env: &ProcessEnv) -> anyhow::Result<()> {
         let all_or_one = match &options.id {
-            Some(id) => meant(&self.0, id, process_env)?,
-            None => self.0.iter().collect(),
+            Some(id) => meant(&self.kernels, id, process_env)?,
+            None => self.kernels.iter().collect(),
         };
         let mut failures = Vec::new();
         for kernel in all_or_one {
@@ -54,7 +59,7 @@ impl Kept {
     }
 
     pub(super) fn show_logs(&self, options: &LogsOfKernel, process_env: &ProcessEnv) -> anyhow::Result<()> {
-        let meant = meant(&self.0, &options.id, process_env)?;
+        let meant = meant(&self.kernels, &options.id, process_env)?;
         meant.into_iter().try_for_each(|kernel| logs::show(kernel, options))
     }
 }

@@ -47,11 +47,19 @@ pub enum LossCause {
     Superseded,
     /// The application that ran it disconnected before it reported the end.
     ApplicationLeft,
+    /// The kernel's keeper, this process, no longer answers.
+    KeeperSilent { process: u32 },
 }
 
 impl fmt::Display for LossCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::KeeperSilent { process } => {
+                return write!(
+                    f,
+                    "the keeper of the kernel (process {process}) does not answer; continue that process if it was stopped, or end it"
+                );
+            }
             Self::Disconnected => {
                 "the connection to the kernel was cut, and no reply came after it was restored"
             }

@@ -28,8 +28,10 @@ use crate::keeper::{ClientFrame, Hello, KeeperFrame, Note, VERSION, Welcome};
 use crate::{Client, Event, ExecutionId, KernelError, driver};
 
 mod connection;
+mod liveness;
 
 use connection::KeeperConnection;
+use liveness::Liveness;
 
 /// How long a keeper may take to answer. It does nothing that takes long.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -51,6 +53,11 @@ pub struct Connect {
     pub restart: bool,
     /// How long the kernel may take to be ready, if it is starting.
     pub ready_timeout: Duration,
+    /// The keeper's process, for people.
+    pub process: u32,
+    /// How long the keeper may be silent while an execution is open: then it is asked whether it is there, and after the same time
+    /// again the execution is lost.
+    pub silence_timeout: Duration,
 }
 
 /// A kernel that a keeper keeps.
@@ -146,10 +153,11 @@ pub async fn end(stream: UnixStream) -> Result<(), KernelError> {
 pub async fn connect_kept(connect: Connect) -> Result<Kept, KernelError> {
     let no_thread = |error: io::Error| unusable(&format!("no thread for it: {error}"));
     // The thread's runtime owns the socket from here on.
-    let stream = connect.stream.into_std().map_err(|error| unusable(&error))?;
+    let Connect { stream, read_log, restart, ready_timeout, process, silence_timeout } = connect;
+    let stream = stream.into_std().map_err(|error| unusable(&error))?;
+    let liveness = Liveness::new(process, silence_timeout);
     let (answer, connected) = oneshot::channel();
-    let Connect { restart, ready_timeout, read_log, .. } = connect;
-    let serving = serve(stream, read_log, restart, ready_timeout, answer);
+    let serving = serve(stream, read_log, (restart, ready_timeout), liveness, answer);
     let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(no_thread)?;
     let thread = thread::Builder::new().name("kernel".to_owned());
     thread.spawn(move || runtime.block_on(serving)).map_err(no_thread)?;
@@ -159,12 +167,12 @@ pub async fn connect_kept(connect: Connect) -> Result<Kept, KernelError> {
 async fn serve(
     stream: std::os::unix::net::UnixStream,
     read_log: Option<ReadLog>,
-    restart: bool,
-    ready_timeout: Duration,
+    (restart, ready_timeout): (bool, Duration),
+    liveness: Liveness,
     mut answer: oneshot::Sender<Result<Kept, KernelError>>,
 ) {
     let opened = match UnixStream::from_std(stream) {
-        Ok(stream) => timeout(ANSWER_TIMEOUT, KeeperConnection::open(stream, restart)).await,
+        Ok(stream) => timeout(ANSWER_TIMEOUT, KeeperConnection::open(stream, restart, liveness)).await,
         Err(error) => Ok(Err(unusable(&error))),
     };
     let (mut connection, keeper, orphans) = match opened.unwrap_or_else(|_| Err(silent())) {
@@ -196,6 +204,10 @@ async fn serve(
     connection.serve_handles().await;
 }
 
+fn hello() -> Hello {
+    Hello { version: VERSION, process: std::process::id() }
+}
+
 fn unusable(cause: &impl ToString) -> KernelError {
     KernelError::Unusable { cause: cause.to_string() }
 }
@@ -217,8 +229,7 @@ impl Halves {
     }
 
     async fn greet(&mut self) -> Result<Welcome, KernelError> {
-        let hello = Hello { version: VERSION, process: std::process::id() };
-        self.send(&ClientFrame::Hello(hello)).await.map_err(|error| unusable(&error))?;
+        self.send(&ClientFrame::Hello(hello())).await.map_err(|error| unusable(&error))?;
         match self.answer().await? {
             KeeperFrame::Welcome(welcome) => Ok(welcome),
             KeeperFrame::Refused { version } => Err(unusable(&format!(

@@ -4,12 +4,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use workspace::{FoundRun, Kernel as _, NotebookPath, RunId};
+use workspace::{FoundRun, Kernel as _, NotebookPath, RunId, RunNote, RunState};
 
 use super::{Folder, Refused, START_TIMEOUT, join};
 use crate::environment::KernelChoice;
-use crate::keeper::{KeeperFolder, KernelRecord, keepers, text_of_run};
+use crate::keeper::{
+    KeeperFolder, KernelRecord, LoggedRun, StartLock, keepers, kept_note, logged_run, logged_runs,
+    waiting_folders,
+};
 use crate::launch::{KnownKeeper, LocalKernel};
+
+const LEFT_OF_NO_NOTEBOOK: &str = "This kernel is from an earlier server, with its variables.";
 
 impl Folder {
     /// The kernels of this program, and those that other servers have left to keepers.
@@ -20,12 +25,8 @@ impl Folder {
         }
         all.retain(|kernel| !kernel.is_only_listed());
         join_all(all.iter().map(|kernel| kernel.refresh())).await;
-        let is_here = |record: &KernelRecord| {
-            let home = record.notebook.as_ref().unwrap_or(&record.folder);
-            self.root.relative(home).is_some()
-        };
         for (folder, record) in keepers(&self.process_env) {
-            if !is_here(&record) || all.iter().any(|known| *known.id() == *record.id) {
+            if !self.is_here(&record) || all.iter().any(|known| *known.id() == *record.id) {
                 continue;
             }
             let known = KnownKeeper::from_earlier(folder, record).await;
@@ -39,15 +40,34 @@ impl Folder {
         all
     }
 
+    /// A run waits for its kernel to be chosen and started.
+    pub(super) fn note_waiting(&self, note: &RunNote) {
+        if self.keeping.is_some() {
+            self.waiting.add(kept_note(&self.root, note));
+        }
+    }
+
+    pub(super) fn forget_waiting(&self, run: &RunId) {
+        self.waiting.remove(run);
+    }
+
+    /// Whether a kernel is that of this folder or of a notebook in it.
+    pub(super) fn is_here(&self, record: &KernelRecord) -> bool {
+        let home = record.notebook.as_ref().unwrap_or(&record.folder);
+        self.root.relative(home).is_some()
+    }
+
     /// The run with this id in the log of a keeper, whose kernel is joined.
     pub(super) async fn find_kept_run(&self, run: &RunId) -> Option<FoundRun> {
         self.keeping.as_ref()?;
         for (folder, record) in keepers(&self.process_env) {
+            if !self.is_here(&record) || !record.is_readable() {
+                continue;
+            }
             let notebook = record.notebook.as_ref().and_then(|path| self.root.relative(path));
-            let Some(notebook) = notebook.filter(|_| record.is_readable()) else { continue };
             let (path, wanted) = (folder.path.clone(), run.to_string());
-            let read = tokio::task::spawn_blocking(move || text_of_run(&path, &wanted));
-            let Ok(Some(text)) = read.await else { continue };
+            let read = tokio::task::spawn_blocking(move || logged_run(&path, &wanted));
+            let Ok(Some((LoggedRun { state, .. }, text))) = read.await else { continue };
             let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
             let kernel = if let Some(kernel) = known {
                 kernel
@@ -57,9 +77,25 @@ impl Folder {
                 kernel
             };
             join(&kernel).await;
-            return Some(FoundRun { kernel, notebook: NotebookPath::new(notebook), text });
+            let notebook = notebook.map(NotebookPath::new);
+            return Some(FoundRun { kernel: Some(kernel), notebook, text, state });
         }
-        None
+        self.find_waiting_run(run)
+    }
+
+    /// The run with this id among those that no keeper knew of.
+    fn find_waiting_run(&self, run: &RunId) -> Option<FoundRun> {
+        waiting_folders(&self.process_env).into_iter().find_map(|folder| {
+            let mut runs = logged_runs(&folder.path).into_iter();
+            let found = runs.find(|logged| logged.run == **run && self.has_run(logged))?;
+            let state = if folder.is_kept() { found.state } else { RunState::Interrupted };
+            Some(FoundRun { kernel: None, notebook: None, text: String::new(), state })
+        })
+    }
+
+    /// Whether a run is of a notebook in this folder.
+    pub(super) fn has_run(&self, run: &LoggedRun) -> bool {
+        run.note.notebook.as_ref().is_none_or(|path| self.root.relative(path).is_some())
     }
 
     /// What to know of kernels that a new one of `notebook` does not replace: of the notebook itself, and of notebooks that are
@@ -127,5 +163,39 @@ impl Folder {
         };
         join(&kernel).await;
         Some(Ok(kernel))
+    }
+
+    /// The kernel that an earlier server has left which ran code of no notebook in this folder, the newest first. Servers do not
+    /// share these: nobody can tell whose code it is.
+    pub(super) async fn left_kernel_of_no_notebook(&self, choice: &KernelChoice) -> Option<Arc<LocalKernel>> {
+        self.keeping.as_ref()?;
+        let folder = self.root.real();
+        // Two servers do not take the same one.
+        let _lock = StartLock::take(&self.process_env, folder).await.ok()?;
+        let fits = |(folder_of, record): &(KeeperFolder, KernelRecord)| {
+            record.is_of_no_notebook(folder, choice) && record.is_ready() && folder_of.is_kept()
+        };
+        let mut found: Vec<_> = keepers(&self.process_env).into_iter().filter(fits).collect();
+        found.sort_by_key(|(_, record)| std::cmp::Reverse(record.started_at));
+        for (folder, record) in found {
+            let keeper = KnownKeeper::from_earlier(folder, record).await;
+            // This server may have looked for one of its runs.
+            let is_ours = |server: &u32| *server == std::process::id();
+            if !keeper.welcome.as_ref().is_some_and(|welcome| welcome.attached.iter().all(is_ours)) {
+                continue;
+            }
+            let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *keeper.record.id);
+            let kernel = if let Some(kernel) = known {
+                kernel
+            } else {
+                let kernel = self.of_keeper(keeper);
+                self.kernels.lock().as_mut()?.push(kernel.clone());
+                kernel
+            };
+            join(&kernel).await;
+            kernel.add_notice(LEFT_OF_NO_NOTEBOOK.to_owned());
+            return Some(kernel);
+        }
+        None
     }
 }

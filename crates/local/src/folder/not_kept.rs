@@ -4,7 +4,7 @@ use std::future::ready;
 use std::path::Path;
 use std::sync::Arc;
 
-use workspace::{FoundRun, RunId};
+use workspace::{FoundRun, Left, RunId, RunNote};
 
 use super::{Folder, Refused};
 use crate::environment::KernelChoice;
@@ -13,6 +13,30 @@ use crate::launch::LocalKernel;
 impl Folder {
     #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
     pub(super) fn find_kept_run(&self, _run: &RunId) -> impl Future<Output = Option<FoundRun>> + use<> {
+        ready(None)
+    }
+
+    #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
+    pub(super) fn note_waiting(&self, _note: &RunNote) {}
+
+    #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
+    pub(super) fn forget_waiting(&self, _run: &RunId) {}
+
+    #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
+    pub(super) fn unused_folders(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
+    pub(super) fn left_by_servers(&self) -> impl Future<Output = Left> + Send + use<> {
+        ready(Left::default())
+    }
+
+    #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
+    pub(super) fn left_kernel_of_no_notebook(
+        &self,
+        _choice: &KernelChoice,
+    ) -> impl Future<Output = Option<Arc<LocalKernel>>> + use<> {
         ready(None)
     }
 

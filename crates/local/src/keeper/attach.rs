@@ -11,6 +11,10 @@ use super::folder::{KeeperFolder, KernelRecord};
 use super::keep::Keep;
 use super::log::read_piece;
 
+/// How long a keeper may be silent during a run until it is asked whether it is there, and how long it may take to answer. It
+/// does nothing that takes long.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(15);
+
 /// A connection to a keeper.
 #[derive(Debug)]
 pub(crate) struct Attached {
@@ -47,7 +51,14 @@ pub(crate) async fn attach(
     let path = folder.path.clone();
     let read_log: ReadLog = Box::new(move |offset| read_piece(&path, offset));
     let read_log = Some(read_log).filter(|_| is_kept);
-    let connect = Connect { stream, read_log, restart: restart && is_kept, ready_timeout };
+    let connect = Connect {
+        stream,
+        read_log,
+        restart: restart && is_kept,
+        ready_timeout,
+        process: record.process,
+        silence_timeout: SILENCE_TIMEOUT,
+    };
     let kept = connect_kept(connect).await?;
     Ok(Attached { kept, is_kept })
 }

@@ -52,27 +52,6 @@ pub(super) fn read_entries(
     })
 }
 
-/// What a run printed and returned, in the log in `folder`; `None` if that does not tell of it.
-pub(crate) fn text_of_run(folder: &Path, run: &str) -> Option<String> {
-    let mut found = None;
-    // What is forgotten meanwhile is left out.
-    let _ = read_entries(folder, |entry| {
-        if entry.run.as_deref() == Some(run) {
-            let text: &mut String = found.get_or_insert_default();
-            match entry.kind {
-                LogEntryKind::Event => {}
-                LogEntryKind::Stdout | LogEntryKind::Stderr => text.push_str(&entry.text),
-                LogEntryKind::Result | LogEntryKind::Error => {
-                    text.push_str(&entry.text);
-                    text.push('\n');
-                }
-            }
-        }
-        Ok(())
-    });
-    found
-}
-
 /// The run of a request.
 #[derive(Clone)]
 struct Origin {
@@ -82,7 +61,7 @@ struct Origin {
 
 /// Turns records into entries.
 #[derive(Default)]
-struct Entries {
+pub(super) struct Entries {
     /// By the `msg_id` of its request.
     runs: HashMap<String, Origin>,
 }
@@ -122,7 +101,7 @@ struct Reply {
 }
 
 impl Entries {
-    fn of(&mut self, at: SystemTime, record: Record) -> Option<LogEntry> {
+    pub(super) fn of(&mut self, at: SystemTime, record: Record) -> Option<LogEntry> {
         let (origin, kind, text) = match record {
             Record::FromKernel { channel, parts } => self.of_message(channel, &parts)?,
             Record::Note(note) => self.of_note(note),

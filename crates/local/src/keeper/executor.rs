@@ -15,13 +15,13 @@ use workspace::{Code, Execution, Executor, NotebookPath, Orphan, OrphanedExecuti
 use crate::root::Root;
 
 /// What the keeper's log holds about a run.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct KeptNote {
+pub(crate) struct KeptNote {
     /// Without symbolic links: another server may work in another folder.
-    pub(super) notebook: Option<PathBuf>,
-    pub(super) cell: Option<String>,
-    pub(super) source: String,
+    pub(crate) notebook: Option<PathBuf>,
+    pub(crate) cell: Option<String>,
+    pub(crate) source: String,
 }
 
 pub(crate) struct KeptExecutor {

@@ -1,7 +1,7 @@
 //! The folder of a keeper: what it is, how to reach it, and its log. Only its owner may look into it.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 use kernel::keeper::VERSION;
 use serde::{Deserialize, Serialize};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::time::Instant;
 
+use super::log::is_log;
 use crate::ProcessEnv;
 use crate::environment::KernelChoice;
 
@@ -23,15 +23,12 @@ const UNREAD_TTL: Duration = Duration::from_secs(7 * 24 * 3600);
 /// The permissions of everybody but the owner.
 const OTHERS: u32 = 0o077;
 const OTHERS_WRITE: u32 = 0o002;
-/// How often a lock is tried that another server holds.
-const LOCK_PAUSE: Duration = Duration::from_millis(20);
-/// How long another server may take to start a kernel. One that takes longer may have been stopped; then both start one.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 const KERNELS: &str = "kernels";
-const STARTING: &str = "starting";
 const RECORD: &str = "kernel.json";
 const LOCK: &str = "lock";
 const SOCKET: &str = "s";
+/// The runs of which the first reply of a server told, an id a line.
+const TOLD: &str = "told";
 
 /// What a keeper's folder says about its kernel.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -67,9 +64,16 @@ impl KernelRecord {
 
     /// Whether it is the kernel of `notebook` that would be started with this choice.
     pub(crate) fn is_of(&self, notebook: &Path, choice: &KernelChoice) -> bool {
-        self.notebook.as_deref() == Some(notebook)
-            && self.choice.kernelspec.name == choice.kernelspec.name
-            && self.choice.program == choice.program
+        self.notebook.as_deref() == Some(notebook) && self.has_choice(choice)
+    }
+
+    /// Whether it is for code of no notebook in `folder`, and would be started with this choice.
+    pub(crate) fn is_of_no_notebook(&self, folder: &Path, choice: &KernelChoice) -> bool {
+        self.notebook.is_none() && self.folder == folder && self.has_choice(choice)
+    }
+
+    fn has_choice(&self, choice: &KernelChoice) -> bool {
+        self.choice.kernelspec.name == choice.kernelspec.name && self.choice.program == choice.program
     }
 
     /// Whether the kernel has been ready.
@@ -84,49 +88,6 @@ pub(crate) struct KeeperFolder {
     pub(crate) path: PathBuf,
 }
 
-/// Held by the server that starts the kernel of a notebook: one that comes later joins its kernel.
-#[derive(Debug)]
-pub(crate) struct StartLock {
-    path: PathBuf,
-    _file: File,
-}
-
-impl StartLock {
-    /// Waits until no other server starts the kernel of `notebook`. Fails after a minute.
-    pub(crate) async fn take(process_env: &ProcessEnv, notebook: &Path) -> io::Result<Self> {
-        let mut hasher = DefaultHasher::new();
-        notebook.hash(&mut hasher);
-        let state = process_env.own_state_dir().ok_or(io::ErrorKind::NotFound)?;
-        let path = state.join(STARTING).join(format!("{:016x}", hasher.finish()));
-        create_parent(&path)?;
-        let deadline = Instant::now() + LOCK_TIMEOUT;
-        loop {
-            let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
-            match file.try_lock() {
-                Ok(()) if is_at(&file, &path) => return Ok(Self { path, _file: file }),
-                // Whoever held it has removed it.
-                Ok(()) => {}
-                Err(fs::TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                    return Err(io::ErrorKind::TimedOut.into());
-                }
-                Err(fs::TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
-                Err(fs::TryLockError::Error(error)) => return Err(error),
-            }
-        }
-    }
-}
-
-impl Drop for StartLock {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
-fn is_at(file: &File, path: &Path) -> bool {
-    let (file, there) = (file.metadata(), fs::symlink_metadata(path));
-    file.ok().zip(there.ok()).is_some_and(|(file, there)| file.ino() == there.ino())
-}
-
 /// Held by the keeper of a folder as long as it lives, or by whoever reads what a keeper has left.
 #[derive(Debug)]
 pub(crate) struct FolderLock(#[expect(dead_code, reason = "the lock ends with the file")] File);
@@ -135,6 +96,37 @@ pub(crate) struct FolderLock(#[expect(dead_code, reason = "the lock ends with th
 pub(crate) fn keepers(process_env: &ProcessEnv) -> Vec<(KeeperFolder, KernelRecord)> {
     let folders = folders(process_env).into_iter();
     folders.filter_map(|folder| folder.record().map(|record| (folder, record))).collect()
+}
+
+/// Which folders of keepers are not used because others could have changed them, a sentence each: without that, their kernels
+/// would just not be there.
+pub fn unused_folders(process_env: &ProcessEnv) -> Vec<String> {
+    let Some(parent) = parent(process_env) else { return Vec::new() };
+    let above = parent.parent().filter(|above| fs::metadata(above).is_ok_and(|it| !only_we_write(&it)));
+    if let Some(path) = above.or(Some(&*parent).filter(|parent| parent.exists() && !is_private(parent))) {
+        return vec![unused(path, "kernels are neither kept nor found")];
+    }
+    let entries = fs::read_dir(&parent).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_unused = |path: &PathBuf| path.join(RECORD).exists() && !is_private(path);
+    entries.filter(is_unused).map(|path| unused(&path, "its kernel is not found")).collect()
+}
+
+fn unused(path: &Path, effect: &str) -> String {
+    let shown = path.display();
+    let (cause, remedy) = match fs::symlink_metadata(path) {
+        Ok(it) if it.is_symlink() => ("it is a symbolic link".to_owned(), "Remove it".to_owned()),
+        Ok(it) if it.uid() != rustix::process::geteuid().as_raw() => {
+            ("it belongs to another user".to_owned(), "Remove it".to_owned())
+        }
+        Ok(it) => {
+            let mode = it.mode() & 0o777;
+            (format!("others can use it (mode {mode:o})"), format!("`chmod 700 {shown}`"))
+        }
+        Err(error) => (error.to_string(), "Check it".to_owned()),
+    };
+    format!(
+        "The folder {shown} is not used, because {cause}: {effect}. {remedy} if nobody else has changed what is in it."
+    )
 }
 
 /// Removes what keepers left that ended long ago.
@@ -146,7 +138,7 @@ pub(crate) fn remove_abandoned(process_env: &ProcessEnv) {
 }
 
 /// The folders of keepers of this user, whatever is in them.
-fn folders(process_env: &ProcessEnv) -> Vec<KeeperFolder> {
+pub(super) fn folders(process_env: &ProcessEnv) -> Vec<KeeperFolder> {
     let Some(parent) = parent(process_env).filter(|parent| is_private_below_ours(parent)) else {
         return Vec::new();
     };
@@ -228,6 +220,12 @@ impl KeeperFolder {
         }
     }
 
+    /// Whether something was logged.
+    pub(super) fn has_log(&self) -> bool {
+        let mut entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        entries.any(|entry| is_log(&entry.path()))
+    }
+
     /// Whether its keeper lives.
     pub(crate) fn is_kept(&self) -> bool {
         matches!(self.lock(), Ok(None))
@@ -244,6 +242,19 @@ impl KeeperFolder {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "another user listens there"));
         }
         Ok(stream)
+    }
+
+    /// The runs whose outcome the first reply of a server told.
+    pub(crate) fn told(&self) -> HashSet<String> {
+        let told = fs::read_to_string(self.path.join(TOLD)).unwrap_or_default();
+        told.lines().map(str::to_owned).collect()
+    }
+
+    /// The first reply of this server tells of these. Another one does not say the same.
+    pub(crate) fn add_told<'r>(&self, runs: impl IntoIterator<Item = &'r str>) -> io::Result<()> {
+        let lines: String = runs.into_iter().flat_map(|run| [run, "\n"]).collect();
+        let mut file = File::options().append(true).create(true).mode(0o600).open(self.path.join(TOLD))?;
+        file.write_all(lines.as_bytes())
     }
 
     /// Removes it with everything in it.
@@ -270,7 +281,7 @@ impl KeeperFolder {
 }
 
 /// Makes the folder above, where only this user may look.
-fn create_parent(path: &Path) -> io::Result<()> {
+pub(super) fn create_parent(path: &Path) -> io::Result<()> {
     let parent = path.parent().ok_or(io::ErrorKind::NotFound)?;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     if !is_private_below_ours(parent) {
@@ -291,9 +302,11 @@ pub(super) fn is_private(folder: &Path) -> bool {
 /// place.
 fn is_private_below_ours(folder: &Path) -> bool {
     let above = folder.parent().and_then(|above| fs::metadata(above).ok());
-    let is_ours =
-        |it: &fs::Metadata| it.uid() == rustix::process::geteuid().as_raw() && it.mode() & OTHERS_WRITE == 0;
-    above.is_some_and(|above| is_ours(&above)) && is_private(folder)
+    above.is_some_and(|above| only_we_write(&above)) && is_private(folder)
+}
+
+fn only_we_write(folder: &fs::Metadata) -> bool {
+    folder.uid() == rustix::process::geteuid().as_raw() && folder.mode() & OTHERS_WRITE == 0
 }
 
 /// Whether the process at the other end belongs to this user.
@@ -342,18 +355,6 @@ mod tests {
 
     fn mode(path: &Path) -> u32 {
         fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_server_that_never_ends_its_start_is_not_waited_for_any_longer() {
-        let state = tempfile::tempdir().unwrap();
-        let (process_env, notebook) = (process_env(state.path()), Path::new("/a.ipynb"));
-        let held = StartLock::take(&process_env, notebook).await.unwrap();
-        let waited = StartLock::take(&process_env, notebook);
-        let waited = tokio::time::timeout(LOCK_TIMEOUT * 2, waited).await.unwrap();
-        assert_eq!(waited.unwrap_err().kind(), io::ErrorKind::TimedOut);
-        drop(held);
-        StartLock::take(&process_env, notebook).await.unwrap();
     }
 
     #[test]
@@ -477,5 +478,31 @@ mod tests {
         folder.connect(&record(path.clone())).await.unwrap();
         folder.remove();
         assert!(!path.parent().unwrap().exists());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_not_used_because_others_can_use_it_is_named() {
+        let state = tempfile::tempdir().unwrap();
+        let process_env = self::process_env(state.path());
+        assert!(unused_folders(&process_env).is_empty(), "there is nothing");
+        let (process_env, folder) = made(state.path());
+        assert!(unused_folders(&process_env).is_empty());
+        let loosen = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        loosen(&folder.path, 0o755);
+        assert!(keepers(&process_env).is_empty());
+        let said = unused_folders(&process_env).concat();
+        assert!(said.contains(&format!("The folder {} is not used", folder.path.display())), "{said}");
+        assert!(said.contains("others can use it (mode 755)"), "{said}");
+        let parent = folder.path.parent().unwrap();
+        loosen(parent, 0o755);
+        let said = unused_folders(&process_env).concat();
+        assert!(said.contains(&format!("`chmod 700 {}`", parent.display())), "{said}");
+        loosen(parent, 0o700);
+        loosen(&folder.path, 0o700);
+        assert_eq!((unused_folders(&process_env).len(), keepers(&process_env).len()), (0, 1));
+        loosen(parent.parent().unwrap(), 0o777);
+        let said = unused_folders(&process_env).concat();
+        assert!(said.contains("cellbridge is not used") && said.contains("mode 777"), "{said}");
     }
 }

@@ -42,7 +42,7 @@ const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longer than any server runs.
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 const STOPPED: &str = "it was stopped";
-const KEEPER_DIED: &str = "its keeper was killed, or the machine went down";
+pub(crate) const KEEPER_DIED: &str = "its keeper was killed, or the machine went down";
 
 type KeptKernel = Started<KernelSockets>;
 type Starting = BoxFuture<'static, Result<KeptKernel, Error>>;

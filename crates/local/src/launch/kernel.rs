@@ -20,19 +20,23 @@ use crate::root::Root;
 
 #[cfg(unix)]
 mod kept;
+#[cfg(unix)]
+mod known_keeper;
 #[cfg(not(unix))]
 mod not_kept;
+#[cfg(unix)]
+mod waiting;
 
 #[cfg(unix)]
 pub use kept::KernelKeeping;
 #[cfg(unix)]
-pub(crate) use kept::KnownKeeper;
-#[cfg(unix)]
-use kept::Waiting;
+pub(crate) use known_keeper::{KnownKeeper, kernel_state};
 #[cfg(not(unix))]
 pub use not_kept::KernelKeeping;
 #[cfg(not(unix))]
 use not_kept::{KnownKeeper, Waiting};
+#[cfg(unix)]
+use waiting::Waiting;
 
 /// A kernel of this machine. Its process is started at the first use.
 pub(crate) struct LocalKernel {

@@ -1,9 +1,11 @@
 //! `get_run`: the state and the outputs of a run, and a closer look at one output.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use render::full_text;
-use workspace::{Run, RunId, Session};
+use tokio::time::sleep;
+use workspace::{Error, FoundRun, Run, RunId, RunState, Session};
 
 use super::read_cell::paged;
 use super::shared::answer::Outcome;
@@ -20,6 +22,10 @@ use crate::permissions::{Group, Permission};
 const MAX_RUNS: usize = 20;
 /// How much of a run's first line is listed, in characters.
 const MAX_CODE: usize = 60;
+/// How often it is looked whether a run of another server is over.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// How many times as long as a look the pause after it is at least.
+const POLL_COST: u32 = 10;
 /// How much of a line that was found is shown, in characters.
 const MAX_LINE: usize = 300;
 
@@ -54,21 +60,16 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let workspace = context.session.workspace();
     let Some(id) = arguments.run_id else { return Ok(latest(context.session).into()) };
     let id = RunId::from(id.trim());
-    let run = match workspace.journal().run(&id) {
-        Ok(run) => run,
-        // Its outputs may be written into its cell.
-        Err(error) if context.consent.may(&[Group::Run], Permission::Execute) => {
-            let Some(text) = context.session.find_run(&id).await else { return Err(error) };
-            match workspace.journal().run(&id) {
-                Ok(run) => run,
-                Err(_) => return Ok(of_other_server(&id, &text, context.budget(&arguments.budget).characters).into()),
-            }
-        }
-        Err(error) => return Err(error),
-    };
+    let began = Instant::now();
+    let settings = workspace.settings();
+    let timeout = arguments.wait_seconds.map(|timeout| Waiting::with_timeout(Some(timeout), settings).timeout);
     let budget = context.budget(&arguments.budget);
-    if let Some(timeout) = arguments.wait_seconds {
-        let waiting = Waiting::with_timeout(Some(timeout), workspace.settings());
+    let run = match run_or_other(context, &id, timeout.unwrap_or_default()).await? {
+        Found::Run(run) => run,
+        Found::OfOtherServer(found) => return Ok(of_other_server(&id, &found, budget.characters).into()),
+    };
+    if let Some(timeout) = timeout {
+        let waiting = Waiting::with_timeout(Some(timeout.saturating_sub(began.elapsed())), settings);
         // A line for `input()` runs code, and this tool only reads.
         Waiting { interval: Duration::from_secs(1), asks_person: false, ..waiting }.wait(&run, context).await?;
     }
@@ -85,10 +86,65 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     Ok(answer)
 }
 
+enum Found {
+    Run(Arc<Run>),
+    /// Its server lives, and only the log of its kernel tells of it.
+    OfOtherServer(FoundRun),
+}
+
+/// The run with this id. Waits for `timeout` until one of another server is over.
+async fn run_or_other(context: &Context<'_>, id: &RunId, timeout: Duration) -> Result<Found, Error> {
+    let journal = context.session.workspace().journal();
+    let began = Instant::now();
+    loop {
+        let error = match journal.run(id) {
+            Ok(run) => return Ok(Found::Run(run)),
+            Err(error) => error,
+        };
+        // Its outputs may be written into its cell.
+        if !context.consent.may(&[Group::Run], Permission::Execute) {
+            return Err(error);
+        }
+        let asked = Instant::now();
+        let Some(found) = context.session.find_run(id).await else { return Err(error) };
+        if let Ok(run) = journal.run(id) {
+            return Ok(Found::Run(run));
+        }
+        let remaining = timeout.saturating_sub(began.elapsed());
+        let is_settled = found.state.is_over() || matches!(found.state, RunState::WaitingForInput { .. });
+        if is_settled || remaining.is_zero() {
+            return Ok(Found::OfOtherServer(found));
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        context.report_progress(seconds, format!("{seconds:.0} s: another server runs it"));
+        // A long log takes long to read.
+        sleep(POLL_INTERVAL.max(POLL_COST * asked.elapsed()).min(remaining)).await;
+    }
+}
+
 /// A run that is only in the log of its kernel.
-fn of_other_server(id: &RunId, text: &str, limit: usize) -> String {
-    let printed = if text.is_empty() { "nothing yet".to_owned() } else { format!("\n{}", shortened(text, limit)) };
-    format!("[INFO] Run {id} was begun by another server, which stores its outputs. It has printed and returned: {printed}")
+fn of_other_server(id: &RunId, FoundRun { text, state, .. }: &FoundRun, limit: usize) -> String {
+    let is_over = state.is_over();
+    let printed = match (text.is_empty(), is_over) {
+        (true, true) => "nothing".to_owned(),
+        (true, false) => "nothing yet".to_owned(),
+        (false, _) => format!("\n{}", shortened(text, limit)),
+    };
+    let how = match state {
+        RunState::Queued => "It waits for its turn".to_owned(),
+        RunState::Running => {
+            format!("It is still running: get_run(run_id=\"{id}\", wait_seconds=45) waits for more")
+        }
+        RunState::WaitingForInput { prompt, .. } => {
+            format!("It waits for input ({prompt:?}), which its own server answers")
+        }
+        RunState::Done => "It ended well".to_owned(),
+        RunState::Error { name, value } => format!("It ended with {name}: {}", shortened(value, MAX_LINE)),
+        RunState::KernelDied { how } => format!("Its kernel died ({how})"),
+        _ => "It did not run to its end".to_owned(),
+    };
+    let verb = if is_over { "It printed and returned" } else { "So far it has printed and returned" };
+    format!("[INFO] Run {id} was begun by another server, which stores its outputs. {how}. {verb}: {printed}")
 }
 
 fn latest(session: &Session) -> String {

@@ -64,7 +64,23 @@ impl Journal {
             return Ok(run.clone());
         }
         let latest = entries.runs.iter().rev().take(5).map(|run| run.id().clone()).collect();
-        Err(Error::new(ErrorKind::NotFound, format!("There is no run {id:?}."), NextStep::GetRun { latest }))
+        let cause = format!("There is no run {id:?}{}.", self.why_unknown(id, entries.count));
+        Err(Error::new(ErrorKind::NotFound, cause, NextStep::GetRun { latest }))
+    }
+
+    /// Why no run has this id, as far as the id tells.
+    fn why_unknown(&self, id: &RunId, count: u64) -> &'static str {
+        let Some((number, suffix)) =
+            id.strip_prefix('r').map(|id| id.split_at(id.find('-').unwrap_or(id.len())))
+        else {
+            return "";
+        };
+        let Ok(number) = number.parse::<u64>() else { return "" };
+        if suffix != self.suffix {
+            return ": it was begun by another server, and no kernel that is used from here knows it. Its kernel was stopped, has run \
+                    50 others since, or works in another folder. Its outputs are in its cell, if it had one";
+        }
+        if (1..=count).contains(&number) { " any more: only the last 500 are remembered" } else { "" }
     }
 
     /// The runs that are remembered, the newest first.
@@ -149,6 +165,19 @@ mod tests {
         assert!(journal.adopt(note("r1-y"), earlier).is_none());
         assert_eq!(journal.latest_of(&"a.ipynb".into(), &"c1".into()).unwrap().id(), ours.id());
         assert_eq!(journal.run(&"r1-y".into()).unwrap().source(), "early");
+    }
+
+    #[test]
+    fn why_a_run_is_unknown_is_said() {
+        let journal = Journal::with_suffix("-x".to_owned());
+        for _ in 0..=MAX_RUNS {
+            journal.begin(None, String::new()).end(RunState::Done);
+        }
+        let cause = |id: &str| journal.run(&id.into()).err().unwrap().cause;
+        assert_eq!(cause("r1-x"), "There is no run \"r1-x\" any more: only the last 500 are remembered.");
+        assert_eq!(cause("r9999-x"), "There is no run \"r9999-x\".");
+        assert_eq!(cause("last"), "There is no run \"last\".");
+        assert!(cause("r7-y").contains("begun by another server"), "{}", cause("r7-y"));
     }
 
     #[test]

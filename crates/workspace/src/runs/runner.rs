@@ -22,12 +22,12 @@ use crate::place::{Kernel, KernelChoice, Place};
 use crate::recorder::Recorder;
 use crate::run_history::RunHistory;
 use crate::verify::{VerifyOptions, Verifying, verify_in};
-use crate::{Error, ErrorKind, KernelId, NextStep, SessionId, actor, progress, telemetry};
+use crate::{Error, ErrorKind, KernelId, LeftRun, NextStep, RunId, SessionId, actor, progress, telemetry};
 
 mod adopt;
 mod task;
 
-use task::has_cell;
+use task::{has_cell, is_started};
 
 const SHUT_DOWN_BEFORE: &str = "Cellbridge shut down before this ran.";
 const SHUT_DOWN_DURING: &str = "Cellbridge shut down during this run. The kernel continues it.";
@@ -44,6 +44,10 @@ pub struct Runner {
     recorder: OnceLock<Recorder>,
     /// By the kernel's id.
     queues: Mutex<HashMap<KernelId, Arc<KernelQueue>>>,
+    /// The runs of earlier servers of which the first reply told, and whether they were over then.
+    told: Mutex<HashMap<RunId, bool>>,
+    /// Where runs are announced whose kernel does not know of them yet.
+    announced: Mutex<HashMap<RunId, Arc<dyn Place>>>,
     /// Whether this program ends: no further run begins, and the next server reports those that were announced.
     is_ending: AtomicBool,
     tasks: TaskTracker,
@@ -62,6 +66,8 @@ impl Runner {
             asks_for_changes,
             recorder: OnceLock::new(),
             queues: Mutex::default(),
+            told: Mutex::default(),
+            announced: Mutex::default(),
             is_ending: AtomicBool::new(false),
             tasks: TaskTracker::new(),
             runtime: Handle::current(),
@@ -80,6 +86,11 @@ impl Runner {
 
     pub(crate) fn recorder(&self) -> Option<&Recorder> {
         self.recorder.get()
+    }
+
+    /// An agent was told of these runs of earlier servers.
+    pub(crate) fn told(&self, runs: &[LeftRun]) {
+        self.told.lock().extend(runs.iter().map(|left| (left.run.clone(), left.state.is_over())));
     }
 
     pub(crate) fn history(&self) -> &RunHistory {
@@ -124,8 +135,19 @@ impl Runner {
             let mut has_failed = false;
             for (index, run) in begun.iter().enumerate() {
                 // The first run may have to start the kernel; then the others are announced after it.
-                if let Some(kernel) = notebook.kernel().filter(|_| index < 2) {
-                    begun[index..].iter().for_each(|waiting| kernel.announce(&waiting.to_note()));
+                match notebook.kernel().filter(|kernel| !kernel.is_gone()) {
+                    Some(kernel) if index < 2 => {
+                        for waiting in &begun[index..] {
+                            kernel.announce(&waiting.to_note());
+                            if is_started(&*kernel) {
+                                runner.handed_over(waiting);
+                            } else {
+                                runner.announce(notebook.place(), waiting);
+                            }
+                        }
+                    }
+                    None if index == 0 => begun.iter().for_each(|it| runner.announce(notebook.place(), it)),
+                    _ => {}
                 }
                 if runner.is_ending.load(Ordering::Relaxed) {
                     run.note(SHUT_DOWN_BEFORE);
@@ -141,6 +163,7 @@ impl Runner {
                 if let Some(kernel) = notebook.kernel() {
                     runner.retract(&*kernel, run);
                 }
+                runner.handed_over(run);
             }
         };
         self.tasks.spawn(slot.hold_during(actor::carried(running)));
@@ -160,7 +183,7 @@ impl Runner {
         let running = async move {
             let kernel = match kernel {
                 Some(kernel) => Ok(kernel),
-                None => runner.default_kernel(place).await,
+                None => runner.default_kernel(&place, &begun).await,
             };
             let ran = match kernel {
                 Ok(kernel) => runner.run_in_kernel(kernel, &begun, None).await,
@@ -169,6 +192,7 @@ impl Runner {
             if let Err(error) = ran {
                 begun.end(RunState::Failed(error));
             }
+            runner.handed_over(&begun);
         };
         self.tasks.spawn(slot.hold_during(running).instrument(run.span()));
         run
@@ -254,6 +278,22 @@ impl Runner {
         !runs.is_empty()
     }
 
+    /// Lets a later server know of a run whose kernel does not know of it yet.
+    fn announce(&self, place: &Arc<dyn Place>, run: &Run) {
+        place.announce(&run.to_note());
+        self.announced.lock().insert(run.id().clone(), place.clone());
+    }
+
+    /// The kernel of a run knows of it, or the run is over and agents know that.
+    fn handed_over(&self, run: &Run) {
+        if self.is_ending.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(place) = self.announced.lock().remove(run.id()) {
+            place.retract(run.id());
+        }
+    }
+
     /// A run that was announced does not run, and agents know of it.
     fn retract(&self, kernel: &dyn Kernel, run: &Run) {
         if !self.is_ending.load(Ordering::Relaxed) {
@@ -278,20 +318,31 @@ impl Runner {
         self.queues.lock().entry(kernel.clone()).or_default().clone()
     }
 
-    async fn default_kernel(&self, place: Arc<dyn Place>) -> Result<Arc<dyn Kernel>, Error> {
+    /// The kernel of `place` for code of no notebook. `run` is to say what an agent should know of it.
+    async fn default_kernel(
+        self: &Arc<Self>,
+        place: &Arc<dyn Place>,
+        run: &Run,
+    ) -> Result<Arc<dyn Kernel>, Error> {
         let mut kernels = self.default_kernels.lock().await;
         // One server can be two places: as each of two users.
-        let is_here = |(its, _): &DefaultKernel| Arc::ptr_eq(its, &place);
+        let is_here = |(its, _): &DefaultKernel| Arc::ptr_eq(its, place);
         let known = kernels.iter().find(|known| is_here(known)).map(|(_, kernel)| kernel.clone());
         if let Some(kernel) = known.filter(|kernel| !kernel.is_gone()) {
             return Ok(kernel);
         }
+        self.announce(place, run);
         let request = KernelRequest { is_for_run: true, ..KernelRequest::default() };
         match place.kernel(request).await? {
             KernelChoice::Kernel { kernel, is_new } => {
                 telemetry::kernel_chosen(&*kernel, is_new);
                 kernels.retain(|known| !is_here(known));
                 kernels.push((place.clone(), kernel.clone()));
+                // An earlier server may have left it.
+                let notices = self.adopt_at(&kernel, place, None).await;
+                for notice in notices {
+                    run.note(notice);
+                }
                 Ok(kernel)
             }
             KernelChoice::OnFirstRun(_) => Err(no_kernel()),

@@ -3,18 +3,19 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use notebook::Json;
 use parking_lot::Mutex;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::timeout;
+use tokio::time::{sleep_until, timeout};
 
+use super::liveness::{Liveness, Silence};
 use super::{
     Control, FINISH_TIMEOUT, Halves, KEEPER_ENDED, KeeperHandle, MAX_OTHERS, OrphanedExecution, Others,
-    ReadLog, unusable,
+    ReadLog, hello, unusable,
 };
 use crate::keeper::{
     ClientFrame, KeeperEvent, KeeperFrame, KernelPhase, KernelStatus, Note, Peek, Record, RecordReader,
@@ -22,8 +23,10 @@ use crate::keeper::{
 use crate::messages::{self, Channel, Message, Outgoing};
 use crate::transport::sequence::{Cause, Sequence};
 use crate::transport::{ExecutionNote, Received, Transport};
-use crate::{ExecutionId, KernelError, Outcome, Sink};
+use crate::{ExecutionId, KernelError, LossCause, Outcome, Sink};
 
+/// How long what is here already takes to read.
+const READ_TIMEOUT: Duration = Duration::from_millis(50);
 const RESTARTED: &str = "it was restarted";
 
 /// A connection to a keeper that reads its log.
@@ -46,6 +49,9 @@ pub(super) struct KeeperConnection {
     /// The requests that this has noted, and the runs that other clients have noted since it began.
     own: HashSet<String>,
     others: Others,
+    liveness: Liveness,
+    /// Whether the keeper no longer answers.
+    is_silent: bool,
     /// What was in the log when this began.
     end: u64,
     sequence: Sequence,
@@ -64,7 +70,11 @@ pub(super) struct KeeperConnection {
 pub(super) type Opened = (KeeperConnection, KeeperHandle, Vec<OrphanedExecution>);
 
 impl KeeperConnection {
-    pub(super) async fn open(stream: UnixStream, restart: bool) -> Result<Opened, KernelError> {
+    pub(super) async fn open(
+        stream: UnixStream,
+        restart: bool,
+        mut liveness: Liveness,
+    ) -> Result<Opened, KernelError> {
         let mut halves = Halves::new(stream);
         halves.greet().await?;
         if restart {
@@ -87,6 +97,7 @@ impl KeeperConnection {
                     let _ = sender.send((*time.lock(), event));
                 });
                 adopted.insert(message.to_owned(), sink);
+                liveness.begin(message.to_owned(), Instant::now());
                 (ExecutionId::new(message), events)
             });
             OrphanedExecution {
@@ -114,6 +125,8 @@ impl KeeperConnection {
             kernel: runs.kernel,
             adopted,
             own: HashSet::new(),
+            liveness,
+            is_silent: false,
             others: others.clone(),
             end: runs.end,
             sequence: Sequence::of_direct_connection(),
@@ -167,6 +180,9 @@ impl KeeperConnection {
     }
 
     fn on_message(&mut self, message: Message) -> Received {
+        if message.status().as_deref() == Some("idle") {
+            self.liveness.end(&message.parent.id);
+        }
         let next = match self.sequence.observe(&message, &self.last_request).notice {
             Some(notice) => {
                 self.held = Some(message);
@@ -200,10 +216,12 @@ impl KeeperConnection {
                 None
             }
             KeeperEvent::Restarting => {
+                self.liveness.end_all();
                 self.end_unless_past(RESTARTED);
                 Some(Received::Ended(Outcome::Restarted))
             }
             KeeperEvent::Died { how } => {
+                self.liveness.end_all();
                 self.end_unless_past(&how);
                 Some(Received::Ended(Outcome::KernelDied { how }))
             }
@@ -215,7 +233,10 @@ impl KeeperConnection {
                 let notice = self.sequence.server_dropped(Cause::LogLimit, &message)?;
                 Some(Received::Message(Box::new(notice)))
             }
-            KeeperEvent::Withdrawn { message } => Some(Received::Withdrawn(ExecutionId::new(&message))),
+            KeeperEvent::Withdrawn { message } => {
+                self.liveness.end(&message);
+                Some(Received::Withdrawn(ExecutionId::new(&message)))
+            }
             KeeperEvent::Unknown => None,
         }
     }
@@ -285,20 +306,53 @@ impl KeeperConnection {
         !bytes.is_empty()
     }
 
+    fn on_frame(&mut self, frame: io::Result<Option<Bytes>>) -> io::Result<()> {
+        let frame = frame?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        self.liveness.heard(Instant::now());
+        let frame = KeeperFrame::read(frame);
+        match frame.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))? {
+            KeeperFrame::Records { bytes, .. } => self.records.push(&bytes),
+            KeeperFrame::Failed { cause } => self.failed = Some(cause),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The keeper is silent while an execution waits for it.
+    async fn on_silence(&mut self) -> io::Result<()> {
+        // This program may have been stopped meanwhile, and the answer is here.
+        if let Ok(frame) = timeout(READ_TIMEOUT, self.halves.read.receive()).await {
+            return self.on_frame(frame);
+        }
+        match self.liveness.tick(Instant::now()) {
+            // Every version answers a greeting.
+            Some(Silence::Ask) => self.halves.write.queue(&ClientFrame::Hello(hello()).write()),
+            Some(Silence::GiveUp) => self.give_up(),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn give_up(&mut self) {
+        self.is_silent = true;
+        self.how_it_ended = Some(LossCause::KeeperSilent { process: self.liveness.process }.to_string());
+    }
+
+    /// Sends a frame. An end of the connection shows when it is read.
+    async fn pass_on(&mut self, frame: &ClientFrame) {
+        // A keeper that reads nothing must not keep the executions from ending.
+        if timeout(self.liveness.timeout, self.halves.send(frame)).await.is_err() {
+            self.give_up();
+        }
+    }
+
     /// Receives the next part of the log, or does what was asked.
     async fn progress(&mut self) -> io::Result<()> {
+        let deadline = self.liveness.deadline();
         tokio::select! {
-            frame = self.halves.read.receive() => {
-                let Some(frame) = frame? else {
-                    return Err(io::ErrorKind::UnexpectedEof.into());
-                };
-                let frame = KeeperFrame::read(frame);
-                match frame.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))? {
-                    KeeperFrame::Records { bytes, .. } => self.records.push(&bytes),
-                    KeeperFrame::Failed { cause } => self.failed = Some(cause),
-                    _ => {}
-                }
-                Ok(())
+            frame = self.halves.read.receive() => self.on_frame(frame),
+            () = sleep_until(deadline.unwrap_or_else(Instant::now).into()), if deadline.is_some() => {
+                self.on_silence().await
             }
             Some(control) = self.control.recv() => {
                 self.on_control(control);
@@ -359,9 +413,7 @@ impl Transport for KeeperConnection {
     async fn send(&mut self, (channel, message): Outgoing) {
         match messages::write(message, &self.session) {
             Ok(parts) => {
-                let frame = ClientFrame::Send { channel, parts: parts.into() };
-                // An end of the connection shows when it is read.
-                let _ = self.halves.send(&frame).await;
+                self.pass_on(&ClientFrame::Send { channel, parts: parts.into() }).await;
             }
             Err(error) => tracing::error!(?channel, %error, "a message to the kernel cannot be written"),
         }
@@ -370,12 +422,12 @@ impl Transport for KeeperConnection {
     async fn note(&mut self, id: &ExecutionId, ExecutionNote { run, data }: ExecutionNote) {
         let note = Note { run, message: Some(id.as_str().to_owned()), data };
         self.own.insert(id.as_str().to_owned());
-        let _ = self.halves.send(&ClientFrame::Note(note)).await;
+        self.liveness.begin(id.as_str().to_owned(), Instant::now());
+        self.pass_on(&ClientFrame::Note(note)).await;
     }
 
     async fn interrupt(&mut self, id: &ExecutionId) {
-        let frame = ClientFrame::Interrupt { message: Some(id.as_str().to_owned()) };
-        let _ = self.halves.send(&frame).await;
+        self.pass_on(&ClientFrame::Interrupt { message: Some(id.as_str().to_owned()) }).await;
     }
 
     async fn finish(&mut self) {
@@ -393,6 +445,10 @@ impl Transport for KeeperConnection {
 
     fn is_busy(&self) -> bool {
         self.kernel.is_busy
+    }
+
+    fn loss(&self) -> Option<LossCause> {
+        self.is_silent.then_some(LossCause::KeeperSilent { process: self.liveness.process })
     }
 
     fn how_it_ended(&self) -> Option<String> {

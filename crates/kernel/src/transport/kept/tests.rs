@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::keeper::{AdoptedRun, AdoptedRuns, Channel, KeeperEvent, KernelPhase, KernelStatus, Peek, Record};
-use crate::{ExecutionNote, Outcome, Status};
+use crate::{ExecutionNote, LossCause, Outcome, Status};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
+const SILENCE: Duration = Duration::from_millis(300);
 
 /// The keeper's end of a connection, and its log.
 struct FakeKeeper {
@@ -115,7 +116,14 @@ fn connect_beside(
     stream: UnixStream,
     read_log: Option<ReadLog>,
 ) -> tokio::task::JoinHandle<Result<Kept, KernelError>> {
-    tokio::spawn(connect_kept(Connect { stream, read_log, restart: false, ready_timeout: TIMEOUT }))
+    tokio::spawn(connect_kept(Connect {
+        stream,
+        read_log,
+        restart: false,
+        ready_timeout: TIMEOUT,
+        process: 77,
+        silence_timeout: SILENCE,
+    }))
 }
 
 /// The events of an orphan until it is over.
@@ -405,4 +413,49 @@ async fn runs_of_other_clients_are_known_and_neither_ours_nor_those_of_the_past(
     });
     let others: Vec<_> = others.await.unwrap().into_iter().map(|note| note.run).collect();
     assert_eq!(others, ["r3-theirs"]);
+}
+
+#[tokio::test]
+async fn a_run_whose_keeper_no_longer_answers_is_lost() {
+    let (mut keeper, stream) = FakeKeeper::new();
+    keeper.orphan("r1", Some("m1"));
+    keeper.status("m1", "busy");
+    let connecting = connect(stream);
+    keeper.welcome(KernelPhase::Running, true).await;
+    let mut kept = connecting.await.unwrap().unwrap();
+    let [orphan] = &mut kept.orphans[..] else { panic!("{:?}", kept.orphans) };
+    let events = events(orphan).await;
+    let lost = |event: &Event| {
+        let Event::Finished(Outcome::Lost { cause, .. }) = event else { return false };
+        *cause == LossCause::KeeperSilent { process: 77 }
+    };
+    assert!(events.last().is_some_and(lost), "{events:?}");
+    assert!(matches!(&*kept.client.status().borrow(), Status::Dead { how } if how.contains("process 77")));
+}
+
+#[tokio::test]
+async fn a_keeper_that_answers_is_not_given_up_although_the_kernel_is_silent() {
+    let (mut keeper, stream) = FakeKeeper::new();
+    keeper.orphan("r1", Some("m1"));
+    keeper.status("m1", "busy");
+    let connecting = connect(stream);
+    keeper.welcome(KernelPhase::Running, true).await;
+    let mut kept = connecting.await.unwrap().unwrap();
+    for _ in 0..4 {
+        assert!(matches!(keeper.frame().await, ClientFrame::Hello(_)));
+        let kernel = KernelStatus {
+            phase: KernelPhase::Running,
+            is_busy: true,
+            language_info: Value::Null,
+            process: None,
+        };
+        let last_request = SystemTime::UNIX_EPOCH;
+        let (version, attached, orphans) = (VERSION, Vec::new(), 0);
+        keeper.send(KeeperFrame::Welcome(Welcome { version, kernel, last_request, attached, orphans })).await;
+    }
+    let from = keeper.log.len();
+    keeper.finish("m1");
+    keeper.send_log(from).await;
+    let [orphan] = &mut kept.orphans[..] else { panic!("{:?}", kept.orphans) };
+    assert!(matches!(events(orphan).await.last(), Some(Event::Finished(Outcome::Done { .. }))));
 }

@@ -98,6 +98,8 @@ impl Keep {
     fn welcome(&self) -> Welcome {
         let following = self.clients.values().filter(|client| client.is_following);
         let mut attached: Vec<u32> = following.filter_map(|client| client.process).collect();
+        // Which process stores runs is no server.
+        attached.retain(|process| Some(*process) != self.settling.process());
         attached.sort_unstable();
         attached.dedup();
         let mut kernel = self.status.clone();

@@ -34,6 +34,11 @@ impl Settling {
         self.due
     }
 
+    /// The process that stores runs now, or did last.
+    pub(super) fn process(&self) -> Option<u32> {
+        self.storing.as_ref().and_then(Child::id)
+    }
+
     /// Whether runs are being stored, or soon will be.
     pub(super) fn is_pending(&mut self) -> bool {
         self.due.is_some() || self.storing.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))

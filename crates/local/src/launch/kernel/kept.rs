@@ -7,17 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kernel::KernelError;
-use kernel::keeper::{ClientFrame, KernelPhase, Welcome};
-use tokio::sync::mpsc;
-use workspace::{
-    Error, ErrorKind, Keeping, KernelId, KernelState, NextStep, NotebookPath, Orphan, RunId, RunNote,
-};
+use kernel::keeper::ClientFrame;
+use workspace::{Error, ErrorKind, KernelId, NextStep, Orphan};
 
-use super::{LocalKernel, Phase, State};
+use super::known_keeper::KnownKeeper;
+use super::{LocalKernel, Phase};
 use crate::ProcessEnv;
 use crate::keeper::{
     self, Attached, KeepSpec, KeeperFolder, KeptExecutor, KernelRecord, Lifetimes, StartError, StartLock,
-    Ungreeted, attach, greet, keepers, kept_note, make_room, remove_abandoned, resident_bytes,
+    attach, greet, keepers, make_room, remove_abandoned,
 };
 use crate::launch::launcher::{KernelLauncher, install_memory_handler};
 use crate::launch::running::{KeptKernel, RunningKernel};
@@ -31,76 +29,6 @@ pub struct KernelKeeping {
     pub lifetimes: Lifetimes,
     /// Whether this process only stores the runs of earlier servers, of which the next server tells.
     pub only_stores: bool,
-}
-
-/// The keeper of a kernel.
-#[derive(Debug, Clone)]
-pub(crate) struct KnownKeeper {
-    pub(crate) folder: KeeperFolder,
-    pub(crate) record: KernelRecord,
-    /// What it said last.
-    pub(crate) welcome: Option<Welcome>,
-    /// Why it cannot be used, although it lives: it is of another version of the program, or does not answer.
-    pub(crate) refusal: Option<String>,
-    /// Whether an earlier server started it.
-    pub(crate) is_from_earlier: bool,
-    /// What the kernel's process held in memory then, in bytes.
-    pub(crate) memory: Option<u64>,
-}
-
-impl KnownKeeper {
-    /// One that an earlier server started, and what it says now.
-    pub(crate) async fn from_earlier(folder: KeeperFolder, record: KernelRecord) -> Self {
-        let mut known =
-            Self { folder, record, welcome: None, refusal: None, is_from_earlier: true, memory: None };
-        known.ask().await;
-        known
-    }
-
-    /// Asks it how it is.
-    async fn ask(&mut self) {
-        (self.welcome, self.refusal) = match greet(&self.folder, &self.record).await {
-            Ok(welcome) => (Some(welcome), None),
-            Err(Ungreeted::Refused { cause }) => (None, Some(cause)),
-            // Its kernel may work on something: another one must not take its id.
-            Err(Ungreeted::Silent) if self.record.is_ready() && self.folder.is_kept() => {
-                (None, Some(format!("its keeper (process {}) does not answer", self.record.process)))
-            }
-            Err(Ungreeted::Silent) => (None, None),
-        };
-        self.memory = match self.welcome.as_ref().and_then(|welcome| welcome.kernel.process) {
-            Some(process) => resident_bytes(process).await,
-            None => None,
-        };
-    }
-
-    /// What the kernel does, as far as the keeper has said.
-    pub(super) fn kernel_state(&self) -> KernelState {
-        match self.welcome.as_ref().map(|welcome| (&welcome.kernel.phase, welcome.kernel.is_busy)) {
-            None => KernelState::NotStarted,
-            Some((KernelPhase::Starting, _)) => KernelState::Starting,
-            Some((KernelPhase::Running, true)) => KernelState::Busy,
-            Some((KernelPhase::Running, false)) => KernelState::Idle,
-            Some((KernelPhase::Dead { how }, _)) => KernelState::Dead { how: how.clone() },
-        }
-    }
-
-    pub(super) fn keeping(&self, root: &Root) -> Keeping {
-        let welcome = self.welcome.as_ref();
-        Keeping {
-            started_at: self.record.started_at,
-            notebook: self
-                .record
-                .notebook
-                .as_ref()
-                .and_then(|path| root.relative(path))
-                .map(NotebookPath::new),
-            last_request: welcome.map_or(self.record.started_at, |welcome| welcome.last_request),
-            attached: welcome.map(|welcome| welcome.attached.clone()).unwrap_or_default(),
-            is_from_earlier: self.is_from_earlier,
-            memory: self.memory,
-        }
-    }
 }
 
 /// The folder that a keeper makes for itself. It is removed unless its kernel is ready, or this program ends: then the keeper
@@ -129,22 +57,6 @@ impl Drop for NewFolder {
     fn drop(&mut self) {
         if let Some(folder) = self.folder.as_ref().filter(|_| !self.is_left.load(Ordering::Relaxed)) {
             folder.remove();
-        }
-    }
-}
-
-/// The runs that wait for a kernel that is not ready, and its keeper, if one is starting it.
-#[derive(Default)]
-pub(super) struct Waiting {
-    runs: Vec<RunNote>,
-    keeper: Option<mpsc::UnboundedSender<ClientFrame>>,
-}
-
-impl Waiting {
-    fn send(&self, frame: ClientFrame) {
-        if let Some(keeper) = &self.keeper {
-            // It has ended, or it is ready: then the runs are announced there again.
-            let _ = keeper.send(frame);
         }
     }
 }
@@ -217,10 +129,14 @@ impl LocalKernel {
                 Ok(None) => {}
                 // It was stopped, which whoever was connected has read.
                 Err(_) if !known.folder.path.exists() => {}
+                // Its kernel may work on something: another one must not take its id. The next choice finds that it is silent.
+                Err(KernelError::NoAnswer { .. }) => {
+                    let cause = "The keeper of this kernel does not answer.";
+                    return Err(Error::new(ErrorKind::KernelGone, cause, NextStep::Run));
+                }
                 Err(error) => {
                     tracing::warn!(%error, "the keeper of a kernel is not usable, so another one is started");
                     self.notify_of_unused(&match error {
-                        KernelError::NoAnswer { .. } => "its keeper does not answer".to_owned(),
                         KernelError::Unusable { cause } => cause,
                         other => other.to_string(),
                     });
@@ -347,46 +263,6 @@ impl LocalKernel {
             }
         }
         Ok(running)
-    }
-
-    /// What a keeper that starts the kernel is to know of the runs that wait for it, from now on.
-    fn early_frames(&self) -> mpsc::UnboundedReceiver<ClientFrame> {
-        let (sender, frames) = mpsc::unbounded_channel();
-        let waiting = &mut self.state.lock().waiting;
-        waiting.keeper = Some(sender);
-        for run in &waiting.runs {
-            waiting.send(ClientFrame::Note(kept_note(&self.root, run)));
-        }
-        frames
-    }
-
-    /// A run waits for its turn on the kernel.
-    pub(super) fn announce_run(&self, note: &RunNote) {
-        let mut state = self.state.lock();
-        if let Phase::Running(running) = &state.phase {
-            running.announce(note);
-        } else if self.keeping.is_some() {
-            state.waiting.send(ClientFrame::Note(kept_note(&self.root, note)));
-            state.waiting.runs.push(note.clone());
-        }
-    }
-
-    /// A run that was announced does not run.
-    pub(super) fn retract_run(&self, run: &RunId) {
-        let mut state = self.state.lock();
-        state.waiting.runs.retain(|waiting| waiting.run != *run);
-        match &state.phase {
-            Phase::Running(running) => running.executor().acknowledge(run),
-            _ => state.waiting.send(ClientFrame::Acknowledge { run: run.to_string() }),
-        }
-    }
-
-    /// The kernel is ready: its connection takes announcements from here on.
-    pub(super) fn announce_waiting(state: &mut State, running: &RunningKernel) {
-        let Waiting { runs, .. } = std::mem::take(&mut state.waiting);
-        for run in &runs {
-            running.announce(run);
-        }
     }
 
     /// Leaves a kept kernel to its keeper; ends any other.

@@ -9,8 +9,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::Runner;
 use crate::executor::Executor;
+use crate::left::describe;
 use crate::open_notebook::OpenNotebook;
-use crate::place::{Kernel, Mode};
+use crate::place::{Kernel, Mode, Place};
 use crate::runs::orphan::{Orphan, OrphanedExecution};
 use crate::runs::outputs;
 use crate::runs::run::Run;
@@ -23,9 +24,23 @@ const CHANGED: &str = "The outputs are only here: the cell was changed or delete
 type Events = UnboundedReceiver<(SystemTime, Event)>;
 
 impl Runner {
-    /// Adopts the runs that earlier servers left at a kernel of `notebook`, which is told what became of them. Returns once
-    /// that is known; what still runs is followed by a task.
+    /// Adopts the runs that earlier servers left at a kernel of `notebook`, whose next answer says what became of them. Returns
+    /// once that is known; what still runs is followed by a task.
     pub(crate) async fn adopt(self: &Arc<Self>, kernel: &Arc<dyn Kernel>, notebook: &Arc<OpenNotebook>) {
+        let notices = self.adopt_at(kernel, notebook.place(), Some(notebook)).await;
+        for notice in notices {
+            notebook.add_notice(notice);
+        }
+    }
+
+    /// The same at a kernel of `place`, which may be that of no notebook. Returns what an agent should know.
+    pub(crate) async fn adopt_at(
+        self: &Arc<Self>,
+        kernel: &Arc<dyn Kernel>,
+        place: &Arc<dyn Place>,
+        notebook: Option<&Arc<OpenNotebook>>,
+    ) -> Vec<String> {
+        let mut notices = Vec::new();
         for orphan in kernel.take_orphans().await {
             let Orphan { note, requested_at, is_stored, is_acknowledged, execution, executor } = orphan;
             let id = note.run.clone();
@@ -42,7 +57,7 @@ impl Runner {
                 run.end(RunState::Interrupted);
                 if !is_acknowledged {
                     executor.acknowledge(run.id());
-                    notebook.add_notice(described(&run));
+                    notices.extend(self.news_of(&run));
                 }
                 continue;
             };
@@ -54,18 +69,26 @@ impl Runner {
                 run.close();
                 continue;
             }
-            notebook.add_notice(described(&run));
+            notices.extend(self.news_of(&run));
             if is_stored && run.is_finished() {
                 executor.acknowledge(run.id());
                 run.close();
                 continue;
             }
-            let (runner, kernel, notebook) = (self.clone(), kernel.clone(), notebook.clone());
+            let (runner, kernel) = (self.clone(), kernel.clone());
+            let (place, notebook) = (place.clone(), notebook.cloned());
             self.tasks.spawn(async move {
-                runner.follow(&run, events, &kernel, &*executor, &notebook).await;
+                runner.follow(&run, events, (&kernel, &*executor), (&place, notebook)).await;
             });
         }
-        kernel.take_notices().into_iter().for_each(|notice| notebook.add_notice(notice));
+        notices.extend(kernel.take_notices());
+        notices
+    }
+
+    /// What became of a run, unless an agent was told that already.
+    fn news_of(&self, run: &Run) -> Option<String> {
+        let is_known = self.told.lock().get(run.id()) == Some(&run.state().is_over());
+        (!is_known).then(|| described(run))
     }
 
     /// Follows a run to its end, and stores its outputs.
@@ -73,14 +96,13 @@ impl Runner {
         &self,
         run: &Arc<Run>,
         events: Events,
-        kernel: &Arc<dyn Kernel>,
-        executor: &dyn Executor,
-        notebook: &Arc<OpenNotebook>,
+        (kernel, executor): (&Arc<dyn Kernel>, &dyn Executor),
+        (place, notebook): (&Arc<dyn Place>, Option<Arc<OpenNotebook>>),
     ) {
         let queue = self.queue(kernel.id());
         // Later runs wait for it, and an interrupt is meant for it.
         let _turn = if run.state().is_over() { None } else { queue.enter(run).await };
-        let home = home(run, notebook).await;
+        let home = home(run, place, notebook).await;
         let before = match &home {
             Some(home) => self.before_outputs(home).await,
             None => None,
@@ -137,13 +159,17 @@ async fn receive(run: &Run, mut events: Events) {
 }
 
 /// The notebook of the run's cell: `notebook`, or another one that ran on the same kernel.
-async fn home(run: &Run, notebook: &Arc<OpenNotebook>) -> Option<Arc<OpenNotebook>> {
+async fn home(
+    run: &Run,
+    place: &Arc<dyn Place>,
+    notebook: Option<Arc<OpenNotebook>>,
+) -> Option<Arc<OpenNotebook>> {
     let path = &run.cell()?.path;
-    if path == notebook.path() {
-        return Some(notebook.clone());
+    if let Some(notebook) = notebook.filter(|notebook| notebook.path() == path) {
+        return Some(notebook);
     }
-    let document = notebook.place().open(path, Mode::Connect).await.ok()?;
-    Some(Arc::new(OpenNotebook::new(notebook.place().clone(), document)))
+    let document = place.open(path, Mode::Connect).await.ok()?;
+    Some(Arc::new(OpenNotebook::new(place.clone(), document)))
 }
 
 /// Whether the cell is still what was run, and no run of another server has come after it.
@@ -158,17 +184,5 @@ async fn is_unchanged(notebook: &OpenNotebook, run: &Run) -> bool {
 
 /// What became of a run, for an agent.
 fn described(run: &Run) -> String {
-    let state = match run.state() {
-        RunState::Queued | RunState::Running => "is still running".to_owned(),
-        RunState::WaitingForInput { prompt, .. } => format!("waits for input ({prompt:?})"),
-        RunState::Done => "ended well".to_owned(),
-        RunState::Error { name, .. } => format!("ended with {name}"),
-        RunState::Interrupted if run.is_finished() => "was interrupted".to_owned(),
-        RunState::Interrupted => "did not run".to_owned(),
-        RunState::KernelDied { how } => format!("ended because the kernel died ({how})"),
-        RunState::Lost { cause, .. } => format!("is lost ({cause})"),
-        RunState::Failed(error) => error.cause,
-    };
-    let cell = run.cell().map(|cell| format!(" of cell {}", cell.id)).unwrap_or_default();
-    format!("Of a server that has ended: run {}{cell} {state}.", run.id())
+    describe(run.id(), run.cell().map(|cell| &cell.id), "", &run.state(), run.is_finished())
 }

@@ -36,7 +36,11 @@ impl Runner {
         session: SessionId,
     ) {
         let span = run.span();
+        if !notebook.kernel().is_some_and(|kernel| is_started(&*kernel)) {
+            self.announce(notebook.place(), run);
+        }
         self.run_with_retry(notebook, run, session).instrument(span).await;
+        self.handed_over(run);
     }
 
     /// Runs in the notebook's kernel; in another one if that turns out to be gone.
@@ -106,6 +110,8 @@ impl Runner {
                 return Ok(());
             }
         };
+        // What waited for the kernel was passed on when it was ready.
+        self.handed_over(run);
         kernel.take_notices().into_iter().for_each(|notice| run.note(notice));
         if queue.is_new_connection(&*executor) {
             let (queue, restarts) = (queue.clone(), queue.restarts());
@@ -230,6 +236,11 @@ async fn choose_kernel(
         KernelChoice::Kernel { kernel, is_new } => Ok((kernel, is_new)),
         KernelChoice::OnFirstRun(_) => Err(no_kernel()),
     }
+}
+
+/// Whether whatever outlives this program knows of the runs that wait for a kernel.
+pub(super) fn is_started(kernel: &dyn Kernel) -> bool {
+    !kernel.is_gone() && kernel.description().state != KernelState::NotStarted
 }
 
 /// Whether the run's cell still exists; ends the run if not. Notes if the cell's source has changed.

@@ -1,0 +1,130 @@
+//! What earlier servers have left in this folder.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use notebook::CellId;
+use tokio::time::timeout;
+use workspace::{Kernel as _, KernelId, Left, LeftKernel, LeftRun, NotebookPath, RunId, RunState};
+
+use super::Folder;
+use crate::keeper::{
+    KEEPER_DIED, KeeperFolder, KernelRecord, LoggedRun, Ungreeted, greet, keepers, logged_runs,
+    unused_folders, waiting_folders,
+};
+use crate::launch::kernel_state;
+
+/// How long the first reply of a server may wait for what a keeper says, and for its log.
+const TIMEOUT: Duration = Duration::from_secs(1);
+
+impl Folder {
+    pub(super) async fn left_by_servers(&self) -> Left {
+        if self.keeping.is_none() {
+            return Left::default();
+        }
+        let mut left = Left { warnings: self.unused_folders(), ..Left::default() };
+        let ours = self.live_kernels();
+        let is_left = |(_, record): &(KeeperFolder, KernelRecord)| {
+            self.is_here(record) && ours.iter().all(|kernel| **kernel.id() != *record.id)
+        };
+        let keepers = keepers(&self.process_env).into_iter().filter(is_left);
+        for found in join_all(keepers.map(|(folder, record)| self.left_at(folder, record))).await {
+            left.kernels.extend(found.kernels);
+            left.runs.extend(found.runs);
+            left.warnings.extend(found.warnings);
+        }
+        for folder in waiting_folders(&self.process_env).into_iter().filter(|folder| !folder.is_kept()) {
+            let waited = untold_runs(&folder, false, |run| self.has_run(run)).into_iter();
+            let waited: Vec<_> = waited.map(|run| self.left_run(run)).collect();
+            // A keeper may have learnt of them before their server ended.
+            let is_known = |run: &LeftRun| left.runs.iter().any(|known| known.run == run.run);
+            let unknown: Vec<_> = waited.into_iter().filter(|run| !is_known(run)).collect();
+            left.runs.extend(unknown);
+        }
+        left
+    }
+
+    /// Why kernels that are kept may not be found.
+    pub(super) fn unused_folders(&self) -> Vec<String> {
+        if self.keeping.is_some() { unused_folders(&self.process_env) } else { Vec::new() }
+    }
+
+    /// What is left at one keeper. Nothing if another server uses it, which reports it.
+    async fn left_at(&self, folder: KeeperFolder, record: KernelRecord) -> Left {
+        let mut left = Left::default();
+        let notebook =
+            record.notebook.as_ref().and_then(|path| self.root.relative(path)).map(NotebookPath::new);
+        let is_readable = record.is_readable();
+        let welcome = match timeout(TIMEOUT, greet(&folder, &record)).await.unwrap_or(Err(Ungreeted::Silent))
+        {
+            Ok(welcome) if !welcome.attached.is_empty() => return left,
+            Ok(welcome) => Some(welcome),
+            Err(_) if !folder.is_kept() => None,
+            Err(Ungreeted::Silent) if !record.is_ready() => return left,
+            Err(Ungreeted::Silent) => {
+                left.warnings.push(silent(&record));
+                return left;
+            }
+            Err(Ungreeted::Refused { cause }) => {
+                left.warnings.push(format!("The kernel {} is not used: {cause}.", record.id));
+                return left;
+            }
+        };
+        let is_kept = welcome.is_some();
+        left.kernels.extend(welcome.map(|welcome| LeftKernel {
+            id: KernelId::new(record.id),
+            notebook,
+            started_at: record.started_at,
+            state: kernel_state(&welcome),
+        }));
+        if is_readable {
+            let read = tokio::task::spawn_blocking(move || untold_runs(&folder, is_kept, |_| true));
+            if let Ok(Ok(runs)) = timeout(TIMEOUT, read).await {
+                left.runs = runs.into_iter().map(|run| self.left_run(run)).collect();
+            }
+        }
+        left
+    }
+
+    fn left_run(&self, LoggedRun { run, note, state, .. }: LoggedRun) -> LeftRun {
+        LeftRun {
+            run: RunId::new(run),
+            notebook: note.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new),
+            cell: note.cell.map(CellId::new),
+            state,
+        }
+    }
+}
+
+/// The runs of which no agent was told, as they are now that their server has gone. Those that are over are not returned again.
+fn untold_runs(
+    folder: &KeeperFolder,
+    is_kept: bool,
+    is_wanted: impl Fn(&LoggedRun) -> bool,
+) -> Vec<LoggedRun> {
+    let told = folder.told();
+    let mut runs = logged_runs(&folder.path);
+    runs.retain(|run| !run.is_acknowledged && !told.contains(&run.run) && is_wanted(run));
+    for run in &mut runs {
+        match run.state {
+            RunState::Queued => run.state = RunState::Interrupted,
+            RunState::Running | RunState::WaitingForInput { .. } if !is_kept => {
+                run.state = RunState::KernelDied { how: KEEPER_DIED.to_owned() };
+            }
+            _ => {}
+        }
+    }
+    let over = runs.iter().filter(|run| run.state.is_over()).map(|run| &*run.run);
+    if let Err(error) = folder.add_told(over) {
+        tracing::debug!(%error, "other servers will report these runs, too");
+    }
+    runs
+}
+
+fn silent(record: &KernelRecord) -> String {
+    let of = record.notebook.as_ref().map(|path| format!(" of {}", path.display())).unwrap_or_default();
+    format!(
+        "The keeper (process {}) of the kernel {}{of} does not answer: continue that process if it was stopped, or end it.",
+        record.process, record.id
+    )
+}

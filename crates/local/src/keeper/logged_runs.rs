@@ -1,0 +1,244 @@
+//! What the log of a keeper says about runs, read without a connection to it.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use bytes::Bytes;
+use kernel::keeper::{Channel, KeeperEvent, Note, Peek, Record};
+use serde::Deserialize;
+use workspace::RunState;
+
+use super::entries::{Entries, LogEntryKind};
+use super::executor::KeptNote;
+use super::log::read_records;
+
+const RESTARTED: &str = "it was restarted";
+
+/// A run in a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LoggedRun {
+    pub(crate) run: String,
+    pub(crate) note: KeptNote,
+    pub(crate) state: RunState,
+    /// Its outcome is stored, and an agent knows it.
+    pub(crate) is_acknowledged: bool,
+}
+
+/// The runs in the log in `folder`, the oldest first.
+pub(crate) fn logged_runs(folder: &Path) -> Vec<LoggedRun> {
+    let mut runs = LoggedRuns::default();
+    // What is forgotten meanwhile is left out.
+    let _ = read_records(folder, |_, record| {
+        runs.on_record(&record);
+        Ok(())
+    });
+    runs.runs.into_iter().map(|progress| progress.run).collect()
+}
+
+/// A run in the log in `folder`, and what it printed and returned; `None` if that does not tell of it.
+pub(crate) fn logged_run(folder: &Path, run: &str) -> Option<(LoggedRun, String)> {
+    let (mut runs, mut entries, mut text) = (LoggedRuns::default(), Entries::default(), String::new());
+    let _ = read_records(folder, |at, record| {
+        runs.on_record(&record);
+        if let Some(entry) = entries.of(at, record).filter(|entry| entry.run.as_deref() == Some(run)) {
+            match entry.kind {
+                LogEntryKind::Event => {}
+                LogEntryKind::Stdout | LogEntryKind::Stderr => text.push_str(&entry.text),
+                LogEntryKind::Result | LogEntryKind::Error => {
+                    text.push_str(&entry.text);
+                    text.push('\n');
+                }
+            }
+        }
+        Ok(())
+    });
+    let found = runs.runs.into_iter().find(|progress| progress.run.run == run)?;
+    Some((found.run, text))
+}
+
+/// Follows the runs through the records.
+#[derive(Default)]
+struct LoggedRuns {
+    runs: Vec<Progress>,
+    /// Indexes in `runs`, by the `msg_id` of the request.
+    requests: HashMap<String, usize>,
+}
+
+struct Progress {
+    run: LoggedRun,
+    /// How it ends, once the kernel is idle.
+    reply: Option<RunState>,
+    is_idle: bool,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Reply {
+    status: String,
+    ename: String,
+    evalue: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct InputRequest {
+    prompt: String,
+    password: bool,
+}
+
+impl LoggedRuns {
+    fn on_record(&mut self, record: &Record) {
+        match record {
+            Record::Note(note) => self.on_note(note),
+            Record::FromKernel { channel, parts } => self.on_message(*channel, parts),
+            Record::ToKernel { channel: Channel::Stdin, parts } => {
+                if let Some(progress) = self.of_request(&Peek::of(Channel::Stdin, parts).parent) {
+                    progress.run.state = RunState::Running;
+                }
+            }
+            Record::Event(KeeperEvent::Died { how }) => self.kernel_ended(how),
+            Record::Event(KeeperEvent::Restarting) => self.kernel_ended(RESTARTED),
+            Record::Event(KeeperEvent::Withdrawn { message }) => {
+                if let Some(progress) = self.of_request(message) {
+                    progress.run.state = RunState::Interrupted;
+                }
+            }
+            Record::Acknowledged { run } => {
+                if let Some(progress) = self.runs.iter_mut().find(|progress| progress.run.run == *run) {
+                    progress.run.is_acknowledged = true;
+                }
+            }
+            Record::Event(_) | Record::ToKernel { .. } | Record::Stored { .. } => {}
+        }
+    }
+
+    fn on_note(&mut self, note: &Note) {
+        let at = self.runs.iter().rposition(|progress| progress.run.run == note.run).unwrap_or_else(|| {
+            let run = LoggedRun {
+                run: note.run.clone(),
+                note: serde_json::from_value(note.data.clone()).unwrap_or_default(),
+                state: RunState::Queued,
+                is_acknowledged: false,
+            };
+            self.runs.push(Progress { run, reply: None, is_idle: false });
+            self.runs.len() - 1
+        });
+        if let Some(message) = &note.message {
+            self.runs[at].run.state = RunState::Running;
+            self.requests.insert(message.clone(), at);
+        }
+    }
+
+    fn on_message(&mut self, channel: Channel, parts: &[Bytes]) {
+        let peek = Peek::of(channel, parts);
+        let Some(progress) = self.of_request(&peek.parent) else { return };
+        match (channel, &*peek.kind) {
+            (Channel::Shell, "execute_reply") => progress.reply = Some(outcome(read(parts))),
+            (Channel::Iopub, "status") => progress.is_idle |= peek.state.as_deref() == Some("idle"),
+            (Channel::Stdin, "input_request") => {
+                let InputRequest { prompt, password } = read(parts);
+                progress.run.state = RunState::WaitingForInput { prompt, is_password: password };
+            }
+            _ => {}
+        }
+        // Output may come after the reply.
+        if progress.is_idle
+            && let Some(outcome) = progress.reply.take()
+        {
+            progress.run.state = outcome;
+        }
+    }
+
+    /// Whatever the kernel was sent is over.
+    fn kernel_ended(&mut self, how: &str) {
+        for progress in &mut self.runs {
+            if matches!(progress.run.state, RunState::Running | RunState::WaitingForInput { .. }) {
+                progress.run.state = RunState::KernelDied { how: how.to_owned() };
+            }
+        }
+    }
+
+    fn of_request(&mut self, message: &str) -> Option<&mut Progress> {
+        self.requests.get(message).and_then(|at| self.runs.get_mut(*at))
+    }
+}
+
+fn outcome(reply: Reply) -> RunState {
+    match &*reply.status {
+        "ok" => RunState::Done,
+        "error" => RunState::Error { name: reply.ename, value: reply.evalue },
+        _ => RunState::Interrupted,
+    }
+}
+
+/// What can be read of the content of a message; kernels send anything.
+fn read<T: for<'de> Deserialize<'de> + Default>(parts: &[Bytes]) -> T {
+    parts.get(3).and_then(|content| serde_json::from_slice(content).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn note(run: &str, message: Option<&str>) -> Record {
+        let data = json!({ "notebook": "/n.ipynb", "cell": "c", "source": "1" });
+        Record::Note(Note { run: run.to_owned(), message: message.map(str::to_owned), data })
+    }
+
+    fn message(channel: Channel, kind: &str, parent: &str, content: &Value) -> Record {
+        let header = json!({ "msg_id": "1", "msg_type": kind });
+        let parts = [&header, &json!({ "msg_id": parent }), &json!({}), content];
+        Record::FromKernel { channel, parts: parts.map(|part| Bytes::from(part.to_string())).into() }
+    }
+
+    fn idle(parent: &str) -> Record {
+        message(Channel::Iopub, "status", parent, &json!({ "execution_state": "idle" }))
+    }
+
+    /// The states of the runs after these records, and whether each is acknowledged.
+    fn states(records: &[Record]) -> Vec<(RunState, bool)> {
+        let mut runs = LoggedRuns::default();
+        for record in records {
+            runs.on_record(record);
+        }
+        runs.runs.into_iter().map(|it| (it.run.state, it.run.is_acknowledged)).collect()
+    }
+
+    #[test]
+    fn a_run_is_over_once_the_kernel_has_replied_and_is_idle() {
+        let failed = json!({ "status": "error", "ename": "E", "evalue": "v" });
+        let mut records = vec![note("r1", None), note("r1", Some("m"))];
+        assert_eq!(states(&records[..1]), [(RunState::Queued, false)]);
+        assert_eq!(states(&records), [(RunState::Running, false)]);
+        records.push(message(Channel::Shell, "execute_reply", "m", &failed));
+        assert_eq!(states(&records), [(RunState::Running, false)]);
+        records.push(idle("m"));
+        let over = RunState::Error { name: "E".to_owned(), value: "v".to_owned() };
+        assert_eq!(states(&records), [(over.clone(), false)]);
+        records.push(Record::Acknowledged { run: "r1".to_owned() });
+        records.push(Record::Event(KeeperEvent::Died { how: "killed".to_owned() }));
+        assert_eq!(states(&records), [(over, true)]);
+    }
+
+    #[test]
+    fn the_death_of_a_kernel_ends_what_it_was_sent_and_nothing_else() {
+        let asks = json!({ "prompt": "name", "password": false });
+        let records = [
+            note("r1", Some("m1")),
+            message(Channel::Stdin, "input_request", "m1", &asks),
+            note("r2", Some("m2")),
+            Record::Event(KeeperEvent::Withdrawn { message: "m2".to_owned() }),
+            note("r3", None),
+            Record::Event(KeeperEvent::Died { how: "killed".to_owned() }),
+        ];
+        let waits = RunState::WaitingForInput { prompt: "name".to_owned(), is_password: false };
+        assert_eq!(states(&records[..2]), [(waits, false)]);
+        let died = RunState::KernelDied { how: "killed".to_owned() };
+        assert_eq!(
+            states(&records),
+            [(died, false), (RunState::Interrupted, false), (RunState::Queued, false)]
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! The runs that wait for a kernel that is not ready.
+
+use kernel::keeper::ClientFrame;
+use tokio::sync::mpsc;
+use workspace::{RunId, RunNote};
+
+use super::{LocalKernel, Phase, State};
+use crate::keeper::kept_note;
+use crate::launch::running::RunningKernel;
+
+/// The runs that wait for a kernel that is not ready, and its keeper, if one is starting it.
+#[derive(Default)]
+pub(super) struct Waiting {
+    runs: Vec<RunNote>,
+    keeper: Option<mpsc::UnboundedSender<ClientFrame>>,
+}
+
+impl Waiting {
+    fn send(&self, frame: ClientFrame) {
+        if let Some(keeper) = &self.keeper {
+            // It has ended, or it is ready: then the runs are announced there again.
+            let _ = keeper.send(frame);
+        }
+    }
+}
+
+impl LocalKernel {
+    /// What a keeper that starts the kernel is to know of the runs that wait for it, from now on.
+    pub(super) fn early_frames(&self) -> mpsc::UnboundedReceiver<ClientFrame> {
+        let (sender, frames) = mpsc::unbounded_channel();
+        let waiting = &mut self.state.lock().waiting;
+        waiting.keeper = Some(sender);
+        for run in &waiting.runs {
+            waiting.send(ClientFrame::Note(kept_note(&self.root, run)));
+        }
+        frames
+    }
+
+    /// A run waits for its turn on the kernel.
+    pub(super) fn announce_run(&self, note: &RunNote) {
+        let mut state = self.state.lock();
+        if let Phase::Running(running) = &state.phase {
+            running.announce(note);
+        } else if self.keeping.is_some() {
+            state.waiting.send(ClientFrame::Note(kept_note(&self.root, note)));
+            state.waiting.runs.push(note.clone());
+        }
+    }
+
+    /// A run that was announced does not run.
+    pub(super) fn retract_run(&self, run: &RunId) {
+        let mut state = self.state.lock();
+        state.waiting.runs.retain(|waiting| waiting.run != *run);
+        match &state.phase {
+            Phase::Running(running) => running.executor().acknowledge(run),
+            _ => state.waiting.send(ClientFrame::Acknowledge { run: run.to_string() }),
+        }
+    }
+
+    /// The kernel is ready: its connection takes announcements from here on.
+    pub(super) fn announce_waiting(state: &mut State, running: &RunningKernel) {
+        let Waiting { runs, .. } = std::mem::take(&mut state.waiting);
+        for run in &runs {
+            running.announce(run);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What earlier servers have left, in the first reply of this one.
+
+use render::Part;
+use workspace::{KernelState, Left, LeftKernel};
+
+use crate::tools::list_files::time;
+
+/// What a reply with these parts does not say yet; `None` if that is nothing.
+pub(crate) fn described(left: &Left, parts: &[Part]) -> Option<String> {
+    let is_said = |id: &str| parts.iter().any(|part| matches!(part, Part::Text(text) if text.contains(id)));
+    let kernels = left.kernels.iter().filter(|kernel| !is_said(&kernel.id)).map(kernel);
+    let runs = left.runs.iter().filter(|left| !is_said(&left.run)).map(workspace::LeftRun::described);
+    let lines: Vec<_> = kernels.chain(runs).chain(left.warnings.iter().cloned()).collect();
+    let notices = lines.iter().map(|line| format!("[NOTICE] {line}"));
+    (!lines.is_empty()).then(|| notices.collect::<Vec<_>>().join("\n"))
+}
+
+fn kernel(LeftKernel { id, notebook, started_at, state }: &LeftKernel) -> String {
+    let started = time(*started_at);
+    let (of, next) = match notebook {
+        Some(path) => (format!("of {path}"), "use_notebook joins it"),
+        None => ("for code of no notebook".to_owned(), "execute_code without a notebook uses it"),
+    };
+    match state {
+        KernelState::Dead { how } => format!("The kernel {of} from an earlier server has died ({how})."),
+        state => {
+            let doing = if *state == KernelState::Busy { "busy" } else { "idle" };
+            format!(
+                "The kernel {of} from an earlier server is still running since {started}, with its variables, and is {doing}: {next}. \
+                 Kernel id {id}."
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use workspace::{LeftRun, RunState};
+
+    use super::*;
+
+    fn left() -> Left {
+        let kernel = LeftKernel {
+            id: "k1".into(),
+            notebook: Some("a.ipynb".into()),
+            started_at: SystemTime::UNIX_EPOCH,
+            state: KernelState::Idle,
+        };
+        let run = LeftRun {
+            run: "r1-x".into(),
+            notebook: Some("a.ipynb".into()),
+            cell: Some("c1".into()),
+            state: RunState::Done,
+        };
+        Left { kernels: vec![kernel], runs: vec![run], warnings: Vec::new() }
+    }
+
+    #[test]
+    fn kernels_and_runs_are_a_line_each() {
+        let said = described(&left(), &[]).unwrap();
+        let lines: Vec<_> = said.lines().collect();
+        assert_eq!(lines.len(), 2, "{said}");
+        assert!(
+            lines[0]
+                .starts_with("[NOTICE] The kernel of a.ipynb from an earlier server is still running since ")
+        );
+        assert!(lines[0].ends_with("and is idle: use_notebook joins it. Kernel id k1."), "{said}");
+        let run = "[NOTICE] Of a server that has ended: run r1-x of cell c1 in a.ipynb ended well.";
+        assert_eq!(lines[1], run);
+    }
+
+    #[test]
+    fn what_the_reply_says_itself_is_not_said_again() {
+        let reply = [Part::Text("Kernel id k1. run r1-x ended well.".to_owned())];
+        assert_eq!(described(&left(), &reply), None);
+        assert_eq!(described(&Left::default(), &[]), None);
+    }
+}

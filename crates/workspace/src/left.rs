@@ -1,0 +1,102 @@
+//! What earlier servers have left, as the first reply of this one reports it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+
+use futures_util::future::join_all;
+use notebook::CellId;
+use tokio::sync::OnceCell;
+
+use crate::place::{KernelState, Place};
+use crate::{KernelId, NotebookPath, RunId, RunState};
+
+/// What earlier servers have left at a place. To report it changes nothing: whoever uses a kernel takes its runs over.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Left {
+    pub kernels: Vec<LeftKernel>,
+    pub runs: Vec<LeftRun>,
+    /// Why there may be more that is not used, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// A kernel to which no server is connected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftKernel {
+    pub id: KernelId,
+    /// `None` if it is for code of no notebook.
+    pub notebook: Option<NotebookPath>,
+    pub started_at: SystemTime,
+    pub state: KernelState,
+}
+
+/// A run that no agent was told the end of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftRun {
+    pub run: RunId,
+    pub notebook: Option<NotebookPath>,
+    pub cell: Option<CellId>,
+    pub state: RunState,
+}
+
+impl LeftRun {
+    /// What became of it, for an agent.
+    pub fn described(&self) -> String {
+        let place = self.notebook.as_ref().map(|path| format!(" in {path}")).unwrap_or_default();
+        describe(&self.run, self.cell.as_ref(), &place, &self.state, false)
+    }
+}
+
+/// What became of a run of an earlier server. `did_start` tells one that was interrupted from one that never ran.
+pub(crate) fn describe(
+    run: &RunId,
+    cell: Option<&CellId>,
+    place: &str,
+    state: &RunState,
+    did_start: bool,
+) -> String {
+    let state = match state {
+        RunState::Queued | RunState::Running => "is still running".to_owned(),
+        RunState::WaitingForInput { prompt, .. } => format!("waits for input ({prompt:?})"),
+        RunState::Done => "ended well".to_owned(),
+        RunState::Error { name, .. } => format!("ended with {name}"),
+        RunState::Interrupted if did_start => "was interrupted".to_owned(),
+        RunState::Interrupted => "did not run".to_owned(),
+        RunState::KernelDied { how } => format!("ended because the kernel died ({how})"),
+        RunState::Lost { cause, .. } => format!("is lost ({cause})"),
+        RunState::Failed(error) => error.cause.clone(),
+    };
+    let cell = cell.map(|cell| format!(" of cell {cell}")).unwrap_or_default();
+    format!("Of a server that has ended: run {run}{cell}{place} {state}.")
+}
+
+/// What this server found when it was first called, until an agent has been told.
+#[derive(Default)]
+pub(crate) struct LeftReport {
+    found: OnceCell<Arc<Left>>,
+    is_told: AtomicBool,
+}
+
+impl LeftReport {
+    /// `None` if there is nothing to tell.
+    pub(crate) async fn untold(&self, places: &[Arc<dyn Place>]) -> Option<Arc<Left>> {
+        if self.is_told.load(Ordering::Relaxed) {
+            return None;
+        }
+        let find = async {
+            let mut all = Left::default();
+            for Left { kernels, runs, warnings } in join_all(places.iter().map(|place| place.left())).await {
+                all.kernels.extend(kernels);
+                all.runs.extend(runs);
+                all.warnings.extend(warnings);
+            }
+            Arc::new(all)
+        };
+        Some(self.found.get_or_init(|| find).await.clone())
+    }
+
+    /// `false` if somebody has been told before.
+    pub(crate) fn tell(&self) -> bool {
+        !self.is_told.swap(true, Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,153 @@
+"""What a new server says of its own accord: its first reply tells what earlier ones have left, also if that call only reads.
+
+Servers have to be killed and started for that, and every tool is meant, so no cheaper test shows it."""
+
+import os
+import shutil
+import signal
+
+import pytest
+
+from e2e.support.kept_kernels import NOTEBOOK, Machine, begin, create, kill
+from e2e.support.waiting import LONG, until
+
+
+async def left_run(machine: Machine) -> tuple[str, str]:
+    """A cell and its run, which has ended after its server was killed."""
+    opened, wait = machine.gate()
+    async with machine.server() as server:
+        await create(server)
+        cell_id, run = await begin(server, f"x = 41\n{wait}\nprint('late')")
+        await kill(server)
+    opened.touch()
+    await until(lambda: machine.printed(cell_id) == "late\n", "the output is in the file")
+    return cell_id, run
+
+
+@pytest.mark.parametrize("tool", ["list_notebooks", "read_notebook", "read_cell"])
+async def test_a_first_call_that_only_reads_says_once_what_was_left(tool: str, machine: Machine) -> None:
+    cell_id, run = await left_run(machine)
+    given = {
+        "list_notebooks": {},
+        "read_notebook": {"notebook_name": NOTEBOOK},
+        "read_cell": {"notebook_name": NOTEBOOK, "cell_id": cell_id},
+    }
+    ended = f"run {run} of cell {cell_id}"
+    async with machine.server() as server:
+        text = await server.call(tool, **given[tool])
+        assert f"The kernel of {NOTEBOOK} from an earlier server is still running since 20" in text
+        assert f"{ended} in {NOTEBOOK} ended well." in text
+        assert "[NOTICE]" not in await server.call(tool, **given[tool])
+        opened = await server.call("use_notebook", notebook_path=NOTEBOOK)
+        assert "from an earlier server" in opened and run not in opened
+        assert "late" in await server.call("get_run", run_id=run, wait_seconds=LONG)
+        assert "[41]" in await server.call("execute_code", code="[x]")
+
+
+async def test_what_the_first_reply_says_itself_is_not_said_twice_and_a_failed_call_says_nothing(
+    machine: Machine,
+) -> None:
+    cell_id, run = await left_run(machine)
+    async with machine.server() as server:
+        assert "[NOTICE]" not in await server.call("read_notebook", notebook_name="none.ipynb")
+        text = await server.call("use_notebook", notebook_path=NOTEBOOK)
+        assert text.count(f"run {run}") == 1 and text.count("from an earlier server") == 1
+        assert f"of cell {cell_id} ended well" in text
+
+
+async def test_code_of_no_notebook_and_its_variables_outlive_the_server(machine: Machine) -> None:
+    opened, wait = machine.gate()
+    async with machine.server() as server:
+        assert "own kernel" in await server.call("execute_code", code="x = 41")
+        text = await server.call("execute_code", code=f"{wait}\nprint('late')", timeout=0.5)
+        run = text.split("run ")[1].split(" ")[0].rstrip(".")
+        await kill(server)
+    opened.touch()
+    async with machine.server() as server:
+        assert "for code of no notebook" in await server.call("list_notebooks")
+        ended = await server.call("get_run", run_id=run, wait_seconds=LONG)
+        assert "[COMPLETED" in ended and "late" in ended
+        text = await server.call("execute_code", code="[x]")
+        assert "[41]" in text and "from an earlier server" in text
+        async with machine.server() as other:
+            # It is in use.
+            assert "NameError" in await other.call("execute_code", code="[x]")
+            assert "from an earlier server" not in await other.call("execute_code", code="1")
+
+
+async def test_a_run_of_a_living_server_is_waited_for(machine: Machine) -> None:
+    opened, wait = machine.gate()
+    async with machine.server() as server:
+        await create(server)
+        _, run = await begin(server, f"print('before', flush=True)\n{wait}\nprint('after')")
+        async with machine.server() as other:
+            running = await other.call("get_run", run_id=run)
+            assert "still running" in running and "begun by another server" in running
+            running = await other.call("get_run", run_id=run, wait_seconds=0.5)
+            assert "still running" in running
+            opened.touch()
+            ended = await other.call("get_run", run_id=run, wait_seconds=LONG)
+            assert "It ended well" in ended and "before\nafter" in ended
+            machine.kernels_command("stop", "--all")
+            assert "Its kernel was stopped" in await other.call("get_run", run_id=run)
+
+
+async def test_a_run_whose_kernel_was_still_being_chosen_is_reported_as_not_run(machine: Machine) -> None:
+    # An interpreter that says nothing keeps the choice waiting.
+    python = machine.root / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    (machine.root / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    python.write_text("#!/bin/sh\nexec sleep 1000\n")
+    python.chmod(0o755)
+    machine.file.write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
+    async with machine.server() as server:
+        cell_id, run = await begin(server, "1")
+        async with machine.server() as other:
+            assert "waits for its turn" in await other.call("get_run", run_id=run)
+        await kill(server)
+    shutil.rmtree(machine.root / ".venv")
+    async with machine.server() as server:
+        assert f"run {run} of cell {cell_id} in {NOTEBOOK} did not run" in await server.call("list_notebooks")
+        assert "did not run" in await server.call("get_run", run_id=run)
+    async with machine.server() as server:
+        assert run not in await server.call("list_notebooks")
+    await until(lambda: not machine.servers, "the servers have ended")
+    for folder in machine.folders:
+        shutil.rmtree(folder)
+
+
+async def test_a_keeper_that_hangs_ends_its_run_and_names_itself(machine: Machine) -> None:
+    """That a run ends is shown in `kernel`; that tools and the next run go on takes a real keeper."""
+    async with machine.server() as server:
+        await create(server)
+        _, run = await begin(server, machine.gate()[1])
+        [keeper] = machine.keepers
+        os.kill(keeper, signal.SIGSTOP)
+        try:
+            await server.call("interrupt_kernel")
+            ended = await server.call("get_run", run_id=run, wait_seconds=60)
+            assert "[LOST" in ended and f"process {keeper}" in ended
+            again = await server.call("execute_code", code="'again'")
+            assert "[COMPLETED" in again and "does not answer" in again
+        finally:
+            os.kill(keeper, signal.SIGCONT)
+        machine.kernels_command("stop", "--all")
+
+
+async def test_a_state_folder_that_was_loosened_is_named(machine: Machine) -> None:
+    async with machine.server() as server:
+        await create(server)
+        await kill(server)
+    [folder] = machine.folders
+    folder.parent.chmod(0o755)
+    try:
+        said = f"The folder {folder.parent} is not used, because others can use it (mode 755)"
+        assert said in machine.kernels_command()
+        async with machine.server() as server:
+            assert said in await server.call("list_notebooks")
+            assert said in await server.call("use_notebook", notebook_path=NOTEBOOK)
+            assert "cannot be kept" in await server.call("execute_code", code="1")
+    finally:
+        folder.parent.chmod(0o700)
+    assert said not in machine.kernels_command()
+    machine.kernels_command("stop", "--all")
