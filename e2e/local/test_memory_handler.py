@@ -6,6 +6,7 @@ import enum
 import gc
 import json
 import sys
+import threading
 import time
 import weakref
 from pathlib import Path
@@ -460,6 +461,38 @@ def test_a_value_that_is_left_out_does_not_swallow_the_end_of_the_time() -> None
     assert memory.ask("endless", seconds=0.2)["cause"] == "It took more than 0.2 s."
 
 
+def test_the_time_limit_starts_nothing_that_code_of_the_person_sees() -> None:
+    memory = Memory(x=1)
+    seen: list[str] = []
+    threads = threading.enumerate()
+
+    def looks() -> None:
+        seen.extend(thread.name for thread in threading.enumerate() if thread not in threads)
+
+    memory.answers.looks = looks
+    threading.setprofile(lambda *_: seen.append("profile"))
+    threading.settrace(lambda *_: seen.append("trace"))
+    try:
+        assert memory.ask("looks")["status"] == "ok"
+    finally:
+        threading.setprofile(None)
+        threading.settrace(None)
+    assert seen == []
+
+
+def test_an_answer_is_sent_before_the_kernel_waits_for_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(x=1)
+    done: list[str] = []
+    kernel = memory.shell.kernel
+    kernel.control_handlers = {}
+    kernel.session = SimpleNamespace(send=lambda *_, **__: done.append("queued"))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: memory.shell))
+    memory.module["install"]()
+    [handle] = kernel.control_handlers.values()
+    handle(SimpleNamespace(flush=lambda _: done.append("sent")), None, {"content": {"question": {"list": {}}, "seconds": 1.0}})
+    assert done == ["queued", "sent"]
+
+
 def test_one_odd_value_does_not_spoil_the_others() -> None:
     without_module = eval("type('WithoutModule', (), {})", {})
     odd = {"wide": range(-(10**30), 0), "huge": range(0, 10**5000), "down": range(9, 0, -2), "bare": without_module()}
@@ -491,8 +524,9 @@ def test_every_text_can_be_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: memory.shell))
     memory.module["install"]()
     [handle] = memory.shell.kernel.control_handlers.values()
+    stream = SimpleNamespace(flush=lambda _: None)
     for question in ({"list": {}}, {"inspect": {"name": "half"}}, {"inspect": {"name": "missing\ud800"}}):
-        handle(None, None, {"content": {"question": question, "seconds": 1.0}})
+        handle(stream, None, {"content": {"question": question, "seconds": 1.0}})
     assert [content["status"] for content in sent] == ["ok", "ok", "refused"]
     json.dumps(sent, ensure_ascii=False).encode()
     assert sent[1]["answer"]["text"] == "\\ud800abc"
