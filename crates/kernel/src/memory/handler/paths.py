@@ -136,7 +136,7 @@ def is_same(known, key):
 
 
 def has_items(known):
-    is_array = known in NDARRAYS or known.startswith("torch.") or is_arrow_array(known)
+    is_array = known in NDARRAYS or known.startswith("torch.") or known == "jaxlib.ArrayImpl" or is_arrow_array(known)
     return is_array or known in FRAMES or known in ("pandas.Series", "polars.Series", "xarray.DataArray", "xarray.Dataset")
 
 
@@ -149,6 +149,11 @@ def library_item(known, value, key):
         return plain_frame(value, at, at + 1).iloc[:, 0]
     if known == "pandas.Series":
         return plain_column(value).iat[position(value.index, key)]
+    if known == "jaxlib.ArrayImpl":
+        # Its own items are computed on the device.
+        value = in_memory(known, value)
+        if value is None:
+            raise Refused("Its values are not where they could be read without a computation.")
     if known == "xarray.Dataset" and key not in value._variables:
         raise KeyError
     if known == "xarray.DataArray" and type(key) is str and key not in value._coords:
