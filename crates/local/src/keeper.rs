@@ -16,6 +16,7 @@ mod resident;
 mod room;
 mod start;
 mod turns;
+mod unfinished;
 
 pub(crate) use attach::{Attached, Ungreeted, attach, greet};
 pub use descriptors::close_inherited_descriptors;
@@ -29,6 +30,7 @@ pub(crate) use resident::resident_bytes;
 pub(crate) use room::make_room;
 pub(crate) use start::{KeepSpec, StartError, start};
 pub use start::{detach, keep_from_stdin};
+pub(crate) use unfinished::unfinished_cells;
 
 #[cfg(test)]
 mod tests;

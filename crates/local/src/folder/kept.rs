@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use notebook::CellId;
 use workspace::{FoundRun, Kernel as _, NotebookPath, RunId};
 
 use super::{Folder, Refused, START_TIMEOUT, join};
 use crate::environment::KernelChoice;
-use crate::keeper::{KeeperFolder, KernelRecord, keepers, text_of_run};
+use crate::keeper::{KeeperFolder, KernelRecord, greet, keepers, text_of_run, unfinished_cells};
 use crate::launch::{KnownKeeper, LocalKernel};
 
 impl Folder {
@@ -60,6 +61,23 @@ impl Folder {
             return Some(FoundRun { kernel, notebook: NotebookPath::new(notebook), text });
         }
         None
+    }
+
+    /// The cells of a notebook that kept kernels run or have still to run, whichever server wants that.
+    pub(super) async fn kept_cells(&self, notebook: &NotebookPath) -> Vec<CellId> {
+        let Ok(notebook) = self.root.resolve(notebook) else { return Vec::new() };
+        let mut cells = Vec::new();
+        for (folder, record) in keepers(&self.process_env) {
+            if record.notebook.as_ref() != Some(&notebook) {
+                continue;
+            }
+            // In the log of an idle kernel, runs of servers that were killed may have no end.
+            if greet(&folder, &record).await.is_ok_and(|welcome| welcome.kernel.is_busy) {
+                let read = tokio::task::spawn_blocking(move || unfinished_cells(&folder.path)).await;
+                cells.extend(read.unwrap_or_default().into_iter().map(CellId::from));
+            }
+        }
+        cells
     }
 
     /// What to know of kernels that a new one of `notebook` does not replace: of the notebook itself, and of notebooks that are

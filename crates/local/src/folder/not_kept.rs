@@ -4,7 +4,8 @@ use std::future::ready;
 use std::path::Path;
 use std::sync::Arc;
 
-use workspace::{FoundRun, RunId};
+use notebook::CellId;
+use workspace::{FoundRun, NotebookPath, RunId};
 
 use super::{Folder, Refused};
 use crate::environment::KernelChoice;
@@ -14,6 +15,11 @@ impl Folder {
     #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
     pub(super) fn find_kept_run(&self, _run: &RunId) -> impl Future<Output = Option<FoundRun>> + use<> {
         ready(None)
+    }
+
+    #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
+    pub(super) fn kept_cells(&self, _notebook: &NotebookPath) -> impl Future<Output = Vec<CellId>> + use<> {
+        ready(Vec::new())
     }
 
     #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
