@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
-use render::Part;
+
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use workspace::{Error, progress};
@@ -17,7 +17,7 @@ use crate::permissions::{Group, Offer, Permission, Policy};
 pub(crate) use shared::answer::{Answer, Outcome};
 pub(crate) use shared::cell_text::{banner, index_or_id};
 pub(crate) use shared::context::{Called, Context};
-use shared::given::{Given, refused};
+use shared::given::Given;
 pub(crate) use shared::kernel_selector::kernel_selector;
 use shared::older_names;
 pub(crate) use shared::preview::preview_of_relayed;
@@ -201,7 +201,8 @@ impl Tool {
         let given = context.called.arguments()?;
         let changes = !matches!(self.effect, Effect::Reads | Effect::AsksKernel);
         if changes && !self.takes("preview") && given.flag("preview")? == Some(true) {
-            return Err(as_sentence(refused(format!("{} has no preview.", context.called.name))));
+            let name = context.called.name;
+            return Ok(format!("{name} changes no cell, so it has no preview. Nothing was done.").into());
         }
         // The progress of a run counts in seconds, and comes later.
         let mut step = 0.0;
@@ -215,7 +216,7 @@ impl Tool {
         };
         let mut answer = progress::follow(call, reported).await.map_err(as_sentence)?;
         if let Some(warning) = context.session.take_record_warning() {
-            answer.parts.push(Part::Text(format!("Note: {warning}.")));
+            answer.begin_with(&format!("Note: {warning}."));
         }
         Ok(answer)
     }
