@@ -120,7 +120,11 @@ impl Session {
 
     /// Verifies a notebook in a fresh kernel. Never waits.
     pub fn verify(&self, notebook: Arc<OpenNotebook>, options: VerifyOptions) -> Result<Verifying, Error> {
-        Ok(self.workspace.runner().verify(notebook, options, self.slot()?))
+        let slot = self.slot()?;
+        if options.apply {
+            self.checkpoint_first_run(&notebook);
+        }
+        Ok(self.workspace.runner().verify(notebook, options, slot))
     }
 
     /// Permission for one more run.

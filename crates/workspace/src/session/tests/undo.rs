@@ -223,6 +223,19 @@ async fn a_run_begins_with_a_checkpoint_if_it_is_the_first_change() {
 }
 
 #[tokio::test]
+async fn a_verification_that_writes_fresh_outputs_begins_with_a_checkpoint() {
+    let (workspace, _folder) = recording();
+    let (session, opened) = agent(&workspace, "one").await;
+    for (apply, expected) in [(false, 0), (true, 1)] {
+        let (cells, cell_timeout) = (None, std::time::Duration::from_secs(1));
+        let options = crate::verify::VerifyOptions { cells, cell_timeout, apply, in_copy: false };
+        session.verify(opened.clone(), options).unwrap();
+        let past = session.history(&opened, None).await.unwrap();
+        assert_eq!(past.iter().filter(|past| past.operation.checkpoint.is_some()).count(), expected);
+    }
+}
+
+#[tokio::test]
 async fn a_checkpoint_that_cannot_be_recorded_is_an_error() {
     let (_, workspace) = memory();
     workspace.keep_history("/dev/null/nowhere".into());
