@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use notebook::CellId;
 use workspace::{FoundRun, Kernel as _, NotebookPath, RunId, RunNote, RunState};
 
 use super::{Folder, Refused, START_TIMEOUT, join};
 use crate::environment::KernelChoice;
 use crate::keeper::{
-    KeeperFolder, KernelRecord, LoggedRun, StartLock, keepers, kept_note, logged_run, logged_runs,
+    KeeperFolder, KernelRecord, LoggedRun, StartLock, greet, keepers, kept_note, logged_run, logged_runs,
     waiting_folders,
 };
 use crate::launch::{KnownKeeper, LocalKernel};
@@ -96,6 +97,24 @@ impl Folder {
     /// Whether a run is of a notebook in this folder.
     pub(super) fn has_run(&self, run: &LoggedRun) -> bool {
         run.note.notebook.as_ref().is_none_or(|path| self.root.relative(path).is_some())
+    }
+
+    /// The cells of a notebook that kept kernels run or have still to run, whichever server wants that.
+    pub(super) async fn kept_cells(&self, notebook: &NotebookPath) -> Vec<CellId> {
+        let Ok(notebook) = self.root.resolve(notebook) else { return Vec::new() };
+        let mut cells = Vec::new();
+        for (folder, record) in keepers(&self.process_env) {
+            if record.notebook.as_ref() != Some(&notebook) {
+                continue;
+            }
+            // In the log of an idle kernel, runs of servers that were killed may have no end.
+            if greet(&folder, &record).await.is_ok_and(|welcome| welcome.kernel.is_busy) {
+                let read = tokio::task::spawn_blocking(move || logged_runs(&folder.path)).await;
+                let unfinished = read.unwrap_or_default().into_iter().filter(LoggedRun::is_unfinished);
+                cells.extend(unfinished.filter_map(|run| run.note.cell).map(CellId::from));
+            }
+        }
+        cells
     }
 
     /// What to know of kernels that a new one of `notebook` does not replace: of the notebook itself, and of notebooks that are
