@@ -62,7 +62,6 @@ async fn a_kernelspec_that_cannot_start_says_why() {
     fs::create_dir_all(machine.at("jupyter/kernels/broken")).unwrap();
     fs::write(machine.at("jupyter/kernels/broken/kernel.json"), "{").unwrap();
     let (found, unreadable) = machine.inspect().kernelspecs().await;
-    let found: Vec<_> = found.into_iter().map(|spec| (spec.name, spec.program)).collect();
     let expected = [
         ("bare", Err(BrokenKernelspec::NoKernel(bare.interpreter.clone()))),
         ("gone", Err(BrokenKernelspec::NoProgram("/nowhere/kernel".into()))),
@@ -70,6 +69,10 @@ async fn a_kernelspec_that_cannot_start_says_why() {
         ("path", Err(BrokenKernelspec::NoKernel(python))),
         ("ready", Ok(ready.interpreter)),
     ];
+    // Those that the system itself has are found, too.
+    let is_of_test = |name: &str| expected.iter().any(|(expected, _)| *expected == name);
+    let found = found.into_iter().map(|spec| (spec.name, spec.program));
+    let found: Vec<_> = found.filter(|(name, _)| is_of_test(name)).collect();
     assert_eq!(found, expected.map(|(name, program)| (name.to_owned(), program)));
     assert!(matches!(&*unreadable, [cause] if cause.contains("broken")), "{unreadable:?}");
 }
