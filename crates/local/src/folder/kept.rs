@@ -93,9 +93,10 @@ impl Folder {
         })
     }
 
-    /// Whether a run is of a notebook in this folder.
+    /// Whether a run is of this folder or of a notebook in it.
     pub(super) fn has_run(&self, run: &LoggedRun) -> bool {
-        run.note.notebook.as_ref().is_none_or(|path| self.root.relative(path).is_some())
+        let home = run.note.notebook.as_ref().or(run.note.folder.as_ref());
+        home.is_none_or(|path| self.root.relative(path).is_some())
     }
 
     /// What to know of kernels that a new one of `notebook` does not replace: of the notebook itself, and of notebooks that are
