@@ -55,6 +55,10 @@ class Home:
     def keeper_folders(self) -> list[Path]:
         return list((self.folder / "state/cellbridge/kernels").glob("*"))
 
+    @property
+    def keeper_records(self) -> list[Path]:
+        return [folder / "kernel.json" for folder in self.keeper_folders if (folder / "kernel.json").exists()]
+
     def left_by_keepers(self) -> list[Path]:
         """The folders of keepers that have ended: whose lock nobody holds."""
         return [folder for folder in self.keeper_folders if not _is_locked(folder / "lock")]

@@ -61,7 +61,7 @@ class Machine:
 
     def logged(self) -> str:
         """What the keepers have written down."""
-        logs = (log for folder in self.folders for log in folder.glob("log.*"))
+        logs = (log for record in self.home.keeper_records for log in record.parent.glob("log.*"))
         return "".join(log.read_text(errors="replace") for log in logs)
 
     def gate(self, name: str = "gate") -> tuple[Path, str]:

@@ -9,7 +9,7 @@ use notebook::CellId;
 use tokio::sync::OnceCell;
 
 use crate::place::{KernelState, Place};
-use crate::{KernelId, NotebookPath, RunId, RunState};
+use crate::{KernelId, NotebookPath, RunId, RunNote, RunState};
 
 /// What earlier servers have left at a place. To report it changes nothing: whoever uses a kernel takes its runs over.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,10 +36,16 @@ pub struct LeftRun {
     pub run: RunId,
     pub notebook: Option<NotebookPath>,
     pub cell: Option<CellId>,
+    pub source: String,
     pub state: RunState,
 }
 
 impl LeftRun {
+    pub(crate) fn to_note(&self) -> RunNote {
+        let Self { run, notebook, cell, source, .. } = self.clone();
+        RunNote { run, notebook, cell, source }
+    }
+
     /// What became of it, for an agent.
     pub fn described(&self) -> String {
         let place = self.notebook.as_ref().map(|path| format!(" in {path}")).unwrap_or_default();

@@ -94,9 +94,10 @@ impl Folder {
         })
     }
 
-    /// Whether a run is of a notebook in this folder.
+    /// Whether a run is of this folder or of a notebook in it.
     pub(super) fn has_run(&self, run: &LoggedRun) -> bool {
-        run.note.notebook.as_ref().is_none_or(|path| self.root.relative(path).is_some())
+        let home = run.note.notebook.as_ref().or(run.note.folder.as_ref());
+        home.is_none_or(|path| self.root.relative(path).is_some())
     }
 
     /// The cells of a notebook that kept kernels run or have still to run, whichever server wants that.

@@ -33,15 +33,26 @@ impl Folder {
             left.runs.extend(found.runs);
             left.warnings.extend(found.warnings);
         }
-        for folder in waiting_folders(&self.process_env).into_iter().filter(|folder| !folder.is_kept()) {
-            let waited = untold_runs(&folder, false, |run| self.has_run(run)).into_iter();
-            let waited: Vec<_> = waited.map(|run| self.left_run(run)).collect();
-            // A keeper may have learnt of them before their server ended.
-            let is_known = |run: &LeftRun| left.runs.iter().any(|known| known.run == run.run);
-            let unknown: Vec<_> = waited.into_iter().filter(|run| !is_known(run)).collect();
-            left.runs.extend(unknown);
-        }
+        let waited: Vec<_> =
+            waiting_folders(&self.process_env).iter().flat_map(|it| self.take_waiting(it)).collect();
+        // A keeper may have learnt of them before their server ended.
+        let is_known = |run: &LeftRun| left.runs.iter().any(|known| known.run == run.run);
+        let unknown: Vec<_> = waited.into_iter().filter(|run| !is_known(run)).collect();
+        left.runs.extend(unknown);
         left
+    }
+
+    /// The runs that waited when their server ended, which did not run. They are in the journal of this server from now on.
+    fn take_waiting(&self, folder: &KeeperFolder) -> Vec<LeftRun> {
+        // Its server lives, or another one takes them.
+        let Ok(Some(_lock)) = folder.lock() else { return Vec::new() };
+        let mut runs = logged_runs(&folder.path);
+        if !runs.iter().all(|run| self.has_run(run)) {
+            return Vec::new();
+        }
+        folder.remove();
+        runs.retain(|run| !run.is_acknowledged);
+        runs.into_iter().map(|run| self.left_run(LoggedRun { state: RunState::Interrupted, ..run })).collect()
     }
 
     /// Why kernels that are kept may not be found.
@@ -78,7 +89,7 @@ impl Folder {
             state: kernel_state(&welcome),
         }));
         if is_readable {
-            let read = tokio::task::spawn_blocking(move || untold_runs(&folder, is_kept, |_| true));
+            let read = tokio::task::spawn_blocking(move || untold_runs(&folder, is_kept));
             if let Ok(Ok(runs)) = timeout(TIMEOUT, read).await {
                 left.runs = runs.into_iter().map(|run| self.left_run(run)).collect();
             }
@@ -91,20 +102,17 @@ impl Folder {
             run: RunId::new(run),
             notebook: note.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new),
             cell: note.cell.map(CellId::new),
+            source: note.source,
             state,
         }
     }
 }
 
 /// The runs of which no agent was told, as they are now that their server has gone. Those that are over are not returned again.
-fn untold_runs(
-    folder: &KeeperFolder,
-    is_kept: bool,
-    is_wanted: impl Fn(&LoggedRun) -> bool,
-) -> Vec<LoggedRun> {
+fn untold_runs(folder: &KeeperFolder, is_kept: bool) -> Vec<LoggedRun> {
     let told = folder.told();
     let mut runs = logged_runs(&folder.path);
-    runs.retain(|run| !run.is_acknowledged && !told.contains(&run.run) && is_wanted(run));
+    runs.retain(|run| !run.is_acknowledged && !told.contains(&run.run));
     for run in &mut runs {
         match run.state {
             RunState::Queued => run.state = RunState::Interrupted,

@@ -20,6 +20,8 @@ use crate::root::Root;
 pub(crate) struct KeptNote {
     /// Without symbolic links: another server may work in another folder.
     pub(crate) notebook: Option<PathBuf>,
+    /// Where code of no notebook was to run.
+    pub(crate) folder: Option<PathBuf>,
     pub(crate) cell: Option<String>,
     pub(crate) source: String,
 }
@@ -82,7 +84,8 @@ pub(crate) fn kept_note(root: &Root, note: &RunNote) -> Note {
 fn data(root: &Root, note: &RunNote) -> serde_json::Value {
     let notebook = note.notebook.as_deref().and_then(|path| root.resolve(path).ok());
     let cell = note.cell.as_ref().map(ToString::to_string);
-    let data = KeptNote { notebook, cell, source: note.source.clone() };
+    let folder = notebook.is_none().then(|| root.real().to_path_buf());
+    let data = KeptNote { notebook, folder, cell, source: note.source.clone() };
     serde_json::to_value(&data).unwrap_or_default()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio::net::{UnixListener, UnixStream};
 
 use super::log::is_log;
+use super::private::{create_parent, is_own_process, is_private, is_private_below_ours};
 use crate::ProcessEnv;
 use crate::environment::KernelChoice;
 
@@ -20,11 +21,8 @@ const MAX_SOCKET_PATH: usize = 100;
 /// How long the log of a keeper that has ended is kept if nobody has read all of it.
 const UNREAD_TTL: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// The permissions of everybody but the owner.
-const OTHERS: u32 = 0o077;
-const OTHERS_WRITE: u32 = 0o002;
 const KERNELS: &str = "kernels";
-const RECORD: &str = "kernel.json";
+pub(super) const RECORD: &str = "kernel.json";
 const LOCK: &str = "lock";
 const SOCKET: &str = "s";
 /// The runs of which the first reply of a server told, an id a line.
@@ -98,37 +96,6 @@ pub(crate) fn keepers(process_env: &ProcessEnv) -> Vec<(KeeperFolder, KernelReco
     folders.filter_map(|folder| folder.record().map(|record| (folder, record))).collect()
 }
 
-/// Which folders of keepers are not used because others could have changed them, a sentence each: without that, their kernels
-/// would just not be there.
-pub fn unused_folders(process_env: &ProcessEnv) -> Vec<String> {
-    let Some(parent) = parent(process_env) else { return Vec::new() };
-    let above = parent.parent().filter(|above| fs::metadata(above).is_ok_and(|it| !only_we_write(&it)));
-    if let Some(path) = above.or(Some(&*parent).filter(|parent| parent.exists() && !is_private(parent))) {
-        return vec![unused(path, "kernels are neither kept nor found")];
-    }
-    let entries = fs::read_dir(&parent).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_unused = |path: &PathBuf| path.join(RECORD).exists() && !is_private(path);
-    entries.filter(is_unused).map(|path| unused(&path, "its kernel is not found")).collect()
-}
-
-fn unused(path: &Path, effect: &str) -> String {
-    let shown = path.display();
-    let (cause, remedy) = match fs::symlink_metadata(path) {
-        Ok(it) if it.is_symlink() => ("it is a symbolic link".to_owned(), "Remove it".to_owned()),
-        Ok(it) if it.uid() != rustix::process::geteuid().as_raw() => {
-            ("it belongs to another user".to_owned(), "Remove it".to_owned())
-        }
-        Ok(it) => {
-            let mode = it.mode() & 0o777;
-            (format!("others can use it (mode {mode:o})"), format!("`chmod 700 {shown}`"))
-        }
-        Err(error) => (error.to_string(), "Check it".to_owned()),
-    };
-    format!(
-        "The folder {shown} is not used, because {cause}: {effect}. {remedy} if nobody else has changed what is in it."
-    )
-}
-
 /// Removes what keepers left that ended long ago.
 pub(crate) fn remove_abandoned(process_env: &ProcessEnv) {
     let now = SystemTime::now();
@@ -147,7 +114,7 @@ pub(super) fn folders(process_env: &ProcessEnv) -> Vec<KeeperFolder> {
     folders.filter(|folder| is_private(&folder.path)).collect()
 }
 
-fn parent(process_env: &ProcessEnv) -> Option<PathBuf> {
+pub(super) fn parent(process_env: &ProcessEnv) -> Option<PathBuf> {
     Some(process_env.own_state_dir()?.join(KERNELS))
 }
 
@@ -278,40 +245,6 @@ impl KeeperFolder {
         let newest = metadata.filter_map(|metadata| metadata.modified().ok()).max();
         newest.is_some_and(|at| now.duration_since(at).is_ok_and(|age| age > UNREAD_TTL)) && !self.is_kept()
     }
-}
-
-/// Makes the folder above, where only this user may look.
-pub(super) fn create_parent(path: &Path) -> io::Result<()> {
-    let parent = path.parent().ok_or(io::ErrorKind::NotFound)?;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-    if !is_private_below_ours(parent) {
-        let cause = format!("others can write to {}, or it belongs to somebody else", parent.display());
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, cause));
-    }
-    Ok(())
-}
-
-/// Whether this is a folder of this user, no link, into which nobody else may look.
-pub(super) fn is_private(folder: &Path) -> bool {
-    fs::symlink_metadata(folder).is_ok_and(|it| {
-        it.is_dir() && it.uid() == rustix::process::geteuid().as_raw() && it.mode() & OTHERS == 0
-    })
-}
-
-/// The same of a folder in one that only this user can change: whoever can rename a private folder could put another one in its
-/// place.
-fn is_private_below_ours(folder: &Path) -> bool {
-    let above = folder.parent().and_then(|above| fs::metadata(above).ok());
-    above.is_some_and(|above| only_we_write(&above)) && is_private(folder)
-}
-
-fn only_we_write(folder: &fs::Metadata) -> bool {
-    folder.uid() == rustix::process::geteuid().as_raw() && folder.mode() & OTHERS_WRITE == 0
-}
-
-/// Whether the process at the other end belongs to this user.
-pub(super) fn is_own_process(stream: &UnixStream) -> bool {
-    stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw())
 }
 
 #[cfg(test)]
@@ -478,31 +411,5 @@ mod tests {
         folder.connect(&record(path.clone())).await.unwrap();
         folder.remove();
         assert!(!path.parent().unwrap().exists());
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn what_is_not_used_because_others_can_use_it_is_named() {
-        let state = tempfile::tempdir().unwrap();
-        let process_env = self::process_env(state.path());
-        assert!(unused_folders(&process_env).is_empty(), "there is nothing");
-        let (process_env, folder) = made(state.path());
-        assert!(unused_folders(&process_env).is_empty());
-        let loosen = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-        loosen(&folder.path, 0o755);
-        assert!(keepers(&process_env).is_empty());
-        let said = unused_folders(&process_env).concat();
-        assert!(said.contains(&format!("The folder {} is not used", folder.path.display())), "{said}");
-        assert!(said.contains("others can use it (mode 755)"), "{said}");
-        let parent = folder.path.parent().unwrap();
-        loosen(parent, 0o755);
-        let said = unused_folders(&process_env).concat();
-        assert!(said.contains(&format!("`chmod 700 {}`", parent.display())), "{said}");
-        loosen(parent, 0o700);
-        loosen(&folder.path, 0o700);
-        assert_eq!((unused_folders(&process_env).len(), keepers(&process_env).len()), (0, 1));
-        loosen(parent.parent().unwrap(), 0o777);
-        let said = unused_folders(&process_env).concat();
-        assert!(said.contains("cellbridge is not used") && said.contains("mode 777"), "{said}");
     }
 }

@@ -17,9 +17,10 @@ use tokio::time::{sleep_until, timeout};
 use workspace::Error;
 
 use super::clients::{Client, FromClient};
-use super::folder::{FolderLock, KeeperFolder, is_own_process};
+use super::folder::{FolderLock, KeeperFolder};
 use super::lifetime::{Expiry, Lifetime, Lifetimes};
 use super::log::Log;
+use super::private::is_own_process;
 use super::turns::Turns;
 use crate::launch::{KernelLauncher, Started};
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 use tokio::time::{Instant, sleep};
 
-use super::folder::create_parent;
+use super::private::create_parent;
 use crate::ProcessEnv;
 
 const STARTING: &str = "starting";

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 use notebook::CellId;
 use parking_lot::Mutex;
@@ -27,6 +28,7 @@ use crate::{Error, ErrorKind, KernelId, LeftRun, NextStep, RunId, SessionId, act
 mod adopt;
 mod task;
 
+use adopt::NOT_RUN;
 use task::{has_cell, is_started};
 
 const SHUT_DOWN_BEFORE: &str = "Cellbridge shut down before this ran.";
@@ -88,9 +90,15 @@ impl Runner {
         self.recorder.get()
     }
 
-    /// An agent was told of these runs of earlier servers.
+    /// An agent was told of these runs of earlier servers. Those that did not run are nowhere but in the journal from now on.
     pub(crate) fn told(&self, runs: &[LeftRun]) {
         self.told.lock().extend(runs.iter().map(|left| (left.run.clone(), left.state.is_over())));
+        for left in runs.iter().filter(|left| left.state == RunState::Interrupted) {
+            if let Some(run) = self.journal.adopt(left.to_note(), SystemTime::now()) {
+                run.note(NOT_RUN);
+                run.end(RunState::Interrupted);
+            }
+        }
     }
 
     pub(crate) fn history(&self) -> &RunHistory {

@@ -52,6 +52,7 @@ mod tests {
             run: "r1-x".into(),
             notebook: Some("a.ipynb".into()),
             cell: Some("c1".into()),
+            source: "1".to_owned(),
             state: RunState::Done,
         };
         Left { kernels: vec![kernel], runs: vec![run], warnings: Vec::new() }

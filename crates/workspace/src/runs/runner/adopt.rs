@@ -17,7 +17,7 @@ use crate::runs::outputs;
 use crate::runs::run::Run;
 use crate::runs::state::RunState;
 
-const NOT_RUN: &str = "It did not run: its server ended before its turn.";
+pub(super) const NOT_RUN: &str = "It did not run: its server ended before its turn.";
 const NEWER_RUN: &str = "The outputs are only here: the cell has run again since.";
 const CHANGED: &str = "The outputs are only here: the cell was changed or deleted since.";
 
