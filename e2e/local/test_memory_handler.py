@@ -594,6 +594,17 @@ def test_modules_that_nobody_imports_are_not_named(top_level: str | None) -> Non
     assert Memory().module["modules_of"](distribution) == ["tomli"]
 
 
+def test_a_package_of_conda_may_have_no_name_of_its_own_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "conda-meta").mkdir()
+    files = ["lib/python3.12/site-packages/json/__init__.py", "lib/python3.12/site-packages/absent_at_all.py", "bin/torch"]
+    record = {"name": "py-torch", "version": "2.9", "files": files}
+    (tmp_path / "conda-meta/py-torch-2.9-py312_0.json").write_text(json.dumps(record))
+    (tmp_path / "conda-meta/history").touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    found = Memory().module["Packages"]().distributions(["py-torch", "torch"])
+    assert found == {"py-torch": {"version": "2.9", "importable": ["json"], "loaded": ["json"]}}
+
+
 def test_many_variables_fit_into_a_small_reply() -> None:
     memory = Memory(**{f"name_{number}": "x" * 500 for number in range(300)})
     listed = memory.list()
