@@ -266,7 +266,7 @@ impl Place for Folder {
 
     fn cells_to_run(&self, notebook: &NotebookPath) -> Future<'_, Vec<CellId>> {
         let notebook = notebook.clone();
-        async move { Ok(self.kept_cells(&notebook).await) }.boxed()
+        async move { self.kept_cells(&notebook).await }.boxed()
     }
 
     fn find_run(&self, run: &RunId) -> Future<'_, Option<FoundRun>> {

@@ -58,7 +58,7 @@ impl Effective {
         let mut objects = BTreeSet::new();
         for effects in running {
             // What the cell defines itself, it changes only before that.
-            let is_elsewhere = |name: &Name| std::ptr::eq(effects, &names.effects) || !is_own(name);
+            let is_elsewhere = |name: &Name| std::ptr::eq(effects, &raw const names.effects) || !is_own(name);
             let passes = effects.passes.iter().filter(|it| is_changed(it, &changing, &mut BTreeSet::new()));
             let passes = passes.map(|passed| (&passed.name, Write::Passes));
             let calls = effects.calls.iter().map(|name| (name, Write::Calls));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use notebook::CellId;
-use workspace::{FoundRun, Left, NotebookPath, RunId, RunNote};
+use workspace::{Error, FoundRun, Left, NotebookPath, RunId, RunNote};
 
 use super::{Folder, Refused};
 use crate::environment::KernelChoice;
@@ -42,8 +42,11 @@ impl Folder {
     }
 
     #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
-    pub(super) fn kept_cells(&self, _notebook: &NotebookPath) -> impl Future<Output = Vec<CellId>> + use<> {
-        ready(Vec::new())
+    pub(super) fn kept_cells(
+        &self,
+        _notebook: &NotebookPath,
+    ) -> impl Future<Output = Result<Vec<CellId>, Error>> + use<> {
+        ready(Ok(Vec::new()))
     }
 
     #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
