@@ -8,7 +8,7 @@ use notebook::{CellId, Edit, Notebook};
 
 use crate::actor::{self, Actor};
 use crate::changes::Changes;
-use crate::kernel_request::KernelSelector;
+use crate::kernel_request::{KernelRequest, KernelSelector};
 use crate::limits::{Slot, Slots};
 use crate::open_notebook::{EndsKernel, OpenNotebook, find_kernel};
 use crate::place::{Applied, Expected, FoundRun, Kernel, KernelChoice, Mode, Place};
@@ -18,7 +18,7 @@ use crate::runs::Run;
 use crate::shown_paths::ShownPaths;
 use crate::verify::{VerifyOptions, Verifying};
 use crate::workspace::Workspace;
-use crate::{Error, ErrorKind, NextStep, NotebookPath, RunId, SessionId};
+use crate::{Error, ErrorKind, KernelId, NextStep, NotebookPath, RunId, SessionId};
 
 mod cell_lookup;
 mod copy;
@@ -305,6 +305,16 @@ impl Session {
             return Some(found);
         }
         None
+    }
+
+    /// Takes over the runs that earlier servers left at a kernel that is for code of no notebook.
+    pub async fn adopt(&self, kernel: KernelId) -> Result<(), Error> {
+        let place = self.place();
+        let request = KernelRequest { kernel: KernelSelector::Existing(kernel), ..KernelRequest::default() };
+        if let KernelChoice::Kernel { kernel, .. } = place.kernel(request).await? {
+            self.workspace.runner().adopt_at(&kernel, &place, None).await;
+        }
+        Ok(())
     }
 
     /// The kernel that runs the cells of a notebook, as for a run: what it lacks, such as an environment, is made.
