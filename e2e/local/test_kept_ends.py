@@ -34,6 +34,9 @@ async def test_an_idle_kernel_ends_after_its_time(tmp_path: Path) -> None:
     async with machine.server() as server:
         await create(server)
         assert len(machine.keepers) == 1
+        # Killed at once, it might not have said yet that the run is known, which then stays for the next server.
+        server.end_input()
+        await server.ended()
     await until(lambda: not machine.keepers and not machine.folders, "the keeper has ended")
     machine.end()
     assert machine.home.left_by_kernels() == []

@@ -2,6 +2,7 @@
 
 Servers have to be killed and started for that, and every tool is meant, so no cheaper test shows it."""
 
+import json
 import os
 import shutil
 import signal
@@ -73,6 +74,21 @@ async def test_code_of_no_notebook_and_its_variables_outlive_the_server(machine:
             # It is in use.
             assert "NameError" in await other.call("execute_code", code="[x]")
             assert "from an earlier server" not in await other.call("execute_code", code="1")
+
+
+async def test_cells_that_ran_on_a_kernel_of_no_notebook_are_stored_while_no_server_is_attached(
+    machine: Machine,
+) -> None:
+    opened, wait = machine.gate()
+    async with machine.server() as server:
+        await server.call("execute_code", code="x = 41")
+        [kernel] = json.loads(machine.kernels_command("--json"))
+        await server.call("use_notebook", notebook_path=NOTEBOOK, mode="create", kernel_id=kernel["id"])
+        cell_id, _ = await begin(server, f"{wait}\nprint(x)")
+        await kill(server)
+    opened.touch()
+    await until(lambda: machine.printed(cell_id) == "41\n", "the output is in the file")
+    machine.kernels_command("stop", "--all")
 
 
 async def test_a_run_of_a_living_server_is_waited_for(machine: Machine) -> None:

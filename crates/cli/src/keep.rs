@@ -14,24 +14,29 @@ use crate::args::Keep;
 /// How long it may take to store runs that are over.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Stores the runs of the keeper in `folder` into their cells, as a server does that opens the notebook.
+/// Stores the runs of the keeper in `folder` into their cells, as a server does that uses the kernel.
 async fn settle(folder: &Path) -> anyhow::Result<()> {
     let process_env = ProcessEnv { variables: std::env::vars_os().collect(), home: std::env::home_dir() };
     let kernels = local::kept_kernels(&process_env).await;
     let kernel =
         kernels.into_iter().find(|kernel| kernel.folder() == folder).context("there is no such kernel")?;
-    let notebook = kernel.notebook.as_ref().context("the kernel has no notebook")?;
-    let root = notebook.parent().context("the notebook has no folder")?.to_path_buf();
+    let home = kernel.notebook.as_deref().and_then(Path::parent).unwrap_or(&kernel.working_folder);
+    let root = home.to_path_buf();
     let program = std::env::current_exe()?;
     let lifetimes = Lifetimes::of_idle(SETTLE_TIMEOUT);
     let place = Folder::new(root, process_env, Some(KernelKeeping { program, lifetimes, only_stores: true }));
     let workspace = Workspace::new(place, Settings::default());
     let session = Session::new(workspace.clone());
-    let path = NotebookPath::new(notebook.to_str().context("the notebook's path is not UTF-8")?);
+    let path = kernel.notebook.as_ref().map(|path| path.to_str().context("the notebook's path is not UTF-8"));
+    let path = path.transpose()?.map(NotebookPath::new);
     let stored = tokio::time::timeout(SETTLE_TIMEOUT, async {
-        let opened = session.use_notebook("notebook", &path, Mode::Connect).await?;
         let id = workspace::KernelId::new(kernel.id.clone());
-        session.choose_kernel(&opened, KernelSelector::Existing(id)).await?;
+        if let Some(path) = &path {
+            let opened = session.use_notebook("notebook", path, Mode::Connect).await?;
+            session.choose_kernel(&opened, KernelSelector::Existing(id)).await?;
+        } else {
+            session.adopt(id).await?;
+        }
         for run in workspace.journal().runs() {
             run.ended().await;
         }

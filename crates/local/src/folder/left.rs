@@ -76,10 +76,8 @@ impl Folder {
                 left.warnings.push(silent(&record));
                 return left;
             }
-            Err(Ungreeted::Refused { cause }) => {
-                left.warnings.push(format!("The kernel {} is not used: {cause}.", record.id));
-                return left;
-            }
+            // Whoever uses the notebook is told.
+            Err(Ungreeted::Refused { .. }) => return left,
         };
         let is_kept = welcome.is_some();
         left.kernels.extend(welcome.map(|welcome| LeftKernel {

@@ -25,6 +25,7 @@ pub struct KeptKernel {
     /// The interpreter or program that it runs.
     pub program: PathBuf,
     pub notebook: Option<PathBuf>,
+    pub working_folder: PathBuf,
     pub started_at: SystemTime,
     pub state: KeptState,
     /// When a server last sent it something; `None` if its keeper does not say.
@@ -97,6 +98,7 @@ async fn look_at(folder: KeeperFolder, record: KernelRecord) -> KeptKernel {
         display_name: info.display_name,
         program: record.choice.program.clone(),
         notebook: record.notebook.clone(),
+        working_folder: record.folder.clone(),
         started_at: record.started_at,
         state,
         last_request: welcome.as_ref().map(|welcome| welcome.last_request),

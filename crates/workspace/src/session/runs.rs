@@ -5,14 +5,14 @@ use std::sync::Arc;
 use notebook::CellId;
 
 use super::Session;
-use crate::kernel_request::KernelSelector;
+use crate::kernel_request::{KernelRequest, KernelSelector};
 use crate::limits::Slot;
 use crate::open_notebook::{OpenNotebook, find_kernel};
 use crate::place::{FoundRun, Kernel, KernelChoice, Mode};
 use crate::places::Located;
 use crate::runs::Run;
 use crate::verify::{VerifyOptions, Verifying};
-use crate::{Error, ErrorKind, RunId};
+use crate::{Error, ErrorKind, KernelId, RunId};
 
 impl Session {
     /// The kernel of a notebook. Chooses one if it has none yet.
@@ -47,6 +47,16 @@ impl Session {
             return Some(found);
         }
         None
+    }
+
+    /// Takes over the runs that earlier servers left at a kernel that is for code of no notebook.
+    pub async fn adopt(&self, kernel: KernelId) -> Result<(), Error> {
+        let place = self.place();
+        let request = KernelRequest { kernel: KernelSelector::Existing(kernel), ..KernelRequest::default() };
+        if let KernelChoice::Kernel { kernel, .. } = place.kernel(request).await? {
+            self.workspace.runner().adopt_at(&kernel, &place, None).await;
+        }
+        Ok(())
     }
 
     /// The kernel that runs the cells of a notebook, as for a run: what it lacks, such as an environment, is made.
