@@ -187,10 +187,11 @@ impl Walker {
     fn alias(&mut self, name: &str, other: &str) {
         let other = self.original(other);
         let is_same_scope = self.functions > 0 || self.scopes.resolve(&other) == Resolved::Module;
-        if name != other && is_same_scope {
-            if let Some(aliases) = self.aliases_of(name) {
-                aliases.insert(name.to_owned(), other);
-            }
+        if name != other
+            && is_same_scope
+            && let Some(aliases) = self.aliases_of(name)
+        {
+            aliases.insert(name.to_owned(), other);
         }
     }
 
