@@ -73,7 +73,7 @@ fn the_longest_source_that_is_read_is_as_deep_as_it_may_be() {
 /// The fuzz target found it: the parser takes the last line for one that `IPython` calls, within an expression.
 #[test]
 fn a_panic_of_the_parser_is_a_syntax_error() {
-    assert_eq!(names("(]y\n,a".to_owned()).effects.unknown, Some(Unknown::SyntaxError));
+    assert_eq!(names("(,]\n,".to_owned()).effects.unknown, Some(Unknown::SyntaxError));
 }
 
 #[test]

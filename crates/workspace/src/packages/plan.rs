@@ -88,14 +88,19 @@ fn of_pip(output: &str, versions: &BTreeMap<String, String>) -> Vec<Change> {
         .collect()
 }
 
-/// What conda says of a failure: the last `message` of its objects.
+/// What conda says of a failure: the last `message` of its objects, which the classic solver leaves empty.
 pub(super) fn message_of_conda(output: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Failure {
         message: String,
+        exception_name: Option<String>,
     }
-    let failures = objects_of_conda::<Failure>(output);
-    failures.last().map(|failure| failure.message.trim().to_owned()).filter(|message| !message.is_empty())
+    let Failure { message, exception_name } = objects_of_conda(output).last()?;
+    [Some(message), exception_name]
+        .into_iter()
+        .flatten()
+        .map(|it| it.trim().to_owned())
+        .find(|it| !it.is_empty())
 }
 
 /// The JSON objects of a kind, among whatever else was printed. One may follow the other on the same line.
@@ -223,6 +228,9 @@ done"#;
     fn a_failure_of_conda_is_its_message() {
         let output = r#"{"steps": {}}{"error": "E: absent", "message": "Not available:\n - absent\n", "hints": ["a", "b"]}"#;
         assert_eq!(message_of_conda(output).as_deref(), Some("Not available:\n - absent"));
+        let unsatisfiable =
+            r#"{"message": "", "exception_name": "UnsatisfiableError", "guidance": {"hints": []}}"#;
+        assert_eq!(message_of_conda(unsatisfiable).as_deref(), Some("UnsatisfiableError"));
         assert_eq!(message_of_conda("PackagesNotFoundError"), None);
     }
 }
