@@ -254,7 +254,9 @@ mod tests {
 
     fn outputs(events: Vec<Event>) -> (Vec<Output>, Option<Vec<Output>>) {
         let mut areas = Areas::default();
-        events.into_iter().for_each(|event| areas.apply(event));
+        for event in events {
+            areas.apply(event);
+        }
         (areas.all.outputs().to_vec(), areas.beside_widgets())
     }
 
