@@ -13,12 +13,14 @@ import pytest
 from xdist.remote import Producer
 from xdist.workermanage import WorkerController
 
+from e2e.support import wine
 from e2e.support.home import Home
 from e2e.support.inside_server import InsideServer, program_at
 from e2e.support.jupyter_server import JupyterServer, SharedServers
 from e2e.support.notebook_server import NotebookServer, launched, nothing_is_left, notebook_server
 from e2e.support.page_server import page_server
 from e2e.support.scheduling import ALONE, GroupScheduling, group_of
+from e2e.windows.left_out import why_left_out
 
 DURATIONS = "e2e/durations"
 
@@ -38,6 +40,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     subprocess.run([sys.executable, "-m", "bash_kernel.install", "--prefix", prefix], check=True, capture_output=True)
     home.data.mkdir()
     (prefix / "share/jupyter/kernels").rename(home.data / "kernels")
+    bash = home.data / "kernels/bash/kernel.json"
+    spec = json.loads(bash.read_text())
+    bash.write_text(json.dumps(spec | {"argv": wine.command(spec["argv"])}))
     failing = "import sys; print('no licence for this kernel', file=sys.stderr); sys.exit(3)"
     home.install("failing", [sys.executable, "-c", failing, "{connection_file}"])
     home.install("silent", ["sleep", "1000"])
@@ -99,7 +104,11 @@ def path(request: pytest.FixtureRequest) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what has no meaning at a test's place; what runs alone comes last."""
+    """Leaves out what has no meaning at a test's place, and skips what cannot run under wine; what runs alone comes last."""
+    if wine.IS_USED:
+        for item in items:
+            if why := why_left_out(item.nodeid):
+                item.add_marker(pytest.mark.skip(reason=why))
     left_out = [item for item in items if _has_no_meaning(item)]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in left_out]

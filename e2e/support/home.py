@@ -8,6 +8,8 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
+from e2e.support import wine
+
 # Every process below a server inherits this, however it was started; `processes.py` finds them by it.
 MARK = "CELLBRIDGE_E2E_MARK"
 
@@ -38,7 +40,7 @@ class Home:
         }
         (self.folder / "tmp").mkdir(exist_ok=True)
         programs = Path(sys.prefix) / "bin"
-        return {
+        variables = {
             "HOME": str(self.folder),
             "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
             "VIRTUAL_ENV": sys.prefix,
@@ -46,6 +48,7 @@ class Home:
             MARK: mark,
             **{variable: str(self.folder / name) for variable, name in folders.items()},
         }
+        return wine.environment(variables)
 
     def left_by_kernels(self) -> list[Path]:
         """Connection files and sockets."""
@@ -67,7 +70,7 @@ class Home:
         """Installs a kernelspec."""
         folder = self.data / "kernels" / name
         folder.mkdir(parents=True)
-        spec = {"argv": argv, "display_name": name.title(), "language": name, **further}
+        spec = {"argv": wine.command(argv), "display_name": name.title(), "language": name, **further}
         (folder / "kernel.json").write_text(json.dumps(spec))
 
 

@@ -34,8 +34,14 @@ def is_marked(process: int, mark: str) -> bool:
 
 
 def kernels(mark: str) -> list[int]:
-    """Those of `marked` that are kernels of Python."""
-    return [process for process in marked(mark) if b"ipykernel_launcher" in _command(process)]
+    """Those of `marked` that are kernels of Python; not what stands for one under wine."""
+    stand_ins = (b"python.exe", b"Scripts/python.py")
+    commands = {process: _command(process) for process in marked(mark)}
+    return [
+        process
+        for process, command in commands.items()
+        if b"ipykernel_launcher" in command and not any(each in command for each in stand_ins)
+    ]
 
 
 def keepers(mark: str) -> list[int]:

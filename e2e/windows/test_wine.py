@@ -16,16 +16,9 @@ import pytest
 from e2e.support.program import Launch
 from e2e.support.stdio_client import StdioClient, stdio_client
 from e2e.support.waiting import until
-
-# A folder that exists under wine, too; it holds `deno.exe`.
-FOLDER = "CELLBRIDGE_WINDOWS_FOLDER"
+from e2e.support.wine import FOLDER, on_windows
 
 pytestmark = pytest.mark.skipif(FOLDER not in os.environ, reason="only `cargo xtask platforms windows --run` has wine")
-
-
-def on_windows(path: Path) -> str:
-    """The drive `Z:` of wine is this machine's file system."""
-    return "Z:" + str(path).replace("/", "\\")
 
 
 @dataclass

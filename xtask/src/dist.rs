@@ -5,9 +5,11 @@ mod build;
 mod bundle;
 mod check;
 mod crates;
-mod glibc;
+mod elsewhere;
+mod frameworks;
 mod index;
 mod lint;
+mod oldest;
 mod platform;
 mod release;
 mod report;
@@ -18,6 +20,8 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 
 use self::archive::Entry;
+use self::build::Toolchain;
+pub(crate) use self::platform::with_oldest_glibc;
 use self::platform::{PLATFORMS, Platform};
 use self::release::Release;
 use crate::command;
@@ -28,11 +32,16 @@ use crate::test::announce;
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Options {
-    /// The Rust target to make packages for, if it is not this machine
+    /// The Rust target to make packages for, if it is not this machine. Those for systems on which the program has not run go into
+    /// target/untried, and are not published
     #[arg(long, value_parser = PLATFORMS.map(|platform| platform.triple))]
     target: Option<String>,
+    /// The folder of the toolchain of `cargo xtask platforms`, which is used where this machine's compiler has no standard library
+    /// for the target; below the target folder if this is left out
+    #[arg(long, value_name = "FOLDER")]
+    cache: Option<PathBuf>,
     /// Instead, run what target/packages holds in a clean environment
-    #[arg(long, conflicts_with = "target")]
+    #[arg(long, conflicts_with_all = ["target", "cache"])]
     check: bool,
     #[command(subcommand)]
     part: Option<Part>,
@@ -69,35 +78,45 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Some(Part::Crates) => crates::pack(&workshop),
         Some(Part::Ready { tag }) => workshop.release.check_tag(&workshop.project, tag),
         None if options.check => check::run(&workshop),
-        None => make(&workshop, options.target.as_deref()),
+        None => make(workshop, options),
     }
 }
 
-fn make(workshop: &Workshop, target: Option<&str>) -> Result<()> {
-    let platform = target
+fn make(mut workshop: Workshop, options: &Options) -> Result<()> {
+    let platform = options
+        .target
+        .as_deref()
         .map_or_else(Platform::of_this_machine, Platform::named)
         .context("no packages are made for this kind of machine; choose another with --target")?;
+    let toolchain = Toolchain::choose(&workshop, platform, options.cache.as_deref())?;
+    if platform.obstacle.is_some() {
+        workshop.packages = workshop.project.target.join("untried");
+        std::fs::create_dir_all(&workshop.packages)?;
+    }
+    let workshop = &workshop;
     workshop.forget_other_versions()?;
-    announce(&format!("the program for {} (cargo zigbuild)", platform.triple));
-    let program = build::program(workshop, platform)?;
+    announce(&format!("the program for {} (some minutes)", platform.triple));
+    let program = toolchain.program(workshop, platform)?;
     announce("the archive and the bundle");
     write_archive(workshop, platform, &program)?;
     bundle::make(workshop, platform, &program)?;
     announce("the wheel (maturin)");
-    build::wheel(workshop, platform, &program)?;
+    toolchain.wheel(workshop, platform, &program)?;
     archive::recompress(&workshop.wheel_for(platform)?)?;
-    announce("the source distribution");
-    build::source_distribution(workshop)?;
-    announce("the crates (cargo package)");
-    crates::pack(workshop)?;
-    index::write(workshop)?;
-    report::print(workshop, platform, &glibc::asked(workshop)?)
+    if platform.obstacle.is_none() {
+        announce("the source distribution");
+        build::source_distribution(workshop)?;
+        announce("the crates (cargo package)");
+        crates::pack(workshop)?;
+        index::write(workshop)?;
+    }
+    report::print(workshop, platform, &oldest::asked(workshop)?)
 }
 
 /// The program with its licences, for `install.sh`, `cargo binstall` and whoever downloads it.
 fn write_archive(workshop: &Workshop, platform: &Platform, program: &Path) -> Result<()> {
     let root = &workshop.project.root;
-    let mut entries = vec![Entry::from_file(program, "cellbridge", 0o755)?];
+    let mut entries = vec![Entry::from_file(program, platform.program(), 0o755)?];
     for name in ["CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md"] {
         entries.push(Entry::from_file(&root.join(name), name, 0o644)?);
     }
@@ -126,7 +145,7 @@ impl Workshop {
     }
 
     fn wheel_for(&self, platform: &Platform) -> Result<PathBuf> {
-        let ending = format!("_{}.whl", platform.architecture);
+        let ending = platform.wheel_ending();
         self.package(|name| name.ends_with(&ending))
     }
 

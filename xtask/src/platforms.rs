@@ -4,24 +4,30 @@
 //! library of any target. Packages come from Debian, crates.io and `PyPI`.
 
 mod chroot;
+mod emulator;
+mod end_to_end;
 mod program;
 mod requirements;
 mod sources;
 mod target;
 mod wine;
-mod zig;
+pub(crate) mod zig;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
 
-use self::chroot::Chroot;
+pub(crate) use self::chroot::Chroot;
 use self::target::Target;
 use self::wine::Wine;
 use crate::command;
 use crate::project::Project;
 use crate::test::announce;
+
+/// Settings of what is built here: it is compiled for three systems, and run for a few minutes at most.
+const SETTINGS: [&str; 4] =
+    ["--config", "profile.dev.debug=false", "--config", "profile.dev.package.\"*\".opt-level=0"];
 
 /// The crates with code for Windows.
 const TESTED_UNDER_WINE: [&str; 2] = ["windows", "local"];
@@ -31,7 +37,7 @@ pub(crate) struct Options {
     /// The system to compile for
     #[arg(value_enum)]
     system: System,
-    /// Also run tests for Windows under wine, and the program with a kernel for Windows
+    /// Also run tests and the program: for Windows under wine, for ARM under qemu
     #[arg(long)]
     run: bool,
     /// Where the toolchain and what it builds are kept; below the target folder if this is left out
@@ -63,17 +69,15 @@ impl System {
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let project = Project::find()?;
-    let cache = options.cache.clone().unwrap_or_else(|| project.target.join("platforms"));
-    std::fs::create_dir_all(&cache)?;
-    let cache = cache.canonicalize()?;
-    requirements::check(&cache)?;
-    let chroot = Chroot::provide(&project, cache)?;
-    announce("fetching the crates of the program and of the standard library");
-    sources::fetch(&project, &chroot)?;
+    let chroot = toolchain(&project, options.cache.as_deref())?;
     for target in options.system.targets() {
         check(&project, &chroot, *target)?;
     }
-    if options.run && options.system.targets().contains(&Target::Windows) {
+    let runs = |target| options.run && options.system.targets().contains(&target);
+    if runs(Target::Arm64) {
+        emulator::try_out(&project, &chroot)?;
+    }
+    if runs(Target::Windows) {
         let wine = Wine::provide(&chroot)?;
         for package in TESTED_UNDER_WINE {
             wine.test(package)?;
@@ -84,11 +88,24 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// The chroot with all that compiling needs, in `cache`, or else below the target folder.
+pub(crate) fn toolchain(project: &Project, cache: Option<&Path>) -> Result<Chroot> {
+    let cache = cache.map_or_else(|| project.target.join("platforms"), Path::to_path_buf);
+    std::fs::create_dir_all(&cache)?;
+    let cache = cache.canonicalize()?;
+    requirements::check(&cache)?;
+    let chroot = Chroot::provide(project, cache)?;
+    announce("fetching the crates of the program and of the standard library");
+    sources::fetch(project, &chroot)?;
+    Ok(chroot)
+}
+
 /// Compiles everything that is shipped, without linking it. A warning in a crate of the workspace is an error.
 fn check(project: &Project, chroot: &Chroot, target: Target) -> Result<()> {
     announce(&format!("checking for {} (some minutes at first)", target.triple()));
     let mut cargo = if target.needs_zig() { zig::cargo(project, chroot)? } else { chroot.command("cargo") };
-    cargo.args(["check", "--offline", "--locked", "--keep-going", "--package", "cli", "--bins"]);
+    cargo.arg("check").args(SETTINGS);
+    cargo.args(["--offline", "--locked", "--keep-going", "--package", "cli", "--bins"]);
     cargo.args(["--target", target.triple()]);
     with_standard_library(&mut cargo, target);
     // Not RUSTFLAGS, which would be for the standard library, too.

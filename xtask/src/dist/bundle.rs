@@ -10,7 +10,8 @@ use super::archive::{Entry, write_zip};
 use super::platform::Platform;
 use crate::docs;
 
-const PROGRAM: &str = "server/cellbridge";
+/// The folder of the program.
+const FOLDER: &str = "server";
 
 pub(super) fn make(workshop: &Workshop, platform: &Platform, program: &Path) -> Result<()> {
     let tools = docs::tools(&workshop.project)?;
@@ -18,7 +19,7 @@ pub(super) fn make(workshop: &Workshop, platform: &Platform, program: &Path) -> 
     let root = &workshop.project.root;
     let mut entries = [
         Entry::new("manifest.json", 0o644, format!("{manifest:#}\n").into_bytes()),
-        Entry::from_file(program, PROGRAM, 0o755)?,
+        Entry::from_file(program, &format!("{FOLDER}/{}", platform.program()), 0o755)?,
         Entry::from_file(&root.join("crates/mcp/src/icon.png"), "icon.png", 0o644)?,
         Entry::from_file(&root.join("LICENSE-APACHE"), "LICENSE-APACHE", 0o644)?,
         Entry::from_file(&root.join("LICENSE-MIT"), "LICENSE-MIT", 0o644)?,
@@ -28,6 +29,7 @@ pub(super) fn make(workshop: &Workshop, platform: &Platform, program: &Path) -> 
 
 fn manifest(workshop: &Workshop, platform: &Platform, tools: &[(String, String)]) -> Value {
     let release = &workshop.release;
+    let program = format!("{FOLDER}/{}", platform.program());
     let tools: Vec<Value> =
         tools.iter().map(|(name, title)| json!({ "name": name, "description": title })).collect();
     json!({
@@ -46,9 +48,9 @@ fn manifest(workshop: &Workshop, platform: &Platform, tools: &[(String, String)]
         "keywords": ["jupyter", "notebook", "colab", "data"],
         "server": {
             "type": "binary",
-            "entry_point": PROGRAM,
+            "entry_point": program,
             "mcp_config": {
-                "command": format!("${{__dirname}}/{PROGRAM}"),
+                "command": format!("${{__dirname}}/{program}"),
                 "args": ["--root", "${user_config.folder}"],
                 "env": {
                     "JUPYTER_URL": "${user_config.jupyter_url}",

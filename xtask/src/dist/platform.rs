@@ -10,11 +10,11 @@ pub(super) struct Platform {
     /// The bundle's name for it; the system is named as Node names it.
     pub(super) system: &'static str,
     pub(super) architecture: &'static str,
-    /// Why no machine makes packages for it yet.
+    /// Why its packages are not published: they are made if `--target` names it, in a folder of their own.
     pub(super) obstacle: Option<&'static str>,
 }
 
-const NO_MAC: &str = "built and run on no Mac yet";
+const NO_MAC: &str = "run on no Mac yet";
 
 pub(super) const PLATFORMS: [Platform; 5] = [
     Platform { triple: "x86_64-unknown-linux-gnu", system: "linux", architecture: "x86_64", obstacle: None },
@@ -37,12 +37,17 @@ pub(super) const PLATFORMS: [Platform; 5] = [
         obstacle: Some(NO_MAC),
     },
     Platform {
-        triple: "x86_64-pc-windows-msvc",
+        triple: "x86_64-pc-windows-gnu",
         system: "win32",
         architecture: "x86_64",
-        obstacle: Some("run on no Windows yet"),
+        obstacle: Some("run under wine only, and on no Windows yet"),
     },
 ];
+
+/// A target with the oldest glibc, as cargo-zigbuild names it.
+pub(crate) fn with_oldest_glibc(triple: &str) -> String {
+    format!("{triple}.{GLIBC}")
+}
 
 impl Platform {
     /// The machine's own.
@@ -61,9 +66,27 @@ impl Platform {
         PLATFORMS.iter().find(|platform| platform.triple == triple)
     }
 
-    /// The target with the oldest glibc, as cargo-zigbuild names it.
+    /// The target as cargo-zigbuild names it: for Linux with the oldest glibc.
     pub(super) fn zig_target(&self) -> String {
-        format!("{}.{GLIBC}", self.triple)
+        if self.is_linux() { with_oldest_glibc(self.triple) } else { self.triple.to_owned() }
+    }
+
+    pub(super) fn is_linux(&self) -> bool {
+        self.system == "linux"
+    }
+
+    pub(super) fn program(&self) -> &'static str {
+        if self.system == "win32" { "cellbridge.exe" } else { "cellbridge" }
+    }
+
+    /// How the names of its wheels end, where Python has its own name for the architecture.
+    pub(super) fn wheel_ending(&self) -> String {
+        let architecture = match (self.system, self.architecture) {
+            ("darwin", "aarch64") => "arm64",
+            ("win32", "x86_64") => "amd64",
+            (_, architecture) => architecture,
+        };
+        format!("_{architecture}.whl")
     }
 
     pub(super) fn archive(&self) -> String {

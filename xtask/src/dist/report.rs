@@ -8,7 +8,6 @@ use anyhow::Result;
 use super::Workshop;
 use super::platform::{PLATFORMS, Platform};
 use crate::command;
-use crate::linked::Version;
 
 const MEGABYTE: u64 = 1_000_000;
 
@@ -20,14 +19,19 @@ pub(super) fn limit(name: &str) -> Option<u64> {
 /// The largest size of the program, unpacked.
 pub(super) const PROGRAM_LIMIT: u64 = 20 * MEGABYTE;
 
-/// Says what was made, with the glibc that each package asks for.
-pub(super) fn print(workshop: &Workshop, made: &Platform, glibc: &BTreeMap<String, Version>) -> Result<()> {
-    println!("\n{:<64} {:>10} {:>9} {:>6}", "made in target/packages", "size", "limit", "glibc");
+/// Says what was made, with the oldest system that each package runs with.
+pub(super) fn print(workshop: &Workshop, made: &Platform, oldest: &BTreeMap<String, String>) -> Result<()> {
+    let folder = format!("made in {}", workshop.packages.display());
+    println!("\n{folder:<64} {:>10} {:>9} {:>12}", "size", "limit", "runs with");
     for name in workshop.package_names()? {
         let bytes = std::fs::metadata(workshop.packages.join(&name))?.len();
         let limit = limit(&name).map(megabytes).unwrap_or_default();
-        let glibc = glibc.get(&name).map(Version::to_string).unwrap_or_default();
-        println!("{name:<64} {:>10} {limit:>9} {glibc:>6}", megabytes(bytes));
+        let oldest = oldest.get(&name).map(String::as_str).unwrap_or_default();
+        println!("{name:<64} {:>10} {limit:>9} {oldest:>12}", megabytes(bytes));
+    }
+    if let Some(obstacle) = made.obstacle {
+        println!("\nnot published: {obstacle}");
+        return Ok(());
     }
     println!("target/packaging/crates holds the crates, for `cargo publish --workspace`");
     println!("\nnot made here");

@@ -53,13 +53,15 @@ folder=$1; shift
 exec chroot "$root" /bin/sh -euc 'cd "$1"; shift; exec "$@"' sh "$folder" "$@"
 "#;
 
-pub(super) struct Chroot {
+pub(crate) struct Chroot {
     root: PathBuf,
     /// The script that runs a program in it.
     enter: PathBuf,
     project: PathBuf,
+    /// Cargo's target folder on this machine, which has the tools for packages.
+    target: PathBuf,
     /// Where Cargo's registry and target folder are, and whatever else is kept.
-    pub(super) cache: PathBuf,
+    pub(crate) cache: PathBuf,
 }
 
 impl Chroot {
@@ -84,7 +86,7 @@ impl Chroot {
         }
         let enter = cache.join("enter.sh");
         fs::write(&enter, ENTER).with_context(|| format!("{} can't be written", enter.display()))?;
-        Ok(Self { root, enter, project: project.root.clone(), cache })
+        Ok(Self { root, enter, project: project.root.clone(), target: project.target.clone(), cache })
     }
 
     /// Installs further packages, unless there is `file`, which one of them has.
@@ -105,10 +107,21 @@ impl Chroot {
     }
 
     /// A program of the chroot, or of a folder that both have, at the project's root.
-    pub(super) fn command(&self, program: impl AsRef<Path>) -> Command {
+    pub(crate) fn command(&self, program: impl AsRef<Path>) -> Command {
+        self.command_in(&self.project, &[], program)
+    }
+
+    /// The same, in `folder`, and with further folders of this machine.
+    pub(super) fn command_in(
+        &self,
+        folder: impl AsRef<Path>,
+        further: &[&Path],
+        program: impl AsRef<Path>,
+    ) -> Command {
         let mut command = Command::new("unshare");
         command.args(["--mount", "--propagation", "private", "sh", "-eu"]).arg(&self.enter);
-        command.arg(&self.root).args([&self.project, &self.cache]).arg("--").arg(&self.project);
+        command.arg(&self.root).args([&self.project, &self.target, &self.cache]).args(further).arg("--");
+        command.arg(folder.as_ref());
         command.arg(program.as_ref()).stdin(Stdio::null()).env_clear();
         command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         command.env("HOME", self.cache.join("home"));
@@ -125,11 +138,11 @@ impl Chroot {
     }
 
     /// Cargo's target folder.
-    pub(super) fn build_folder(&self) -> PathBuf {
+    pub(crate) fn build_folder(&self) -> PathBuf {
         self.cache.join("build")
     }
 
-    pub(super) fn cargo_home(&self) -> PathBuf {
+    pub(crate) fn cargo_home(&self) -> PathBuf {
         self.cache.join("cargo")
     }
 

@@ -1,13 +1,13 @@
 //! Runs Windows programs, as far as wine is Windows.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
 use super::chroot::Chroot;
 use super::target::Target;
-use super::with_standard_library;
+use super::{SETTINGS, with_standard_library};
 use crate::command;
 use crate::test::announce;
 
@@ -26,10 +26,18 @@ impl<'c> Wine<'c> {
         Ok(Self { chroot, prefix: chroot.cache.join("wine") })
     }
 
-    /// A program for Windows.
-    pub(super) fn command(&self, program: &Path) -> Command {
-        let mut command = self.chroot.command("wine");
+    /// A program for Windows, in `folder`, which sees further folders of this machine.
+    pub(super) fn command_in(&self, folder: &str, further: &[&Path], program: &Path) -> Command {
+        let mut command = self.chroot.command_in(folder, further, "wine");
         self.configure(command.arg(program));
+        command
+    }
+
+    /// A process that keeps the services of wine running.
+    pub(super) fn services(&self) -> Command {
+        let mut command = self.chroot.command("wine");
+        self.configure(command.args(["ping", "-n", "100000", "127.0.0.1"]));
+        command.stdout(Stdio::null());
         command
     }
 
@@ -38,7 +46,8 @@ impl<'c> Wine<'c> {
         announce(&format!("running the tests of {package} under wine"));
         let cargo = |command: &str, what: &str| {
             let mut cargo = self.chroot.command("cargo");
-            cargo.args([command, "--offline", "--locked", "--package", package, what]);
+            cargo.arg(command).args(SETTINGS);
+            cargo.args(["--offline", "--locked", "--package", package, what]);
             cargo.args(["--target", Target::Windows.triple()]);
             with_standard_library(&mut cargo, Target::Windows);
             cargo

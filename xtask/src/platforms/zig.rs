@@ -12,10 +12,13 @@ use crate::{command, provision};
 const QUESTION: &str = "import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).with_name('zig'))";
 
 /// Cargo in the chroot, with zig as the compiler of C and the linker. Both come from the tools for packages.
-pub(super) fn cargo(project: &Project, chroot: &Chroot) -> Result<Command> {
-    let tools = provision::packaging(project)?;
-    let zig = command::read(Command::new(&tools.python).args(["-c", QUESTION]))?;
-    let mut cargo = chroot.command(tools.programs.join("cargo-zigbuild"));
-    cargo.env("CARGO_ZIGBUILD_ZIG_PATH", zig);
+pub(crate) fn cargo(project: &Project, chroot: &Chroot) -> Result<Command> {
+    let mut cargo = chroot.command(provision::packaging(project)?.programs.join("cargo-zigbuild"));
+    cargo.env("CARGO_ZIGBUILD_ZIG_PATH", program(project)?);
     Ok(cargo)
+}
+
+/// Where zig itself is.
+pub(crate) fn program(project: &Project) -> Result<String> {
+    command::read(Command::new(&provision::packaging(project)?.python).args(["-c", QUESTION]))
 }

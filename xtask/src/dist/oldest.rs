@@ -1,4 +1,4 @@
-//! The glibc that the packages ask for, read from the programs in them.
+//! The oldest system that the packages run with, read from the programs in them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,33 +13,45 @@ use super::Workshop;
 use super::platform::GLIBC;
 use crate::linked::{Version, requirements};
 
-const ELF: &[u8] = b"\x7fELF";
+/// How programs begin, and what they name the oldest version of. Those of Windows name none.
+const KINDS: [(&[u8], &str); 2] = [(b"\x7fELF", "glibc"), (b"\xcf\xfa\xed\xfe", "macOS")];
 
-/// The oldest glibc that each package with programs for Linux runs with. Fails if that is newer than promised.
-pub(super) fn asked(workshop: &Workshop) -> Result<BTreeMap<String, Version>> {
+/// A version of one of [`KINDS`].
+#[derive(Debug, PartialEq, Eq)]
+struct Oldest {
+    of: &'static str,
+    version: Version,
+}
+
+/// What each package with programs runs with at the least. Fails if that is a newer glibc than promised.
+pub(super) fn asked(workshop: &Workshop) -> Result<BTreeMap<String, String>> {
     let mut asked = BTreeMap::new();
     for name in workshop.package_names()? {
         let package = workshop.packages.join(&name);
-        let version = of(&package).with_context(|| format!("{} can't be judged", package.display()))?;
-        let Some(version) = version else { continue };
+        let oldest = of(&package).with_context(|| format!("{} can't be judged", package.display()))?;
+        let Some(Oldest { of, version }) = oldest else { continue };
         ensure!(
-            Some(&version) <= Version::parse(GLIBC).as_ref(),
+            of != "glibc" || Some(&version) <= Version::parse(GLIBC).as_ref(),
             "{name} asks for glibc {version}, newer than {GLIBC}"
         );
-        asked.insert(name, version);
+        asked.insert(name, format!("{of} {version}"));
     }
     Ok(asked)
 }
 
 /// The newest that a program in the package asks for.
-fn of(package: &Path) -> Result<Option<Version>> {
+fn of(package: &Path) -> Result<Option<Oldest>> {
     let ending = package.extension().unwrap_or_default();
-    let mut newest = None;
+    let mut newest: Option<Oldest> = None;
     let mut judge = |file: &mut dyn Read| -> Result<()> {
         let mut content = Vec::new();
         file.read_to_end(&mut content)?;
-        if content.starts_with(ELF) {
-            newest = newest.take().max(requirements(&content)?.oldest);
+        let kind = KINDS.iter().find(|(start, _)| content.starts_with(start));
+        if let Some((_, of)) = kind
+            && let Some(version) = requirements(&content)?.oldest
+            && newest.as_ref().is_none_or(|known| known.version < version)
+        {
+            newest = Some(Oldest { of, version });
         }
         Ok(())
     };
@@ -72,8 +84,8 @@ mod tests {
         let (tar, zip) = (folder.path().join("x.tar.gz"), folder.path().join("x.whl"));
         write_tar_gz(&tar, &mut entries()?)?;
         write_zip(&zip, &mut entries()?)?;
-        let expected = requirements(&std::fs::read(program)?)?.oldest;
-        assert!(expected.is_some());
+        let version = requirements(&std::fs::read(program)?)?.oldest.context("it asks for glibc")?;
+        let expected = Some(Oldest { of: "glibc", version });
         assert_eq!(of(&tar)?, expected);
         assert_eq!(of(&zip)?, expected);
         let text = folder.path().join("SHA256SUMS");

@@ -1,0 +1,83 @@
+//! The end-to-end tests of a folder, played on this machine against a program that runs in the chroot.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::chroot::Chroot;
+use crate::command;
+use crate::project::Project;
+use crate::provision::{self, Environment};
+use crate::test::announce;
+
+/// The folder in which a script was started.
+pub(super) const HERE: &str = "$PWD";
+
+/// Prints the folder of the installation that an environment was made from.
+const QUESTION: &str = "import sys; print(sys.base_prefix)";
+
+pub(super) struct EndToEnd<'p> {
+    project: &'p Project,
+    pub(super) tests: Environment,
+    /// The installation of Python without which kernels do not start.
+    pub(super) python: PathBuf,
+    /// What tests write goes here, since the chroot has no other folder for temporary files in common with this machine.
+    pub(super) folder: PathBuf,
+}
+
+impl<'p> EndToEnd<'p> {
+    pub(super) fn provide(project: &'p Project, chroot: &Chroot, name: &str) -> Result<Self> {
+        let tests = provision::environment(project)?;
+        let python = command::read(Command::new(&tests.python).args(["-c", QUESTION]))?.into();
+        let folder = chroot.cache.join(name);
+        fs::create_dir_all(&folder)?;
+        Ok(Self { project, tests, python, folder })
+    }
+
+    /// Plays the tests in `files` against the program that `command` starts, in whatever folder it is started.
+    pub(super) fn play(&self, program: &Command, files: &[&str], variables: &[(&str, &OsStr)]) -> Result<()> {
+        announce("end-to-end tests (pytest)");
+        let launcher = self.folder.join("cellbridge");
+        write_launcher(&launcher, program)?;
+        let mut pytest = self.tests.module(self.project, "pytest")?;
+        pytest.arg("-o").arg(format!("cache_dir={}", self.folder.join("pytest_cache").display()));
+        pytest.arg("--basetemp").arg(self.folder.join("tmp")).args(["-n", "2", "--dist", "loadgroup"]);
+        // Of the places, only the folder.
+        pytest.args(["-k", "not beside and not inside and not colab"]).args(files);
+        command::run(pytest.env("CELLBRIDGE_BIN", launcher).envs(variables.iter().copied()))
+    }
+}
+
+/// A script that is the program to whoever starts it.
+fn write_launcher(file: &Path, program: &Command) -> Result<()> {
+    let words = std::iter::once(program.get_program()).chain(program.get_args());
+    let words: Vec<String> = words.map(|word| quoted(&word.to_string_lossy())).collect();
+    let mut script = "#!/bin/sh\n".to_owned();
+    for (name, value) in program.get_envs() {
+        let value = quoted(&value.unwrap_or_default().to_string_lossy());
+        script.push_str(&format!("export {}={value}\n", name.to_string_lossy()));
+    }
+    script.push_str(&format!("exec {} \"$@\"\n", words.join(" ")));
+    fs::write(file, script)?;
+    command::run(Command::new("chmod").arg("755").arg(file))
+}
+
+/// A word of the shell; [`HERE`] is left for it to replace.
+fn quoted(word: &str) -> String {
+    if word == HERE { format!("\"{HERE}\"") } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stay_words_of_the_shell() {
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(HERE), "\"$PWD\"");
+    }
+}
