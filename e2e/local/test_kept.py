@@ -148,7 +148,7 @@ async def test_runs_that_an_earlier_server_has_reported_are_found_and_not_report
     async with machine.server() as server:
         await create(server)
         answer = await server.call("execute_code", code="print('earlier')")
-        found = re.search(r"\brun (r\d+-[a-z]{4})", answer)
+        found = re.search(r"\brun (r\d+-[a-z]{6})", answer)
         assert found, answer
         server.end_input()
         await server.ended()

@@ -6,10 +6,11 @@ import enum
 import gc
 import json
 import sys
+import threading
 import time
 import weakref
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 from unittest.mock import MagicMock
 
@@ -151,7 +152,7 @@ def test_no_code_of_the_person_runs() -> None:
         ("items", "['x']", "There is no item ['x']"),
         ("items", ".keys()", "only names after a point"),
         ("items", "[", "cannot be read"),
-        ("items", "[f()]", "a number or a text"),
+        ("items", "[f()]", "a number, a text or a slice"),
         ("nothing", "", "There is no variable 'nothing'"),
         ("TRAP", "", "There is 'trap'"),
     ],
@@ -460,6 +461,38 @@ def test_a_value_that_is_left_out_does_not_swallow_the_end_of_the_time() -> None
     assert memory.ask("endless", seconds=0.2)["cause"] == "It took more than 0.2 s."
 
 
+def test_the_time_limit_starts_nothing_that_code_of_the_person_sees() -> None:
+    memory = Memory(x=1)
+    seen: list[str] = []
+    threads = threading.enumerate()
+
+    def looks() -> None:
+        seen.extend(thread.name for thread in threading.enumerate() if thread not in threads)
+
+    memory.answers.looks = looks
+    threading.setprofile(lambda *_: seen.append("profile"))
+    threading.settrace(lambda *_: seen.append("trace"))
+    try:
+        assert memory.ask("looks")["status"] == "ok"
+    finally:
+        threading.setprofile(None)
+        threading.settrace(None)
+    assert seen == []
+
+
+def test_an_answer_is_sent_before_the_kernel_waits_for_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(x=1)
+    done: list[str] = []
+    kernel = memory.shell.kernel
+    kernel.control_handlers = {}
+    kernel.session = SimpleNamespace(send=lambda *_, **__: done.append("queued"))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: memory.shell))
+    memory.module["install"]()
+    [handle] = kernel.control_handlers.values()
+    handle(SimpleNamespace(flush=lambda _: done.append("sent")), None, {"content": {"question": {"list": {}}, "seconds": 1.0}})
+    assert done == ["queued", "sent"]
+
+
 def test_one_odd_value_does_not_spoil_the_others() -> None:
     without_module = eval("type('WithoutModule', (), {})", {})
     odd = {"wide": range(-(10**30), 0), "huge": range(0, 10**5000), "down": range(9, 0, -2), "bare": without_module()}
@@ -491,8 +524,9 @@ def test_every_text_can_be_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: memory.shell))
     memory.module["install"]()
     [handle] = memory.shell.kernel.control_handlers.values()
+    stream = SimpleNamespace(flush=lambda _: None)
     for question in ({"list": {}}, {"inspect": {"name": "half"}}, {"inspect": {"name": "missing\ud800"}}):
-        handle(None, None, {"content": {"question": question, "seconds": 1.0}})
+        handle(stream, None, {"content": {"question": question, "seconds": 1.0}})
     assert [content["status"] for content in sent] == ["ok", "ok", "refused"]
     json.dumps(sent, ensure_ascii=False).encode()
     assert sent[1]["answer"]["text"] == "\\ud800abc"
@@ -560,9 +594,79 @@ def test_modules_that_nobody_imports_are_not_named(top_level: str | None) -> Non
     assert Memory().module["modules_of"](distribution) == ["tomli"]
 
 
+def test_a_package_of_conda_may_have_no_name_of_its_own_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "conda-meta").mkdir()
+    files = ["lib/python3.12/site-packages/json/__init__.py", "lib/python3.12/site-packages/absent_at_all.py", "bin/torch"]
+    record = {"name": "py-torch", "version": "2.9", "files": files}
+    (tmp_path / "conda-meta/py-torch-2.9-py312_0.json").write_text(json.dumps(record))
+    (tmp_path / "conda-meta/history").touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    found = Memory().module["Packages"]().distributions(["py-torch", "torch"])
+    assert found == {"py-torch": {"version": "2.9", "importable": ["json"], "loaded": ["json"]}}
+
+
 def test_many_variables_fit_into_a_small_reply() -> None:
     memory = Memory(**{f"name_{number}": "x" * 500 for number in range(300)})
     listed = memory.list()
     assert listed["total"] == 300 and len(listed["rows"]) == 50
     shown = "\n".join("\t".join([row["name"], row["type"], row["size"], row["value"]]) for row in listed["rows"])
     assert len(shown.encode()) < 4096
+
+
+def table(rows: list[list[Any]]) -> str:
+    return "\n".join("\t".join(map(str, row)) for row in rows)
+
+
+def shown(found: dict[str, Any]) -> str:
+    """An answer about a value, as the program shows it."""
+    columns, rows = found.get("columns", []), found.get("rows", [])
+    names = [[row[0] for row in columns][: len(rows[0])]] if rows else []
+    parts = [columns, names, rows, found.get("stats", {}).get("rows", []), found.get("items", [])]
+    head = [found["name"], found["type"], found.get("note", ""), str(found.get("facts", "")), found.get("text", "")]
+    return "\n".join([*head, *map(table, parts)])
+
+
+LONG = "measurement of the sensor in the südliche room"
+WIDE = {f"{number} {LONG}": [f"{number} {LONG}" if number % 2 else number] * 10 for number in range(200)}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, polars.DataFrame, pyarrow.table, lambda it: pyarrow.table(it).to_batches()[0]])
+@pytest.mark.parametrize("stats", [False, True])
+def test_a_wide_frame_fits_into_4_kilobytes(make: Any, *, stats: bool) -> None:
+    memory = Memory(wide=make(WIDE))
+    found = memory.inspect("wide", stats=stats)
+    assert len(shown(found).encode()) < 4000
+    count = len(found["columns"])
+    assert 10 <= count < 200 and 2 <= len(found["rows"][0]) < count
+    assert found["facts"]["columns"] == 200
+    assert found["note"] == f"The first {count} of 200 columns; the path [:, {count}:] shows those after them."
+    more = memory.inspect("wide", f"[2:4, {count}:]", stats=stats)
+    assert more["columns"][0][0].startswith(f"{count} ") and len(more["rows"]) == 2
+    assert more["facts"]["rows"] == 2 and more["facts"]["columns"] == 200 - count
+
+
+def test_narrow_frames_are_shown_whole() -> None:
+    found = Memory(frame=pd.DataFrame({f"column_{number}": [1.5] * 9 for number in range(30)})).inspect("frame", rows=9)
+    assert (len(found["columns"]), len(found["rows"]), len(found["rows"][0]), "note" in found) == (30, 9, 30, False)
+
+
+def test_other_wide_values_fit_into_4_kilobytes() -> None:
+    thing = SimpleNamespace(**{name: LONG * 3 for name in WIDE})
+    data = xarray.Dataset({name: ("x" * 40, [1.0]) for name in WIDE})
+    module = ModuleType("wide")
+    module.__dict__.update(WIDE)
+    memory = Memory(thing=thing, data=data, module=module, nested={name: [LONG] * 3 for name in WIDE})
+    for name in memory.shell.user_ns:
+        found = memory.inspect(name)
+        assert 500 < len(shown(found).encode()) < 4000, name
+    assert memory.inspect("thing")["note"].endswith("of 200 attributes.")
+
+
+def test_a_path_may_have_slices() -> None:
+    memory = Memory(items=list(range(100)), array=np.arange(100), frame=pd.DataFrame({"a": [1], ("b", 1): [2]}))
+    assert memory.inspect("items", "[90:93]")["value"] == "[90, 91, 92]"
+    assert memory.inspect("array", "[-3:]")["items"][0] == ["0", "97"]
+    assert memory.inspect("frame", "[:, ::-1]")["columns"] == [["('b', 1)", "int64", 0], ["a", "int64", 0]]
+    assert "There is no item" in memory.refusal("items", "[::0]")
+    for path in ("[f():]", "['a':]", "[:]"):
+        assert memory.refusal("frame", path)

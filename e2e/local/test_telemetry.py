@@ -156,7 +156,7 @@ async def test_the_file_has_spans_of_calls_runs_and_kernels_without_code(home: H
     assert started.attributes["mcp.method.name"] == "tools/call"
     assert started.attributes["gen_ai.tool.name"] == "insert_execute_code_cell"
     assert started.attributes["network.transport"] == "pipe"
-    assert re.fullmatch(r"r1-[a-z]{4}", one.attributes["cellbridge.run.id"])
+    assert re.fullmatch(r"r1-[a-z]{6}", one.attributes["cellbridge.run.id"])
     assert one.attributes["cellbridge.notebook.path"] == "work.ipynb"
     assert one.attributes["cellbridge.run.state"] == "done"
     assert one.attributes["cellbridge.run.execution_count"] == "1"

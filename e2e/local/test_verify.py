@@ -212,7 +212,7 @@ async def test_an_agent_verifies_beside_the_persons_kernel(machine: Machine) -> 
         await server.call("overwrite_cell_source", cell_index=1, cell_source="print(1)")
         before = (machine.root / "a.ipynb").read_bytes()
         answer = await server.call("verify_notebook", confirm=True, timeout=0.1)
-        found = re.search(r"\brun (r\d+-[a-z]{4})", answer)
+        found = re.search(r"\brun (r\d+-[a-z]{6})", answer)
         assert found, answer
         run = found[1]
         await until(lambda: len(kernels(machine.mark)) == 2, "the fresh kernel has started")

@@ -197,7 +197,7 @@ def run_in(answer: Answer) -> str:
 
 def run_id(text: str) -> str:
     """The id of the run that the text of an answer is about."""
-    found = re.search(r"\brun (r\d+(?:-[a-z]{4})?)", text)
+    found = re.search(r"\brun (r\d+(?:-[a-z]{6})?)", text)
     assert found, text
     return found[1]
 

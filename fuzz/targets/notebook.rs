@@ -34,7 +34,7 @@ fn edit(notebook: &Notebook, number: usize, choice: usize) -> Edit {
             let outputs = vec![Output::Stream { name: "stdout".to_owned(), text: Text::from(&*source) }];
             Edit::SetOutputs { id: id(index), outputs: outputs.into(), execution_count: Some(1) }
         }
-        5 => Edit::SetKernelspec(Kernelspec { name: source, display_name: None, language: None }),
+        5 => Edit::set_kernelspec(&Kernelspec { name: source, display_name: None, language: None }),
         6 => Edit::SetType { id: id(index), cell_type: [CellType::Code, CellType::Raw][index % 2].clone() },
         7 => {
             let patch = [r#"{"tags":["a"],"x":{"y":null}}"#, r#"{"tags":null}"#, "1"][choice % 3];

@@ -17,7 +17,7 @@ pub(crate) fn run(target: Option<&str>, seconds: u32) -> Result<()> {
     for name in chosen {
         announce(&format!("fuzzing {name} for {seconds} s"));
         let mut fuzz = CARGO_FUZZ.command(&project)?;
-        fuzz.args(["fuzz", "run", "--fuzz-dir", "fuzz", "--features", "libfuzzer", "--sanitizer", "none"]);
+        fuzz.args(["fuzz", "run", "--fuzz-dir", "fuzz", "--features", &name, "--sanitizer", "none"]);
         fuzz.arg("--target-dir").arg(project.target.join("fuzz")).arg(&name);
         fuzz.args(["--".to_owned(), format!("-max_total_time={seconds}")]);
         // Coverage flags are unstable; link-time optimisation only slows the build, and a crash needs its symbols.

@@ -8,7 +8,6 @@ mod logs;
 #[cfg(not(unix))]
 mod not_kept;
 
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use local::{ProcessEnv, foreign_kernels};
@@ -20,7 +19,6 @@ use self::kept::Kept;
 use self::not_kept::Kept;
 use crate::args::{Kernels, KernelsVerb, ListKernels};
 use crate::install::say;
-use crate::person;
 
 pub(crate) async fn run(options: Kernels) -> anyhow::Result<()> {
     let process_env = ProcessEnv::inherited(std::env::vars_os(), std::env::home_dir(), &[]);
@@ -31,11 +29,6 @@ pub(crate) async fn run(options: Kernels) -> anyhow::Result<()> {
         Some(KernelsVerb::Stop(options)) => kept.stop(&options, &process_env).await,
         Some(KernelsVerb::Logs(options)) => kept.show_logs(&options, &process_env),
     }
-}
-
-/// Whether a kernel that outlives its server runs code of this notebook.
-pub(crate) async fn is_busy(notebook: &Path) -> bool {
-    Kept::find(&person::process_env()).await.is_busy(notebook)
 }
 
 async fn list(kept: &Kept, as_json: bool, process_env: &ProcessEnv) -> anyhow::Result<()> {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use chrono::{DateTime, Local, NaiveDate, NaiveTime};
 use local::ProcessEnv;
 use notebook::CellId;
@@ -11,7 +11,6 @@ use workspace::{Mode, OpenNotebook, Operation, Session, Since, UndoTarget, Undon
 
 use crate::args::{DiffSince, History, Places, Undo};
 use crate::install::say;
-use crate::kernels;
 use crate::pager::show;
 use crate::person::{self, Named};
 
@@ -53,16 +52,6 @@ pub(crate) async fn undo(options: &Undo) -> anyhow::Result<()> {
     };
     let only: Vec<CellId> = options.only.iter().map(|id| CellId::from(id.as_str())).collect();
     let only = (!only.is_empty()).then_some(&only[..]);
-    if !options.preview
-        && let Named::File(file) = Named::existing(&options.path)?
-    {
-        // A cell that runs is not touched, and which one it is only its server knows.
-        if kernels::is_busy(&file).await {
-            bail!(
-                "a kernel runs a cell of this notebook for an agent. Nothing was undone. Try again when it has run."
-            );
-        }
-    }
     let undone =
         session.acting("cellbridge undo", session.undo(&opened, &target, only, options.preview)).await?;
     let Undone { operations, diff, without_outputs, applied, .. } = undone;

@@ -15,7 +15,7 @@ use crate::args::RunNotebook;
 use crate::operations;
 use crate::person::{self, Named};
 use cells::run_cells;
-use preparation::{Prepared, prepare};
+use preparation::{check_output, choose, prepare};
 
 /// How a notebook ran. Each has an exit status of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,9 @@ pub(crate) async fn run(options: &RunNotebook) -> ExitCode {
 async fn run_notebook(options: &RunNotebook) -> anyhow::Result<Ended> {
     let source = Named::existing(&options.path)?;
     let output = options.output.as_deref().map(Named::to_be_written).transpose()?;
-    let output = output.filter(|output| *output != source);
+    if let Some(output) = &output {
+        check_output(output, &source)?;
+    }
     let named: Vec<&Named> = [&source].into_iter().chain(&output).collect();
     let history = operations::folder(&person::process_env()).filter(|_| !options.recording.no_history);
     let (session, paths) = person::session(&named, &options.places, history)?;
@@ -60,17 +62,17 @@ async fn run_in(
     target: Option<(&Named, &NotebookPath)>,
     interruption: &CancellationToken,
 ) -> anyhow::Result<Ended> {
-    let prepared = tokio::select! {
-        prepared = prepare(session, options, source, target) => prepared?,
+    let chosen = tokio::select! {
+        chosen = choose(session, options, source) => chosen?,
         () = interruption.cancelled() => return Ok(Ended::Interrupted),
     };
-    let Prepared { source, .. } = &prepared;
+    let source = &chosen.source;
     // In the folder of the notebook, wherever its outputs go.
     let request = KernelRequest {
         notebook: Some(source.path().clone()),
         kernel: KernelSelector::Scratch(options.kernel.clone()),
         is_for_run: true,
-        preferred: prepared.notebook.kernelspec(),
+        preferred: chosen.notebook.kernelspec(),
         folder: None,
     };
     // Not cut short: a place that has begun to start a kernel could not end it.
@@ -82,6 +84,11 @@ async fn run_in(
         ready = kernel.executor() => drop(ready?),
         () = interruption.cancelled() => return Ok(Ended::Interrupted),
     }
+    // Only now: without a kernel, what is there stays.
+    let prepared = tokio::select! {
+        prepared = prepare(session, options, chosen, target) => prepared?,
+        () = interruption.cancelled() => return Ok(Ended::Interrupted),
+    };
     session.use_kernel(&prepared.target, kernel.clone());
     run_cells(session, options, &prepared, &*kernel, interruption).await
 }

@@ -181,7 +181,7 @@ impl TabDocument {
             Edit::MergeMetadata { .. } => return Err(by_the_person("change the metadata of a cell")),
             Edit::SetOutputs { .. } => return Err(by_the_person("change or clear outputs")),
             // Colab keeps this itself.
-            Edit::SetKernelspec(_) | Edit::SetLanguageInfo(_) => Vec::new(),
+            Edit::SetMetadata { .. } => Vec::new(),
         })
     }
 

@@ -100,8 +100,8 @@ impl Jupyter {
         self.kernel_handle.call(|server| async move { server.status().await }).await
     }
 
-    /// Fails unless a file may be written at `path`.
-    async fn check_target(&self, path: &str, existing: Existing) -> Result<(), Error> {
+    /// Fails unless a file may be written at `path`. Returns whether there is one.
+    async fn check_target(&self, path: &str, existing: Existing) -> Result<bool, Error> {
         let attributes = |server: rest::Server| async move {
             match server.contents(path, ContentsQuery::Attributes).await {
                 Ok(entry) => Ok(Some(entry.kind)),
@@ -114,7 +114,8 @@ impl Jupyter {
             Some(EntryKind::Directory) => Err(Error::is_folder(&shown)),
             Some(_) if existing == Existing::Keep => Err(Error::file_exists(&shown)),
             Some(EntryKind::Notebook) => Err(Error::is_notebook_file(&shown)),
-            Some(EntryKind::File) | None => Ok(()),
+            Some(EntryKind::File) => Ok(true),
+            None => Ok(false),
         }
     }
 
@@ -223,6 +224,16 @@ impl Place for Jupyter {
                 self.notebook_search.add(&shown.as_str().into());
             }
             Ok(shown)
+        }
+        .boxed()
+    }
+
+    fn check_write(&self, path: &str, existing: Existing) -> Future<'_, (String, bool)> {
+        let path = self.prefix.strip(path);
+        async move {
+            let path = path?;
+            let is_there = self.check_target(&path, existing).await?;
+            Ok((self.prefix.shown(&path), is_there))
         }
         .boxed()
     }

@@ -78,6 +78,25 @@ pub(crate) async fn write(
     .await
 }
 
+/// Writes a whole file under a temporary name, which then replaces the file there, whatever that is. Nobody ever sees a part of it.
+pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mode = if path.exists() { replacement::REPLACING } else { replacement::NEW };
+    let mut file = replacement::temporary(path, mode)?;
+    file.write_all(content)?;
+    finish(file, path, Existing::Replace)
+}
+
+/// Fails if [`replace_file`] cannot write there. Leaves nothing behind.
+pub fn check_replaceable(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::Error::other("it is a folder"));
+    }
+    if path.exists() {
+        replacement::check_writable(path)?;
+    }
+    replacement::temporary(path, replacement::NEW).map(drop)
+}
+
 fn finish(file: NamedTempFile, target: &Path, existing: Existing) -> io::Result<()> {
     if existing == Existing::Keep || !target.exists() {
         return replacement::create(file, target);
@@ -87,7 +106,25 @@ fn finish(file: NamedTempFile, target: &Path, existing: Existing) -> io::Result<
     replacement::replace(file, target).map(|_| ())
 }
 
+/// Checks what [`write`] checks before it writes. Returns the path from the root, and whether there is a file.
+pub(crate) fn check(root: &Root, path: &str, existing: Existing) -> Result<(String, bool), Error> {
+    let (target, shown) = target(root, path, existing)?;
+    Ok((shown, target.exists()))
+}
+
 fn begin(root: &Root, path: &str, existing: Existing) -> Result<(PathBuf, String, NamedTempFile), Error> {
+    let (target, shown) = target(root, path, existing)?;
+    let file = (|| {
+        target.parent().map_or(Ok(()), fs::create_dir_all)?;
+        let mode = if target.exists() { replacement::REPLACING } else { replacement::NEW };
+        replacement::temporary(&target, mode)
+    })();
+    let file = file.map_err(|error| unwritable(&shown, &error))?;
+    Ok((target, shown, file))
+}
+
+/// The file that a path means, and its path from the root; fails unless it may be written.
+fn target(root: &Root, path: &str, existing: Existing) -> Result<(PathBuf, String), Error> {
     let target = root.resolve(path)?;
     let shown = root.relative(&target).filter(|shown| !shown.is_empty()).ok_or_else(|| {
         Error::new(ErrorKind::InvalidArgument, format!("{path:?} is not the path of a file."), "Name a file.")
@@ -101,12 +138,7 @@ fn begin(root: &Root, path: &str, existing: Existing) -> Result<(PathBuf, String
         Ok(_) if is_notebook(&target) => return Err(Error::is_notebook_file(&shown)),
         _ => {}
     }
-    let file = (|| {
-        target.parent().map_or(Ok(()), fs::create_dir_all)?;
-        let mode = if target.exists() { replacement::REPLACING } else { replacement::NEW };
-        replacement::temporary(&target, mode)
-    })();
-    Ok((target.clone(), shown.clone(), file.map_err(|error| unwritable(&shown, &error))?))
+    Ok((target, shown))
 }
 
 fn unreadable(error: &io::Error) -> Error {
@@ -191,6 +223,28 @@ mod tests {
         let refused = written(&root, "a.csv", content("333"), Existing::Replace).await.unwrap_err();
         assert!(refused.cause.contains("No file was changed"), "{refused}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "22");
+    }
+
+    #[test]
+    fn a_file_is_checked_before_it_is_replaced() {
+        let (_folder, root) = root();
+        let file = root.real().join("a.ipynb");
+        check_replaceable(&file).unwrap();
+        assert_eq!(names(&root), Vec::<String>::new());
+        for text in ["one", "two"] {
+            replace_file(&file, text.as_bytes()).unwrap();
+            check_replaceable(&file).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        }
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o440)).unwrap();
+        assert!(check_replaceable(&file).is_err() && replace_file(&file, b"three").is_err());
+        for path in [root.real().to_path_buf(), root.real().join("no/a.ipynb")] {
+            assert!(check_replaceable(&path).is_err(), "{}", path.display());
+        }
+        assert_eq!(
+            (fs::read_to_string(&file).unwrap().as_str(), names(&root)),
+            ("two", vec!["a.ipynb".to_owned()])
+        );
     }
 
     #[tokio::test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
+use notebook::CellId;
 use parking_lot::Mutex;
 use workspace::{
     Document, Error, ErrorKind, Existing, FileContent, FileEntry, FolderCopy, FoundNotebooks, FoundRun,
@@ -227,6 +228,11 @@ impl Place for Folder {
         files::write(self.root.clone(), path.to_owned(), content, existing).boxed()
     }
 
+    fn check_write(&self, path: &str, existing: Existing) -> Future<'_, (String, bool)> {
+        let (root, path) = (self.root.clone(), path.to_owned());
+        on_disk(move || files::check(&root, &path, existing)).boxed()
+    }
+
     fn kernelspecs(&self) -> Future<'_, Vec<KernelspecInfo>> {
         async { Ok(self.chooser.list(self.root.real()).await) }.boxed()
     }
@@ -256,6 +262,11 @@ impl Place for Folder {
 
     fn left(&self) -> BoxFuture<'_, Left> {
         self.left_by_servers().boxed()
+    }
+
+    fn cells_to_run(&self, notebook: &NotebookPath) -> Future<'_, Vec<CellId>> {
+        let notebook = notebook.clone();
+        async move { self.kept_cells(&notebook).await }.boxed()
     }
 
     fn find_run(&self, run: &RunId) -> Future<'_, Option<FoundRun>> {

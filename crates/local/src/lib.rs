@@ -28,6 +28,7 @@ pub use environment::{
     ActivatedEnvironment, BrokenKernelspec, EnvironmentState, FoundEnvironment, FoundKernelspec,
     KernelInspection, ManagedState, NextKernel,
 };
+pub use files::{check_replaceable, replace_file};
 pub use folder::Folder;
 pub use foreign::{ForeignKernelInfo, RefusedFile, foreign_kernels, is_foreign_kernel};
 #[cfg(unix)]

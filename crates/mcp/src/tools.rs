@@ -8,7 +8,6 @@ use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
-use render::Part;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use workspace::{Error, progress};
@@ -17,7 +16,7 @@ use crate::permissions::{Group, Offer, Permission, Policy};
 pub(crate) use shared::answer::{Answer, Outcome};
 pub(crate) use shared::cell_text::{banner, index_or_id};
 pub(crate) use shared::context::{Called, Context};
-use shared::given::{Given, refused};
+use shared::given::Given;
 pub(crate) use shared::kernel_selector::kernel_selector;
 use shared::left;
 use shared::older_names;
@@ -202,7 +201,8 @@ impl Tool {
         let given = context.called.arguments()?;
         let changes = !matches!(self.effect, Effect::Reads | Effect::AsksKernel);
         if changes && !self.takes("preview") && given.flag("preview")? == Some(true) {
-            return Err(as_sentence(refused(format!("{} has no preview.", context.called.name))));
+            let name = context.called.name;
+            return Ok(format!("{name} changes no cell, so it has no preview. Nothing was done.").into());
         }
         // The progress of a run counts in seconds, and comes later.
         let mut step = 0.0;
@@ -217,11 +217,13 @@ impl Tool {
         let workspace = context.session.workspace();
         let left = workspace.left().await;
         let mut answer = progress::follow(call, reported).await.map_err(as_sentence)?;
-        if let Some(left) = left.filter(|left| workspace.tell_left(left)) {
-            answer.parts.extend(left::described(&left, &answer.parts).map(Part::Text));
+        if let Some(left) = left.filter(|left| workspace.tell_left(left))
+            && let Some(told) = left::described(&left, &answer.parts)
+        {
+            answer.begin_with(&told);
         }
         if let Some(warning) = context.session.take_record_warning() {
-            answer.parts.push(Part::Text(format!("Note: {warning}.")));
+            answer.begin_with(&format!("Note: {warning}."));
         }
         Ok(answer)
     }

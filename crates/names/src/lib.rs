@@ -9,8 +9,8 @@
 //! - The body of a function is not run by defining it. Its [`Effects`] are kept under the function's name, and those of
 //!   methods under the name of their class, for the cells that read that name: to read a function is to call it, or to
 //!   hand it to something that may. A lambda counts as called where it stands, unless a name is assigned to it.
-//! - Objects are not followed: neither a second name for the same object, nor an argument that a function changes, nor
-//!   the methods of an instance.
+//! - Of two names for the same object only `a = b` is followed, within a cell or a function; [`Names::aliases`] has what is left of it for
+//!   other cells. What a function does to its parameters is kept beside its effects. The methods of an instance are not followed.
 //! - An assignment to an attribute or an item, and an augmented assignment, changes the object; a call of a method may
 //!   have changed it, unless methods of that name only read in the libraries that people use most.
 

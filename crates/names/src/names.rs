@@ -14,6 +14,8 @@ pub struct Names {
     pub effects: Effects,
     /// What the functions and classes that it defines do when they are called.
     pub functions: BTreeMap<Name, Effects>,
+    /// Further names for the objects of others, as `a` after `a = df`.
+    pub aliases: BTreeMap<Name, Name>,
     /// The names that it imports.
     pub imports: BTreeSet<Name>,
     /// Definitions that give the same value each time they run: imports, and functions without decorators and defaults.
@@ -32,6 +34,8 @@ pub struct Effects {
     pub deletes: BTreeSet<Name>,
     /// Changed by an assignment to a part of their object, or an augmented one.
     pub changes: BTreeSet<Name>,
+    /// Of these, the ones that may have got another object instead: `n += 1`.
+    pub augments: BTreeSet<Name>,
     /// A method was called that may change their object.
     pub calls: BTreeSet<Name>,
     /// The names whose objects are passed to functions.
@@ -39,6 +43,8 @@ pub struct Effects {
     /// Of a function: its positional parameters, and those whose objects it changes, or calls methods of that may do so.
     pub parameters: Vec<Name>,
     pub changed_parameters: BTreeSet<Name>,
+    /// Of a function: the parameters that it passes on.
+    pub passed_parameters: BTreeSet<Passed>,
     /// Why the sets may not be complete.
     pub unknown: Option<Unknown>,
 }
@@ -59,13 +65,12 @@ pub enum Argument {
 }
 
 impl Effects {
-    /// Whether a function with these effects may change the object of an argument.
-    pub fn changes_argument(&self, argument: &Argument) -> bool {
-        let parameter = match argument {
+    /// The parameter of a function with these effects that gets an argument.
+    pub fn parameter<'n>(&'n self, argument: &'n Argument) -> Option<&'n Name> {
+        match argument {
             Argument::Position(position) => self.parameters.get(*position),
             Argument::Keyword(name) => Some(name),
-        };
-        parameter.is_some_and(|name| self.changed_parameters.contains(name))
+        }
     }
 }
 

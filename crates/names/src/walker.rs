@@ -1,6 +1,6 @@
 //! The walk through a cell in the order in which it runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ruff_python_ast::visitor::Visitor;
@@ -28,6 +28,8 @@ pub(crate) struct Walker {
     deferred: Effects,
     /// The parameters of the outermost function that the walk is in.
     parameters: BTreeSet<Name>,
+    /// The local names in it that were assigned from others, which have the same objects.
+    local_aliases: BTreeMap<Name, Name>,
     /// How many functions and classes the walk is in.
     definitions: usize,
     /// How many of them are functions.
@@ -46,6 +48,7 @@ impl Walker {
             scopes: Scopes::default(),
             deferred: Effects::default(),
             parameters: BTreeSet::new(),
+            local_aliases: BTreeMap::new(),
             definitions: 0,
             functions: 0,
             source: String::new(),
@@ -123,6 +126,8 @@ impl Walker {
     fn bind(&mut self, name: &str) {
         if self.scopes.bind(name) == Resolved::Module {
             self.define(name);
+        } else {
+            forget_alias(&mut self.local_aliases, name);
         }
     }
 
@@ -136,6 +141,7 @@ impl Walker {
     }
 
     fn forget(&mut self, name: &str) {
+        forget_alias(&mut self.names.aliases, name);
         self.names.functions.remove(name);
         self.names.imports.remove(name);
         self.names.fixed.remove(name);
@@ -158,16 +164,61 @@ impl Walker {
     /// The object behind an expression like `a.b[c]` is changed.
     fn change(&mut self, part: &Expr) {
         let Some(name) = root(part) else { return };
-        if self.is_from_outside(name) {
-            self.effects().changes.insert(name.to_owned());
+        let name = self.original(name);
+        if self.is_from_outside(&name) {
+            self.effects().augments.remove(&name);
+            self.effects().changes.insert(name.clone());
+        }
+        self.change_parameter(&name);
+    }
+
+    /// `name += …` changes the object, or gives the name another one.
+    fn augment(&mut self, name: &str) {
+        if self.is_from_outside(name) && self.effects().changes.insert(name.to_owned()) {
+            self.effects().augments.insert(name.to_owned());
         }
         self.change_parameter(name);
+        if let Some(aliases) = self.aliases_of(name) {
+            forget_alias(aliases, name);
+        }
+    }
+
+    /// `name = other`
+    fn alias(&mut self, name: &str, other: &str) {
+        let other = self.original(other);
+        let is_same_scope = self.functions > 0 || self.scopes.resolve(&other) == Resolved::Module;
+        if name != other
+            && is_same_scope
+            && let Some(aliases) = self.aliases_of(name)
+        {
+            aliases.insert(name.to_owned(), other);
+        }
+    }
+
+    /// The name that a name of the same object was assigned from.
+    fn original(&mut self, name: &str) -> Name {
+        self.aliases_of(name)
+            .and_then(|aliases| aliases.get(name).cloned())
+            .unwrap_or_else(|| name.to_owned())
+    }
+
+    /// Where the alias that a name may be is kept. What a function does with names of the module is not followed.
+    fn aliases_of(&mut self, name: &str) -> Option<&mut BTreeMap<Name, Name>> {
+        match (self.scopes.resolve(name), self.functions) {
+            (Resolved::Module, 0) => Some(&mut self.names.aliases),
+            (Resolved::Local, 1..) => Some(&mut self.local_aliases),
+            _ => None,
+        }
     }
 
     fn change_parameter(&mut self, name: &str) {
-        if self.parameters.contains(name) && self.scopes.resolve(name) == Resolved::Local {
+        if self.is_parameter(name) {
             self.deferred.changed_parameters.insert(name.to_owned());
         }
+    }
+
+    fn is_parameter(&self, name: &str) -> bool {
+        self.parameters.contains(name) && self.scopes.resolve(name) == Resolved::Local
     }
 
     /// Remembers that the definition of a name always gives the same value.
@@ -219,7 +270,7 @@ impl Walker {
                 }
                 walker.called_later(locals, |walker| walker.visit_body(&function.body));
                 if is_outermost {
-                    walker.parameters.clear();
+                    walker.leave_parameters();
                 }
             });
         });
@@ -236,6 +287,11 @@ impl Walker {
         let name = |parameter: &ParameterWithDefault| parameter.parameter.name.to_string();
         self.deferred.parameters = parameters.posonlyargs.iter().chain(&parameters.args).map(name).collect();
         self.parameters = parameters.iter_non_variadic_params().map(name).collect();
+    }
+
+    fn leave_parameters(&mut self) {
+        self.parameters.clear();
+        self.local_aliases.clear();
     }
 
     fn class(&mut self, class: &StmtClassDef) {
@@ -261,9 +317,18 @@ impl Walker {
     /// `name = lambda …`
     fn assigned_lambda(&mut self, name: &str, lambda: &ruff_python_ast::ExprLambda) {
         self.defining(name, |walker| {
-            lambda.parameters.iter().for_each(|parameters| walker.visit_parameters(parameters));
+            let is_outermost = walker.definitions == 1;
+            if let Some(parameters) = &lambda.parameters {
+                walker.visit_parameters(parameters);
+                if is_outermost {
+                    walker.enter_parameters(parameters);
+                }
+            }
             let locals = Locals::of_lambda(lambda.parameters.as_deref(), &lambda.body);
             walker.called_later(locals, |walker| walker.visit_expr(&lambda.body));
+            if is_outermost {
+                walker.leave_parameters();
+            }
         });
     }
 
@@ -303,6 +368,11 @@ impl Walker {
             }
         }
     }
+}
+
+/// A name gets another object.
+fn forget_alias(aliases: &mut BTreeMap<Name, Name>, name: &str) {
+    aliases.retain(|alias, original| alias != name && original != name);
 }
 
 /// `a` of `a.b[c].d`.

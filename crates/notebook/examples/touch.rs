@@ -58,8 +58,8 @@ fn edits(notebook: &Notebook, change: &str) -> Result<Vec<Edit>, Box<dyn Error>>
         "types" => ids().zip(TYPES.into_iter().cycle()).map(set_type).collect(),
         "metadata" => ids().map(|id| Edit::MergeMetadata { id, patch: patch() }).collect(),
         "kernel" => vec![
-            Edit::SetKernelspec(Kernelspec { name: "new".to_owned(), display_name: None, language: None }),
-            Edit::SetLanguageInfo(Json::from_value(&serde_json::json!({ "name": "new", "version": "1" }))),
+            Edit::set_kernelspec(&Kernelspec { name: "new".to_owned(), display_name: None, language: None }),
+            Edit::set_language_info(Json::from_value(&serde_json::json!({ "name": "new", "version": "1" }))),
         ],
         _ => return Err(format!("no change is called {change}").into()),
     })

@@ -7,7 +7,6 @@ mod cell_members;
 use std::sync::{Arc, OnceLock};
 
 use crate::cell::{CellData, Outputs, Source};
-use crate::json::canonical;
 use crate::{Cell, CellId, CellType, Json, Kernelspec, Notebook, Output, other_members};
 
 /// One change, applied by [`Notebook::apply`].
@@ -31,10 +30,27 @@ pub enum Edit {
     Delete { ids: Vec<CellId> },
     /// Replaces the outputs and the execution count of a code cell. Large parts are shared, not copied.
     SetOutputs { id: CellId, outputs: Arc<[Output]>, execution_count: Option<u64> },
+    /// Sets a member of the notebook's metadata, such as `language_info`; `None` removes it.
+    SetMetadata { name: String, value: Option<Json> },
+}
+
+impl Edit {
     /// Sets the notebook's kernelspec.
-    SetKernelspec(Kernelspec),
-    /// Sets the notebook's `language_info`: an object.
-    SetLanguageInfo(Json),
+    pub fn set_kernelspec(spec: &Kernelspec) -> Self {
+        let mut object = serde_json::Map::new();
+        // nbformat requires it.
+        let display_name = spec.display_name.as_deref().unwrap_or(&spec.name);
+        object.insert("display_name".to_owned(), display_name.into());
+        object.extend(spec.language.as_deref().map(|language| ("language".to_owned(), language.into())));
+        object.insert("name".to_owned(), spec.name.as_str().into());
+        let value = Some(Json::from_value(&object.into()));
+        Self::SetMetadata { name: "kernelspec".to_owned(), value }
+    }
+
+    /// Sets the notebook's `language_info`.
+    pub fn set_language_info(info: Json) -> Self {
+        Self::SetMetadata { name: "language_info".to_owned(), value: Some(info) }
+    }
 }
 
 /// A cell to be inserted.
@@ -91,11 +107,10 @@ impl Notebook {
             Edit::SetOutputs { id, outputs, execution_count } => {
                 self.set_outputs(id, outputs, *execution_count)
             }
-            Edit::SetKernelspec(spec) => {
-                self.set_kernelspec(spec);
+            Edit::SetMetadata { name, value } => {
+                self.set_metadata(name, value.as_ref());
                 Ok(())
             }
-            Edit::SetLanguageInfo(info) => self.set_language_info(info),
         }
     }
 
@@ -194,25 +209,24 @@ impl Notebook {
         Ok(())
     }
 
-    fn set_kernelspec(&mut self, spec: &Kernelspec) {
-        let spec = Kernelspec { display_name: Some(display_name(spec).to_owned()), ..spec.clone() };
-        if self.kernelspec().as_ref() != Some(&spec) {
-            self.metadata = Some(with_kernelspec(&self.metadata(), &spec));
-            self.is_modified = true;
-        }
-    }
-
-    fn set_language_info(&mut self, info: &Json) -> Result<(), EditError> {
-        if !info.is_object() {
-            return Err(EditError::NotAnObject { what: "language info" });
+    fn set_metadata(&mut self, name: &str, value: Option<&Json>) {
+        if self.has_metadata(name, value) {
+            return;
         }
         let metadata = self.metadata();
-        let current = metadata.member("language_info");
-        if current.is_none_or(|current| canonical(&current) != canonical(info)) {
-            self.metadata = Some(metadata.with("language_info", info));
-            self.is_modified = true;
+        self.metadata = Some(match value {
+            Some(value) => metadata.with(name, value),
+            None => metadata.without(name),
+        });
+        self.is_modified = true;
+    }
+
+    /// Whether this member of the notebook's metadata has this value, or is not there.
+    fn has_metadata(&self, name: &str, value: Option<&Json>) -> bool {
+        match (self.metadata().member(name), value) {
+            (Some(present), Some(value)) => present.is_equivalent(value),
+            (present, value) => present.is_none() && value.is_none(),
         }
-        Ok(())
     }
 
     fn index(&self, id: &CellId) -> Result<usize, EditError> {
@@ -233,18 +247,4 @@ impl Notebook {
         cell.is_modified = true;
         cell
     }
-}
-
-/// The name to display; nbformat requires one.
-pub(crate) fn display_name(spec: &Kernelspec) -> &str {
-    spec.display_name.as_deref().unwrap_or(&spec.name)
-}
-
-fn with_kernelspec(metadata: &Json, spec: &Kernelspec) -> Json {
-    let mut object = serde_json::Map::new();
-    object.insert("display_name".to_owned(), display_name(spec).into());
-    object.insert("language".to_owned(), spec.language.as_deref().into());
-    object.insert("name".to_owned(), spec.name.as_str().into());
-    object.retain(|_, value| !value.is_null());
-    metadata.with("kernelspec", &Json::from_value(&object.into()))
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use notebook::{Json, diff};
 
 use crate::BlobId;
-use crate::operation::{CellChange, CellState, Operation};
+use crate::operation::{CellChange, CellState, Creation, MetadataChange, Operation};
 
 /// How many cells a line names.
 const NAMED: usize = 3;
@@ -13,6 +13,11 @@ const NAMED: usize = 3;
 pub fn summary(operation: &Operation) -> String {
     if let Some(name) = &operation.checkpoint {
         return format!("checkpoint \"{name}\"");
+    }
+    match &operation.created {
+        Some(Creation { copy_of: Some(path) }) => return format!("copied from {path}"),
+        Some(Creation { copy_of: None }) => return "created".to_owned(),
+        None => {}
     }
     let mut parts = Vec::new();
     if operation.is_undo() {
@@ -25,6 +30,10 @@ pub fn summary(operation: &Operation) -> String {
     }
     if operation.cells.len() > NAMED {
         parts.push(format!("{} more cells", operation.cells.len() - NAMED));
+    }
+    if !operation.metadata.is_empty() {
+        let names: Vec<_> = operation.metadata.iter().map(|change| change.name.as_str()).collect();
+        parts.push(format!("changed the notebook's {}", names.join(", ")));
     }
     parts.join(", ")
 }
@@ -67,6 +76,10 @@ pub fn diff_of(operation: &Operation, content: &dyn Fn(&BlobId) -> Option<Bytes>
             text.push_str(&line);
         }
     }
+    for MetadataChange { name, before, after } in &operation.metadata {
+        let [before, after] = [before, after].map(|side| side.as_deref().unwrap_or("none"));
+        text.push_str(&format!("changed the notebook's {name}\n{before} → {after}\n"));
+    }
     text
 }
 
@@ -108,7 +121,7 @@ fn outputs_line(change: &CellChange) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use notebook::{CellType, Edit};
+    use notebook::{CellType, Edit, Kernelspec};
 
     use super::*;
     use crate::testing::Story;
@@ -123,6 +136,11 @@ mod tests {
         let kind = story.make(&[Edit::SetType { id: "c0".into(), cell_type: CellType::Markdown }]);
         let shown = diff_of(&kind, &|id| story.blobs.get(id));
         assert_eq!(shown, "changed #0 (markdown, id c0)\ntype: code → markdown\n");
+        let spec = Kernelspec { name: "r".to_owned(), display_name: None, language: None };
+        let metadata = story.make(&[Edit::set_kernelspec(&spec)]);
+        assert_eq!(summary(&metadata), "changed the notebook's kernelspec");
+        let expected = "changed the notebook's kernelspec\nnone → {\"display_name\":\"r\",\"name\":\"r\"}\n";
+        assert_eq!(diff_of(&metadata, &|_| None), expected);
         let moved = story.make(&[Edit::Move { id: "c0".into(), index: 2 }]);
         assert_eq!(diff_of(&moved, &|_| None), "moved #2 (cell, id c0)\nmoved from #0 to #2\n");
         let all = ["c0", "c1", "c2", "c3"].map(Into::into).to_vec();

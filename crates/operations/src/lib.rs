@@ -17,9 +17,9 @@ mod testing;
 
 pub use blob::{BlobId, Blobs};
 pub use describe::{diff_of, summary};
-pub use live::{Since, live};
+pub use live::{Since, live, since_creation};
 pub use log::{LogError, OperationLog, prune};
-pub use operation::{CellChange, CellState, Operation, OutputsState};
+pub use operation::{CellChange, CellState, Creation, MetadataChange, Operation, OutputsState};
 pub use others::changed_since;
-pub use plan::{Obstacle, Plan, Refusal, plan};
+pub use plan::{Obstacle, Part, Plan, Refusal, plan};
 pub use record::{Recorded, compare, record};

@@ -29,6 +29,12 @@ impl Since {
     }
 }
 
+/// The operations after the one that made the notebook. Those before are about another file at the same path.
+pub fn since_creation(operations: &[Operation]) -> &[Operation] {
+    let made = operations.iter().rposition(|operation| operation.created.is_some());
+    &operations[made.map_or(0, |index| index + 1)..]
+}
+
 /// The operations that are not undone, newest first, each with the cells that are not undone. Checkpoints are left out, and
 /// so are undos: one that was itself undone leaves what it had undone as it was.
 ///
@@ -36,7 +42,7 @@ impl Since {
 pub fn live(operations: &[Operation]) -> Vec<Operation> {
     let (mut undone, mut cells_undone) = (HashSet::new(), HashSet::<(u64, &str)>::new());
     let mut live = Vec::new();
-    for operation in operations.iter().rev() {
+    for operation in since_creation(operations).iter().rev() {
         if undone.contains(&operation.id) || operation.checkpoint.is_some() {
             continue;
         }
@@ -51,7 +57,7 @@ pub fn live(operations: &[Operation]) -> Vec<Operation> {
         }
         let mut left = operation.clone();
         left.cells.retain(|change| !cells_undone.contains(&(operation.id, change.id.as_str())));
-        if !left.cells.is_empty() {
+        if !left.is_empty() {
             live.push(left);
         }
     }
@@ -61,7 +67,7 @@ pub fn live(operations: &[Operation]) -> Vec<Operation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::CellChange;
+    use crate::operation::{CellChange, Creation};
 
     fn change(id: u64, cells: &[&str]) -> Operation {
         let cell = |id: &&str| CellChange { id: (*id).to_owned(), before: None, after: None, moved: false };
@@ -89,6 +95,14 @@ mod tests {
         assert_eq!(ids(&all), [0_u64; 0]);
         all.push(undo(6, &[5], None));
         assert_eq!(ids(&all), [2, 1]);
+    }
+
+    #[test]
+    fn what_was_before_the_notebook_was_made_is_not_undone() {
+        let made = Operation { id: 2, created: Some(Creation::default()), ..Operation::default() };
+        let all = [change(1, &["a"]), made, change(3, &["a"])];
+        assert_eq!(ids(&all), [3]);
+        assert_eq!(ids(&all[..2]), [0_u64; 0]);
     }
 
     #[test]

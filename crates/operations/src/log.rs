@@ -55,6 +55,8 @@ struct Known {
     length: u64,
     last_id: u64,
     operations: usize,
+    /// How many were left when it was last trimmed here.
+    kept: usize,
     /// Of the contents beside it.
     bytes: u64,
 }
@@ -81,7 +83,7 @@ impl OperationLog {
             write_line(&mut file, &header, false).map_err(|error| self.failed(error))?;
             *known = Known::default();
         } else if length != known.length {
-            *known = self.scan(&mut file)?;
+            *known = Known { kept: known.kept, ..self.scan(&mut file)? };
         }
         let written = blobs::write(&self.folder, blobs).map_err(|error| self.failed(error))?;
         operation.id = known.last_id + 1;
@@ -91,9 +93,9 @@ impl OperationLog {
         known.operations += 1;
         known.bytes += written;
         known.length = file.metadata().map_err(|error| self.failed(error))?.len();
-        if limits::is_exceeded(known.operations, known.bytes) {
+        if limits::is_exceeded(known.operations, known.bytes, known.kept) {
             drop(file);
-            limits::trim(&self.folder, operation.time).map_err(|error| self.failed(error))?;
+            known.kept = limits::trim(&self.folder, operation.time).map_err(|error| self.failed(error))?;
             // Read again before the next line.
             known.length = 0;
         }
@@ -133,7 +135,13 @@ impl OperationLog {
         self.check_version(&text)?;
         let (last_id, operations) =
             operations(&text).fold((0, 0), |(last, count), operation| (operation.id.max(last), count + 1));
-        Ok(Known { length: text.len() as u64, last_id, operations, bytes: blobs::size(&self.folder) })
+        Ok(Known {
+            length: text.len() as u64,
+            last_id,
+            operations,
+            kept: 0,
+            bytes: blobs::size(&self.folder),
+        })
     }
 
     fn check_version(&self, text: &[u8]) -> Result<(), LogError> {

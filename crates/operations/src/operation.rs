@@ -22,6 +22,12 @@ pub struct Operation {
     /// The name of a checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<String>,
+    /// The program made the checkpoint by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_automatic: bool,
+    /// It made the notebook. Whatever was recorded before is about an earlier one at the same path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<Creation>,
     /// The operations that this one undoes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undoes: Vec<u64>,
@@ -30,6 +36,29 @@ pub struct Operation {
     pub only: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<CellChange>,
+    /// What it did to the notebook's own metadata.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metadata: Vec<MetadataChange>,
+}
+
+/// How a notebook was made.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Creation {
+    /// The path of the notebook that it is a copy of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_of: Option<String>,
+}
+
+/// What an operation did to one member of the notebook's metadata, such as `kernelspec`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetadataChange {
+    pub name: String,
+    /// As JSON; `None` if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// As JSON; `None` if it was removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
 }
 
 /// What an operation did to one cell.
@@ -87,6 +116,11 @@ impl Operation {
 
     pub fn is_undo(&self) -> bool {
         !self.undoes.is_empty()
+    }
+
+    /// Whether it changed nothing that could be undone.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty() && self.metadata.is_empty()
     }
 }
 

@@ -5,17 +5,25 @@ use std::collections::HashSet;
 use notebook::{CellId, Notebook};
 
 use crate::Operation;
+use crate::live::since_creation;
+use crate::record::{are_equivalent, json};
 
-/// The operations whose cells are not as they left them, although no later operation changed these cells.
+/// The operations that left something else than is there, although no later operation changed it.
 pub fn changed_since(operations: &[Operation], now: &Notebook) -> HashSet<u64> {
-    let (mut known, mut changed) = (HashSet::new(), HashSet::new());
-    for operation in operations.iter().rev() {
+    let (mut known, mut names, mut changed) = (HashSet::new(), HashSet::new(), HashSet::new());
+    for operation in since_creation(operations).iter().rev() {
         for change in operation.cells.iter().filter(|change| change.changes_content()) {
             if !known.insert(change.id.as_str()) {
                 continue;
             }
             let found = now.cell(&CellId::from(change.id.as_str())).map(|(_, cell)| cell.revision());
             if found != change.after.as_ref().map(|state| state.revision.as_str()) {
+                changed.insert(operation.id);
+            }
+        }
+        for change in operation.metadata.iter().filter(|change| names.insert(&change.name)) {
+            let found = now.metadata().member(&change.name);
+            if !are_equivalent(found.as_ref(), json(change.after.as_ref()).as_ref()) {
                 changed.insert(operation.id);
             }
         }

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use notebook::{Cell, CellId, CellType, Edit, Json, NewCell, Notebook, Output, diff, other_members};
 
 use crate::BlobId;
-use crate::operation::{CellChange, CellState, Operation, OutputsState};
-use crate::record::digest;
+use crate::operation::{CellChange, CellState, MetadataChange, Operation, OutputsState};
+use crate::record::{are_equivalent, digest, json};
 
 /// How to undo operations: all of it, or nothing is done.
 #[derive(Debug, Clone)]
@@ -19,15 +19,32 @@ pub struct Plan {
     pub without_outputs: Vec<CellId>,
 }
 
-/// A cell that keeps an operation from being undone.
+/// What keeps an operation from being undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub operation: u64,
-    pub cell: CellId,
+    pub part: Part,
     pub obstacle: Obstacle,
 }
 
-/// Why a cell cannot be brought back.
+/// A part of a notebook that operations change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    Cell(CellId),
+    /// A member of its own metadata.
+    Metadata(String),
+}
+
+impl Part {
+    pub fn is_changed_by(&self, operation: &Operation) -> bool {
+        match self {
+            Self::Cell(id) => operation.cells.iter().any(|change| *id == *change.id),
+            Self::Metadata(name) => operation.metadata.iter().any(|change| *name == change.name),
+        }
+    }
+}
+
+/// Why it cannot be brought back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
     /// It was changed since: the difference from what the operation left to what is there.
@@ -47,7 +64,7 @@ pub enum Obstacle {
 /// What brings `now` back to before `operations`, which are given newest first.
 ///
 /// They are undone one after the other, so that each is compared with what it left. A cell of which an operation left
-/// another content, other outputs or another place than it finds is somebody else's now, and is refused.
+/// another content, other outputs or another place than it finds is somebody else's now, and is refused; so is metadata.
 pub fn plan(
     now: &Notebook,
     operations: &[Operation],
@@ -59,16 +76,16 @@ pub fn plan(
     };
     let mut refusals: Vec<Refusal> = Vec::new();
     for operation in operations {
-        let refused = |cell: &CellId| refusals.iter().any(|refusal| refusal.cell == *cell);
+        let refused = |part: &Part| refusals.iter().any(|refusal| refusal.part == *part);
         // What stands behind an obstacle cannot be judged.
-        let changes: Vec<_> =
-            operation.cells.iter().filter(|change| !refused(&change.id.as_str().into())).collect();
-        let found = steps.undo(&changes);
-        refusals.extend(found.into_iter().map(|(cell, obstacle)| Refusal {
-            operation: operation.id,
-            cell,
-            obstacle,
-        }));
+        let cell = |change: &&CellChange| !refused(&Part::Cell(change.id.as_str().into()));
+        let metadata = |change: &&MetadataChange| !refused(&Part::Metadata(change.name.clone()));
+        let changes: Vec<_> = operation.cells.iter().filter(cell).collect();
+        let metadata: Vec<_> = operation.metadata.iter().filter(metadata).collect();
+        let found = steps.undo(&changes).into_iter().map(|(id, obstacle)| (Part::Cell(id), obstacle));
+        let found: Vec<_> = found.chain(steps.undo_metadata(&metadata)).collect();
+        let operation = operation.id;
+        refusals.extend(found.into_iter().map(|(part, obstacle)| Refusal { operation, part, obstacle }));
     }
     if refusals.is_empty() { Ok(steps.plan) } else { Err(refusals) }
 }
@@ -143,6 +160,24 @@ impl Steps<'_> {
                 continue;
             }
             self.touch(change);
+        }
+        obstacles
+    }
+
+    /// Undoes what one operation did to the notebook's metadata, where nobody else has changed it.
+    fn undo_metadata(&mut self, changes: &[&MetadataChange]) -> Vec<(Part, Obstacle)> {
+        let mut obstacles = Vec::new();
+        for change in changes {
+            let present = self.plan.after.metadata().member(&change.name);
+            let left = json(change.after.as_ref());
+            if are_equivalent(present.as_ref(), left.as_ref()) {
+                let value = json(change.before.as_ref());
+                self.make(Edit::SetMetadata { name: change.name.clone(), value });
+            } else {
+                let text = |json: Option<Json>| json.map(|json| json.compact() + "\n").unwrap_or_default();
+                let diff = diff(&text(left), &text(present));
+                obstacles.push((Part::Metadata(change.name.clone()), Obstacle::Changed { diff }));
+            }
         }
         obstacles
     }

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use notebook::{Cell, CellId, Edit, Notebook};
+use notebook::{Cell, CellId, Edit, Json, Notebook};
 
 use crate::blob::Naming;
-use crate::operation::{CellChange, CellState, Operation, OutputsState};
+use crate::operation::{CellChange, CellState, MetadataChange, Operation, OutputsState};
 use crate::{BlobId, Blobs};
 
 /// Outputs of a cell that are larger are not kept, in bytes.
@@ -16,6 +16,7 @@ const MAX_OUTPUTS: usize = 4 * 1024 * 1024;
 #[derive(Debug, Clone, Default)]
 pub struct Recorded {
     pub cells: Vec<CellChange>,
+    pub metadata: Vec<MetadataChange>,
     pub blobs: Blobs,
 }
 
@@ -40,7 +41,7 @@ impl Touched {
                 | Edit::MergeMetadata { id, .. }
                 | Edit::Move { id, .. }
                 | Edit::SetOutputs { id, .. } => std::slice::from_ref(id),
-                Edit::SetKernelspec(_) | Edit::SetLanguageInfo(_) => &[],
+                Edit::SetMetadata { .. } => &[],
             };
             for id in ids {
                 if matches!(edit, Edit::Insert { .. } | Edit::Delete { .. } | Edit::Move { .. }) {
@@ -97,10 +98,41 @@ pub fn record(before: &Notebook, after: &Notebook, edits: &[Edit]) -> Recorded {
         }
     }
     recorded.cells.sort_by_key(|change| change.state().map(|state| state.index));
+    let mut names: Vec<&str> = edits.iter().filter_map(metadata_name).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let [was, is] = [before, after].map(|notebook| notebook.metadata().member(name));
+        // Some applications cannot be given any.
+        let is_made = !are_equivalent(was.as_ref(), is.as_ref());
+        let left = if is_planned { planned.metadata().member(name) } else { is.clone() };
+        recorded.metadata.extend(metadata_change(name, was.as_ref(), left.as_ref()).filter(|_| is_made));
+    }
     recorded
 }
 
-/// How the cells that `operations` touched differ now from what they were before the first of them, whoever changed them.
+fn metadata_name(edit: &Edit) -> Option<&str> {
+    match edit {
+        Edit::SetMetadata { name, .. } => Some(name),
+        _ => None,
+    }
+}
+
+fn metadata_change(name: &str, before: Option<&Json>, after: Option<&Json>) -> Option<MetadataChange> {
+    let text = |json: Option<&Json>| json.map(Json::compact);
+    let change = MetadataChange { name: name.to_owned(), before: text(before), after: text(after) };
+    (!are_equivalent(before, after)).then_some(change)
+}
+
+/// Whether both mean the same, or there is neither.
+pub(crate) fn are_equivalent(one: Option<&Json>, other: Option<&Json>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.is_equivalent(other),
+        (one, other) => one.is_none() && other.is_none(),
+    }
+}
+
+/// How what `operations` touched differs now from what they were before the first of them, whoever changed them.
 pub fn compare(operations: &[Operation], now: &Notebook) -> Recorded {
     let (mut recorded, mut known) = (Recorded::default(), HashSet::new());
     for change in operations.iter().flat_map(|operation| &operation.cells) {
@@ -116,8 +148,20 @@ pub fn compare(operations: &[Operation], now: &Notebook) -> Recorded {
             recorded.cells.push(change);
         }
     }
+    let mut names = HashSet::new();
+    for change in operations.iter().flat_map(|operation| &operation.metadata) {
+        if names.insert(&change.name) {
+            let (before, now) = (json(change.before.as_ref()), now.metadata().member(&change.name));
+            recorded.metadata.extend(metadata_change(&change.name, before.as_ref(), now.as_ref()));
+        }
+    }
     recorded.cells.sort_by_key(|change| change.state().map(|state| state.index));
     recorded
+}
+
+/// What was recorded of a member of the metadata.
+pub(crate) fn json(text: Option<&String>) -> Option<Json> {
+    Json::parse(Bytes::from(text?.clone())).ok()
 }
 
 /// Whether both have the same type and source.

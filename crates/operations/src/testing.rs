@@ -40,7 +40,12 @@ impl Story {
         let recorded = record(&before, &self.now, edits);
         self.blobs.extend(recorded.blobs);
         let id = self.operations.len() as u64 + 1;
-        self.operations.push(Operation { id, cells: recorded.cells, ..operation });
+        self.operations.push(Operation {
+            id,
+            cells: recorded.cells,
+            metadata: recorded.metadata,
+            ..operation
+        });
         self.operations[self.operations.len() - 1].clone()
     }
 

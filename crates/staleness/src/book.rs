@@ -1,6 +1,6 @@
 //! The facts, arranged so that the rules find them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use names::{Name, Names};
 use notebook::CellId;
@@ -108,6 +108,8 @@ impl<'a> Book<'a> {
 struct Definers<'a> {
     facts: Facts<'a>,
     positions: HashMap<&'a str, Vec<usize>>,
+    /// The names that share an object with another one somewhere.
+    aliased: BTreeSet<&'a Name>,
 }
 
 impl<'a> Definers<'a> {
@@ -118,7 +120,8 @@ impl<'a> Definers<'a> {
                 positions.entry(name.as_str()).or_default().push(position);
             }
         }
-        Self { facts, positions }
+        let aliased = facts.cells.iter().flat_map(|cell| &cell.names.aliases);
+        Self { facts, positions, aliased: aliased.flat_map(|(alias, name)| [alias, name]).collect() }
     }
 
     /// What a cell at this position does that has these names.
@@ -129,7 +132,32 @@ impl<'a> Definers<'a> {
                 || (!names.effects.defines.contains(name)
                     && self.definer(name, position).is_some_and(|names| names.imports.contains(name)))
         };
-        Effective::of(names, functions, is_import)
+        Effective::of(names, functions, |name| self.aliases(name, position), is_import)
+    }
+
+    /// The other names of an object as seen from this position.
+    fn aliases(&self, name: &str, position: usize) -> Vec<Name> {
+        let object = self.object(name, position);
+        let is_alias = |other: &&Name| *other != name && self.object(other, position) == object;
+        self.aliased.iter().copied().filter(is_alias).cloned().collect()
+    }
+
+    /// What stands for the object of a name: the cell that made it, and the name that it has there. After `df = load()`, `a = df` and
+    /// `df = df.head()` in cells 0, 1 and 2, `a` is (0, `df`) and `df` is (2, `df`).
+    fn object<'n>(&self, name: &'n str, position: usize) -> (Option<usize>, &'n str)
+    where
+        'a: 'n,
+    {
+        let all = self.positions.get(name).map(Vec::as_slice).unwrap_or_default();
+        let Some(above) = all.partition_point(|definer| *definer < position).checked_sub(1) else {
+            return (None, name);
+        };
+        let names = &self.facts.cells[all[above]].names;
+        match names.aliases.get(name) {
+            Some(original) if names.effects.defines.contains(original) => (Some(all[above]), original),
+            Some(original) => self.object(original, all[above]),
+            None => (Some(all[above]), name),
+        }
     }
 
     /// The names of the cell that defines a name as seen from this position: the nearest above, else the first below.

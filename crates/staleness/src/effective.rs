@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use names::{Effects, Name, Names, Unknown};
+use names::{Effects, Name, Names, Passed, Unknown};
 
 #[derive(Debug, Default)]
 pub(crate) struct Effective {
@@ -32,10 +32,12 @@ impl Write {
 }
 
 impl Effective {
-    /// `functions` finds what a function of another cell does, `is_import` whether a name is that of a module.
+    /// `functions` finds what a function of another cell does, `aliases` other names for the object of a name, and `is_import`
+    /// whether a name is that of a module.
     pub(crate) fn of<'n>(
         names: &'n Names,
         functions: impl Fn(&str) -> Option<&'n Effects>,
+        aliases: impl Fn(&str) -> Vec<Name>,
         is_import: impl Fn(&str) -> bool,
     ) -> Self {
         let mut effective = Self::default();
@@ -53,11 +55,20 @@ impl Effective {
             running.push(function);
             changing.insert(name, function);
         }
-        for passed in running.iter().flat_map(|effects| &effects.passes) {
-            let is_changed =
-                changing.get(&passed.function).is_some_and(|it| it.changes_argument(&passed.argument));
-            if is_changed && !is_own(&passed.name) {
-                effective.writes.entry(passed.name.clone()).or_insert(Write::Passes);
+        let mut objects = BTreeSet::new();
+        for effects in running {
+            // What the cell defines itself, it changes only before that.
+            let is_elsewhere = |name: &Name| std::ptr::eq(effects, &raw const names.effects) || !is_own(name);
+            let passes = effects.passes.iter().filter(|it| is_changed(it, &changing, &mut BTreeSet::new()));
+            let passes = passes.map(|passed| (&passed.name, Write::Passes));
+            let calls = effects.calls.iter().map(|name| (name, Write::Calls));
+            let changes = effects.changes.difference(&effects.augments).map(|name| (name, Write::Changes));
+            objects.extend(passes.chain(calls).chain(changes).filter(|(name, _)| is_elsewhere(name)));
+        }
+        for (name, write) in objects {
+            effective.write(name.clone(), write);
+            for alias in aliases(name).into_iter().filter(|alias| !is_own(alias)) {
+                effective.write(alias, write);
             }
         }
         effective.weaken_modules(&is_import);
@@ -69,19 +80,22 @@ impl Effective {
             self.uses.entry(name.clone()).or_insert_with(|| through.cloned());
         }
         for (names, write) in [
-            (&effects.calls, Write::Calls),
-            (&effects.changes, Write::Changes),
+            (&effects.augments, Write::Changes),
             (&effects.deletes, Write::Changes),
             (&effects.defines, Write::Defines),
         ] {
             for name in names.iter().filter(|name| write == Write::Defines || !is_own(name)) {
-                let known = self.writes.entry(name.clone()).or_insert(write);
-                *known = (*known).max(write);
+                self.write(name.clone(), write);
             }
         }
         if self.unknown.is_none() {
             self.unknown.clone_from(&effects.unknown);
         }
+    }
+
+    fn write(&mut self, name: Name, write: Write) {
+        let known = self.writes.entry(name).or_insert(write);
+        *known = (*known).max(write);
     }
 
     /// A module is hardly ever an input: its functions are called, and its settings are of little effect.
@@ -97,4 +111,20 @@ impl Effective {
             Write::Defines => true,
         });
     }
+}
+
+/// Whether the function that gets a name's object may change it, or pass it to one that does.
+fn is_changed<'n>(
+    passed: &'n Passed,
+    functions: &BTreeMap<&Name, &'n Effects>,
+    known: &mut BTreeSet<&'n Passed>,
+) -> bool {
+    let Some(function) = functions.get(&passed.function).filter(|_| known.insert(passed)) else {
+        return false;
+    };
+    function.parameter(&passed.argument).is_some_and(|parameter| {
+        let mut further = function.passed_parameters.iter().filter(|further| further.name == *parameter);
+        function.changed_parameters.contains(parameter)
+            || further.any(|further| is_changed(further, functions, known))
+    })
 }

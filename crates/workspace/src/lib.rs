@@ -64,7 +64,7 @@ pub use runs::{
     Journal, MemoryChanges, Orphan, OrphanedExecution, Run, RunCell, RunNote, RunState, RunSuffix, RunView,
     Runner,
 };
-pub use session::{CopiedNotebook, PastOperation, Session, UndoTarget, Undone};
+pub use session::{CopiedNotebook, CopyPreview, FilePreview, PastOperation, Session, UndoTarget, Undone};
 pub use staleness::{CellState, State as StaleState};
 pub use stored_notebook::{Content, Known, NotebookStore, Replaced, StoredNotebook};
 pub use telemetry::TRACED;

@@ -164,10 +164,15 @@ impl Installation {
     }
 
     fn failed(&self, output: &str) -> Error {
+        let message = match self.installer {
+            Installer::Conda { .. } => plan::message_of_conda(output),
+            _ => None,
+        };
+        let output = message.as_deref().unwrap_or(output);
         let characters = output.trim().chars().count();
         let shown: String = output.trim().chars().skip(characters.saturating_sub(SHOWN_OUTPUT)).collect();
         let cut = if characters > SHOWN_OUTPUT { "…" } else { "" };
-        let wheels = if self.builds {
+        let wheels = if self.builds || !self.installer.takes_wheels() {
             ""
         } else {
             " Only wheels were looked for; where a package has none, the person may allow it to be built."

@@ -88,6 +88,12 @@ pub trait Place: Send + Sync + 'static {
         Box::pin(ready(Err(self.no_files())))
     }
 
+    /// Fails as [`Place::write_file`] would, as far as that can be known without writing. Returns the path, with the prefix, and
+    /// whether there is a file.
+    fn check_write(&self, _path: &str, _existing: Existing) -> Future<'_, (String, bool)> {
+        Box::pin(ready(Err(self.no_files())))
+    }
+
     /// The refusal of a place whose files cannot be reached.
     fn no_files(&self) -> Error {
         Error::new(
@@ -121,6 +127,12 @@ pub trait Place: Send + Sync + 'static {
     /// Finds a run of another server, which need not run any longer. Starts nothing.
     fn find_run(&self, _run: &RunId) -> Future<'_, Option<FoundRun>> {
         Box::pin(ready(Ok(None)))
+    }
+
+    /// The cells of a notebook that run or wait for their turn on kernels that other programs use, too, as far as that is known.
+    /// Starts nothing.
+    fn cells_to_run(&self, _notebook: &NotebookPath) -> Future<'_, Vec<CellId>> {
+        Box::pin(ready(Ok(Vec::new())))
     }
 
     /// Chooses a kernel, and installs or starts what it needs.
@@ -268,6 +280,11 @@ pub trait Document: Send + Sync + 'static {
     /// Shows others whether a cell is running.
     fn set_running(&self, _cell: &CellId, _is_running: bool) -> Future<'_, ()> {
         Box::pin(ready(Ok(())))
+    }
+
+    /// The cells that run, as far as the document shows it. Never waits.
+    fn running_cells(&self) -> Vec<CellId> {
+        Vec::new()
     }
 
     /// Shows others where the agent of a session works; `None` if it has left.

@@ -1,15 +1,15 @@
-//! Records the operations of all notebooks, on a thread of its own, while the call that made them words its answer. The answer waits
-//! a moment for the record; no edit fails because of it.
+//! Records the operations of all notebooks, on a thread of its own. No answer waits for that and no edit fails because of it, as long
+//! as records can be written and the disk keeps up. Every question about the operations is asked after all records before it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
 use notebook::{Edit, Notebook};
-use operations::{Blobs, LogError, Operation, OperationLog, prune, record};
+use operations::{Blobs, Creation, LogError, Operation, OperationLog, Recorded, prune, record};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -19,8 +19,10 @@ use crate::open_notebook::OpenNotebook;
 use crate::runs::Run;
 use crate::{Error, ErrorKind};
 
-/// How long an answer waits until the changes that it reports are recorded. Beyond that, they are recorded later.
+/// How long an answer waits until it is known whether its changes could be recorded, unless the last ones could.
 const ANSWER_WAIT: Duration = Duration::from_millis(20);
+/// With more unwritten records than this, an answer waits as long, too.
+const BACKLOG: usize = 16;
 /// How long a question about the operations may take.
 const READ_WAIT: Duration = Duration::from_secs(10);
 /// How many records are queued; further ones are dropped.
@@ -70,6 +72,8 @@ pub(crate) struct Recorder {
     root: PathBuf,
     jobs: SyncSender<Job>,
     unwritten: Arc<AtomicUsize>,
+    /// Whether the last record could be written.
+    is_working: Arc<AtomicBool>,
     logs: Mutex<HashMap<String, Arc<OperationLog>>>,
     warning: Arc<Warning>,
 }
@@ -105,7 +109,14 @@ impl Recorder {
                 }
             }
         })?;
-        Ok(Self { root, jobs, unwritten: Arc::default(), logs: Mutex::default(), warning: Arc::default() })
+        Ok(Self {
+            root,
+            jobs,
+            unwritten: Arc::default(),
+            is_working: Arc::default(),
+            logs: Mutex::default(),
+            warning: Arc::default(),
+        })
     }
 
     /// Records a change. Never waits.
@@ -116,7 +127,7 @@ impl Recorder {
 
     /// Records a checkpoint. Fails if that is not possible.
     pub(crate) async fn checkpoint(&self, notebook: &str, actor: Actor, name: String) -> Result<(), Error> {
-        let made = self.ask(notebook, move |log| append_checkpoint(log, actor, name)).await?;
+        let made = self.ask(notebook, move |log| append_checkpoint(log, actor, name, false)).await?;
         made.map_err(|error| {
             Error::new(
                 ErrorKind::Unavailable,
@@ -126,10 +137,17 @@ impl Recorder {
         })
     }
 
-    /// Records a checkpoint. Never waits.
+    /// Records a checkpoint that nobody has asked for. Never waits.
     pub(crate) fn checkpoint_later(&self, notebook: &str, actor: Actor, name: String) {
         let log = self.log(notebook);
-        self.append(move || append_checkpoint(&log, actor, name));
+        self.append(move || append_checkpoint(&log, actor, name, true));
+    }
+
+    /// Records that a notebook was made. Never waits.
+    pub(crate) fn created(&self, notebook: &str, actor: Actor, copy_of: Option<String>) {
+        let log = self.log(notebook);
+        let made = Operation { created: Some(Creation { copy_of }), ..operation(actor) };
+        self.append(move || log.append(made, &Blobs::default()).map(drop));
     }
 
     /// Asks the log of a notebook, after all that was recorded before. Fails if that takes too long.
@@ -156,9 +174,11 @@ impl Recorder {
         self.warning.for_agent.lock().take()
     }
 
-    /// Waits a moment for what is not written yet, so that whoever reads the answer of a call can read its record.
+    /// Waits a moment for what is not written yet, unless that will be written: so that an answer says that nothing is recorded.
     pub(crate) async fn settle(&self) {
-        self.drain(ANSWER_WAIT).await;
+        if !self.is_working.load(Ordering::Relaxed) || self.unwritten.load(Ordering::Relaxed) > BACKLOG {
+            self.drain(ANSWER_WAIT).await;
+        }
     }
 
     /// Waits up to `limit` for what is not written yet.
@@ -174,9 +194,12 @@ impl Recorder {
 
     fn append(&self, work: impl FnOnce() -> Result<(), LogError> + Send + 'static) {
         let (warning, unwritten) = (self.warning.clone(), self.unwritten.clone());
+        let is_working = self.is_working.clone();
         unwritten.fetch_add(1, Ordering::Relaxed);
         let job = Box::new(move || {
-            if let Err(error) = work() {
+            let written = work();
+            is_working.store(written.is_ok(), Ordering::Relaxed);
+            if let Err(error) = written {
                 warning.give(&error);
             }
             unwritten.fetch_sub(1, Ordering::Release);
@@ -196,20 +219,24 @@ impl Recorder {
 
 fn append(log: &OperationLog, change: Change) -> Result<(), LogError> {
     let Change { before, after, edits, actor, run, undoes: (undoes, only), checkpoint, .. } = change;
-    let recorded = record(&before, &after, &edits);
-    // What changes no cell is nothing to be undone.
-    if recorded.cells.is_empty() && undoes.is_empty() {
+    let Recorded { cells, metadata, blobs } = record(&before, &after, &edits);
+    let operation = Operation { run, undoes, only, cells, metadata, ..operation(actor.clone()) };
+    if operation.is_empty() && !operation.is_undo() {
         return Ok(());
     }
     if let Some(name) = checkpoint {
-        append_checkpoint(log, actor.clone(), name)?;
+        append_checkpoint(log, actor, name, true)?;
     }
-    let operation = Operation { run, undoes, only, cells: recorded.cells, ..operation(actor) };
-    log.append(operation, &recorded.blobs).map(drop)
+    log.append(operation, &blobs).map(drop)
 }
 
-fn append_checkpoint(log: &OperationLog, actor: Actor, name: String) -> Result<(), LogError> {
-    let operation = Operation { checkpoint: Some(name), ..operation(actor) };
+fn append_checkpoint(
+    log: &OperationLog,
+    actor: Actor,
+    name: String,
+    is_automatic: bool,
+) -> Result<(), LogError> {
+    let operation = Operation { checkpoint: Some(name), is_automatic, ..operation(actor) };
     log.append(operation, &Blobs::default()).map(drop)
 }
 

@@ -8,25 +8,23 @@ use notebook::{CellId, Edit, Notebook};
 
 use crate::actor::{self, Actor};
 use crate::changes::Changes;
-use crate::kernel_request::{KernelRequest, KernelSelector};
-use crate::limits::{Slot, Slots};
-use crate::open_notebook::{EndsKernel, OpenNotebook, find_kernel};
-use crate::place::{Applied, Expected, FoundRun, Kernel, KernelChoice, Mode, Place};
+use crate::limits::Slots;
+use crate::open_notebook::{EndsKernel, OpenNotebook};
+use crate::place::{Applied, Expected, Kernel, Mode, Place};
 use crate::places::Located;
 use crate::recorder::Change;
-use crate::runs::Run;
 use crate::shown_paths::ShownPaths;
-use crate::verify::{VerifyOptions, Verifying};
 use crate::workspace::Workspace;
-use crate::{Error, ErrorKind, KernelId, NextStep, NotebookPath, RunId, SessionId};
+use crate::{Error, ErrorKind, NextStep, NotebookPath, SessionId};
 
 mod cell_lookup;
 mod copy;
 mod places;
+mod runs;
 mod seen_cells;
 mod undo;
 
-pub use copy::CopiedNotebook;
+pub use copy::{CopiedNotebook, CopyPreview, FilePreview};
 use seen_cells::{CellChange, SeenCells};
 pub use undo::{PastOperation, UndoTarget, Undone};
 
@@ -101,6 +99,9 @@ impl Session {
         let located = self.locate(path)?;
         self.check_room_for(&located.path)?;
         let opened = self.workspace.open(located, mode).await?;
+        if mode == Mode::Create {
+            self.created(opened.place(), opened.path(), None);
+        }
         self.enter(&opened);
         self.works_on(opened.path(), None);
         self.workspace.notebooks().remember_name(name, &opened);
@@ -248,7 +249,8 @@ impl Session {
         self.workspace.recorder()?.take_warning()
     }
 
-    /// Runs `work`, whose changes are recorded as those of this agent and of `tool`, and waits a moment for the record.
+    /// Runs `work`, whose changes are recorded as those of this agent and of `tool`, and waits a moment where it is not known
+    /// whether they can be.
     pub async fn acting<F: Future>(&self, tool: &str, work: F) -> F::Output {
         let agent = self.state().agent.clone().unwrap_or_default();
         let output = actor::acting(Actor { agent, tool: tool.to_owned() }, work).await;
@@ -271,130 +273,6 @@ impl Session {
     /// The name of the current notebook.
     pub fn current(&self) -> Option<String> {
         self.state().current.clone()
-    }
-
-    /// The kernel of a notebook. Chooses one if it has none yet.
-    pub async fn choose_kernel(
-        &self,
-        notebook: &Arc<OpenNotebook>,
-        selector: KernelSelector,
-    ) -> Result<KernelChoice, Error> {
-        let choice = notebook.choose(selector, self.id, false).await?;
-        if let KernelChoice::Kernel { kernel, .. } = &choice {
-            self.workspace.runner().adopt(kernel, notebook).await;
-        }
-        Ok(choice)
-    }
-
-    /// Looks for a run that this server does not know on the kernels of all places, and takes it over if its server has ended.
-    pub async fn find_run(&self, run: &RunId) -> Option<FoundRun> {
-        let runner = self.workspace.runner();
-        for place in self.places() {
-            let Ok(Some(found)) = place.find_run(run).await else { continue };
-            match (&found.kernel, &found.notebook) {
-                (Some(kernel), Some(path)) => {
-                    let located = Located { place, path: path.clone() };
-                    if let Ok(opened) = self.workspace.open(located, Mode::Connect).await {
-                        runner.adopt(kernel, &opened).await;
-                    }
-                }
-                // What became of its runs is found by their ids.
-                (Some(kernel), None) => drop(runner.adopt_at(kernel, &place, None).await),
-                (None, _) => {}
-            }
-            return Some(found);
-        }
-        None
-    }
-
-    /// Takes over the runs that earlier servers left at a kernel that is for code of no notebook.
-    pub async fn adopt(&self, kernel: KernelId) -> Result<(), Error> {
-        let place = self.place();
-        let request = KernelRequest { kernel: KernelSelector::Existing(kernel), ..KernelRequest::default() };
-        if let KernelChoice::Kernel { kernel, .. } = place.kernel(request).await? {
-            self.workspace.runner().adopt_at(&kernel, &place, None).await;
-        }
-        Ok(())
-    }
-
-    /// The kernel that runs the cells of a notebook, as for a run: what it lacks, such as an environment, is made.
-    pub async fn kernel_for_run(&self, notebook: &Arc<OpenNotebook>) -> Result<Arc<dyn Kernel>, Error> {
-        let kernel = match notebook.choose(KernelSelector::Any, self.id, true).await? {
-            KernelChoice::Kernel { kernel, .. } => kernel,
-            KernelChoice::OnFirstRun(_) => return Err(crate::runs::no_kernel()),
-        };
-        self.workspace.runner().adopt(&kernel, notebook).await;
-        Ok(kernel)
-    }
-
-    /// Runs the cells of a notebook from now on in a kernel of any place that was started for this session alone. It does not
-    /// become the notebook's for others.
-    pub fn use_kernel(&self, notebook: &OpenNotebook, kernel: Arc<dyn Kernel>) {
-        notebook.bind(kernel, self.id);
-    }
-
-    /// Runs a cell, or code of no cell, in a notebook's kernel. Never waits.
-    pub fn run(
-        &self,
-        notebook: Arc<OpenNotebook>,
-        cell: Option<CellId>,
-        source: String,
-    ) -> Result<Arc<Run>, Error> {
-        let slot = self.slot()?;
-        if cell.is_some() {
-            self.checkpoint_first_run(&notebook);
-        }
-        Ok(self.workspace.runner().run(notebook, cell, source, self.id, slot))
-    }
-
-    /// Runs cells, given by id and source, in order. Each has its run at once. Never waits.
-    pub fn run_in_order(
-        &self,
-        notebook: &Arc<OpenNotebook>,
-        cells: Vec<(CellId, String)>,
-        stops_on_error: bool,
-    ) -> Result<Vec<Arc<Run>>, Error> {
-        let slot = self.slot()?;
-        self.checkpoint_first_run(notebook);
-        Ok(self.workspace.runner().run_in_order(notebook, cells, stops_on_error, self.id, slot))
-    }
-
-    /// Outputs change a notebook, too.
-    fn checkpoint_first_run(&self, notebook: &OpenNotebook) {
-        if let Some(name) = self.first_change_of(notebook.path()) {
-            self.checkpoint_if_recorded(notebook, &name);
-        }
-    }
-
-    /// The kernel with this id, or the only one whose id begins so, in the first place that has one. A place that can restart
-    /// and end the kernel comes before one that knows it as that of another program.
-    pub async fn kernel(&self, id: &str) -> Result<Arc<dyn Kernel>, Error> {
-        let (mut foreign, mut failure) = (None, None);
-        for place in self.places() {
-            match find_kernel(&*place, id).await {
-                Ok(kernel) if kernel.description().foreign.is_some() => foreign = foreign.or(Some(kernel)),
-                Ok(kernel) => return Ok(kernel),
-                Err(error) if error.kind == ErrorKind::InvalidArgument => return Err(error),
-                // A place that knows why is more use than one that has never heard of it.
-                Err(error) if failure.is_none() || error.kind != ErrorKind::NotFound => failure = Some(error),
-                Err(_) => {}
-            }
-        }
-        foreign.ok_or_else(|| failure.unwrap_or_else(|| Error::no_kernel(id)))
-    }
-
-    /// Runs code in the kernel with this id, or else in the session's own kernel. Never waits for the run.
-    pub async fn run_code(&self, kernel: Option<&str>, source: String) -> Result<Arc<Run>, Error> {
-        let kernel = match kernel {
-            Some(id) => Some(self.kernel(id).await?),
-            None => None,
-        };
-        Ok(self.workspace.runner().run_code(self.place(), kernel, source, self.slot()?))
-    }
-
-    /// Verifies a notebook in a fresh kernel. Never waits.
-    pub fn verify(&self, notebook: Arc<OpenNotebook>, options: VerifyOptions) -> Result<Verifying, Error> {
-        Ok(self.workspace.runner().verify(notebook, options, self.slot()?))
     }
 
     async fn current_notebook(&self) -> Result<Arc<OpenNotebook>, Error> {
@@ -429,11 +307,6 @@ impl Session {
             return Ok(());
         }
         self.workspace.settings().limits.check_notebooks(state.homes.len())
-    }
-
-    /// Permission for one more run.
-    fn slot(&self) -> Result<Slot, Error> {
-        if self.state().is_stateless { self.workspace.common_slots().take() } else { self.slots.take() }
     }
 
     fn path_of(&self, name: &str) -> Option<NotebookPath> {

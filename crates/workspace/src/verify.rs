@@ -8,6 +8,7 @@
 mod cells;
 mod compare;
 mod dates;
+mod report;
 mod rerun;
 mod texts;
 mod verdict;

@@ -94,11 +94,9 @@ impl LiveNotebook {
                 let count = shape::count(*execution_count);
                 set_if_different(&cell, "execution_count", &count, txn);
             }
-            Edit::SetKernelspec(spec) => {
-                set_if_different(&metadata(&self.meta, txn), "kernelspec", &shape::kernelspec(spec), txn);
-            }
-            Edit::SetLanguageInfo(info) => {
-                set_if_different(&metadata(&self.meta, txn), "language_info", &shape::any(info), txn);
+            Edit::SetMetadata { name, value } => {
+                let metadata = metadata(&self.meta, txn);
+                set_or_remove(&metadata, name, value.as_ref(), txn);
             }
         }
     }
@@ -175,11 +173,15 @@ fn merge_metadata(cell: &MapRef, old: &Json, patch: &Json, txn: &mut Transaction
     let metadata = metadata(cell, txn);
     let new = old.merged(patch);
     for (name, _) in patch.members() {
-        match new.member(&name) {
-            Some(value) => set_if_different(&metadata, &name, &shape::any(&value), txn),
-            None => {
-                metadata.remove(txn, &name);
-            }
+        set_or_remove(&metadata, &name, new.member(&name).as_ref(), txn);
+    }
+}
+
+fn set_or_remove(map: &MapRef, name: &str, value: Option<&Json>, txn: &mut TransactionMut<'_>) {
+    match value {
+        Some(value) => set_if_different(map, name, &shape::any(value), txn),
+        None => {
+            map.remove(txn, name);
         }
     }
 }

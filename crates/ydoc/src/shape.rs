@@ -1,9 +1,8 @@
 //! Converts cells, outputs and metadata to the shared types that `JupyterLab` expects.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use notebook::{CellType, Json, Kernelspec, MimeBundle, NewCell, Output, other_members};
+use notebook::{CellType, Json, MimeBundle, NewCell, Output, other_members};
 use serde_json::Value;
 use yrs::{Any, ArrayPrelim, In, MapPrelim, Number, TextPrelim};
 
@@ -72,18 +71,6 @@ fn stream(name: &str, text: &str) -> MapPrelim {
     let members: [(&str, In); 3] =
         [("output_type", "stream".into()), ("name", name.into()), ("text", TextPrelim::new(text).into())];
     members.into_iter().collect()
-}
-
-/// The `kernelspec` of a notebook's metadata. nbformat requires the display name.
-pub(crate) fn kernelspec(spec: &Kernelspec) -> Any {
-    let mut members = HashMap::new();
-    let mut insert = |name: &str, value: &str| members.insert(name.to_owned(), Any::from(value));
-    insert("name", &spec.name);
-    insert("display_name", spec.display_name.as_ref().unwrap_or(&spec.name));
-    if let Some(language) = &spec.language {
-        insert("language", language);
-    }
-    Any::Map(Arc::new(members))
 }
 
 pub(crate) fn count(count: Option<u64>) -> Any {

@@ -1,9 +1,10 @@
 //! The document's state besides the notebook.
 
 use notebook::CellId;
-use yrs::{Map, Out, Transact};
+use yrs::{Map, MapRef, Out, Transact};
 
-use crate::{LiveNotebook, read};
+use crate::elements::elements;
+use crate::{LiveNotebook, read, read_cell};
 
 impl LiveNotebook {
     /// The path of the file, which the server updates when the file is renamed.
@@ -33,6 +34,14 @@ impl LiveNotebook {
         }
         cell.insert(&mut txn, "execution_state", state);
         Some(txn.encode_update_v1())
+    }
+
+    /// The cells that somebody shows as running.
+    pub fn running(&self) -> Vec<CellId> {
+        let Ok(txn) = self.doc.try_transact() else { return Vec::new() };
+        let cells = elements(&self.cells, &txn).into_iter().filter_map(|cell| cell.cast::<MapRef>().ok());
+        let running = cells.filter(|cell| cell.get(&txn, "execution_state") == Some(Out::from("running")));
+        running.map(|cell| read_cell::cell_id(&cell, &txn)).collect()
     }
 }
 

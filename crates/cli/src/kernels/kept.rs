@@ -1,6 +1,5 @@
 //! The kernels that outlive their servers.
 
-use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::bail;
@@ -20,15 +19,6 @@ pub(super) struct Kept {
 impl Kept {
     pub(super) async fn find(process_env: &ProcessEnv) -> Self {
         Self { kernels: kept_kernels(process_env).await, warnings: unused_folders(process_env) }
-    }
-
-    pub(super) fn is_busy(&self, notebook: &Path) -> bool {
-        let is_its = |kernel: &&KeptKernel| kernel.notebook.as_deref() == Some(notebook);
-        // One that starts does so for a run.
-        self.kernels
-            .iter()
-            .filter(is_its)
-            .any(|kernel| matches!(kernel.state, KeptState::Starting | KeptState::Busy))
     }
 
     pub(super) fn to_json(&self) -> impl Iterator<Item = Value> {

@@ -2,7 +2,6 @@
 
 use std::future::ready;
 use std::iter::empty;
-use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::bail;
@@ -19,11 +18,6 @@ pub(super) struct Kept;
 impl Kept {
     pub(super) fn find(_process_env: &ProcessEnv) -> impl Future<Output = Self> + use<> {
         ready(Self)
-    }
-
-    #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
-    pub(super) fn is_busy(&self, _notebook: &Path) -> bool {
-        false
     }
 
     #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]

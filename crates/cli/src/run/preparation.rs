@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
+use local::{check_replaceable, replace_file};
 use notebook::{CellId, Notebook};
 use workspace::{Existing, Mode, NotebookPath, OpenNotebook, Session};
 
@@ -13,8 +14,6 @@ use crate::person::Named;
 
 /// A notebook that is ready to run.
 pub(super) struct Prepared {
-    /// The notebook that the person has named.
-    pub(super) source: Arc<OpenNotebook>,
     /// The one that gets the outputs.
     pub(super) target: Arc<OpenNotebook>,
     /// What it holds now.
@@ -23,33 +22,66 @@ pub(super) struct Prepared {
     pub(super) cells: Vec<usize>,
 }
 
-/// Opens `source`, copies it to `target` if there is one, and sets the parameters in what will run.
+/// The notebook that the person has named, before anything is written.
+pub(super) struct Chosen {
+    pub(super) source: Arc<OpenNotebook>,
+    pub(super) notebook: Notebook,
+    /// The cells from the first to the last that are wanted.
+    range: Range<usize>,
+}
+
+/// Opens the notebook at `path`. Fails if the options do not fit it.
+pub(super) async fn choose(
+    session: &Session,
+    options: &RunNotebook,
+    path: &NotebookPath,
+) -> anyhow::Result<Chosen> {
+    let source = session.use_notebook("source", path, Mode::Connect).await?;
+    let notebook = source.document().snapshot().await?;
+    if !options.parameters.is_empty() {
+        parameters::edits(&notebook, &options.parameters)?;
+    }
+    let range = range(&notebook, options)?;
+    Ok(Chosen { source, notebook, range })
+}
+
+/// Fails if the outputs cannot go there.
+pub(super) fn check_output(output: &Named, source: &Named) -> anyhow::Result<()> {
+    let Named::File(file) = output else { return Ok(()) };
+    let refused = |cause: &str| anyhow!("{} cannot be written: {cause}", file.display());
+    if output == source {
+        return Err(refused("it is the notebook itself, which gets its outputs without -o"));
+    }
+    if file.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("ipynb")) {
+        return Err(refused("its name does not end in .ipynb"));
+    }
+    check_replaceable(file).map_err(|error| refused(&error.to_string()))
+}
+
+/// Copies the notebook to `target` if there is one, and sets the parameters in what will run.
 pub(super) async fn prepare(
     session: &Session,
     options: &RunNotebook,
-    source: &NotebookPath,
+    chosen: Chosen,
     target: Option<(&Named, &NotebookPath)>,
 ) -> anyhow::Result<Prepared> {
-    let source = session.use_notebook("source", source, Mode::Connect).await?;
-    let mut notebook = source.document().snapshot().await?;
-    let range = range(&notebook, options)?;
+    let Chosen { source, mut notebook, range } = chosen;
     let target = match target {
         None => source.clone(),
-        Some((named, path)) => {
-            let path = match named {
-                Named::File(file) => {
-                    let written = std::fs::write(file, notebook.to_bytes());
-                    written.with_context(|| format!("{} cannot be written", file.display()))?;
-                    path.clone()
-                }
-                // People may have it open: they see the new cells.
-                Named::OnServer(_) => session.copy_notebook(&source, path, Existing::Replace).await?.path,
-            };
-            let target = session.use_notebook("target", &path, Mode::Connect).await?;
-            notebook = target.document().snapshot().await?;
+        Some((Named::File(file), path)) => {
+            let written = replace_file(file, &notebook.to_bytes());
+            written.with_context(|| format!("{} cannot be written", file.display()))?;
+            let target = session.use_notebook("target", path, Mode::Connect).await?;
+            session.copied(&target, source.path());
             target
         }
+        Some((Named::OnServer(_), path)) => {
+            // People may have it open: they see the new cells.
+            let path = session.copy_notebook(&source, path, Existing::Replace).await?.path;
+            session.use_notebook("target", &path, Mode::Connect).await?
+        }
     };
+    notebook = target.document().snapshot().await?;
     let mut wanted: Vec<CellId> = notebook.cells()[range].iter().map(|cell| cell.id().clone()).collect();
     if !options.parameters.is_empty() {
         let edits = parameters::edits(&notebook, &options.parameters)?;
@@ -63,7 +95,7 @@ pub(super) async fn prepare(
         cell.is_code() && wanted.contains(cell.id()) && !cell.tags().iter().any(is_skipped)
     });
     let cells = cells.map(|(index, _)| index).collect();
-    Ok(Prepared { source, target, notebook, cells })
+    Ok(Prepared { target, notebook, cells })
 }
 
 /// The indices of the cells from the first to the last that the person wants.

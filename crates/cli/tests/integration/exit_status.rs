@@ -13,7 +13,7 @@ const NOTEBOOK: &str = r#"{"cells": [
   {"cell_type": "code", "id": "b", "metadata": {}, "execution_count": null, "outputs": [], "source": "2"}
 ], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#;
 
-fn command(folder: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(arguments).current_dir(folder).envs(WITHOUT_PYTHON);
     command.env("XDG_STATE_HOME", folder.join("state")).stdin(Stdio::null());
@@ -43,6 +43,39 @@ fn a_verification_that_could_not_run_or_report_ends_with_3() -> Result<()> {
         assert_eq!(status.code(), Some(3), "{arguments:?}");
     }
     assert_eq!(command(folder.path(), &["verify", "--help"]).output()?.status.code(), Some(0));
+    Ok(())
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_refused_before_anything_runs() -> Result<()> {
+    let folder = folder()?;
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("folder.ipynb"))?;
+    fs::write(path("old.ipynb"), NOTEBOOK)?;
+    let mut permissions = fs::metadata(path("old.ipynb"))?.permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(path("old.ipynb"), permissions)?;
+    for (output, cause) in [
+        ("a.ipynb", "it is the notebook itself"),
+        ("./a.ipynb", "it is the notebook itself"),
+        ("folder.ipynb", "it is a folder"),
+        ("old.ipynb", "denied"),
+        ("out.txt", "does not end in .ipynb"),
+        ("no/such/folder/out.ipynb", "no/such/folder"),
+        // There is no kernel, so nothing is written.
+        ("out.ipynb", ""),
+        ("folder.ipynb/out.ipynb", ""),
+    ] {
+        let ended = command(folder.path(), &["run", "a.ipynb", "-o", output]).output()?;
+        let stderr = String::from_utf8(ended.stderr)?;
+        assert!(stderr.contains(cause), "{output}: {stderr}");
+        assert_eq!(ended.status.code(), Some(3), "{output}");
+    }
+    for name in ["a.ipynb", "old.ipynb"] {
+        assert_eq!(fs::read_to_string(path(name))?, NOTEBOOK, "{name}");
+    }
+    assert!(!path("out.ipynb").exists() && !path("out.txt").exists());
+    assert_eq!(fs::read_dir(path("folder.ipynb"))?.count(), 0);
     Ok(())
 }
 

@@ -14,6 +14,7 @@ mod exit_status;
 mod forwarding;
 mod handshake;
 mod heartbeat;
+mod history;
 mod http;
 mod install;
 mod large;

@@ -363,17 +363,54 @@ async fn a_preview_is_never_a_change() -> Result<()> {
     let code = json!({ "cell_index": -1, "cell_source": "b = 2", "preview": true });
     let shown = client.call("insert_execute_code_cell", code).await?;
     assert!(shown.contains("+b = 2") && shown.contains("nothing was changed"), "{shown}");
-    for (tool, arguments) in [
-        ("execute_cell", json!({ "cell_index": 0, "preview": true })),
-        ("run_cells", json!({ "all": true, "preview": "true" })),
-        ("verify_notebook", json!({ "confirm": true, "apply": true, "preview": true })),
-        ("copy_notebook", json!({ "to": "b.ipynb", "preview": true })),
-        ("copy_file", json!({ "from": "a.ipynb", "to": "b.ipynb", "preview": true })),
-        ("use_notebook", json!({ "notebook_path": "b.ipynb", "mode": "create", "preview": true })),
+    let overwrite = json!({ "cell_index": 0, "cell_source": "c = 3", "run": true, "preview": true });
+    client.call("copy_file", json!({ "from": "a.ipynb", "to": "there.ipynb" })).await?;
+    client.call("copy_file", json!({ "from": "a.ipynb", "to": "there.csv" })).await?;
+    let there = fs::metadata(client.folder.path().join("there.ipynb"))?.modified()?;
+    let copy = |tool: &'static str, to: &str| {
+        (tool, json!({ "from": "a.ipynb", "to": to, "overwrite": true, "preview": true }))
+    };
+    let (new, old) = (copy("copy_notebook", "b.ipynb"), copy("copy_notebook", "there.ipynb"));
+    let (new_file, old_file) = (copy("copy_file", "b.csv"), copy("copy_file", "there.csv"));
+    for ((tool, arguments), expected) in [
+        (("overwrite_cell_source", overwrite), "+c = 3\nWould run then"),
+        (
+            ("execute_cell", json!({ "cell_index": 0, "preview": true })),
+            "Would run, in a.ipynb, after a kernel has started",
+        ),
+        (("run_cells", json!({ "all": true, "preview": "true" })), "no outputs yet: a = 1"),
+        (("verify_notebook", json!({ "apply": true, "preview": true })), "Would run 1 code cells of a.ipynb"),
+        (new, "Would create b.ipynb, a copy of a.ipynb with 1 cells"),
+        (old, "Would replace the cells of there.ipynb by the 1 of a.ipynb"),
+        (new_file, "Would create b.csv, as a copy of a.ipynb of "),
+        (old_file, "Would replace the file there.csv"),
+        (
+            ("use_notebook", json!({ "notebook_path": "b.ipynb", "mode": "create", "preview": true })),
+            "Would create b.ipynb",
+        ),
+        (
+            ("use_notebook", json!({ "notebook_path": "there.ipynb", "preview": true })),
+            "Would open there.ipynb",
+        ),
+        (("checkpoint", json!({ "name": "x", "preview": true })), "checkpoint changes no cell"),
+        (("execute_code", json!({ "code": "1", "preview": true })), "execute_code changes no cell"),
     ] {
-        let refusal = client.refused(tool, arguments).await?;
-        assert!(refusal.contains(&format!("{tool} has no preview")), "{refusal}");
+        let shown = client.call(tool, arguments).await?;
+        assert!(shown.contains(expected), "{tool}: {shown}");
     }
+    // What would be refused is refused.
+    for (tool, to) in
+        [("copy_notebook", "there.ipynb"), ("copy_file", "there.csv"), ("copy_file", "there.ipynb")]
+    {
+        let refused = client.refused(tool, json!({ "from": "a.ipynb", "to": to, "preview": true })).await?;
+        assert!(refused.contains("There is already a file"), "{tool}: {refused}");
+    }
+    let refused = client
+        .refused("use_notebook", json!({ "notebook_path": "there.ipynb", "mode": "create", "preview": true }))
+        .await?;
+    assert!(refused.contains("already"), "{refused}");
+    assert_eq!(fs::metadata(client.folder.path().join("there.ipynb"))?.modified()?, there);
+    assert!(!client.folder.path().join("b.csv").exists());
     assert_eq!(fs::read(client.path())?, before);
     assert!(!client.folder.path().join("b.ipynb").exists());
     Ok(())

@@ -278,6 +278,10 @@ impl Document for ServerDocument {
         ready(Ok(())).boxed()
     }
 
+    fn running_cells(&self) -> Vec<CellId> {
+        self.room().map(|room| room.running()).unwrap_or_default()
+    }
+
     fn set_presence(&self, session: SessionId, presence: Option<Presence>) {
         match &presence {
             Some(presence) => self.agents().insert(session, presence.clone()),

@@ -98,6 +98,10 @@ impl LiveDocument {
         self.shared.state().replica.set_running(cell, is_running);
     }
 
+    pub(crate) fn running(&self) -> Vec<CellId> {
+        self.shared.state().replica.running()
+    }
+
     pub(crate) fn set_presence(&self, agent: SessionId, presence: Option<Presence>) {
         self.shared.state().replica.set_presence(agent, presence);
     }

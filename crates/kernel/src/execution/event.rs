@@ -47,6 +47,9 @@ pub enum Event {
     UpdateDisplay { display_id: String, bundle: MimeBundle },
     /// The outputs so far are to be removed: now, or when the next output comes.
     ClearOutput { wait: bool },
+    /// From here on, outputs go into an `Output` widget of ipywidgets (`true`), or into the cell again. Front ends that know widgets
+    /// show them there.
+    Captured(bool),
     /// The code waits for a line of input; see [`Client::answer_input`](crate::Client::answer_input).
     InputWanted {
         prompt: String,

@@ -56,6 +56,8 @@ pub(crate) struct Executions {
     /// Our latest requests that belong to no execution. Their `busy` and `idle` say nothing about what the kernel runs.
     asked: VecDeque<String>,
     memory_handler: HandlerState,
+    /// The requests whose outputs widgets take, by the comm of the widget.
+    captures: HashMap<String, String>,
 }
 
 impl Executions {
@@ -82,6 +84,7 @@ impl Executions {
             input_requests,
             asked: VecDeque::new(),
             memory_handler: HandlerState::default(),
+            captures: HashMap::new(),
         }
     }
 
@@ -292,6 +295,7 @@ impl Executions {
             }
             "clear_output" => Event::ClearOutput { wait: content.decode::<content::ClearOutput>()?.wait.0 },
             "update_display_data" => return self.on_update(content),
+            "comm_msg" => return self.on_comm(content),
             _ => return Ok(()),
         };
         if let Some(request) = self.known.get_mut(message.parent.id.as_str()) {
@@ -299,6 +303,22 @@ impl Executions {
                 self.order.late();
             }
             request.publish(event);
+        }
+        Ok(())
+    }
+
+    /// An `Output` widget that is told of a request takes its outputs, until it is told of none.
+    fn on_comm(&mut self, content: &Json) -> serde_json::Result<()> {
+        let Some((comm, message)) = content::captured(content)? else { return Ok(()) };
+        let before = self.captures.remove(&comm);
+        if let Some(id) = before.filter(|id| !self.captures.values().any(|other| other == id))
+            && let Some(request) = self.known.get_mut(id.as_str())
+        {
+            request.emit(Event::Captured(false));
+        }
+        if let Some(request) = self.known.get_mut(message.as_str()) {
+            self.captures.insert(comm, message);
+            request.emit(Event::Captured(true));
         }
         Ok(())
     }
@@ -399,6 +419,7 @@ impl Executions {
             && let Some(oldest) = self.finished.pop_front()
         {
             self.known.remove(&oldest);
+            self.captures.retain(|_, message| message != oldest.as_str());
         }
     }
 }

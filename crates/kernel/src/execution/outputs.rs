@@ -34,9 +34,11 @@ impl OutputArea {
                 self.clear();
                 had_some
             }
-            Event::Started { .. } | Event::InputWanted { .. } | Event::InputAnswered | Event::Finished(_) => {
-                false
-            }
+            Event::Started { .. }
+            | Event::Captured(_)
+            | Event::InputWanted { .. }
+            | Event::InputAnswered
+            | Event::Finished(_) => false,
         }
     }
 

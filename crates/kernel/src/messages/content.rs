@@ -91,6 +91,25 @@ struct Error {
     traceback: Lenient<Vec<Short>>,
 }
 
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct CommMessage {
+    comm_id: Short,
+    data: Lenient<CommData>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct CommData {
+    state: Lenient<CommState>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct CommState {
+    msg_id: Lenient<Option<Short>>,
+}
+
 /// An execution count; some kernels write `3.0`, some `null`, some a string.
 #[derive(Default)]
 pub(crate) struct Count(pub(crate) Option<u64>);
@@ -125,6 +144,17 @@ pub(crate) fn stream(content: &Json) -> serde_json::Result<Option<Output>> {
 pub(crate) fn error(content: &Json) -> serde_json::Result<Output> {
     let error: Error = content.decode()?;
     Ok(Output::Error { name: error.ename.0, value: error.evalue.0, traceback: lines(error.traceback) })
+}
+
+/// The comm of an `Output` widget and the `msg_id` of the request whose outputs it takes from now on, if this says so; the latter is
+/// empty if it takes none. See `ipywidgets.Output.__enter__`.
+pub(crate) fn captured(content: &Json) -> serde_json::Result<Option<(String, String)>> {
+    // The state of other widgets can be large.
+    if !content.as_str().contains("\"msg_id\"") {
+        return Ok(None);
+    }
+    let CommMessage { comm_id: Short(comm), data } = content.decode()?;
+    Ok(data.0.state.0.msg_id.0.map(|Short(message)| (comm, message)))
 }
 
 pub(crate) fn lines(lines: Lenient<Vec<Short>>) -> Vec<String> {

@@ -183,3 +183,24 @@ async fn an_answer_that_the_kernel_works_on_is_waited_for() {
     assert_eq!(held.unwrap_err(), MemoryError::NoAnswer { waited: Duration::from_secs(1), is_busy: true });
     assert_eq!(begun.unwrap_err(), MemoryError::NoAnswer { waited: Duration::from_secs(2), is_busy: true });
 }
+
+#[tokio::test]
+async fn a_kernel_for_r_that_drops_the_question_is_asked_again() {
+    let mut kernel = FakeKernel::tcp().await;
+    kernel.language = "R";
+    let client = kernel.client().await;
+    let answered = async {
+        let dropped = kernel.request().await;
+        kernel.reply(&dropped, "execute_reply", json!({ "status": "aborted" })).await;
+        kernel.publish(&dropped, "status", json!({ "execution_state": "idle" })).await;
+        let asked = kernel.request().await;
+        let rows = json!({ "rows": [{ "name": "x", "type": "numeric", "kind": "data" }] });
+        let shown = json!({ "data": { "application/json": rows }, "metadata": {}, "transient": {} });
+        kernel.publish(&asked, "display_data", shown).await;
+        kernel.finish(&asked).await;
+    };
+    let list = json!({ "list": { "pattern": "", "limit": 50 } });
+    let (listed, ()) = tokio::join!(client.ask_memory(&list, TIMEOUT), answered);
+    let listed: Value = listed.unwrap().decode().unwrap();
+    assert_eq!(listed["rows"][0]["name"], "x", "{listed}");
+}

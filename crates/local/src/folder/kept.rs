@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use workspace::{FoundRun, Kernel as _, NotebookPath, RunId, RunNote, RunState};
+use kernel::keeper::KernelPhase;
+use notebook::CellId;
+use workspace::{Error, ErrorKind, FoundRun, Kernel as _, NextStep, NotebookPath, RunId, RunNote, RunState};
 
 use super::{Folder, Refused, START_TIMEOUT, join};
 use crate::environment::KernelChoice;
 use crate::keeper::{
-    KeeperFolder, KernelRecord, LoggedRun, StartLock, keepers, kept_note, logged_run, logged_runs,
+    KeeperFolder, KernelRecord, LoggedRun, StartLock, greet, keepers, kept_note, logged_run, logged_runs,
     waiting_folders,
 };
 use crate::launch::{KnownKeeper, LocalKernel};
@@ -97,6 +99,37 @@ impl Folder {
     pub(super) fn has_run(&self, run: &LoggedRun) -> bool {
         let home = run.note.notebook.as_ref().or(run.note.folder.as_ref());
         home.is_none_or(|path| self.root.relative(path).is_some())
+    }
+
+    /// The cells of a notebook that kept kernels run or have still to run, whichever server wants that. Fails while a kernel starts
+    /// for another server: its keeper does not know the cells yet.
+    pub(super) async fn kept_cells(&self, notebook: &NotebookPath) -> Result<Vec<CellId>, Error> {
+        let (notebook, ours) = (self.root.resolve(notebook)?, self.live_kernels());
+        let mut cells = Vec::new();
+        for (folder, record) in keepers(&self.process_env) {
+            if record.notebook.as_ref() != Some(&notebook) {
+                continue;
+            }
+            let welcome = greet(&folder, &record).await;
+            let is_starting = match &welcome {
+                Ok(welcome) => welcome.kernel.phase == KernelPhase::Starting,
+                Err(_) => !record.is_ready() && folder.is_kept(),
+            };
+            if is_starting && ours.iter().all(|kernel| *kernel.id() != *record.id) {
+                return Err(Error::new(
+                    ErrorKind::Busy,
+                    "A kernel is starting to run cells of this notebook for another server.",
+                    NextStep::TryAgain,
+                ));
+            }
+            // In the log of an idle kernel, runs of servers that were killed may have no end.
+            if welcome.is_ok_and(|welcome| welcome.kernel.is_busy) {
+                let read = tokio::task::spawn_blocking(move || logged_runs(&folder.path)).await;
+                let unfinished = read.unwrap_or_default().into_iter().filter(LoggedRun::is_unfinished);
+                cells.extend(unfinished.filter_map(|run| run.note.cell).map(CellId::from));
+            }
+        }
+        Ok(cells)
     }
 
     /// What to know of kernels that a new one of `notebook` does not replace: of the notebook itself, and of notebooks that are

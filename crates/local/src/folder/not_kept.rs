@@ -4,7 +4,8 @@ use std::future::ready;
 use std::path::Path;
 use std::sync::Arc;
 
-use workspace::{FoundRun, Left, RunId, RunNote};
+use notebook::CellId;
+use workspace::{Error, FoundRun, Left, NotebookPath, RunId, RunNote};
 
 use super::{Folder, Refused};
 use crate::environment::KernelChoice;
@@ -38,6 +39,14 @@ impl Folder {
         _choice: &KernelChoice,
     ) -> impl Future<Output = Option<Arc<LocalKernel>>> + use<> {
         ready(None)
+    }
+
+    #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]
+    pub(super) fn kept_cells(
+        &self,
+        _notebook: &NotebookPath,
+    ) -> impl Future<Output = Result<Vec<CellId>, Error>> + use<> {
+        ready(Ok(Vec::new()))
     }
 
     #[expect(clippy::unused_self, reason = "where kernels are kept, it is needed")]

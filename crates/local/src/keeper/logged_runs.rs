@@ -24,6 +24,13 @@ pub(crate) struct LoggedRun {
     pub(crate) is_acknowledged: bool,
 }
 
+impl LoggedRun {
+    /// Whether the kernel works on it, or has still to.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        !self.is_acknowledged && !self.state.is_over()
+    }
+}
+
 /// The runs in the log in `folder`, the oldest first.
 pub(crate) fn logged_runs(folder: &Path) -> Vec<LoggedRun> {
     let mut runs = LoggedRuns::default();

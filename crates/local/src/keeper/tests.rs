@@ -9,17 +9,19 @@ use kernel::keeper::{
     OrphanedExecution, Record, VERSION, Welcome,
 };
 use kernel::{Event, Outcome, Status};
+use notebook::CellId;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
+use workspace::{ErrorKind, Place as _};
 
 use super::folder::{KeeperFolder, KernelRecord};
 use super::log::Log;
 use super::start::StartError;
 use super::{Attached, KeptState, attach, keepers, kept_kernels, make_room};
-use crate::ProcessEnv;
 use crate::launch::KnownKeeper;
 use crate::process_env::tests::with;
+use crate::{Folder, ProcessEnv};
 
 struct Machine {
     folder: TempDir,
@@ -225,7 +227,18 @@ async fn a_keeper_that_does_not_answer_is_not_used() {
 
 /// Serves whoever asks the keeper `name`, to which a server is attached.
 fn attached(machine: &Machine, name: &str) -> tokio::task::JoinHandle<()> {
-    machine.leave(name, &[]);
+    served(machine, name, &[], KernelPhase::Running, false)
+}
+
+/// The same for a keeper with this log, whose kernel is so.
+fn served(
+    machine: &Machine,
+    name: &str,
+    records: &[Record],
+    phase: KernelPhase,
+    is_busy: bool,
+) -> tokio::task::JoinHandle<()> {
+    machine.leave(name, records);
     let folder = KeeperFolder::named(&machine.process_env, name).unwrap();
     let listener = UnixListener::bind(folder.path.join("s")).unwrap();
     tokio::spawn(async move {
@@ -234,17 +247,31 @@ fn attached(machine: &Machine, name: &str) -> tokio::task::JoinHandle<()> {
             let (read, write) = listener.accept().await.unwrap().0.into_split();
             let (mut read, mut write) = (FramedRead::new(read), FramedWrite::new(write));
             read.receive().await.unwrap();
-            let kernel = KernelStatus {
-                phase: KernelPhase::Running,
-                is_busy: false,
-                language_info: Value::Null,
-                process: None,
-            };
+            let phase = phase.clone();
+            let kernel = KernelStatus { phase, is_busy, language_info: Value::Null, process: None };
             let (last_request, attached) = (SystemTime::now(), vec![1]);
             let welcome = Welcome { version: VERSION, kernel, last_request, attached, orphans: 0 };
             write.send(&KeeperFrame::Welcome(welcome).write()).await.unwrap();
         }
     })
+}
+
+#[tokio::test]
+async fn the_cells_that_a_kernel_runs_are_known_but_not_before_it_has_started() {
+    let data = json!({ "notebook": "/x.ipynb", "cell": "c", "source": "1" });
+    let note = Record::Note(Note { run: "r1".to_owned(), message: Some("m".to_owned()), data });
+    let cells = async |phase, is_busy| {
+        let machine = Machine::new();
+        let served = served(&machine, "1", std::slice::from_ref(&note), phase, is_busy);
+        let folder = Folder::new("/".into(), machine.process_env.clone(), None);
+        let cells = folder.cells_to_run(&"x.ipynb".into()).await;
+        assert!(folder.cells_to_run(&"y.ipynb".into()).await.unwrap().is_empty());
+        served.abort();
+        cells
+    };
+    assert_eq!(cells(KernelPhase::Running, true).await.unwrap(), [CellId::from("c")]);
+    assert!(cells(KernelPhase::Running, false).await.unwrap().is_empty());
+    assert_eq!(cells(KernelPhase::Starting, false).await.unwrap_err().kind, ErrorKind::Busy);
 }
 
 #[tokio::test]

@@ -177,7 +177,14 @@ fn shown_plan(
         None => lines.push("What exactly changes is known only afterwards.".to_owned()),
     }
     lines.extend(installer.records().map(|files| format!("Also changes {files}.")));
-    lines.push(if build { "Packages may be built, which runs their code." } else { "Only wheels: no code of packages runs." }.to_owned());
+    lines.push(
+        match (installer.takes_wheels(), build) {
+            (true, false) => "Only wheels: no code of packages runs.",
+            (true, true) => "Packages may be built, which runs their code.",
+            (false, _) => "Packages of conda may run code of theirs while they are installed.",
+        }
+        .to_owned(),
+    );
     lines
 }
 

@@ -123,7 +123,7 @@ async fn call(mut arguments: Arguments, context: &Context<'_>) -> Outcome {
         Action::Arrange(arrangement) => arrangement.edits(&before, index)?,
     };
     if preview.preview {
-        return context.previewed(&opened, &before, &edits, &expected);
+        return context.previewed(&opened, &before, &edits, &expected, false);
     }
     for edit in &edits {
         if let Edit::SetType { id, .. } | Edit::SetOutputs { id, .. } = edit {

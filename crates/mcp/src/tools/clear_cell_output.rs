@@ -101,7 +101,7 @@ fn previewed(
     cells: &[&Cell],
 ) -> Outcome {
     let (edits, expected) = clearing(cells);
-    context.previewed(opened, before, &edits, &expected)
+    context.previewed(opened, before, &edits, &expected, false)
 }
 
 fn clearing(cells: &[&Cell]) -> (Vec<Edit>, Vec<Expected>) {

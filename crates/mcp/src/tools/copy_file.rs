@@ -1,10 +1,11 @@
 //! `copy_file`: any file, from one place to another.
 
-use workspace::{CopiedFile, Existing};
+use workspace::{CopiedFile, Existing, FilePreview};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
+use super::shared::parameters::PreviewArgument;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
@@ -28,16 +29,23 @@ arguments! {
         /// Path; local: is the folder, jupyter: the server
         to: String,
         overwrite: bool = false,
+        preview: PreviewArgument,
     }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { from, to, overwrite } = arguments;
+    let Arguments { from, to, overwrite, preview } = arguments;
     if overwrite {
         let groups = &[Group::Files, Group::Delete];
         context.permit(groups, Permission::Write, "copy_file with overwrite").await?;
     }
     let existing = if overwrite { Existing::Replace } else { Existing::Keep };
+    if preview.preview {
+        let FilePreview { path, size, replaces } = context.session.preview_file(&from, &to, existing).await?;
+        let size = size.map(|size| format!(" of {size} bytes")).unwrap_or_default();
+        let what = if replaces { "replace the file" } else { "create" };
+        return Ok(format!("Would {what} {path}, as a copy of {from}{size} (nothing was changed).").into());
+    }
     let CopiedFile { path, size, sha256 } = context.session.copy_file(&from, &to, existing).await?;
     Ok(format!("Copied {from} to {path}: {size} bytes, SHA-256 {sha256}.").into())
 }

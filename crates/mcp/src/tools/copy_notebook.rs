@@ -1,10 +1,12 @@
 //! `copy_notebook`: a notebook with its outputs, from one place to another.
 
-use workspace::{CopiedNotebook, Existing, NotebookPath};
+use render::Reply;
+use workspace::{CopiedNotebook, CopyPreview, Existing, NotebookPath, OpenNotebook};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::context::Context;
+use super::shared::parameters::PreviewArgument;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
 
@@ -29,6 +31,7 @@ arguments! {
         to: String,
         /// Replace the cells of a notebook there
         overwrite: bool = false,
+        preview: PreviewArgument,
     }
 }
 
@@ -40,9 +43,30 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.session.notebook(arguments.from.as_deref()).await?;
     let existing = if arguments.overwrite { Existing::Replace } else { Existing::Keep };
     let to = NotebookPath::from(arguments.to);
+    if arguments.preview.preview {
+        return previewed(context, &opened, &to, existing).await;
+    }
     let copied = context.session.copy_notebook(&opened, &to, existing).await?;
     let CopiedNotebook { path, cells, saved, is_reduced } = copied;
     let reduced =
         if is_reduced { " Outputs and metadata of cells were left out: they cannot be set there." } else { "" };
     Ok(format!("Copied {} to {path}: {cells} cells, {saved}.{reduced}", opened.path()).into())
+}
+
+async fn previewed(
+    context: &Context<'_>,
+    opened: &OpenNotebook,
+    to: &NotebookPath,
+    existing: Existing,
+) -> Outcome {
+    let CopyPreview { path, cells, replaces } = context.session.preview_copy(opened, to, existing).await?;
+    let from = opened.path();
+    let mut reply = Reply::new(context.session.workspace().settings().budget);
+    reply.say(&match replaces {
+        None => format!("Would create {path}, a copy of {from} with {cells} cells (nothing was changed)."),
+        Some(diff) => {
+            format!("Would replace the cells of {path} by the {cells} of {from} (nothing was changed; new cells may have other ids):\n{diff}")
+        }
+    });
+    Ok(reply.into())
 }

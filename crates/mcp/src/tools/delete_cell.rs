@@ -64,7 +64,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let expected: Vec<_> = ids.iter().map(|id| session.expected(opened.path(), id, None)).collect();
     let edits = vec![Edit::Delete { ids }];
     if arguments.preview.preview {
-        return context.previewed(&opened, &before, &edits, &expected);
+        return context.previewed(&opened, &before, &edits, &expected, false);
     }
     let applied = session.edit(&opened, &before, edits, expected).await?;
     let mut text = String::new();

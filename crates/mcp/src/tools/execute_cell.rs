@@ -9,7 +9,7 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::label;
 use super::shared::context::Context;
-use super::shared::parameters::{CellArguments, NotebookArgument};
+use super::shared::parameters::{CellArguments, NotebookArgument, PreviewArgument};
 use super::shared::run_report::report;
 use super::shared::waiting::WaitingArguments;
 use super::{Availability, Discovery, Effect, Tool};
@@ -32,6 +32,7 @@ arguments! {
     struct Arguments {
         cell: CellArguments,
         waiting: WaitingArguments,
+        preview: PreviewArgument,
         notebook: NotebookArgument,
     }
 }
@@ -41,6 +42,10 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.notebook(&arguments.notebook).await?;
     let notebook = opened.document().snapshot().await?;
     let index = context.session.target(opened.path(), &notebook, &reference)?;
+    if arguments.preview.preview {
+        check_is_code(index, &notebook.cells()[index])?;
+        return Ok(context.previewed_run("", &opened, &notebook, &[index]));
+    }
     context.consent.check_shown([&notebook.cells()[index]])?;
     run(context, &opened, &notebook, index, "", &arguments.waiting).await
 }

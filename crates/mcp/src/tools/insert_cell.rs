@@ -104,7 +104,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let first_type = contents[0].0.clone();
     let opened = context.notebook(&notebook).await?;
     if preview.preview {
-        return previewed(&position, context, &opened, &contents).await;
+        return previewed(&position, context, &opened, &contents, run.run).await;
     }
     let inserted = insert(position, context, &opened, contents).await?;
     let (path, saved) = (opened.path(), &inserted.saved);
@@ -150,16 +150,17 @@ async fn run_all(
     series.wait(done, waiting, context).await
 }
 
-/// Answers what new cells would change.
+/// Answers what new cells would change, and whether they would run.
 pub(super) async fn previewed(
     position: &Position,
     context: &Context<'_>,
     opened: &OpenNotebook,
     contents: &Contents,
+    runs: bool,
 ) -> Outcome {
     let before = opened.document().snapshot().await?;
     let Insertion { edits, expected, .. } = plan(position, context, opened, &before, contents)?;
-    context.previewed(opened, &before, &edits, &expected)
+    context.previewed(opened, &before, &edits, &expected, runs)
 }
 
 /// Cells that have just been inserted, one at least.

@@ -40,7 +40,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.notebook(&notebook).await?;
     let contents = vec![(CellType::Code, cell_source)];
     if preview.preview {
-        return previewed(&position, context, &opened, &contents).await;
+        return previewed(&position, context, &opened, &contents, true).await;
     }
     let inserted = insert(position, context, &opened, contents).await?;
     inserted.check_unchanged()?;

@@ -35,7 +35,7 @@ pub(super) const TOOL: Tool = Tool {
 arguments! {
     struct Arguments {
         name: String,
-        /// Into it: .layers[3].weight, ['key']
+        /// Into it: .layers[3].weight, ['key'], [:, 40:]
         path: String = "",
         rows: usize = 5,
         /// Also minimum, maximum and mean
@@ -111,8 +111,10 @@ fn shown(found: &Inspected) -> String {
         lines.extend(found.columns.iter().map(|row| cells(row)));
     }
     if !found.rows.is_empty() {
-        let names = found.columns.iter().filter_map(|row| row.first()).take(found.rows[0].len());
-        lines.push(format!("first rows:\n{}", cells(&names.cloned().collect::<Vec<_>>())));
+        let count = found.rows[0].len();
+        let names: Vec<Value> = found.columns.iter().filter_map(|row| row.first()).take(count).cloned().collect();
+        let of = if count < found.columns.len() { format!(" of the first {count} columns") } else { String::new() };
+        lines.push(format!("first rows{of}:\n{}", cells(&names)));
         lines.extend(found.rows.iter().map(|row| cells(row)));
     }
     if let Some(stats) = &found.stats {
@@ -167,6 +169,13 @@ mod tests {
             "df: pandas.DataFrame\nrows: 2, columns: 2\ncolumn\ttype\tnulls\na\tint64\t0\nb\tstr\t1\nfirst rows:\na\tb\n1\tx y\n\
              2\tnan\ncolumn\tmin (of a sample)\na\t1"
         );
+    }
+
+    #[test]
+    fn rows_without_all_columns_say_so() {
+        let found = json!({ "name": "df", "header": ["column"], "columns": [["a"], ["b"]], "rows": [["1"]] });
+        let shown = shown(&serde_json::from_value(found).unwrap());
+        assert_eq!(shown, "df: \ncolumn\na\nb\nfirst rows of the first 1 columns:\na\n1");
     }
 
     #[test]

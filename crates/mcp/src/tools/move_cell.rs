@@ -54,7 +54,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let edits = vec![Edit::Move { id: id.clone(), index: target }];
     let expected = vec![exists(source), exists(target)];
     if arguments.preview.preview {
-        return context.previewed(&opened, &before, &edits, &expected);
+        return context.previewed(&opened, &before, &edits, &expected, false);
     }
     let Applied { notebook: after, saved } = session.edit(&opened, &before, edits, expected).await?;
     let index = after.cell(&id).map_or(target, |(index, _)| index);

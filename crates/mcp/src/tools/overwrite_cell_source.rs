@@ -82,7 +82,7 @@ pub(super) async fn replace(
     let new = if is_stale { old.clone() } else { change(&old)? };
     let edits = vec![Edit::SetSource { id: cell.id().clone(), source: new.clone() }];
     if preview.preview {
-        return context.previewed(opened, &before, &edits, &[expected]);
+        return context.previewed(opened, &before, &edits, &[expected], run.run);
     }
     let Applied { notebook: after, saved } = session.edit(opened, &before, edits, vec![expected]).await?;
     let Some((index, cell)) = after.cell(cell.id()) else {

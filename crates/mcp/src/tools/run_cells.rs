@@ -13,7 +13,7 @@ use super::shared::arguments::{Choice, Schema, arguments};
 use super::shared::cell_text::{cell_states, index_or_id, label};
 use super::shared::context::Context;
 use super::shared::given::{Given, refused};
-use super::shared::parameters::NotebookArgument;
+use super::shared::parameters::{NotebookArgument, PreviewArgument};
 use super::shared::run_report::{append, report_without_changes};
 use super::shared::waiting::WaitingArguments;
 use super::{Availability, Discovery, Effect, Tool};
@@ -47,6 +47,7 @@ arguments! {
         stale: bool = false,
         on_error: OnError = OnError::Stop,
         waiting: WaitingArguments,
+        preview: PreviewArgument,
         notebook: NotebookArgument,
     }
 }
@@ -69,6 +70,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         return Ok("No code cell there is stale; nothing was run.".to_owned().into());
     }
     let heading = if arguments.stale { reasons(context, &opened, &notebook, &cells) } else { String::new() };
+    if arguments.preview.preview {
+        return Ok(context.previewed_run(&heading, &opened, &notebook, &cells));
+    }
     context.consent.check_shown(cells.iter().map(|index| &notebook.cells()[*index]))?;
     if arguments.from.is_none() && arguments.through.is_none() && !arguments.stale {
         context.session.checkpoint_if_recorded(&opened, "before run_cells");

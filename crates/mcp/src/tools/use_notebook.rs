@@ -14,6 +14,7 @@ use super::shared::cell_text::brief;
 use super::shared::context::Context;
 use super::shared::given::{Given, refused};
 use super::shared::kernel_selector::kernel_selector;
+use super::shared::parameters::PreviewArgument;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::next_step::message;
 use crate::permissions::{Group, Permission};
@@ -47,6 +48,7 @@ arguments! {
         kernel_id: Option<String>,
         /// A kernelspec
         kernel_name: Option<String>,
+        preview: PreviewArgument,
     }
 }
 
@@ -76,6 +78,13 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         (None, Some(name)) => session.notebook(Some(name)).await?.path().clone(),
         (None, None) => return Err(refused("use_notebook needs notebook_path.")),
     };
+    if arguments.preview.preview {
+        let would = match arguments.mode {
+            Mode::Create => format!("Would create {}, without cells", session.check_new(&path).await?),
+            Mode::Connect | Mode::Reopen => format!("Would open {path}, which changes no cell"),
+        };
+        return Ok(format!("{would} (nothing was done).").into());
+    }
     let wanted = kernel_selector(session, arguments.kernel_id.as_deref(), arguments.kernel_name).await?;
     let name = arguments.notebook_name.unwrap_or_else(|| path.to_string());
     let opened = session.use_notebook(&name, &path, arguments.mode).await?;

@@ -10,7 +10,7 @@ use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::index_or_id;
 use super::shared::context::Context;
-use super::shared::parameters::NotebookArgument;
+use super::shared::parameters::{NotebookArgument, PreviewArgument};
 use super::shared::run_report::report;
 use super::shared::waiting::Waiting;
 use super::{Availability, Discovery, Effect, Tool};
@@ -46,12 +46,13 @@ arguments! {
         apply: bool = false,
         /// Seconds to wait; 0: 50
         timeout: Option<Duration> = 0,
+        preview: PreviewArgument,
         notebook: NotebookArgument,
     }
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { cells, confirm, cell_timeout, copy, apply, timeout, notebook } = arguments;
+    let Arguments { cells, confirm, cell_timeout, copy, apply, timeout, preview, notebook } = arguments;
     let name = context.called.tool.name;
     if apply {
         context.permit(&[Group::Edit], Permission::Write, &format!("{name} with apply")).await?;
@@ -67,6 +68,17 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
             Some(cells.iter().map(index).collect::<Result<BTreeSet<usize>, Error>>()?)
         }
     };
+    if preview.preview {
+        let notebook = opened.document().snapshot().await?;
+        let last = cells.as_ref().and_then(|cells| cells.last().copied()).unwrap_or(usize::MAX);
+        let count = notebook.cells().iter().take(last.saturating_add(1)).filter(|cell| cell.is_code()).count();
+        let then = if apply { "fresh outputs would replace those that differ" } else { "the notebook would stay as it is" };
+        let path = opened.path();
+        return Ok(format!(
+            "Would run {count} code cells of {path} in a fresh kernel, and again if an output differs; {then} (nothing was run)."
+        )
+        .into());
+    }
     if !confirm {
         context.consent.permit_effects(name, question(opened.path(), copy)).await?;
     }

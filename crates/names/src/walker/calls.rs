@@ -19,14 +19,15 @@ impl Walker {
                     self.may_change_first(call);
                 }
                 let Some(name) = root(&method.value) else { return };
+                let name = self.original(name);
                 if is_in_place(call) || !only_reads(&method.attr) {
-                    self.change_parameter(name);
+                    self.change_parameter(&name);
                 }
-                if !self.is_from_outside(name) {
+                if !self.is_from_outside(&name) {
                     return;
                 }
-                let name = name.to_owned();
                 if is_in_place(call) {
+                    self.effects().augments.remove(&name);
                     self.effects().changes.insert(name);
                 } else if !only_reads(&method.attr) {
                     self.effects().calls.insert(name);
@@ -63,10 +64,11 @@ impl Walker {
     /// `random.shuffle(xs)`; of other classes, a method of this name may do something else.
     fn may_change_first(&mut self, call: &ExprCall) {
         let Some(name) = call.arguments.args.first().and_then(root) else { return };
-        if self.is_from_outside(name) {
-            self.effects().calls.insert(name.to_owned());
+        let name = self.original(name);
+        if self.is_from_outside(&name) {
+            self.effects().calls.insert(name.clone());
         }
-        self.change_parameter(name);
+        self.change_parameter(&name);
     }
 
     /// Remembers which names a function gets.
@@ -77,13 +79,15 @@ impl Walker {
         let by_keyword = call.arguments.keywords.iter().filter_map(|keyword| {
             Some((Argument::Keyword(keyword.arg.as_ref()?.to_string()), &keyword.value))
         });
-        let passed: Vec<_> = by_position
-            .chain(by_keyword)
-            .filter_map(|(argument, value)| Some((argument, root(value)?)))
-            .filter(|(_, name)| self.is_from_outside(name))
-            .map(|(argument, name)| Passed { name: name.to_owned(), function: function.to_owned(), argument })
-            .collect();
-        self.effects().passes.extend(passed);
+        for (argument, value) in by_position.chain(by_keyword) {
+            let Some(name) = root(value) else { continue };
+            let passed = Passed { name: self.original(name), function: function.to_owned(), argument };
+            if self.is_from_outside(&passed.name) {
+                self.effects().passes.insert(passed);
+            } else if self.is_parameter(&passed.name) {
+                self.deferred.passed_parameters.insert(passed);
+            }
+        }
     }
 }
 

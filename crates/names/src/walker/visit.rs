@@ -16,15 +16,28 @@ impl<'a> Visitor<'a> for Walker {
             Stmt::ClassDef(class) => self.class(class),
             Stmt::Assign(assign) => match (&*assign.targets, &*assign.value) {
                 ([Expr::Name(name)], Expr::Lambda(lambda)) => self.assigned_lambda(&name.id, lambda),
+                (targets, Expr::Name(other)) => {
+                    visitor::walk_stmt(self, statement);
+                    for target in targets {
+                        if let Expr::Name(name) = target {
+                            self.alias(&name.id, &other.id);
+                        }
+                    }
+                }
                 _ => visitor::walk_stmt(self, statement),
             },
             Stmt::AugAssign(assign) => {
                 self.visit_expr(&assign.value);
                 match &*assign.target {
-                    Expr::Name(name) => self.read(&name.id),
-                    part => self.visit_expr(part),
+                    Expr::Name(name) => {
+                        self.read(&name.id);
+                        self.augment(&name.id);
+                    }
+                    part => {
+                        self.visit_expr(part);
+                        self.change(part);
+                    }
                 }
-                self.change(&assign.target);
             }
             // `x: int` alone binds nothing.
             Stmt::AnnAssign(assign) if assign.value.is_none() => self.visit_annotation(&assign.annotation),

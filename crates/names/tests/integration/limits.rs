@@ -70,6 +70,12 @@ fn the_longest_source_that_is_read_is_as_deep_as_it_may_be() {
     }
 }
 
+/// The fuzz target found it: the parser takes the last line for one that `IPython` calls, within an expression.
+#[test]
+fn a_panic_of_the_parser_is_a_syntax_error() {
+    assert_eq!(names("(]y\n,a".to_owned()).effects.unknown, Some(Unknown::SyntaxError));
+}
+
 #[test]
 fn a_long_flat_source_is_read() {
     let source = format!("xs = [{}]", "y, ".repeat(20_000));

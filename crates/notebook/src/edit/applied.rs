@@ -1,7 +1,6 @@
 //! Whether a notebook shows the effect of an edit.
 
-use super::display_name;
-use crate::{Edit, Kernelspec, Notebook};
+use crate::{Edit, Notebook};
 
 impl Edit {
     /// Whether the notebook shows the effect of this edit, whoever caused it.
@@ -30,13 +29,7 @@ impl Edit {
                         && read.iter().zip(&**outputs).all(|(read, wanted)| read.is_equivalent(wanted))
                 })
             }
-            Self::SetKernelspec(spec) => {
-                let spec = Kernelspec { display_name: Some(display_name(spec).to_owned()), ..spec.clone() };
-                notebook.kernelspec() == Some(spec)
-            }
-            Self::SetLanguageInfo(info) => {
-                notebook.metadata().member("language_info").is_some_and(|read| read.is_equivalent(info))
-            }
+            Self::SetMetadata { name, value } => notebook.has_metadata(name, value.as_ref()),
         }
     }
 }

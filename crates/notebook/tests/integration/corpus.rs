@@ -62,12 +62,10 @@ fn edits_without_effect_leave_the_notebook_unmodified() {
             }
         }
         notebook.apply(&Edit::Delete { ids: Vec::new() }).unwrap();
-        if let Some(spec) = notebook.kernelspec().filter(|spec| spec.display_name.is_some()) {
-            notebook.apply(&Edit::SetKernelspec(spec)).unwrap();
+        for (name, value) in notebook.metadata().members() {
+            notebook.apply(&Edit::SetMetadata { name: name.into(), value: Some(value) }).unwrap();
         }
-        if let Some(info) = notebook.metadata().member("language_info") {
-            notebook.apply(&Edit::SetLanguageInfo(info)).unwrap();
-        }
+        notebook.apply(&Edit::SetMetadata { name: "absent".to_owned(), value: None }).unwrap();
         assert_eq!(notebook.to_bytes(), file.text, "{}", file.name);
     }
 }

@@ -39,9 +39,9 @@ fn a_new_notebook_is_written_like_jupyter() {
     notebook.apply(&outputs).unwrap();
     let spec =
         Kernelspec { name: "python3".to_owned(), display_name: None, language: Some("python".to_owned()) };
-    notebook.apply(&Edit::SetKernelspec(spec)).unwrap();
+    notebook.apply(&Edit::set_kernelspec(&spec)).unwrap();
     notebook
-        .apply(&Edit::SetLanguageInfo(Json::from_value(&json!({ "version": "3", "name": "python" }))))
+        .apply(&Edit::set_language_info(Json::from_value(&json!({ "version": "3", "name": "python" }))))
         .unwrap();
     insta::assert_snapshot!(text(&notebook));
 }
@@ -158,10 +158,6 @@ fn a_refused_edit_changes_nothing() {
         (
             Edit::MergeMetadata { id: "md-1".into(), patch: Json::from_value(&json!([])) },
             EditError::NotAnObject { what: "metadata of a cell" },
-        ),
-        (
-            Edit::SetLanguageInfo(Json::from_value(&json!(1))),
-            EditError::NotAnObject { what: "language info" },
         ),
     ];
     for (edit, error) in refused {

@@ -66,7 +66,7 @@ fn deeply_nested_values_are_kept() {
     let revision = notebook.cells()[0].revision().to_owned();
     notebook.apply(&Edit::SetSource { id: "a".into(), source: "x".to_owned() }).unwrap();
     assert_ne!(notebook.cells()[0].revision(), revision);
-    notebook.apply(&Edit::SetLanguageInfo(Json::empty_object())).unwrap();
+    notebook.apply(&Edit::set_language_info(Json::empty_object())).unwrap();
     let again: Notebook = parse(notebook.to_bytes()).unwrap();
     assert_eq!(again.cells()[0].revision(), notebook.cells()[0].revision());
 }

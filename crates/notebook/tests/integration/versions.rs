@@ -34,7 +34,7 @@ fn nbformat_3_is_upgraded_like_jupyter() {
     for name in ["simple", "outputs", "unknown-keys", "several-worksheets", "bare"] {
         let mut notebook = of_corpus(&format!("nbformat-3-{name}"));
         let spec = notebook::Kernelspec { name: "k".to_owned(), display_name: None, language: None };
-        notebook.apply(&Edit::SetKernelspec(spec)).unwrap();
+        notebook.apply(&Edit::set_kernelspec(&spec)).unwrap();
         let text = String::from_utf8(notebook.to_bytes()).unwrap();
         insta::assert_snapshot!(format!("nbformat-3-{name}"), text);
     }

@@ -1,4 +1,4 @@
-//! How much is kept: of each notebook, and in all.
+//! How much is kept: of each notebook, and in all. What leads back to a checkpoint that somebody has named is kept longest.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, OpenOptions};
@@ -9,23 +9,28 @@ use std::time::{Duration, SystemTime};
 use super::{LOG, blobs, operations, private};
 use crate::Operation;
 
-/// How many operations of a notebook are kept.
+/// How many operations of a notebook are kept, and how many since a named checkpoint.
 const MAX_OPERATIONS: usize = 500;
+const MAX_SINCE_CHECKPOINT: usize = 2000;
 /// How many more there may be until the oldest are removed, all at once.
 const SLACK: usize = 100;
 /// How many bytes of contents are kept for a notebook.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// How many bytes are kept in all.
 const MAX_TOTAL: u64 = 1024 * 1024 * 1024;
-/// How long operations are kept.
-const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long operations are kept, and how long those since a named checkpoint.
+const MAX_AGE: Duration = Duration::from_secs(30 * DAY);
+const MAX_AGE_SINCE_CHECKPOINT: Duration = Duration::from_secs(90 * DAY);
+const DAY: u64 = 24 * 3600;
 
-pub(super) fn is_exceeded(count: usize, bytes: u64) -> bool {
-    count > MAX_OPERATIONS + SLACK || bytes > MAX_BYTES
+/// Whether a log is to be trimmed that has grown to this since `kept` operations were left.
+pub(super) fn is_exceeded(count: usize, bytes: u64, kept: usize) -> bool {
+    count > kept.max(MAX_OPERATIONS) + SLACK || bytes > MAX_BYTES
 }
 
-/// Removes the oldest operations of a log, and the contents that no other names. The log must be locked.
-pub(super) fn trim(folder: &Path, now: u64) -> io::Result<()> {
+/// Removes the oldest operations of a log, and the contents that no other names. Returns how many operations are left. The log
+/// must be locked.
+pub(super) fn trim(folder: &Path, now: u64) -> io::Result<usize> {
     let path = folder.join(LOG);
     let text = fs::read(&path)?;
     let all: Vec<Operation> = operations(&text).collect();
@@ -45,17 +50,30 @@ pub(super) fn trim(folder: &Path, now: u64) -> io::Result<()> {
     for name in sizes.keys().filter(|name| !named.contains(name.as_str())) {
         blobs::remove(folder, name);
     }
-    Ok(())
+    Ok(kept.len())
 }
 
 /// The index of the oldest operation that stays. The newest always does.
 fn first_kept(all: &[Operation], sizes: &HashMap<String, u64>, now: u64) -> usize {
-    let oldest = now.saturating_sub(u64::try_from(MAX_AGE.as_millis()).unwrap_or(u64::MAX));
     // Some room, so that not every operation exceeds it again.
-    let room = MAX_BYTES / 4 * 3;
+    let first = first_within(all, sizes, now, (MAX_OPERATIONS, MAX_AGE, MAX_BYTES / 4 * 3));
+    let limits = (MAX_SINCE_CHECKPOINT, MAX_AGE_SINCE_CHECKPOINT, MAX_BYTES / 8 * 7);
+    let far = first_within(all, sizes, now, limits);
+    let is_named = |operation: &Operation| operation.checkpoint.is_some() && !operation.is_automatic;
+    all[far..].iter().position(is_named).map_or(first, |index| first.min(far + index))
+}
+
+/// The index of the oldest of so many operations that are as young, and whose contents fit into as many bytes.
+fn first_within(
+    all: &[Operation],
+    sizes: &HashMap<String, u64>,
+    now: u64,
+    (count, age, room): (usize, Duration, u64),
+) -> usize {
+    let oldest = now.saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
     let (mut bytes, mut counted) = (0, HashSet::new());
     let mut first = all.len();
-    for (index, operation) in all.iter().enumerate().rev().take(MAX_OPERATIONS) {
+    for (index, operation) in all.iter().enumerate().rev().take(count) {
         for name in contents(operation) {
             if counted.insert(name) {
                 bytes += sizes.get(name).copied().unwrap_or_default();
@@ -131,6 +149,26 @@ mod tests {
         let size = |id: u64| (BlobId::of(id.to_string().as_bytes()).as_str().to_owned(), MAX_BYTES / 4);
         let sizes = (0..601).map(size).collect();
         assert_eq!(first_kept(&all, &sizes, 700), 598);
+    }
+
+    #[test]
+    fn what_leads_back_to_a_named_checkpoint_is_kept_longest() {
+        let mut all: Vec<_> = (0..2500).map(|id| operation(id, id)).collect();
+        let mut name = |index: usize, is_automatic| {
+            let checkpoint = Some("tidy".to_owned());
+            all[index] = Operation { checkpoint, is_automatic, ..Operation::default() };
+            all[index].time = index as u64;
+            [&all[..601], &all[..1500], &all[..]].map(|all| first_kept(all, &HashMap::new(), 2500))
+        };
+        assert_eq!(name(20, true), [101, 1000, 2000]);
+        assert_eq!(name(50, false), [50, 50, 2000], "but not without end");
+        assert_eq!(name(700, false), [50, 50, 700]);
+        let late = MAX_AGE.as_secs() * 1000 + 1000;
+        assert_eq!(first_kept(&all[..1500], &HashMap::new(), late), 50);
+        assert_eq!(first_kept(&all[..1500], &HashMap::new(), late * 3), 1499, "nor if it is very old");
+        let size = |id: u64| (BlobId::of(id.to_string().as_bytes()).as_str().to_owned(), MAX_BYTES / 100);
+        let sizes = (0..1500).map(size).collect();
+        assert_eq!(first_kept(&all[..1500], &sizes, 1500), 1425);
     }
 
     #[test]

@@ -4,8 +4,8 @@ use notebook::Kernelspec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::live;
 use crate::testing::Story;
+use crate::{changed_since, live};
 
 /// A file as Jupyter writes it.
 const FILE: &str = r##"{
@@ -139,6 +139,14 @@ fn outputs(cell: &str, text: Option<&str>) -> Edit {
     Edit::SetOutputs { id: id(cell), outputs: outputs.into(), execution_count: text.map(|_| 9) }
 }
 
+fn kernel(name: &str) -> Edit {
+    Edit::set_kernelspec(&Kernelspec { name: name.to_owned(), display_name: None, language: None })
+}
+
+fn language(info: &'static str) -> Edit {
+    Edit::set_language_info(Json::parse(info.into()).unwrap())
+}
+
 /// A change of each kind, as tools make them.
 fn kinds() -> Vec<Vec<Edit>> {
     vec![
@@ -173,6 +181,10 @@ fn kinds() -> Vec<Vec<Edit>> {
         // A notebook that is replaced by a copy.
         vec![insert(0, "n7", "copy"), delete(&["title", "image", "plot", "empty", "raw"])],
         vec![delete(&["raw"]), insert(0, "n8", ""), to("plot", 4), source("title", "T")],
+        // A run in a notebook whose metadata say less than its kernel.
+        vec![language(r#"{"version": "3", "name": "python"}"#), outputs("plot", Some("1"))],
+        vec![kernel("r"), language(r#"{"name": "R"}"#)],
+        vec![Edit::SetMetadata { name: "kernelspec".to_owned(), value: None }],
     ]
 }
 
@@ -218,8 +230,11 @@ fn in_a_row() -> Vec<Vec<Edit>> {
         vec![kind("image", CellType::Code)],
         vec![delete(&["n1"])],
         vec![to("raw", 0)],
+        vec![kernel("r"), source("raw", "r")],
+        vec![language(r#"{"name": "R"}"#)],
+        vec![language(r#"{"name": "r"}"#)],
     ];
-    for index in 0..8 {
+    for index in 0..5 {
         row.push(vec![insert(index, &format!("m{index}"), "m"), source("image", &format!("{index}"))]);
     }
     row
@@ -265,7 +280,7 @@ fn what_somebody_else_changed_is_refused() {
         story.make(&[own]);
         story.change(&[others]);
         let before = story.bytes();
-        let expected = Refusal { operation: 1, cell: id(cell), obstacle };
+        let expected = Refusal { operation: 1, part: Part::Cell(id(cell)), obstacle };
         assert_eq!(story.undo_last().unwrap_err(), [expected]);
         assert_eq!(story.bytes(), before);
     }
@@ -333,13 +348,21 @@ fn a_change_under_a_later_one_is_refused_until_that_is_undone() {
 }
 
 #[test]
-fn the_kernelspec_is_left_alone() {
+fn metadata_of_the_notebook_that_somebody_else_has_changed_is_refused() {
     let mut story = story();
-    let spec = Kernelspec { name: "r".to_owned(), display_name: None, language: None };
-    let made = story.make(&[Edit::SetKernelspec(spec), source("plot", "b")]);
-    assert_eq!(made.cells.len(), 1);
-    story.undo_last().unwrap();
-    assert_eq!(story.now.kernelspec().unwrap().name, "r");
+    let made = story.make(&[kernel("r"), source("plot", "b")]);
+    story.change(&[kernel("julia")]);
+    assert_eq!(changed_since(&story.operations, &story.now), [1].into());
+    let refusals = story.undo_last().unwrap_err();
+    assert_eq!((refusals.len(), &refusals[0].part), (1, &Part::Metadata("kernelspec".to_owned())));
+    let Obstacle::Changed { diff } = &refusals[0].obstacle else { panic!("{refusals:?}") };
+    assert!(
+        diff.contains("-{\"display_name\":\"r\"") && diff.contains("+{\"display_name\":\"julia\""),
+        "{diff}"
+    );
+    // The cells alone come back.
+    story.undo(&[Operation { metadata: Vec::new(), ..made }]).unwrap();
+    assert_eq!(story.now.kernelspec().unwrap().name, "julia");
 }
 
 #[test]
@@ -371,6 +394,7 @@ enum Change {
     Type(usize, bool),
     Tag(usize, u8),
     Outputs(usize, u8),
+    Kernel(u8),
 }
 
 impl Change {
@@ -392,6 +416,7 @@ impl Change {
                 let patch = format!("{{\"tags\": [{tag}]}}");
                 Edit::MergeMetadata { id: at(*cell)?.id().clone(), patch: Json::parse(patch.into()).unwrap() }
             }
+            Self::Kernel(number) => kernel(&number.to_string()),
             Self::Outputs(cell, text) => {
                 outputs(at(*cell).filter(|cell| cell.is_code())?.id(), Some(&text.to_string()))
             }
@@ -408,6 +433,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         (0..9_usize, any::<bool>()).prop_map(|(cell, is_code)| Change::Type(cell, is_code)),
         (0..9_usize, any::<u8>()).prop_map(|(cell, tag)| Change::Tag(cell, tag)),
         (0..9_usize, any::<u8>()).prop_map(|(cell, text)| Change::Outputs(cell, text)),
+        any::<u8>().prop_map(Change::Kernel),
     ];
     prop_oneof![
         4 => (change, any::<bool>()).prop_map(|(change, is_own)| Step::Change { change, is_own }),

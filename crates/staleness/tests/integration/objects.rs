@@ -84,7 +84,23 @@ fn objects_that_functions_change() {
     // Through another function, and of a name in one.
     let function = ["def f(to): to.append(1)\ndef g(): f(xs)", "xs = []", "g()", "xs"];
     ran(&function, |story| story.run("c"), &[UP, UP, UP, passed]);
+    // Through functions that pass their parameter on, also in a circle.
+    for helper in [
+        "def g(a, b): b['x'] = 1\ndef f(n, to): g(n, to)",
+        "def f(n, to):\n    if n: f(0, to)\n    g(b=to)\ndef g(*, b):\n    b.pop()\n    f(0, b)",
+        "g = lambda b: b.pop()\ndef f(n, to):\n    it = to\n    return g(it)",
+    ] {
+        let function = [helper, "xs = []", "f(1, xs)", "xs"];
+        ran(&function, |story| story.run("c"), &[UP, UP, UP, passed]);
+        // The helper is in a cell of its own.
+        let (first, second) = helper.split_once("\ndef ").unwrap();
+        let function = [first, &format!("xs = []\ndef {second}"), "f(1, xs)", "xs"];
+        ran(&function, |story| story.run("c"), &[UP, UP, UP, passed]);
+    }
     for reading in [
+        "def g(b): return b\ndef f(n, to): g(to)",
+        "def g(b): b.pop()\ndef f(n, to): g(n)",
+        "def f(n, to): f(n, to)",
         "def f(to, n): return to.head(n)",
         "def f(n, to): n.append(to)",
         "def f(n, to): print(to)",
@@ -93,6 +109,48 @@ fn objects_that_functions_change() {
         let function = [reading, "xs = []", "f(1, to=xs)", "xs"];
         ran(&function, |story| story.run("c"), &[UP, UP, UP, UP]);
     }
+}
+
+#[test]
+fn two_names_for_one_object() {
+    let changed = "input changed: uses df: cell 2 changes it and was rerun (run 9:05)";
+    for (alias, change) in [
+        ("a = df", "a.drop('x', inplace=True)"),
+        ("a = b = df", "b['x'] = 1"),
+        ("b = df\na = b", "del a.x"),
+        ("other = 1", "a = df\na['x'] = 1"),
+        ("other = 1", "def f():\n    global df\n    a = df\n    a['x'] = 1\nf()"),
+        ("a = df\ndef f(): a['x'] = 1", "f()"),
+        ("a = df", "a['x'] = 1\na = 1"),
+    ] {
+        ran(&["df = load()", alias, change, "df"], |story| story.run("c"), &[UP, UP, UP, changed]);
+    }
+    // The other way round.
+    ran(
+        &["df = load()", "a = df", "df['x'] = 1", "a"],
+        |story| story.run("c"),
+        &[UP, UP, UP, "input changed: uses a: cell 2 changes it and was rerun (run 9:05)"],
+    );
+    let called = "may have changed: uses xs: cell 1 calls a method of it and was rerun (run 9:04)";
+    ran(&["xs = []", "a = xs\na.append(1)", "xs"], |story| story.run("b"), &[UP, UP, called]);
+    for (alias, other) in [
+        ("a = df.copy()", "a['x'] = 1"),
+        ("a = df\na = load()", "a['x'] = 1"),
+        ("a = df", "a = load()\na['x'] = 1"),
+        ("a = df", "a += 1"),
+        ("a = df", "del a"),
+        ("a = df", "a.head()"),
+        ("other = 1", "a = df\na += 1\na['x'] = 1"),
+        ("def f():\n    a = df\n    a = load()\n    a['x'] = 1", "f()"),
+    ] {
+        ran(&["df = load()", alias, other, "df"], |story| story.run("c"), &[UP, UP, UP, UP]);
+    }
+    // The first object has only its second name now.
+    ran(
+        &["df = load()", "a = df", "df = df.head()", "a['x'] = 1", "df"],
+        |story| story.run("d"),
+        &[UP, UP, UP, UP, UP],
+    );
 }
 
 #[test]

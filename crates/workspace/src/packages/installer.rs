@@ -110,6 +110,11 @@ impl Installer {
         }
     }
 
+    /// Whether it installs wheels, which run no code of theirs, unless they have to be built.
+    pub fn takes_wheels(&self) -> bool {
+        matches!(self, Self::Uv { .. } | Self::Pip { .. } | Self::UvProject { .. })
+    }
+
     /// The files that it changes, besides the environment.
     pub fn records(&self) -> Option<String> {
         match self {

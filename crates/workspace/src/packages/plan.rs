@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::installer::Installer;
 use super::requirement::normalized;
@@ -87,12 +88,42 @@ fn of_pip(output: &str, versions: &BTreeMap<String, String>) -> Vec<Change> {
         .collect()
 }
 
-/// An object with `actions`, behind whatever else was printed.
+/// What conda says of a failure: the last `message` of its objects.
+pub(super) fn message_of_conda(output: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Failure {
+        message: String,
+    }
+    let failures = objects_of_conda::<Failure>(output);
+    failures.last().map(|failure| failure.message.trim().to_owned()).filter(|message| !message.is_empty())
+}
+
+/// The JSON objects of a kind, among whatever else was printed. One may follow the other on the same line.
+fn objects_of_conda<'o, O: Deserialize<'o>>(output: &'o str) -> impl Iterator<Item = O> {
+    let mut rest = output;
+    std::iter::from_fn(move || {
+        loop {
+            rest = &rest[rest.find('{')?..];
+            let mut objects = serde_json::Deserializer::from_str(rest).into_iter::<&'o RawValue>();
+            let Some(Ok(object)) = objects.next() else {
+                rest = &rest[1..];
+                continue;
+            };
+            rest = &rest[objects.byte_offset()..];
+            if let Ok(object) = serde_json::from_str(object.get()) {
+                return Some(object);
+            }
+        }
+    })
+}
+
+/// The last object with `actions`, or one that says that there is nothing to do.
 fn of_conda(output: &str) -> Option<Vec<Change>> {
-    #[derive(Deserialize, Default)]
-    #[serde(default)]
+    #[derive(Deserialize)]
     struct Plan {
-        actions: Actions,
+        success: Option<bool>,
+        message: Option<String>,
+        actions: Option<Actions>,
     }
     #[derive(Deserialize, Default)]
     #[serde(default, rename_all = "UPPERCASE")]
@@ -105,13 +136,13 @@ fn of_conda(output: &str) -> Option<Vec<Change>> {
         name: String,
         version: String,
     }
-    let json = &output[output.find('{')?..];
-    let plan = serde_json::Deserializer::from_str(json).into_iter::<Plan>().next()?.ok()?;
+    let is_plan = |plan: &Plan| plan.actions.is_some() || plan.success.is_some() || plan.message.is_some();
+    let actions = objects_of_conda::<Plan>(output).filter(is_plan).last()?.actions.unwrap_or_default();
     let mut changes = Changes::default();
-    for Package { name, version } in plan.actions.link {
+    for Package { name, version } in actions.link {
         changes.of(&name).new = Some(version);
     }
-    for Package { name, version } in plan.actions.unlink {
+    for Package { name, version } in actions.unlink {
         changes.of(&name).old = Some(version);
     }
     Some(changes.0)
@@ -181,6 +212,17 @@ done"#;
             read(&conda, r#"{"message": "All requested packages already installed."}"#, &BTreeMap::new()),
             Some(vec![])
         );
-        assert_eq!(read(&conda, "no JSON", &BTreeMap::new()), None);
+        assert_eq!(read(&conda, "no JSON {", &BTreeMap::new()), None);
+        // conda 26 reports steps before the plan.
+        let steps =
+            r#"{"fetch": "six"}{"actions": {"LINK": [{"name": "six", "version": "1"}]}, "success": true}"#;
+        assert_eq!(shown(read(&conda, steps, &BTreeMap::new())), ["six 1"]);
+    }
+
+    #[test]
+    fn a_failure_of_conda_is_its_message() {
+        let output = r#"{"steps": {}}{"error": "E: absent", "message": "Not available:\n - absent\n", "hints": ["a", "b"]}"#;
+        assert_eq!(message_of_conda(output).as_deref(), Some("Not available:\n - absent"));
+        assert_eq!(message_of_conda("PackagesNotFoundError"), None);
     }
 }

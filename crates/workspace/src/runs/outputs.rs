@@ -55,26 +55,26 @@ pub(super) async fn write_while_running(document: &dyn Document, run: &Run) {
     }
 }
 
-/// Writes the last outputs, and the metadata of the kernel that the notebook lacks. Returns the edit of the outputs, and the
-/// notebook afterwards, if they are stored.
+/// Writes the last outputs, and the metadata of the kernel that the notebook lacks. Returns the edits, and the notebook afterwards,
+/// if they are stored.
 pub(super) async fn write_end(
     notebook: &OpenNotebook,
     run: &Run,
     kernel: &dyn Kernel,
     executor: &dyn Executor,
-) -> Option<(Edit, Notebook)> {
+) -> Option<(Vec<Edit>, Notebook)> {
     let mut edits = Vec::new();
     if let Ok(present) = notebook.document().snapshot().await {
         if present.kernelspec().is_none() {
             let kernel = kernel.description();
-            edits.push(Edit::SetKernelspec(Kernelspec {
+            edits.push(Edit::set_kernelspec(&Kernelspec {
                 name: kernel.name,
                 display_name: Some(kernel.display_name),
                 language: Some(kernel.language),
             }));
         }
         if present.language().is_none() || !has_language_info(&present.metadata()) {
-            edits.push(Edit::SetLanguageInfo(executor.language_info()));
+            edits.push(Edit::set_language_info(executor.language_info()));
         }
     }
     write(notebook, run, edits).await
@@ -99,18 +99,17 @@ fn outputs(run: &Run) -> Option<Edit> {
     Some(Edit::SetOutputs { id: cell.id.clone(), outputs: view.outputs, execution_count })
 }
 
-/// Stores the outputs, after `edits`. Returns their edit, and the notebook afterwards.
+/// Stores the outputs, after `edits`. Returns all edits, and the notebook afterwards.
 pub(super) async fn write(
     notebook: &OpenNotebook,
     run: &Run,
     mut edits: Vec<Edit>,
-) -> Option<(Edit, Notebook)> {
-    let outputs = outputs(run)?;
-    edits.push(outputs.clone());
-    match notebook.document().apply(edits, Vec::new()).await {
+) -> Option<(Vec<Edit>, Notebook)> {
+    edits.push(outputs(run)?);
+    match notebook.document().apply(edits.clone(), Vec::new()).await {
         Ok(applied) => {
             run.set_saved(applied.saved);
-            Some((outputs, applied.notebook))
+            Some((edits, applied.notebook))
         }
         Err(error) => {
             tracing::warn!(run = %run.id(), %error, "outputs could not be stored");

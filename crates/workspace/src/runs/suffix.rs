@@ -1,11 +1,12 @@
-/// What ends the ids of a server's runs, so that a later server can tell them from its own: `-kqzm` in `r12-kqzm`.
+/// What ends the ids of a server's runs, so that a later server can tell them from its own: `-kqzmtb` in `r12-kqzmtb`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunSuffix {
     letters: Option<[u8; Self::LETTERS]>,
 }
 
 impl RunSuffix {
-    const LETTERS: usize = 4;
+    /// With six, no two of a thousand servers have the same in 998 of 1000 cases.
+    const LETTERS: usize = 6;
     const ALL: [&'static str; 26] = [
         "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t",
         "u", "v", "w", "x", "y", "z",
@@ -31,6 +32,6 @@ mod tests {
     #[test]
     fn a_suffix_is_a_hyphen_and_letters() {
         assert_eq!(RunSuffix::default().text(), "");
-        assert_eq!(RunSuffix::of_random([0, 25, 26, 255]).text(), "-azav");
+        assert_eq!(RunSuffix::of_random([0, 25, 26, 255, 1, 51]).text(), "-azavbz");
     }
 }

@@ -1,12 +1,14 @@
 //! Copies notebooks and files from one place to another.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use notebook::{Edit, NewCell, Notebook};
 
 use super::Session;
 use crate::file::{CopiedFile, Existing, FileContent};
 use crate::open_notebook::OpenNotebook;
-use crate::place::{Expected, Mode, SaveStatus};
+use crate::place::{Expected, Mode, Place, SaveStatus};
 use crate::places::Located;
 use crate::{Error, ErrorKind, NextStep, NotebookPath};
 
@@ -21,6 +23,27 @@ pub struct CopiedNotebook {
     pub is_reduced: bool,
 }
 
+/// What copying a notebook would do.
+#[derive(Debug, Clone)]
+pub struct CopyPreview {
+    /// The path of the copy, as it is shown to the agent.
+    pub path: NotebookPath,
+    pub cells: usize,
+    /// The difference in the notebook that is there, cell by cell; `None` if the copy would be a new file.
+    pub replaces: Option<String>,
+}
+
+/// What copying a file would do.
+#[derive(Debug, Clone)]
+pub struct FilePreview {
+    /// The path of the copy, as it is shown to the agent.
+    pub path: NotebookPath,
+    /// In bytes, if it is known.
+    pub size: Option<u64>,
+    /// Whether there is a file that would be replaced.
+    pub replaces: bool,
+}
+
 impl Session {
     /// Copies a file of any kind. A path that ends with `/` or `:` is the folder for a copy of the same name.
     pub async fn copy_file(&self, from: &str, to: &str, existing: Existing) -> Result<CopiedFile, Error> {
@@ -29,8 +52,19 @@ impl Session {
         let (content, passed) = content.counted();
         let path = target.place.write_file(&target.path, content, existing).await?;
         let path = self.shown(&target.place, &path.into());
+        if path.to_lowercase().ends_with(".ipynb") {
+            self.created(&target.place, &path, Some(from.to_owned()));
+        }
         let copied = passed.lock().copied(path.to_string());
         Ok(copied)
+    }
+
+    /// What copying a file would do. Fails as that would, and touches nothing.
+    pub async fn preview_file(&self, from: &str, to: &str, existing: Existing) -> Result<FilePreview, Error> {
+        let (source, target) = (self.locate(&from.into())?, self.copy_target(&in_folder(to, from))?);
+        let size = source.place.read_file(&source.path).await?.size;
+        let (path, replaces) = target.place.check_write(&target.path, existing).await?;
+        Ok(FilePreview { path: self.shown(&target.place, &path.into()), size, replaces })
     }
 
     /// Copies a notebook as it is now, with what others have changed and not saved yet. Where there is no notebook at `to`,
@@ -43,27 +77,69 @@ impl Session {
         existing: Existing,
     ) -> Result<CopiedNotebook, Error> {
         let notebook = from.document().snapshot().await?;
-        let mut target = self.copy_target(to)?;
-        if !target.place.has_files() {
-            return self.replace_cells(from, &notebook, target, existing).await;
-        }
-        target.path = in_folder(&target.path, from.path());
-        if !target.path.to_lowercase().ends_with(".ipynb") {
-            return Err(Error::not_a_notebook(&target.path, "its name does not end in .ipynb"));
-        }
-        let content = FileContent::whole(Bytes::from(notebook.to_bytes()));
-        match target.place.write_file(&target.path, content, Existing::Keep).await {
-            Ok(path) => Ok(CopiedNotebook {
-                path: self.shown(&target.place, &path.into()),
-                cells: notebook.cells().len(),
-                saved: SaveStatus::OnDisk,
-                is_reduced: false,
-            }),
-            Err(error) if error.kind == ErrorKind::Conflict && existing == Existing::Replace => {
-                self.replace_cells(from, &notebook, target, existing).await
+        let target = self.notebook_target(from, to)?;
+        if target.place.has_files() {
+            let content = FileContent::whole(Bytes::from(notebook.to_bytes()));
+            match target.place.write_file(&target.path, content, Existing::Keep).await {
+                Ok(path) => {
+                    let path = self.shown(&target.place, &path.into());
+                    self.created(&target.place, &path, Some(from.path().to_string()));
+                    let cells = notebook.cells().len();
+                    return Ok(CopiedNotebook { path, cells, saved: SaveStatus::OnDisk, is_reduced: false });
+                }
+                Err(error) if error.kind == ErrorKind::Conflict && existing == Existing::Replace => {}
+                Err(error) => return Err(error),
             }
-            Err(error) => Err(error),
         }
+        self.replacement(from, &notebook, target, existing).await?.make(self).await
+    }
+
+    /// What copying a notebook would do. Fails as that would, and touches nothing.
+    pub async fn preview_copy(
+        &self,
+        from: &OpenNotebook,
+        to: &NotebookPath,
+        existing: Existing,
+    ) -> Result<CopyPreview, Error> {
+        let notebook = from.document().snapshot().await?;
+        let target = self.notebook_target(from, to)?;
+        if target.place.has_files() {
+            match target.place.check_write(&target.path, Existing::Keep).await {
+                Ok((path, _)) => {
+                    let path = self.shown(&target.place, &path.into());
+                    return Ok(CopyPreview { path, cells: notebook.cells().len(), replaces: None });
+                }
+                Err(error) if error.kind == ErrorKind::Conflict && existing == Existing::Replace => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let Replacement { place, opened, before, edits, .. } =
+            self.replacement(from, &notebook, target, existing).await?;
+        let diff = self.preview(&opened, &before, &edits, &[])?;
+        let path = self.shown(&place, opened.path());
+        Ok(CopyPreview { path, cells: notebook.cells().len(), replaces: Some(diff) })
+    }
+
+    /// Fails if no notebook can be created at `path`, as far as that is known before. Returns the path as it is shown.
+    pub async fn check_new(&self, path: &NotebookPath) -> Result<NotebookPath, Error> {
+        let Located { place, path } = self.locate(path)?;
+        if !place.has_files() {
+            return Ok(path);
+        }
+        let (path, _) = place.check_write(&path, Existing::Keep).await?;
+        Ok(self.shown(&place, &path.into()))
+    }
+
+    /// The place and path of a copy of a notebook.
+    fn notebook_target(&self, from: &OpenNotebook, to: &NotebookPath) -> Result<Located, Error> {
+        let mut target = self.copy_target(to)?;
+        if target.place.has_files() {
+            target.path = in_folder(&target.path, from.path());
+            if !target.path.to_lowercase().ends_with(".ipynb") {
+                return Err(Error::not_a_notebook(&target.path, "its name does not end in .ipynb"));
+            }
+        }
+        Ok(target)
     }
 
     /// What a path to be written means. One that begins like the name of a place is refused if there is no such place: a file
@@ -85,13 +161,14 @@ impl Session {
         }
     }
 
-    async fn replace_cells(
+    /// How a notebook at `target` becomes the copy.
+    async fn replacement(
         &self,
         from: &OpenNotebook,
         notebook: &Notebook,
         target: Located,
         existing: Existing,
-    ) -> Result<CopiedNotebook, Error> {
+    ) -> Result<Replacement, Error> {
         let place = target.place.clone();
         let opened = self.workspace.open(target, Mode::Connect).await?;
         if opened.path() == from.path() {
@@ -107,13 +184,29 @@ impl Session {
             ));
         }
         let is_reduced = opened.document().stores_outputs();
+        let edits = replacing(&before, notebook, is_reduced);
+        Ok(Replacement { place, opened, before, edits, is_reduced })
+    }
+}
+
+/// A notebook that is to become the copy of another.
+struct Replacement {
+    place: Arc<dyn Place>,
+    opened: Arc<OpenNotebook>,
+    before: Notebook,
+    edits: Vec<Edit>,
+    is_reduced: bool,
+}
+
+impl Replacement {
+    async fn make(self, session: &Session) -> Result<CopiedNotebook, Error> {
+        let Self { place, opened, before, edits, is_reduced } = self;
         // What somebody changes meanwhile is not deleted.
         let expected = before
             .cells()
             .iter()
             .map(|cell| Expected { id: cell.id().clone(), revision: Some(cell.revision().to_owned()) });
-        let edits = replacing(&before, notebook, is_reduced);
-        let applied = self.edit(&opened, &before, edits, expected.collect()).await;
+        let applied = session.edit(&opened, &before, edits, expected.collect()).await;
         let applied = applied.map_err(|error| match error.kind {
             // The next step of an edit is not that of a copy.
             ErrorKind::Conflict | ErrorKind::NotFound => Error {
@@ -124,7 +217,7 @@ impl Session {
             _ => error,
         })?;
         Ok(CopiedNotebook {
-            path: self.shown(&place, opened.path()),
+            path: session.shown(&place, opened.path()),
             cells: applied.notebook.cells().len(),
             saved: applied.saved,
             is_reduced,
@@ -157,8 +250,11 @@ fn replacing(before: &Notebook, notebook: &Notebook, is_reduced: bool) -> Vec<Ed
     }
     let ids: Vec<_> = before.cells().iter().map(|cell| cell.id().clone()).collect();
     edits.extend((!ids.is_empty()).then_some(Edit::Delete { ids }));
-    edits.extend(notebook.kernelspec().map(Edit::SetKernelspec));
-    edits.extend(notebook.metadata().member("language_info").map(Edit::SetLanguageInfo));
+    let metadata = notebook.metadata();
+    let members =
+        ["kernelspec", "language_info"].into_iter().filter_map(|name| Some((name, metadata.member(name)?)));
+    edits
+        .extend(members.map(|(name, value)| Edit::SetMetadata { name: name.to_owned(), value: Some(value) }));
     edits
 }
 

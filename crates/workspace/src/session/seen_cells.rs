@@ -30,7 +30,7 @@ impl CellChange {
             }
             Edit::Move { id, .. } => Self::Move(id.clone()),
             Edit::Delete { ids } => Self::Delete(ids.clone()),
-            Edit::SetOutputs { .. } | Edit::SetKernelspec(_) | Edit::SetLanguageInfo(_) => return None,
+            Edit::SetOutputs { .. } | Edit::SetMetadata { .. } => return None,
         })
     }
 

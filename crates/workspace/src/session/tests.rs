@@ -10,10 +10,10 @@ use notebook::{CellRef, CellType, Edit, NewCell, Notebook};
 use tokio::sync::watch;
 
 use super::*;
-use crate::kernel_request::KernelRequest;
+use crate::kernel_request::{KernelRequest, KernelSelector};
 use crate::place::{
-    Applied, Document, FileEntry, FoundNotebooks, Frontend, Future, Kernel, KernelDescription, KernelState,
-    KernelspecInfo, Place, SaveStatus,
+    Applied, Document, FileEntry, FoundNotebooks, Frontend, Future, Kernel, KernelChoice, KernelDescription,
+    KernelState, KernelspecInfo, Place, SaveStatus,
 };
 use crate::workspace::Settings;
 
@@ -169,6 +169,8 @@ struct Memory {
     screens: watch::Sender<u64>,
     prefix: &'static str,
     scheme: &'static str,
+    /// The cells that another program runs.
+    running: Mutex<Vec<CellId>>,
 }
 
 /// It shows nothing.
@@ -228,6 +230,11 @@ impl Place for Memory {
         let kernels = self.kernels.lock().unwrap();
         let kernels = kernels.iter().map(|kernel| kernel.clone() as Arc<dyn Kernel>).collect();
         async { Ok(kernels) }.boxed()
+    }
+
+    fn cells_to_run(&self, _: &NotebookPath) -> Future<'_, Vec<CellId>> {
+        let running = self.running.lock().unwrap().clone();
+        async { Ok(running) }.boxed()
     }
 
     fn unknown_kernel(&self, id: &str) -> Error {

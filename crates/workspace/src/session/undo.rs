@@ -1,16 +1,19 @@
 //! The history of a notebook, and the way back.
 
+use std::sync::Arc;
+
 use notebook::{CellId, Edit, Notebook};
 use operations::{
-    LogError, Obstacle, Operation, Plan, Refusal, Since, changed_since, compare, diff_of, live, plan, record,
+    LogError, Obstacle, Operation, Part, Plan, Refusal, Since, changed_since, compare, diff_of, live, plan,
+    record, since_creation,
 };
 
 use super::Session;
 use crate::actor;
 use crate::open_notebook::OpenNotebook;
-use crate::place::{Applied, Expected};
+use crate::place::{Applied, Expected, KernelState, Place};
 use crate::recorder::Recorder;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, NotebookPath};
 
 /// What is to be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,8 +65,10 @@ impl Session {
         };
         let now = opened.document().snapshot().await?;
         let (changed, live) = (changed_since(&all, &now), live(&all));
+        let is_own = |id: u64| since_creation(&all).first().is_some_and(|first| first.id <= id);
         let past = |operation: &Operation| PastOperation {
-            is_undone: !operation.is_undo()
+            is_undone: is_own(operation.id)
+                && !operation.is_undo()
                 && operation.checkpoint.is_none()
                 && live.iter().all(|live| live.id != operation.id),
             is_changed_since: changed.contains(&operation.id),
@@ -92,7 +97,8 @@ impl Session {
             Some(since) => since.of(&all).ok_or_else(|| unknown(since))?,
         };
         let compared = compare(part, &opened.document().snapshot().await?);
-        let operation = Operation { cells: compared.cells, ..Operation::default() };
+        let operation =
+            Operation { cells: compared.cells, metadata: compared.metadata, ..Operation::default() };
         let question = move |log: &operations::OperationLog| {
             diff_of(&operation, &|id| compared.blobs.get(id).or_else(|| log.content(id)))
         };
@@ -113,7 +119,7 @@ impl Session {
             after.apply(edit).map_err(|error| Error::edit_refused(opened.path(), error))?;
         }
         let shown = record(before, &after, edits);
-        let operation = Operation { cells: shown.cells, ..Operation::default() };
+        let operation = Operation { cells: shown.cells, metadata: shown.metadata, ..Operation::default() };
         Ok(diff_of(&operation, &|id| shown.blobs.get(id)))
     }
 
@@ -126,6 +132,18 @@ impl Session {
     pub fn checkpoint_if_recorded(&self, opened: &OpenNotebook, name: &str) {
         if let Ok(recorder) = self.recorder() {
             recorder.checkpoint_later(&identity(opened), self.actor(), name.to_owned());
+        }
+    }
+
+    /// Records that somebody has written a notebook as a copy of another.
+    pub fn copied(&self, copy: &OpenNotebook, of: &NotebookPath) {
+        self.created(copy.place(), copy.path(), Some(of.to_string()));
+    }
+
+    /// Records that a notebook was made, perhaps as a copy.
+    pub(super) fn created(&self, place: &Arc<dyn Place>, path: &NotebookPath, copy_of: Option<String>) {
+        if let Ok(recorder) = self.recorder() {
+            recorder.created(&place.identity(path), self.actor(), copy_of);
         }
     }
 
@@ -144,14 +162,15 @@ impl Session {
             let is_meant = |id: &str| only.iter().any(|cell| *cell == *id);
             for operation in &mut chosen {
                 operation.cells.retain(|change| is_meant(&change.id));
+                operation.metadata.clear();
             }
-            chosen.retain(|operation| !operation.cells.is_empty());
+            chosen.retain(|operation| !operation.is_empty());
             if chosen.is_empty() {
                 return Err(nothing("None of these cells was changed by what is to be undone.".to_owned()));
             }
         }
         let now = opened.document().snapshot().await?;
-        self.check_not_running(opened, &chosen)?;
+        self.check_not_running(opened, &chosen).await?;
         let (before, question) = (now.clone(), chosen.clone());
         let planned = move |log: &operations::OperationLog| plan(&before, &question, &|id| log.content(id));
         let planned = self.recorder()?.ask(&identity(opened), planned).await?;
@@ -234,6 +253,17 @@ impl Session {
                 if found.checkpoint.is_some() {
                     return Err(nothing(format!("o{id} is a checkpoint, which changed nothing.")));
                 }
+                if let Some(made) = all.iter().rfind(|it| it.created.is_some() && it.id >= *id) {
+                    let cause = if made.id == *id {
+                        format!("o{id} made this notebook, and an undo deletes no notebook.")
+                    } else {
+                        format!(
+                            "o{id} is about an earlier notebook at this path; {} made this one.",
+                            made.name()
+                        )
+                    };
+                    return Err(nothing(cause));
+                }
                 match live.into_iter().find(|operation| operation.id == *id) {
                     Some(live) => vec![live],
                     None if found.is_undo() => vec![found.clone()],
@@ -247,28 +277,47 @@ impl Session {
             }
         };
         if chosen.is_empty() {
-            return Err(nothing("There is nothing to be undone.".to_owned()));
+            let made = all.iter().rfind(|operation| operation.created.is_some());
+            let made = made
+                .map(|made| format!(": {} made this notebook, and an undo deletes no notebook", made.name()));
+            return Err(nothing(format!("There is nothing to be undone{}.", made.unwrap_or_default())));
         }
         Ok(chosen)
     }
 
-    fn check_not_running(&self, opened: &OpenNotebook, operations: &[Operation]) -> Result<(), Error> {
+    /// Fails if a cell that is to be touched runs or waits for its turn, also where another program runs it.
+    async fn check_not_running(&self, opened: &OpenNotebook, operations: &[Operation]) -> Result<(), Error> {
+        let elsewhere = running_elsewhere(opened).await?;
         for change in operations.iter().flat_map(|operation| &operation.cells) {
             let id = CellId::from(change.id.as_str());
             let run = self.workspace.journal().latest_of(opened.path(), &id);
-            if let Some(run) = run.filter(|run| !run.state().is_over()) {
-                return Err(Error::new(
-                    ErrorKind::Busy,
-                    format!(
-                        "Cell {id} is running or waits for its turn (run {}). Nothing was undone.",
-                        run.id()
-                    ),
-                    crate::NextStep::WaitForRun,
-                ));
-            }
+            let whose = match run.filter(|run| !run.state().is_over()) {
+                Some(run) => format!("run {}", run.id()),
+                None if elsewhere.contains(&id) => "another program runs it".to_owned(),
+                None => continue,
+            };
+            return Err(Error::new(
+                ErrorKind::Busy,
+                format!("Cell {id} is running or waits for its turn ({whose}). Nothing was undone."),
+                crate::NextStep::WaitForRun,
+            ));
         }
         Ok(())
     }
+}
+
+/// The cells that other programs run now or have waiting, as far as that is known.
+async fn running_elsewhere(opened: &OpenNotebook) -> Result<Vec<CellId>, Error> {
+    let mut cells = opened.place().cells_to_run(opened.path()).await?;
+    let shown = opened.document().running_cells();
+    if !shown.is_empty() {
+        // A program that was killed may have left them so.
+        let kernels = opened.place().kernels().await?;
+        if kernels.iter().any(|kernel| kernel.description().state == KernelState::Busy) {
+            cells.extend(shown);
+        }
+    }
+    Ok(cells)
 }
 
 /// What identifies a notebook in the record of operations.
@@ -293,21 +342,26 @@ fn nothing(cause: String) -> Error {
     Error::new(ErrorKind::InvalidArgument, cause, "The history lists what can be undone.")
 }
 
-/// Which cells stand in the way, and the later operations that changed them, if it was one of `all`.
+/// What stands in the way, and the later operations that changed it, if it was one of `all`.
 fn refused(now: &Notebook, refusals: &[Refusal], all: &[Operation]) -> Error {
     let live = live(all);
     let later = |refusal: &Refusal| {
-        let is_about = |it: &&Operation| it.cells.iter().any(|change| refusal.cell == *change.id);
-        let later = live.iter().filter(|it| it.id > refusal.operation).find(is_about);
+        let is_later = |it: &&Operation| it.id > refusal.operation && refusal.part.is_changed_by(it);
+        let later = live.iter().find(is_later);
         later.map(|it| format!(" by o{}", it.id))
     };
     let is_recorded = refusals.iter().all(|refusal| later(refusal).is_some());
     let who = if is_recorded { "later operations have" } else { "somebody else has" };
     let mut cause = format!("Nothing was undone, because {who} changed what it is about since:");
-    for refusal @ Refusal { operation, cell, obstacle } in refusals {
+    for refusal @ Refusal { operation, part, obstacle } in refusals {
         let by = later(refusal).unwrap_or_default();
-        let index = now.cell(cell).map(|(index, _)| format!("#{index}, ")).unwrap_or_default();
-        cause.push_str(&format!("\n- cell {cell} ({index}o{operation}) "));
+        match part {
+            Part::Cell(id) => {
+                let index = now.cell(id).map(|(index, _)| format!("#{index}, ")).unwrap_or_default();
+                cause.push_str(&format!("\n- cell {id} ({index}o{operation}) "));
+            }
+            Part::Metadata(name) => cause.push_str(&format!("\n- the notebook's {name} (o{operation}) ")),
+        }
         match obstacle {
             Obstacle::Changed { diff } => cause.push_str(&format!("has changed{by}:\n{}", diff.trim_end())),
             Obstacle::NewOutputs => cause.push_str(&format!("has other outputs{by}")),

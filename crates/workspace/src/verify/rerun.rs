@@ -1,7 +1,8 @@
 //! Runs the cells of a notebook in a kernel of their own, which ends afterwards.
 
+use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use kernel::{Event, Outcome, OutputArea};
 use notebook::{Kernelspec, Output};
@@ -10,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use super::cells::Checked;
+use super::compare::are_same_outputs;
 use crate::executor::{Code, Executor};
 use crate::kernel_request::{KernelRequest, KernelSelector};
 use crate::place::{Kernel, KernelChoice, Place};
@@ -34,12 +36,21 @@ pub(super) struct Subject {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ran {
     pub(super) outputs: Vec<Vec<Output>>,
+    /// The same without what went into `Output` widgets, where a cell has any: front ends that know widgets save them apart.
+    pub(super) beside_widgets: Vec<Option<Vec<Output>>>,
     pub(super) ended: Ended,
     /// Such as `Python 3.12.4`.
     pub(super) runtime: String,
 }
 
 impl Ran {
+    /// Whether a cell says now what `saved` says, which was written by a front end that knows widgets, or by one that does not.
+    pub(super) fn says(&self, position: usize, saved: &[Output], during: &Range<SystemTime>) -> bool {
+        let beside = self.beside_widgets.get(position).and_then(Option::as_ref);
+        are_same_outputs(saved, &self.outputs[position], during)
+            || beside.is_some_and(|fresh| are_same_outputs(saved, fresh, during))
+    }
+
     /// Why the cell at that position failed, if it did.
     pub(super) fn failure_at(&self, position: usize) -> Option<String> {
         match &self.ended {
@@ -96,7 +107,8 @@ pub(super) async fn rerun(
         tracing::warn!(%error, kernel = %kernel.id(), "the kernel of a verification did not end");
     }
     if let (Some(copy), Ok(ran)) = (&copy, &mut ran) {
-        ran.outputs.iter_mut().for_each(|outputs| copy.restore(outputs));
+        let beside = ran.beside_widgets.iter_mut().flatten();
+        ran.outputs.iter_mut().chain(beside).for_each(|outputs| copy.restore(outputs));
     }
     ran
 }
@@ -124,7 +136,7 @@ async fn run_cells(
     let (mut areas, mut ended) = (Vec::new(), Ended::Whole);
     for (position, cell) in cells.iter().enumerate() {
         on_cell(position);
-        let area = Arc::new(Mutex::new(OutputArea::default()));
+        let area = Arc::new(Mutex::new(Areas::default()));
         areas.push(area.clone());
         if let Some(cause) = execute(&*executor, &cell.source, limit, cell.may_fail, area).await {
             ended = Ended::At { position, cause };
@@ -132,8 +144,44 @@ async fn run_cells(
         }
     }
     // Only now: a later cell may have updated a display of an earlier one.
-    let outputs = areas.iter().map(|area| area.lock().outputs().to_vec()).collect();
-    Ok(Ran { outputs, ended, runtime: runtime(&*executor) })
+    let outputs = areas.iter().map(|area| area.lock().all.outputs().to_vec()).collect();
+    let beside_widgets = areas.iter().map(|area| area.lock().beside_widgets()).collect();
+    Ok(Ran { outputs, beside_widgets, ended, runtime: runtime(&*executor) })
+}
+
+/// The outputs of a cell.
+#[derive(Default)]
+struct Areas {
+    all: OutputArea,
+    /// Without what went into `Output` widgets.
+    beside_widgets: OutputArea,
+    /// Whether a widget takes them now.
+    is_captured: bool,
+    was_captured: bool,
+}
+
+impl Areas {
+    fn apply(&mut self, event: Event) {
+        match event {
+            Event::Captured(is_captured) => {
+                self.is_captured = is_captured;
+                self.was_captured |= is_captured;
+            }
+            Event::Output { output: Output::Stream { .. }, .. }
+                if self.all.size_bytes() > MAX_OUTPUT_BYTES => {}
+            event => {
+                if !self.is_captured || matches!(event, Event::UpdateDisplay { .. }) {
+                    self.beside_widgets.apply(event.clone());
+                }
+                self.all.apply(event);
+            }
+        }
+    }
+
+    /// `None` if no widget took any.
+    fn beside_widgets(&self) -> Option<Vec<Output>> {
+        self.was_captured.then(|| self.beside_widgets.outputs().to_vec())
+    }
 }
 
 /// Why the cell failed, if it did. Its outputs go into `area`, even those that come after its end.
@@ -142,18 +190,12 @@ async fn execute(
     source: &str,
     limit: Duration,
     may_fail: bool,
-    area: Arc<Mutex<OutputArea>>,
+    area: Arc<Mutex<Areas>>,
 ) -> Option<String> {
     let (sender, mut events) = mpsc::unbounded_channel();
     let sink = Box::new(move |event| match event {
         Event::InputWanted { .. } | Event::Finished(_) => drop(sender.send(event)),
-        event => {
-            let mut area = area.lock();
-            let is_stream = matches!(event, Event::Output { output: Output::Stream { .. }, .. });
-            if !is_stream || area.size_bytes() <= MAX_OUTPUT_BYTES {
-                area.apply(event);
-            }
-        }
+        event => area.lock().apply(event),
     });
     let note = RunNote {
         run: RunId::new("verify".to_owned()),
@@ -199,4 +241,53 @@ fn runtime(executor: &dyn Executor) -> String {
     let mut letters = language.chars();
     let language = letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>());
     format!("{} {version}", language.unwrap_or_default()).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(text: &str) -> Event {
+        let output = Output::Stream { name: "stdout".to_owned(), text: text.into() };
+        Event::Output { output, display_id: None }
+    }
+
+    fn outputs(events: Vec<Event>) -> (Vec<Output>, Option<Vec<Output>>) {
+        let mut areas = Areas::default();
+        for event in events {
+            areas.apply(event);
+        }
+        (areas.all.outputs().to_vec(), areas.beside_widgets())
+    }
+
+    #[test]
+    fn what_goes_into_a_widget_may_be_saved_in_the_cell_or_with_the_widget() {
+        let (outputs, beside) = outputs(vec![
+            printed("a\n"),
+            Event::Captured(true),
+            printed("in the widget\n"),
+            Event::ClearOutput { wait: true },
+            printed("in the widget\n"),
+            Event::Captured(false),
+            printed("b\n"),
+        ]);
+        let ran = Ran {
+            outputs: vec![outputs],
+            beside_widgets: vec![beside],
+            ended: Ended::Whole,
+            runtime: String::new(),
+        };
+        let says = |text: &str| {
+            let output = Output::Stream { name: "stdout".to_owned(), text: text.into() };
+            ran.says(0, &[output], &(SystemTime::now()..SystemTime::now()))
+        };
+        assert!(says("a\nb\n") && says("in the widget\nb\n"));
+        assert!(!says("a\nin the widget\nb\n") && !says("other\n"));
+    }
+
+    #[test]
+    fn without_widgets_there_is_one_way_to_save_outputs() {
+        let (all, beside) = outputs(vec![printed("a")]);
+        assert_eq!((all.len(), beside), (1, None));
+    }
 }

@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
 use notebook::{CellId, Output, diff};
-use render::shortened;
 
 use super::cells::{Checked, Comparison};
 use super::compare::{are_same_outputs, readable};
@@ -16,9 +15,6 @@ const RANDOM: [&str; 5] = ["random", "randn", "randint", "shuffle", "sample("];
 const SEEDED: [&str; 4] = ["seed", "random_state", "default_rng(", "RandomState("];
 const WITHOUT_SEED: [&str; 6] =
     ["seed()", "seed(None)", "default_rng()", "default_rng(None)", "RandomState()", "RandomState(None)"];
-/// The most characters of one difference or traceback.
-const MAX_SHOWN: usize = 4000;
-
 /// The verification of a notebook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verification {
@@ -90,8 +86,8 @@ pub enum Conclusion {
 /// Whether anything that is compared differs from what is saved: then another run has to show why. Why a cell has failed is
 /// known already.
 pub(super) fn differs(cells: &[Checked], ran: &Ran, during: &Range<SystemTime>) -> bool {
-    cells.iter().zip(&ran.outputs).take(ran.passed()).any(|(cell, fresh)| {
-        cell.comparison == Comparison::WithSaved && !are_same_outputs(&cell.saved, fresh, during)
+    cells.iter().enumerate().take(ran.passed()).any(|(position, cell)| {
+        cell.comparison == Comparison::WithSaved && !ran.says(position, &cell.saved, during)
     })
 }
 
@@ -123,7 +119,7 @@ pub(super) fn verdicts(
                     match cell.comparison {
                         Comparison::Ignored | Comparison::NotWanted => Verdict::NotCompared,
                         Comparison::NoneSaved => Verdict::NoneSaved,
-                        Comparison::WithSaved if are_same_outputs(&cell.saved, fresh, during) => {
+                        Comparison::WithSaved if ran.says(position, &cell.saved, during) => {
                             Verdict::Identical
                         }
                         Comparison::WithSaved if !cell.inputs.is_disjoint(&tainted) => Verdict::Follows,
@@ -156,7 +152,7 @@ pub(super) fn verdicts(
 }
 
 impl Verdict {
-    fn differs(&self) -> bool {
+    pub(super) fn differs(&self) -> bool {
         match self {
             Self::Stale { .. }
             | Self::NotDeterministic { .. }
@@ -180,128 +176,6 @@ fn is_unseeded(cells: &[Checked]) -> bool {
     let has = |code: &str, words: &[&str]| words.iter().any(|word| code.contains(word));
     let with_seeds = WITHOUT_SEED.iter().fold(code.clone(), |code, without| code.replace(without, ""));
     has(&code, &RANDOM) && !has(&with_seeds, &SEEDED)
-}
-
-impl Verification {
-    pub fn conclusion(&self) -> Conclusion {
-        let of = |cell: &CellVerdict| match cell.verdict {
-            Verdict::Failed { .. } | Verdict::NotRun => Conclusion::Fails,
-            ref verdict if verdict.differs() => Conclusion::Differs,
-            _ => Conclusion::Identical,
-        };
-        self.cells.iter().map(of).max().unwrap_or(Conclusion::Identical)
-    }
-
-    /// One sentence, for a pull request.
-    pub fn sentence(&self) -> String {
-        let count = |is: fn(&Verdict) -> bool| self.cells.iter().filter(|cell| is(&cell.verdict)).count();
-        let identical = count(|verdict| *verdict == Verdict::Identical);
-        let none_saved = count(|verdict| *verdict == Verdict::NoneSaved);
-        let ignored = count(|verdict| *verdict == Verdict::NotCompared);
-        let not_run = count(|verdict| *verdict == Verdict::NotRun);
-        let failed = self.cells.iter().find_map(|cell| match &cell.verdict {
-            Verdict::Failed { cause, .. } => Some((cell.index, cause)),
-            _ => None,
-        });
-        let compared = self.cells.len() - none_saved - ignored - not_run - usize::from(failed.is_some());
-        let mut parts = Vec::new();
-        let begin = match failed {
-            Some((index, cause)) => {
-                parts.push(format!("cell #{index} fails ({cause})"));
-                "Does not rerun from a fresh kernel"
-            }
-            None => "Reruns from a fresh kernel",
-        };
-        if compared > 0 {
-            let before = if failed.is_some() { " before it" } else { "" };
-            parts.push(format!("{identical} of {compared} cells{before} identical"));
-        }
-        parts.extend(self.differences());
-        parts.extend((none_saved > 0).then(|| format!("{none_saved} without saved outputs")));
-        parts.extend((ignored > 0).then(|| format!("{ignored} not compared")));
-        parts.extend((self.skipped > 0).then(|| format!("{} skipped", self.skipped)));
-        parts.extend((not_run > 0).then(|| format!("{not_run} not run")));
-        if failed.is_none() {
-            parts.push(match self.errors {
-                0 => "0 errors".to_owned(),
-                1 => "1 error, expected".to_owned(),
-                count => format!("{count} errors, expected"),
-            });
-        }
-        parts.push(seconds(self.elapsed));
-        parts.extend((!self.runtime.is_empty()).then(|| self.runtime.clone()));
-        format!("{begin}: {}", parts.join("; "))
-    }
-
-    /// The differences by their kind, and how many follow from them.
-    fn differences(&self) -> Option<String> {
-        let labels = |is: fn(&Verdict) -> Option<&'static str>| -> Vec<String> {
-            let found = self.cells.iter().filter_map(|cell| Some((cell.index, is(&cell.verdict)?)));
-            found.map(|(index, note)| format!("#{index}{note}")).collect()
-        };
-        let random = labels(|verdict| match verdict {
-            Verdict::NotDeterministic { is_unseeded: true, .. } => Some(", unseeded"),
-            Verdict::NotDeterministic { .. } => Some(""),
-            _ => None,
-        });
-        let stale = labels(|verdict| matches!(verdict, Verdict::Stale { .. }).then_some(""));
-        let fails = labels(|verdict| matches!(verdict, Verdict::FailsAgain { .. }).then_some(""));
-        let unexplained = labels(|verdict| matches!(verdict, Verdict::Unexplained { .. }).then_some(""));
-        let follow = self.cells.iter().filter(|cell| cell.verdict == Verdict::Follows).count();
-        let mut parts = Vec::new();
-        if !random.is_empty() {
-            parts.push(format!("{} not deterministic ({})", random.len(), random.join("; ")));
-        }
-        if !stale.is_empty() {
-            parts.push(format!("{} stale or from another environment ({})", stale.len(), stale.join(", ")));
-        }
-        if let [fails] = &fails[..] {
-            parts.push(format!("1 fails when it runs once more ({fails})"));
-        }
-        if !unexplained.is_empty() {
-            let (count, labels) = (unexplained.len(), unexplained.join(", "));
-            let differ = if count == 1 { "differs" } else { "differ" };
-            parts.push(format!("{count} {differ}, for reasons not known ({labels})"));
-        }
-        if follow > 0 {
-            let from =
-                if random.len() + stale.len() + fails.len() + unexplained.len() == 1 { "it" } else { "them" };
-            parts.push(format!("{follow} follow{} from {from}", if follow == 1 { "s" } else { "" }));
-        }
-        (!parts.is_empty()).then(|| parts.join(", "))
-    }
-
-    /// The sentence, and a difference for each cell that explains others.
-    pub fn text(&self) -> String {
-        let mut parts = vec![self.sentence()];
-        for CellVerdict { index, id, verdict } in &self.cells {
-            match verdict {
-                Verdict::Stale { diff }
-                | Verdict::NotDeterministic { diff, .. }
-                | Verdict::Unexplained { diff } => {
-                    parts.push(format!(
-                        "cell #{index} (id {id}), - saved, + fresh:\n```diff\n{}\n```",
-                        shortened(diff.trim_end(), MAX_SHOWN)
-                    ));
-                }
-                Verdict::Failed { shown, .. } => {
-                    let shown = shortened(shown, MAX_SHOWN);
-                    parts.push(format!("cell #{index} (id {id}):\n{shown}"));
-                }
-                Verdict::FailsAgain { shown, .. } => {
-                    let shown = shortened(shown, MAX_SHOWN);
-                    parts.push(format!("cell #{index} (id {id}), the second time:\n{shown}"));
-                }
-                _ => {}
-            }
-        }
-        parts.join("\n\n")
-    }
-}
-
-fn seconds(elapsed: Duration) -> String {
-    let seconds = elapsed.as_secs_f64();
-    if seconds < 10.0 { format!("{seconds:.1} s") } else { format!("{seconds:.0} s") }
 }
 
 #[cfg(test)]
@@ -329,6 +203,7 @@ mod tests {
     fn ran(texts: &[&str], ended: Ended) -> Ran {
         Ran {
             outputs: texts.iter().map(|text| outputs(text)).collect(),
+            beside_widgets: Vec::new(),
             ended,
             runtime: "Python 3.12.4".to_owned(),
         }

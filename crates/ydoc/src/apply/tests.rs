@@ -21,7 +21,7 @@ fn all_edits_are_applied_or_none() {
         Edit::SetSource { id: ids[0].clone(), source: "x".to_owned() },
         Edit::Insert { index: 1, cell: NewCell::new(CellType::Raw, "new") },
         Edit::Move { id: ids[0].clone(), index: 2 },
-        Edit::SetLanguageInfo(Json::from_value(&json!({ "name": "python" }))),
+        Edit::set_language_info(Json::from_value(&json!({ "name": "python" }))),
         Edit::Delete { ids: vec!["gone".into()] },
     ];
     let error = EditError::UnknownCell { id: "gone".into() };
@@ -51,7 +51,7 @@ fn edits_without_effect_make_no_update() {
     let (mut live, ids) = live(&["a", "b"]);
     let spec = Kernelspec { name: "python3".to_owned(), display_name: None, language: None };
     let info = Json::from_value(&json!({ "name": "python", "n": 1 }));
-    live.apply(&[Edit::SetKernelspec(spec.clone()), Edit::SetLanguageInfo(info)]).unwrap();
+    live.apply(&[Edit::set_kernelspec(&spec), Edit::set_language_info(info)]).unwrap();
     let info = Json::from_value(&json!({ "n": 1.0, "name": "python" }));
     let edits = [
         Edit::SetSource { id: ids[0].clone(), source: "a".to_owned() },
@@ -60,8 +60,8 @@ fn edits_without_effect_make_no_update() {
         Edit::SetOutputs { id: ids[0].clone(), outputs: [].into(), execution_count: None },
         Edit::SetType { id: ids[0].clone(), cell_type: CellType::Code },
         Edit::MergeMetadata { id: ids[0].clone(), patch: Json::from_value(&json!({ "gone": null })) },
-        Edit::SetKernelspec(spec),
-        Edit::SetLanguageInfo(info),
+        Edit::set_kernelspec(&spec),
+        Edit::set_language_info(info),
     ];
     assert_eq!(live.apply(&edits), Ok(Vec::new()));
 }

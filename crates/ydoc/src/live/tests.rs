@@ -43,7 +43,7 @@ fn only_the_notebook_counts_as_changed() {
     assert!(sync(&mut one));
     one.state.insert(&mut one.doc.transact_mut(), "path", "a.ipynb");
     assert!(!sync(&mut one));
-    one.apply(&[Edit::SetLanguageInfo(notebook::Json::empty_object())]).unwrap();
+    one.apply(&[Edit::set_language_info(notebook::Json::empty_object())]).unwrap();
     assert!(sync(&mut one));
     insert(&mut one, 0, "0");
     assert!(sync(&mut one));

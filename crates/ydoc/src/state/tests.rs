@@ -36,6 +36,8 @@ fn running_is_sent_once_and_is_not_in_the_notebook() {
     let (_, cell) = other.find(&id, &txn).unwrap();
     assert_eq!(cell.get(&txn, "execution_state"), Some(Out::from("running")));
     drop(txn);
+    assert_eq!(other.running(), std::slice::from_ref(&id));
     assert!(live.set_running(&id, false).is_some());
+    assert!(live.running().is_empty());
     assert_eq!(live.set_running(&"gone".into(), true), None);
 }

@@ -124,12 +124,13 @@ fn edits(notebook: &Notebook) -> Vec<Vec<Edit>> {
         vec![Edit::Delete { ids: vec![last, id] }]
             .into_iter()
             .filter(|_| notebook.cells().len() > 1)
-            .chain([Edit::SetLanguageInfo(json(json!({ "name": "julia", "version": "1.0" })))])
+            .chain([Edit::set_language_info(json(json!({ "name": "julia", "version": "1.0" })))])
             .collect(),
-        vec![Edit::SetKernelspec(Kernelspec {
+        vec![Edit::set_kernelspec(&Kernelspec {
             name: "julia".to_owned(),
             display_name: None,
             language: Some("julia".to_owned()),
         })],
+        vec![Edit::SetMetadata { name: "kernelspec".to_owned(), value: None }],
     ]
 }

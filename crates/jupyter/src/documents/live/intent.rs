@@ -90,8 +90,7 @@ impl Intent {
             | (Edit::SetType { id, .. }, Edit::SetType { id: other, .. })
             | (Edit::SetOutputs { id, .. }, Edit::SetOutputs { id: other, .. })
             | (Edit::Move { id, .. }, Edit::Move { id: other, .. }) => id == other,
-            (Edit::SetKernelspec(_), Edit::SetKernelspec(_))
-            | (Edit::SetLanguageInfo(_), Edit::SetLanguageInfo(_)) => true,
+            (Edit::SetMetadata { name, .. }, Edit::SetMetadata { name: other, .. }) => name == other,
             // A member that is an object is merged with the earlier one.
             (Edit::MergeMetadata { id, patch }, Edit::MergeMetadata { id: other, patch: earlier }) => {
                 id == other
@@ -127,10 +126,7 @@ impl Intent {
             | Edit::SetType { .. }
             | Edit::MergeMetadata { .. }
             | Edit::Delete { .. } => true,
-            Edit::Move { .. }
-            | Edit::SetOutputs { .. }
-            | Edit::SetKernelspec(_)
-            | Edit::SetLanguageInfo(_) => false,
+            Edit::Move { .. } | Edit::SetOutputs { .. } | Edit::SetMetadata { .. } => false,
         };
         can_say && !self.holds(notebook) && self.again(notebook).is_some()
     }
@@ -145,16 +141,14 @@ impl Intent {
             Edit::Move { id, .. } => format!("the move of cell {id}"),
             Edit::Delete { ids } => format!("the deletion of {}", ids.join(", ")),
             Edit::SetOutputs { id, .. } => format!("the outputs of cell {id}"),
-            Edit::SetKernelspec(_) | Edit::SetLanguageInfo(_) => "the notebook's metadata".to_owned(),
+            Edit::SetMetadata { .. } => "the notebook's metadata".to_owned(),
         }
     }
 }
 
 /// Whether edits only record what a kernel sent, with which nobody can disagree.
 pub(super) fn are_outputs(edits: &[Edit]) -> bool {
-    let is_output = |edit: &Edit| {
-        matches!(edit, Edit::SetOutputs { .. } | Edit::SetKernelspec(_) | Edit::SetLanguageInfo(_))
-    };
+    let is_output = |edit: &Edit| matches!(edit, Edit::SetOutputs { .. } | Edit::SetMetadata { .. });
     edits.iter().all(is_output)
 }
 

@@ -134,6 +134,10 @@ impl Replica {
         }
     }
 
+    pub(super) fn running(&self) -> Vec<CellId> {
+        self.live.running()
+    }
+
     pub(super) fn set_presence(&mut self, agent: SessionId, presence: Option<Presence>) {
         if self.presences.get(&agent) == presence.as_ref() {
             return;

@@ -240,6 +240,26 @@ fn payloads_become_outputs_at_the_end() {
 }
 
 #[test]
+fn output_widgets_take_outputs_from_the_cell_and_give_them_back() {
+    assert_transcript!(
+        r#"
+        run a
+        iopub a stream {"text": "in the cell\n"}
+        iopub a comm_msg {"comm_id": "slider", "data": {"method": "update", "state": {"value": 3}}}
+        iopub a comm_msg {"comm_id": "out", "data": {"method": "update", "state": {"msg_id": "a"}}}
+        iopub a stream {"text": "in the widget\n"}
+        iopub a comm_msg {"comm_id": "inner", "data": {"method": "update", "state": {"msg_id": "a"}}}
+        iopub a comm_msg {"comm_id": "inner", "data": {"method": "update", "state": {"msg_id": ""}}}
+        iopub a comm_msg {"comm_id": "out", "data": {"method": "update", "state": {"msg_id": ""}}}
+        iopub a comm_msg {"comm_id": "out", "data": {"method": "update", "state": {"msg_id": 5}}}
+        iopub a stream {"text": "in the cell\n"}
+        shell a execute_reply {"status": "ok"}
+        iopub a status {"execution_state": "idle"}
+        "#
+    );
+}
+
+#[test]
 fn malformed_messages_change_nothing() {
     assert_transcript!(
         r#"

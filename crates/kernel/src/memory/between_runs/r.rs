@@ -6,7 +6,7 @@ use std::time::Duration;
 use notebook::{Json, Output};
 use serde::Deserialize;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::list::Row;
 use crate::memory::MemoryError;
@@ -37,25 +37,37 @@ const CODE: &str = r#"local(tryCatch({
     IRdisplay::publish_mimebundle(list("application/json" = list(rows = rows)))
 }, error = function(error) invisible(NULL)))"#;
 
+/// When to ask again: the kernel drops what comes just after a cell that failed.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
+
 pub(super) async fn rows(client: &Client, waited: Duration) -> Result<Vec<Row>, MemoryError> {
-    let (sender, mut events) = mpsc::unbounded_channel();
-    client.execute_request(silent_code(CODE), None, Box::new(move |event| drop(sender.send(event))));
     let shown = async {
-        let mut shown = None;
-        while let Some(event) = events.recv().await {
-            match event {
-                Event::Output { output: Output::Display(bundle), .. } => {
-                    shown = bundle.get("application/json");
-                }
-                Event::Finished(Outcome::Done { .. }) => return Ok(shown),
-                Event::Finished(_) => break,
-                _ => {}
+        loop {
+            let (outcome, shown) = publish(client).await;
+            match outcome {
+                Some(Outcome::Done { .. }) => return Ok(shown),
+                Some(Outcome::Aborted) => sleep(RETRY_INTERVAL).await,
+                _ => return Err(MemoryError::OnlyBetweenRuns),
             }
         }
-        Err(MemoryError::OnlyBetweenRuns)
     };
     let shown = timeout(waited, shown).await.unwrap_or(Err(MemoryError::OnlyBetweenRuns))?;
     read(&shown.ok_or(MemoryError::Unsupported)?).ok_or(MemoryError::Unsupported)
+}
+
+/// Runs the code. Returns how that ended, and what was published.
+async fn publish(client: &Client) -> (Option<Outcome>, Option<Json>) {
+    let (sender, mut events) = mpsc::unbounded_channel();
+    client.execute_request(silent_code(CODE), None, Box::new(move |event| drop(sender.send(event))));
+    let mut shown = None;
+    while let Some(event) = events.recv().await {
+        match event {
+            Event::Output { output: Output::Display(bundle), .. } => shown = bundle.get("application/json"),
+            Event::Finished(outcome) => return (Some(outcome), shown),
+            _ => {}
+        }
+    }
+    (None, shown)
 }
 
 fn read(shown: &Json) -> Option<Vec<Row>> {

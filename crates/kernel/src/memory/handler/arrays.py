@@ -60,4 +60,4 @@ def xarray_details(known, value, rows):
         [cut(name, 40), text_of_type(it.dtype), cut(", ".join(it._dims), 60), "coordinate" if name in coordinates else "data"]
         for name, it in islice(parts.items(), MAX_COLUMNS)
     ]
-    return {**found, "header": header, "columns": table}
+    return {**found, "header": header, "columns": first_that_fit(table)}

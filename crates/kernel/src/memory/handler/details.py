@@ -29,7 +29,7 @@ def details(value, rows, stats, is_busy):
     for base in CONTAINERS:
         if is_kind(kind, base):
             return {"items": items(base, value, (shown(rows) or 1) * 4)}
-    return {"items": attributes(value)} if not is_one_of(kind, (int, float, complex, bool, bytes, bytearray, range, type(None))) else {}
+    return {} if is_one_of(kind, (int, float, complex, bool, bytes, bytearray, range, type(None))) else attributes(value)
 
 
 def module_details(module):
@@ -37,7 +37,7 @@ def module_details(module):
     names = [name for name in attributes if type(name) is str and not name.startswith("_")]
     facts = {key: entry(attributes.items(), f"__{key}__") for key in ("name", "version", "file")}
     facts = {key: cut(text, 300) for key, text in facts.items() if type(text) is str}
-    return {"facts": facts, "text": ", ".join(cut(name, 60) for name in sorted(names)[:100])}
+    return {"facts": facts, "text": cut(", ".join(cut(name, 60) for name in sorted(names)[:100]), 2 * MAX_TABLE)}
 
 
 def items(base, value, limit):
@@ -74,4 +74,5 @@ def attributes(value):
     for name, it in stored[:60]:
         text = HIDDEN if is_secret_key(name) else row_text(it)
         rows.append([f".{cut(name, 60)}" if type(name) is str else short(name, 40), text])
-    return rows
+    rows = first_that_fit(rows, 3 * MAX_TABLE)
+    return {"items": rows, **({"note": f"The first {len(rows)} of {len(stored)} attributes."} if len(rows) < len(stored) else {})}

@@ -14,7 +14,8 @@ def lazy_details(known, value):
         found["note"] += " collect_schema() gives its columns, head(5).collect() its first rows."
     elif known.startswith("dask"):
         try:
-            found["columns"] = [[short_label(name), text_of_type(kind)] for name, kind in islice(value._meta.dtypes.items(), MAX_COLUMNS)]
+            named = islice(value._meta.dtypes.items(), MAX_COLUMNS)
+            found["columns"] = first_that_fit([[short_label(name), text_of_type(kind)] for name, kind in named])
             found["facts"] = {"partitions": int(value.npartitions)}
         except Exception:
             pass
@@ -24,6 +25,7 @@ def lazy_details(known, value):
 def frame_details(known, frame, rows, stats, is_busy):
     names, kinds = columns(known, frame)
     count, width = int(frame.shape[0]), int(frame.shape[1])
+    names = names[: len(first_that_fit([[*it, count] for it in zip(names, kinds)]))]
     index = name_of_type(type(frame.index)) if known == "pandas.DataFrame" else ""
     if known == "pandas.DataFrame":
         frame = plain_frame(frame, 0, len(names))
@@ -38,13 +40,15 @@ def frame_details(known, frame, rows, stats, is_busy):
     if index:
         found["facts"]["index"] = index
     if width > len(names):
-        found["note"] = f"The first {len(names)} of {width} columns."
+        found["note"] = f"The first {len(names)} of {width} columns; the path [:, {len(names)}:] shows those after them."
     part = frame.iloc[: shown(rows)] if known == "pandas.DataFrame" else frame[: shown(rows)]
     parts = [
-        [HIDDEN_VALUE] * len(part) if is_secret(name) else values_of(known, column(known, part, at))
+        [HIDDEN_VALUE] * len(part) if is_secret(name) else [bare(value) for value in values_of(known, column(known, part, at))]
         for at, name in enumerate(names[:30])
     ]
-    found["rows"] = [[bare(value) for value in row] for row in zip(*parts)]
+    # As much for each row as if there were the usual five.
+    named = first_that_fit([[name, *values] for name, values in zip(names, parts)], MAX_TABLE * (1 + len(part)) // 6)
+    found["rows"] = [list(row) for row in zip(*parts[: len(named)])]
     if stats:
         found["stats"] = statistics(known, frame, names, kinds, count)
     return found
@@ -97,7 +101,7 @@ def statistics(known, frame, names, kinds, count):
     for index, name in enumerate(names):
         if len(rows) < 30 and not is_secret(name) and NUMBERS_OF_COLUMNS.match(kinds[index]):
             rows.append([name, *summary(column(known, part, index))])
-    return {"header": ["column", "min", "max", "mean"], "rows": rows, "sampled": step > 1}
+    return {"header": ["column", "min", "max", "mean"], "rows": first_that_fit(rows), "sampled": step > 1}
 
 
 NUMBERS_OF_COLUMNS = re.compile(r"(?i)u?int\d+|float\d+|decimal|(large_|u?int\d+|float|double).*\[pyarrow\]")

@@ -1,8 +1,8 @@
 
 # Adds the handler to the kernel, or answers without it.
 
+import _thread
 import json
-import threading
 
 REQUEST, REPLY = "cellbridge_memory_request", "cellbridge_memory_reply"
 # They are asked for after each run, and take no longer for what is in the variables.
@@ -11,27 +11,33 @@ MAX_CAUSE = 500
 
 
 class Limit:
-    """Raises `TimeIsUp` in the thread that made it, unless it is over before."""
+    """Raises `TimeIsUp` in the thread that made it, unless it is over before.
+
+    The thread that watches is none of `threading`: the person's code would see it there, could run in it (`threading.setprofile`), and
+    its start would be waited for, which takes 5 ms while a cell computes.
+    """
 
     def __init__(self, seconds):
-        self.thread, self.lock, self.is_over = threading.get_ident(), threading.Lock(), False
-        self.timer = threading.Timer(seconds, self.stop)
-        self.timer.daemon = True
+        self.seconds, self.watched = seconds, _thread.get_ident()
+        self.lock, self.is_over, self.end = _thread.allocate_lock(), False, _thread.allocate_lock()
 
     def __enter__(self):
-        self.timer.start()
+        self.end.acquire()
+        _thread.start_new_thread(self.watch, ())
 
     def __exit__(self, *_):
         with self.lock:
             self.is_over = True
-        self.timer.cancel()
+        self.end.release()
 
-    def stop(self):
+    def watch(self):
+        if self.end.acquire(timeout=self.seconds):
+            return
         import ctypes
 
         with self.lock:
             if not self.is_over:
-                thread, raised = ctypes.c_ulong(self.thread), ctypes.py_object(TimeIsUp)
+                thread, raised = ctypes.c_ulong(self.watched), ctypes.py_object(TimeIsUp)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, raised)
 
 
@@ -63,6 +69,7 @@ def encodable(content):
 
 
 def install():
+    import zmq
     from IPython import get_ipython
 
     shell = get_ipython()
@@ -76,6 +83,8 @@ def install():
         except TimeIsUp:
             content = {"status": "refused", "cause": "It took too long."}
         kernel.session.send(stream, REPLY, encodable(content), parent, ident=ident)
+        # The kernel would send it only after it has waited for the thread that publishes output.
+        stream.flush(zmq.POLLOUT)
 
     kernel.control_handlers[REQUEST] = handle
 

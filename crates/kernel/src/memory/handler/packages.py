@@ -117,8 +117,12 @@ class Packages:
             distribution = distribution_of(name)
             if distribution:
                 modules = modules_of(distribution)
+                version = str(distribution.version)
+            else:
+                version, modules = of_conda(name)
+            if version:
                 found[name] = {
-                    "version": str(distribution.version),
+                    "version": version,
                     "importable": [module for module in modules if is_importable(module)][:5],
                     "loaded": [module for module in modules if module in sys.modules],
                 }
@@ -151,6 +155,20 @@ def channels(prefix):
     return sorted(found, key=lambda name: -found[name])[:3]
 
 
+def of_conda(name):
+    """The version and the modules of a package of conda, which may have another name for Python, or none."""
+    import json
+
+    folder = os.path.join(sys.prefix, "conda-meta")
+    for file in os.listdir(folder) if os.path.isdir(folder) else ():
+        if file.endswith(".json") and file.rsplit("-", 2)[0] == name.lower():
+            with open(os.path.join(folder, file)) as opened:
+                record = json.load(opened)
+            parts = [path.partition("site-packages/")[2].partition("/")[0] for path in record.get("files", ())]
+            return str(record.get("version")), modules_of_files(parts)
+    return None, []
+
+
 def is_importable(name):
     from importlib.machinery import PathFinder
 
@@ -168,9 +186,16 @@ def modules_of(distribution):
     """The names under which a distribution is imported."""
     listed = distribution.read_text("top_level.txt")
     if listed:
-        names = listed.split()
-    else:
-        parts = {str(file).replace(os.sep, "/").partition("/")[0] for file in distribution.files or ()}
-        names = sorted(part.partition(".")[0] for part in parts if not part.endswith((".dist-info", ".egg-info", ".pth", ".data")))
+        return modules_named(listed.split())
+    return modules_of_files(str(file).replace(os.sep, "/").partition("/")[0] for file in distribution.files or ())
+
+
+def modules_of_files(files):
+    """The modules among files and folders of site-packages."""
+    parts = {file for file in files if not file.endswith((".dist-info", ".egg-info", ".pth", ".data"))}
+    return modules_named(sorted(part.partition(".")[0] for part in parts))
+
+
+def modules_named(names):
     # mypyc adds a module with a hash as its name.
     return [name for name in dict.fromkeys(names) if name.isidentifier() and name != "__pycache__" and not name.endswith("__mypyc")]

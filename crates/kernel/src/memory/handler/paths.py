@@ -47,9 +47,9 @@ def follow(value, path):
             tree = tree.value
         elif isinstance(tree, ast.Subscript):
             try:
-                steps.append((True, ast.literal_eval(tree.slice)))
+                steps.append((True, index_of(tree.slice)))
             except (ValueError, TypeError):
-                raise Refused("An index in a path is a number or a text.") from None
+                raise Refused(NO_INDEX) from None
             tree = tree.value
         else:
             raise Refused("A path holds only names after a point, and numbers or texts in brackets.")
@@ -58,17 +58,26 @@ def follow(value, path):
     return value
 
 
+NO_INDEX = "An index in a path is a number, a text or a slice of numbers."
+
+
+def index_of(node):
+    if isinstance(node, ast.Slice):
+        return slice(*(part and ast.literal_eval(part) for part in (node.lower, node.upper, node.step)))
+    return tuple(map(index_of, node.elts)) if isinstance(node, ast.Tuple) else ast.literal_eval(node)
+
+
 def item(value, key):
     kind = type(value)
     if is_kind(kind, dict):
         return dict_item(value, key)
     for base in (list, tuple):
         if is_kind(kind, base):
-            if type(key) is not int and type(key) is not bool:
+            if type(key) is not int and type(key) is not bool and not is_slice(key):
                 raise Refused("An item of it has a number.")
             try:
                 return base.__getitem__(value, key)
-            except LookupError as error:
+            except (LookupError, ValueError) as error:
                 raise no_item(key, error) from None
     members = torch_members(value)
     if str(key) in members:
@@ -79,7 +88,7 @@ def item(value, key):
     if not has_items(known) or not is_plain(known, value):
         raise Refused(f"An item of {name_of_type(kind)} would run its own code.")
     if not is_key(key):
-        raise Refused("An index in a path is a number or a text.")
+        raise Refused(NO_INDEX)
     try:
         return library_item(known, value, key)
     except (LookupError, TypeError, ValueError) as error:
@@ -91,7 +100,13 @@ def no_item(key, error):
 
 
 def is_key(key):
-    return all(type(it) in (int, str) for it in key) if type(key) is tuple else type(key) in (int, str, float, bytes, bool)
+    if type(key) is tuple:
+        return all(type(it) in (int, str) or is_slice(it) for it in key)
+    return type(key) in (int, str, float, bytes, bool) or is_slice(key)
+
+
+def is_slice(key):
+    return type(key) is slice and all(it is None or type(it) is int for it in (key.start, key.stop, key.step))
 
 
 def dict_item(value, key):
@@ -121,22 +136,38 @@ def is_same(known, key):
 
 
 def has_items(known):
-    is_array = known in NDARRAYS or known.startswith("torch.") or is_arrow_array(known)
+    is_array = known in NDARRAYS or known.startswith("torch.") or known == "jaxlib.ArrayImpl" or is_arrow_array(known)
     return is_array or known in FRAMES or known in ("pandas.Series", "polars.Series", "xarray.DataArray", "xarray.Dataset")
 
 
 def library_item(known, value, key):
     """An item of a value that is plain. Objects that it holds may have code of the person, and are not compared."""
+    if known in FRAMES and type(key) is tuple and len(key) == 2 and all(map(is_slice, key)):
+        return frame_part(known, value, *key)
     if known == "pandas.DataFrame":
         at = position(value.columns, key)
         return plain_frame(value, at, at + 1).iloc[:, 0]
     if known == "pandas.Series":
         return plain_column(value).iat[position(value.index, key)]
+    if known == "jaxlib.ArrayImpl":
+        # Its own items are computed on the device.
+        value = in_memory(known, value)
+        if value is None:
+            raise Refused("Its values are not where they could be read without a computation.")
     if known == "xarray.Dataset" and key not in value._variables:
         raise KeyError
     if known == "xarray.DataArray" and type(key) is str and key not in value._coords:
         raise KeyError
     return value[key]
+
+
+def frame_part(known, frame, rows, columns):
+    """Rows and columns by their positions, on the same memory."""
+    if known == "pandas.DataFrame":
+        return sys.modules["pandas"].DataFrame(frame, copy=False).iloc[rows, columns]
+    if known == "polars.DataFrame":
+        return frame[rows, columns]
+    return frame[rows].select(list(range(*columns.indices(frame.num_columns))))
 
 
 def position(labels, key):

@@ -6,6 +6,8 @@ from itertools import islice
 OWN_TYPES = "<it has types of your own, whose code does not run>"
 NULLS = {"NaTType": "NaT", "NAType": "<NA>"}
 MAX_COLUMNS = 200
+# Bytes of one table in an answer. A frame has three, and they are to be below 4 kB together.
+MAX_TABLE = 1200
 
 
 def short(value, limit=80, depth=1):
@@ -78,6 +80,15 @@ def length(value, kind):
 
 def by_times(shape):
     return "×".join(str(int(size)) for size in shape)
+
+
+def first_that_fit(rows, room=MAX_TABLE):
+    """The first rows of a table, at least one."""
+    for at, row in enumerate(rows):
+        room -= sum(len(str(cell).encode(errors="replace")) + 1 for cell in row)
+        if room < 0 and at:
+            return rows[:at]
+    return rows
 
 
 def row_of(name, value, limit=80):

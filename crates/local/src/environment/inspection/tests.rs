@@ -62,7 +62,6 @@ async fn a_kernelspec_that_cannot_start_says_why() {
     fs::create_dir_all(machine.at("jupyter/kernels/broken")).unwrap();
     fs::write(machine.at("jupyter/kernels/broken/kernel.json"), "{").unwrap();
     let (found, unreadable) = machine.inspect().kernelspecs().await;
-    let found: Vec<_> = found.into_iter().map(|spec| (spec.name, spec.program)).collect();
     let expected = [
         ("bare", Err(BrokenKernelspec::NoKernel(bare.interpreter.clone()))),
         ("gone", Err(BrokenKernelspec::NoProgram("/nowhere/kernel".into()))),
@@ -70,6 +69,10 @@ async fn a_kernelspec_that_cannot_start_says_why() {
         ("path", Err(BrokenKernelspec::NoKernel(python))),
         ("ready", Ok(ready.interpreter)),
     ];
+    // Those that the system itself has are found, too.
+    let is_of_test = |name: &str| expected.iter().any(|(expected, _)| *expected == name);
+    let found = found.into_iter().map(|spec| (spec.name, spec.program));
+    let found: Vec<_> = found.filter(|(name, _)| is_of_test(name)).collect();
     assert_eq!(found, expected.map(|(name, program)| (name.to_owned(), program)));
     assert!(matches!(&*unreadable, [cause] if cause.contains("broken")), "{unreadable:?}");
 }
@@ -135,5 +138,6 @@ async fn a_python_that_hangs_is_given_up() {
     // Far less than the server waits for a Python.
     let found = tokio::time::timeout(Duration::from_secs(15), inspection.kernelspecs()).await;
     let (found, _) = found.expect("the Python was not given up");
-    assert_eq!(found[0].program, Err(BrokenKernelspec::NoKernel(python)));
+    let found = found.into_iter().find(|spec| spec.name == "python3").expect("it is listed");
+    assert_eq!(found.program, Err(BrokenKernelspec::NoKernel(python)));
 }

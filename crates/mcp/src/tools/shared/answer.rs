@@ -32,14 +32,20 @@ impl From<String> for Answer {
 
 impl Answer {
     /// Outputs of code, which may have failed. If it failed and there are images, the first line says so.
-    pub(crate) fn of_code(mut parts: Vec<Part>, is_failure: bool) -> Self {
-        if is_failure && has_image(&parts) {
-            match parts.first_mut() {
-                Some(Part::Text(text)) => *text = format!("{FAILED}\n{text}"),
-                _ => parts.insert(0, Part::Text(FAILED.to_owned())),
-            }
+    pub(crate) fn of_code(parts: Vec<Part>, is_failure: bool) -> Self {
+        let mut answer = Self { parts, is_failure };
+        if is_failure && has_image(&answer.parts) {
+            answer.begin_with(FAILED);
         }
-        Self { parts, is_failure }
+        answer
+    }
+
+    /// Adds a first line. The last one belongs to what was left out, and to what a run has changed.
+    pub(crate) fn begin_with(&mut self, line: &str) {
+        match self.parts.first_mut() {
+            Some(Part::Text(text)) => *text = format!("{line}\n{text}"),
+            _ => self.parts.insert(0, Part::Text(line.to_owned())),
+        }
     }
 
     /// The result of the call. Text is sent once, never again in structured form: clients would show only that.
@@ -72,6 +78,19 @@ mod tests {
 
     fn failed_with(parts: Vec<Part>) -> Value {
         result(Answer::of_code(parts, true))
+    }
+
+    #[test]
+    fn a_line_that_is_added_leaves_the_last_one_where_it_is() {
+        let texts = |parts: Vec<Part>| {
+            let mut answer = Answer { parts, is_failure: false };
+            answer.begin_with("Note: x.");
+            answer.parts
+        };
+        let text = |text: &str| Part::Text(text.to_owned());
+        let image = || Part::Image { mime: "image/png", data: Vec::new() };
+        assert_eq!(texts(vec![text("a\n[last]")]), [text("Note: x.\na\n[last]")]);
+        assert_eq!(texts(vec![image(), text("[last]")]), [text("Note: x."), image(), text("[last]")]);
     }
 
     #[test]

@@ -126,7 +126,7 @@ pub(crate) fn shortened(text: &str, max_characters: usize) -> String {
     }
 }
 
-fn first_line(cell: &Cell) -> String {
+pub(crate) fn first_line(cell: &Cell) -> String {
     const MAX_CHARACTERS: usize = 100;
     let first = cell.first_line();
     if first.is_empty() {

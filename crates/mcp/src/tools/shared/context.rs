@@ -9,7 +9,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use workspace::{Error, Expected, OpenNotebook, Progress, Report, Session};
 
-use super::answer::Outcome;
+use super::answer::{Answer, Outcome};
+use super::cell_text::{first_line, label};
 use super::given::Given;
 use super::older_names;
 use super::parameters::{BudgetArguments, NotebookArgument};
@@ -82,13 +83,15 @@ impl Context<'_> {
         Budget { characters, images: arguments.max_images.unwrap_or(settings.images) }
     }
 
-    /// Answers what edits would change, and touches nothing. Fails as the edits would.
+    /// Answers what edits would change, and whether their cells would run afterwards, and touches nothing. Fails as the edits
+    /// would.
     pub(crate) fn previewed(
         &self,
         opened: &OpenNotebook,
         before: &Notebook,
         edits: &[Edit],
         expected: &[Expected],
+        runs: bool,
     ) -> Outcome {
         let diff = self.session.preview(opened, before, edits, expected)?;
         let inserts = edits.iter().any(|edit| matches!(edit, Edit::Insert { .. }));
@@ -100,7 +103,37 @@ impl Context<'_> {
         } else {
             reply.say(&format!("Would change, in {path} (nothing was changed{ids}):\n{diff}"));
         }
+        if runs {
+            reply.say("Would run then, with new outputs.");
+        }
         Ok(reply.into())
+    }
+
+    /// Answers which cells would run, after `heading`, and touches nothing.
+    pub(crate) fn previewed_run(
+        &self,
+        heading: &str,
+        opened: &OpenNotebook,
+        notebook: &Notebook,
+        cells: &[usize],
+    ) -> Answer {
+        let mut reply = Reply::new(self.session.workspace().settings().budget);
+        if !heading.is_empty() {
+            reply.say(heading);
+        }
+        let kernel = if opened.kernel().is_none() { ", after a kernel has started" } else { "" };
+        let mut text = format!("Would run, in {}{kernel} (nothing was run):", opened.path());
+        for index in cells {
+            let cell = &notebook.cells()[*index];
+            let outputs = match cell.output_count() {
+                0 => "no outputs yet".to_owned(),
+                1 => "replaces 1 output".to_owned(),
+                count => format!("replaces {count} outputs"),
+            };
+            text.push_str(&format!("\n{}, {outputs}: {}", label(*index, cell), first_line(cell)));
+        }
+        reply.say(&text);
+        reply.into()
     }
 
     /// Reports progress to the agent. `seconds` must grow.

@@ -5,11 +5,22 @@ use render::full_text;
 use workspace::{Run, RunState, RunView};
 
 /// What installers print when they have not installed, at the beginning of a line.
-const FAILURES: [&str; 4] = ["ERROR: ", "error: ", "  × ", "× "];
+const FAILURES: [&str; 11] = [
+    "ERROR: ",
+    "error: ",
+    "  × ",
+    "× ",
+    "error    libmamba",
+    "critical libmamba",
+    "CondaError: ",
+    "CondaHTTPError: ",
+    "PackagesNotFound",
+    "LibMambaUnsatisfiableError: ",
+    "UnsatisfiableError: ",
+];
 /// The same at the end of a line, from a Python without them.
-const MISSING: [&str; 4] =
-    ["No module named pip", "No module named uv", "pip: command not found", "uv: command not found"];
-const INSTALLERS: [&str; 4] = ["pip", "uv", "conda", "mamba"];
+const MISSING: [&str; 2] = ["No module named pip", "No module named uv"];
+const INSTALLERS: [&str; 5] = ["pip", "uv", "conda", "mamba", "pixi"];
 /// The magics of cells that are commands of a shell.
 const SHELLS: [&str; 5] = ["%%bash", "%%sh", "%%script bash", "%%script sh", "%%!"];
 const LINE: &str = "Nothing was installed, although the code ended without an error: see what the installer says above. add_packages \
@@ -60,8 +71,16 @@ fn says_failure(output: &Output) -> bool {
 fn has_failed(text: &str) -> bool {
     text.lines().any(|line| {
         let line = line.trim_end();
-        FAILURES.iter().any(|start| line.starts_with(start)) || MISSING.iter().any(|end| line.ends_with(end))
+        FAILURES.iter().any(|start| line.starts_with(start))
+            || MISSING.iter().any(|end| line.ends_with(end))
+            || missing_command(line).is_some_and(is_installer)
     })
+}
+
+/// What a shell says that it did not find: `sh: 1: uv: not found`, `bash: line 1: uv: command not found`.
+fn missing_command(line: &str) -> Option<&str> {
+    let command = line.strip_suffix(": not found").or_else(|| line.strip_suffix(": command not found"))?;
+    command.rsplit(' ').next()
 }
 
 #[cfg(test)]
@@ -76,6 +95,7 @@ mod tests {
             ("  !pip3 install six", true),
             ("!uv pip install -p python six", true),
             ("!uv add six", true),
+            ("!pixi add six", true),
             ("%conda install six", true),
             ("%%bash\npip install six", true),
             ("%%sh\n/usr/bin/python3 -m pip install six", true),
@@ -108,6 +128,10 @@ mod tests {
             ("error: Failed to fetch\n", true),
             ("  × No solution found when resolving dependencies:\n", true),
             ("/bin/bash: line 1: uv: command not found\n", true),
+            ("/bin/sh: 1: pip3: not found\n", true),
+            ("/bin/sh: 1: dot: not found\n", false),
+            ("\nPackagesNotFoundInChannelsError: The following packages are not available\n", true),
+            ("error    libmamba Could not solve for environment specs\n", true),
             ("Requirement already satisfied: six\n", false),
             ("Successfully installed error-1.0\n", false),
             ("WARNING: ERROR: x\n", false),

@@ -16,9 +16,9 @@ arguments! {
 }
 
 arguments! {
-    /// Whether a change is only shown.
+    /// Whether the call only shows what it would do.
     pub(crate) struct PreviewArgument {
-        /// Only the diff
+        /// Only show what it would do
         preview: bool = false,
     }
 }

@@ -30,8 +30,8 @@ fn every_edit_is_applied_after_it_was_made() {
         Edit::Move { id: "a".into(), index: 2 },
         Edit::Delete { ids: vec!["b".into()] },
         Edit::SetOutputs { id: "a".into(), outputs: output("{}"), execution_count: Some(1) },
-        Edit::SetKernelspec(spec),
-        Edit::SetLanguageInfo(Json::from_value(&json!({ "name": "python" }))),
+        Edit::set_kernelspec(&spec),
+        Edit::set_language_info(Json::from_value(&json!({ "name": "python" }))),
     ];
     for edit in edits {
         let mut notebook = notebook();

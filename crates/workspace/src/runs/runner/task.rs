@@ -183,8 +183,8 @@ impl Runner {
         executor: &dyn Executor,
     ) {
         let written = outputs::write_end(notebook, run, kernel, executor).await;
-        if let (Some(recorder), Some(before), Some((edit, after))) = (self.recorder(), before, written) {
-            recorder.record(Change::by_run(notebook, run, before, after, vec![edit]));
+        if let (Some(recorder), Some(before), Some((edits, after))) = (self.recorder(), before, written) {
+            recorder.record(Change::by_run(notebook, run, before, after, edits));
         }
     }
 

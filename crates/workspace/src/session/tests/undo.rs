@@ -115,6 +115,71 @@ async fn a_cell_that_waits_for_its_run_is_refused() {
 }
 
 #[tokio::test]
+async fn only_the_cell_that_another_program_runs_is_refused() {
+    let (memory, workspace) = memory();
+    let folder = tempfile::tempdir().unwrap();
+    workspace.keep_history(folder.path().join("history"));
+    let (session, opened) = agent(&workspace, "one").await;
+    let (_, before) = with_cells(&session, "a.ipynb", 2).await;
+    set(&session, &opened, 0, "x").await;
+    set(&session, &opened, 1, "y").await;
+    *memory.running.lock().unwrap() = vec![before.cells()[0].id().clone()];
+    undo(&session, &opened, UndoTarget::Last(1)).await.unwrap();
+    let error = undo(&session, &opened, UndoTarget::Last(1)).await.unwrap_err();
+    assert!(error.kind == ErrorKind::Busy && error.cause.contains("another program"), "{error}");
+    assert_eq!(sources(&opened).await, ["x", "1"]);
+}
+
+#[tokio::test]
+async fn metadata_of_the_notebook_is_undone_with_the_operation_or_left_with_only_some_cells() {
+    let (workspace, _folder) = recording();
+    let (session, opened) = agent(&workspace, "one").await;
+    let (_, before) = with_cells(&session, "a.ipynb", 1).await;
+    let id = before.cells()[0].id().clone();
+    let change = || {
+        let info = Edit::set_language_info(notebook::Json::from_value(&serde_json::json!({ "name": "r" })));
+        vec![Edit::SetSource { id: id.clone(), source: "x".to_owned() }, info]
+    };
+    session.edit(&opened, &before, change(), Vec::new()).await.unwrap();
+    let shown = session.preview(&opened, &before, &change(), &[]).unwrap();
+    assert!(shown.contains("changed the notebook's language_info"), "{shown}");
+    assert_eq!(session.difference(&opened, None).await.unwrap(), shown);
+    let language = async || opened.document().snapshot().await.unwrap().language();
+    session.undo(&opened, &UndoTarget::Last(1), Some(std::slice::from_ref(&id)), false).await.unwrap();
+    assert_eq!((sources(&opened).await[0].as_str(), language().await.as_deref()), ("0", Some("r")));
+    undo(&session, &opened, UndoTarget::Last(1)).await.unwrap();
+    assert_eq!(language().await, None);
+    assert!(undo(&session, &opened, UndoTarget::Last(1)).await.is_err());
+}
+
+#[tokio::test]
+async fn a_notebook_begins_with_the_operation_that_made_it_which_is_not_undone() {
+    let (workspace, _folder) = recording();
+    let (session, earlier) = agent(&workspace, "one").await;
+    with_cells(&session, "a.ipynb", 1).await;
+    set(&session, &earlier, 0, "of an earlier file").await;
+    let made = session.use_notebook("a", &"a.ipynb".into(), Mode::Create).await.unwrap();
+    let error = undo(&session, &made, UndoTarget::Last(1)).await.unwrap_err();
+    assert_eq!(
+        error.cause,
+        "There is nothing to be undone: o3 made this notebook, and an undo deletes no notebook."
+    );
+    let error = undo(&session, &made, UndoTarget::Operation(3)).await.unwrap_err();
+    assert_eq!(error.cause, "o3 made this notebook, and an undo deletes no notebook.");
+    let error = undo(&session, &made, UndoTarget::Operation(2)).await.unwrap_err();
+    assert_eq!(error.cause, "o2 is about an earlier notebook at this path; o3 made this one.");
+    set(&session, &made, 0, "new").await;
+    undo(&session, &made, UndoTarget::Last(1)).await.unwrap();
+    let past = session.history(&made, None).await.unwrap();
+    let lines: Vec<_> = past.iter().map(|past| (crate::summary(&past.operation), past.is_undone)).collect();
+    assert_eq!(
+        (lines[2].0.as_str(), lines[2].1, lines[1].1, lines[3].1),
+        ("created", false, false, true),
+        "{lines:?}"
+    );
+}
+
+#[tokio::test]
 async fn without_a_folder_changes_are_made_all_the_same() {
     let (_, workspace) = memory();
     workspace.keep_history("/dev/null/nowhere".into());
@@ -155,6 +220,19 @@ async fn a_run_begins_with_a_checkpoint_if_it_is_the_first_change() {
     let past = session.history(&opened, None).await.unwrap();
     let made = past.iter().filter(|past| past.operation.checkpoint.as_deref() == Some("before one"));
     assert_eq!(made.count(), 1);
+}
+
+#[tokio::test]
+async fn a_verification_that_writes_fresh_outputs_begins_with_a_checkpoint() {
+    let (workspace, _folder) = recording();
+    let (session, opened) = agent(&workspace, "one").await;
+    for (apply, expected) in [(false, 0), (true, 1)] {
+        let (cells, cell_timeout) = (None, std::time::Duration::from_secs(1));
+        let options = crate::verify::VerifyOptions { cells, cell_timeout, apply, in_copy: false };
+        session.verify(opened.clone(), options).unwrap();
+        let past = session.history(&opened, None).await.unwrap();
+        assert_eq!(past.iter().filter(|past| past.operation.checkpoint.is_some()).count(), expected);
+    }
 }
 
 #[tokio::test]
