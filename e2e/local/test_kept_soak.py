@@ -73,7 +73,7 @@ async def play(machine: Machine, this: Round) -> None:
     async with machine.server() as server:
         await server.call("use_notebook", notebook_path=NOTEBOOK)
         inserted = await server.call("insert_cell", cell_index=-1, cell_type="code", cell_source=this.source)
-        found = re.search(r"\(id ([\w-]+)", inserted)
+        found = re.search(r"(?<!Kernel )\bid ([\w-]+)", inserted)
         assert found, inserted
         running = asyncio.create_task(server.call("execute_cell", cell_id=found[1]))
         # The moment is random, and not one that could be waited for.

@@ -81,7 +81,7 @@ async def begin(server: StdioClient, source: str) -> tuple[str, str]:
     """Runs a new cell without waiting for its end; the ids of the cell and the run."""
     given = {"cell_index": -1, "cell_source": source, "timeout": 0.1}
     answer = await server.call("insert_execute_code_cell", notebook_name=NOTEBOOK, **given)
-    run, cell_id = re.search(r"\brun (r\d+-[a-z]{6})", answer), re.search(r"\(id ([\w-]+)", answer)
+    run, cell_id = re.search(r"\brun (r\d+-[a-z]{6})", answer), re.search(r"(?<!Kernel )\bid ([\w-]+)", answer)
     assert run and cell_id, answer
     return cell_id[1], run[1]
 

@@ -185,7 +185,7 @@ def _check(answer: Answer, budget: int) -> None:
 
 def id_in(answer: Answer) -> str:
     """The id of the cell that an answer is about."""
-    found = re.search(r"\(id ([\w-]+)", answer.text)
+    found = re.search(r"(?<!Kernel )\bid ([\w-]+)", answer.text)
     assert found, answer.text
     return found[1]
 

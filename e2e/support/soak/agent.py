@@ -111,7 +111,7 @@ class SoakAgent(ABC):
             cell_type="code",
             cell_source=source(cell.mark, 1),
         )
-        found = re.search(r"\(id ([\w-]+)", text)
+        found = re.search(r"(?<!Kernel )\bid ([\w-]+)", text)
         assert found, text
         self.unseen.remove(cell)
         cell.id = found[1]
