@@ -29,7 +29,9 @@ def environment(variables: dict[str, str]) -> dict[str, str]:
     for folder in folders.values():
         Path(folder).mkdir(parents=True, exist_ok=True)
     folders["VIRTUAL_ENV"] = PurePath(os.environ[FOLDER]) / "venv"
-    return variables | {name: on_windows(folder) for name, folder in folders.items()}
+    # wine ends with some of them, and Windows does not know it.
+    kept = {name: value for name, value in variables.items() if name != "TMPDIR"}
+    return kept | {name: on_windows(folder) for name, folder in folders.items()}
 
 
 def command(argv: list[str]) -> list[str]:

@@ -36,7 +36,9 @@ impl<'c> Wine<'c> {
     /// A process that keeps the services of wine running.
     pub(super) fn services(&self) -> Command {
         let mut command = self.chroot.command("wine");
-        self.configure(command.args(["ping", "-n", "100000", "127.0.0.1"]));
+        // By its path; otherwise wine starts it by another program, which is the one that would be ended.
+        let ping = r"C:\windows\system32\ping.exe";
+        self.configure(command.args([ping, "-n", "100000", "127.0.0.1"]));
         command.stdout(Stdio::null());
         command
     }
