@@ -15,7 +15,8 @@ Use these tools for .ipynb files, not those that edit files: the kernel keeps it
 and people who have the notebook open see every change.
 Give notebook_name to work on another notebook than the current one. Address cells by cell_id: indices move. \
 A run that outlasts its timeout goes on; get_run finds it and pages through long outputs. \
-Edits are refused if the cell has changed since you read it; the refusal shows the new source.";
+Edits are refused if the cell has changed since you read it; the refusal shows the new source. \
+preview: true shows what a call would do, and does nothing.";
 
 /// The instructions for notebooks; `places` says where they are, in one line.
 pub(crate) fn of_notebooks(policy: &Policy, places: &str) -> String {

@@ -18,7 +18,7 @@ arguments! {
 arguments! {
     /// Whether the call only shows what it would do.
     pub(crate) struct PreviewArgument {
-        /// Only show what it would do
+        /// Dry run
         preview: bool = false,
     }
 }
