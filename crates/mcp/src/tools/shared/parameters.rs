@@ -18,7 +18,6 @@ arguments! {
 arguments! {
     /// Whether the call only shows what it would do.
     pub(crate) struct PreviewArgument {
-        /// Dry run
         preview: bool = false,
     }
 }
