@@ -6,9 +6,13 @@ use clap::{CommandFactory as _, Parser as _};
 use super::{Cli, Command};
 
 /// Options of other programs and CSS variables.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 23] = [
     "--allow-dirty",
+    "--bin",
+    "--cache",
     "--check",
+    "--compatibility",
+    "--config-setting",
     "--existing",
     "--fast",
     "--git",
@@ -21,8 +25,11 @@ const OTHERS: [&str; 16] = [
     "--release",
     "--run",
     "--runtime-dir",
+    "--target",
     "--to",
+    "--wheel",
     "--workspace",
+    "--zig",
 ];
 
 /// Every option of the program and of its subcommands.
