@@ -217,10 +217,10 @@ impl Tool {
         let workspace = context.session.workspace();
         let left = workspace.left().await;
         let mut answer = progress::follow(call, reported).await.map_err(as_sentence)?;
-        if let Some(left) = left.filter(|left| workspace.tell_left(left))
-            && let Some(told) = left::described(&left, &answer.parts)
+        if let Some(left) = left.filter(|left| workspace.report_left(left))
+            && let Some(report) = left::described(&left, &answer.parts)
         {
-            answer.begin_with(&told);
+            answer.begin_with(&report);
         }
         if let Some(warning) = context.session.take_record_warning() {
             answer.begin_with(&format!("Note: {warning}."));

@@ -80,13 +80,13 @@ pub(crate) fn describe(
 #[derive(Default)]
 pub(crate) struct LeftReport {
     found: OnceCell<Arc<Left>>,
-    is_told: AtomicBool,
+    is_reported: AtomicBool,
 }
 
 impl LeftReport {
     /// `None` if there is nothing to tell.
-    pub(crate) async fn untold(&self, places: &[Arc<dyn Place>]) -> Option<Arc<Left>> {
-        if self.is_told.load(Ordering::Relaxed) {
+    pub(crate) async fn unreported(&self, places: &[Arc<dyn Place>]) -> Option<Arc<Left>> {
+        if self.is_reported.load(Ordering::Relaxed) {
             return None;
         }
         let find = async {
@@ -102,7 +102,7 @@ impl LeftReport {
     }
 
     /// `false` if somebody has been told before.
-    pub(crate) fn tell(&self) -> bool {
-        !self.is_told.swap(true, Ordering::Relaxed)
+    pub(crate) fn report(&self) -> bool {
+        !self.is_reported.swap(true, Ordering::Relaxed)
     }
 }

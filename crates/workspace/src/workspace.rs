@@ -165,16 +165,16 @@ impl Workspace {
         self.runner.recorder()
     }
 
-    /// What earlier servers have left; `None` once an agent was told.
+    /// What earlier servers have left; `None` once it was reported to an agent.
     pub async fn left(&self) -> Option<Arc<Left>> {
-        self.left.untold(&self.places.all()).await
+        self.left.unreported(&self.places.all()).await
     }
 
-    /// An agent is about to be told of what was left. `false` if one was told before.
-    pub fn tell_left(&self, left: &Left) -> bool {
-        let is_first = self.left.tell();
+    /// What was left is about to be reported to an agent. `false` if that was done before.
+    pub fn report_left(&self, left: &Left) -> bool {
+        let is_first = self.left.report();
         if is_first {
-            self.runner.told(&left.runs);
+            self.runner.reported(&left.runs);
         }
         is_first
     }

@@ -76,7 +76,7 @@ impl Folder {
                 left.warnings.push(silent(&record));
                 return left;
             }
-            // Whoever uses the notebook is told.
+            // It is said to whoever uses the notebook.
             Err(Ungreeted::Refused { .. }) => return left,
         };
         let is_kept = welcome.is_some();
@@ -87,7 +87,7 @@ impl Folder {
             state: kernel_state(&welcome),
         }));
         if is_readable {
-            let read = tokio::task::spawn_blocking(move || untold_runs(&folder, is_kept));
+            let read = tokio::task::spawn_blocking(move || unreported_runs(&folder, is_kept));
             if let Ok(Ok(runs)) = timeout(TIMEOUT, read).await {
                 left.runs = runs.into_iter().map(|run| self.left_run(run)).collect();
             }
@@ -106,11 +106,11 @@ impl Folder {
     }
 }
 
-/// The runs of which no agent was told, as they are now that their server has gone. Those that are over are not returned again.
-fn untold_runs(folder: &KeeperFolder, is_kept: bool) -> Vec<LoggedRun> {
-    let told = folder.told();
+/// The runs that were not reported to an agent, as they are now that their server has gone. Those that are over are not returned again.
+fn unreported_runs(folder: &KeeperFolder, is_kept: bool) -> Vec<LoggedRun> {
+    let reported = folder.reported();
     let mut runs = logged_runs(&folder.path);
-    runs.retain(|run| !run.is_acknowledged && !told.contains(&run.run));
+    runs.retain(|run| !run.is_acknowledged && !reported.contains(&run.run));
     for run in &mut runs {
         match run.state {
             RunState::Queued => run.state = RunState::Interrupted,
@@ -121,7 +121,7 @@ fn untold_runs(folder: &KeeperFolder, is_kept: bool) -> Vec<LoggedRun> {
         }
     }
     let over = runs.iter().filter(|run| run.state.is_over()).map(|run| &*run.run);
-    if let Err(error) = folder.add_told(over) {
+    if let Err(error) = folder.add_reported(over) {
         tracing::debug!(%error, "other servers will report these runs, too");
     }
     runs

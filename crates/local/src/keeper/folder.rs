@@ -25,8 +25,8 @@ const KERNELS: &str = "kernels";
 pub(super) const RECORD: &str = "kernel.json";
 const LOCK: &str = "lock";
 const SOCKET: &str = "s";
-/// The runs of which the first reply of a server told, an id a line.
-const TOLD: &str = "told";
+/// The runs that the first reply of a server reported, an id a line.
+const REPORTED: &str = "reported";
 
 /// What a keeper's folder says about its kernel.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -211,16 +211,17 @@ impl KeeperFolder {
         Ok(stream)
     }
 
-    /// The runs whose outcome the first reply of a server told.
-    pub(crate) fn told(&self) -> HashSet<String> {
-        let told = fs::read_to_string(self.path.join(TOLD)).unwrap_or_default();
-        told.lines().map(str::to_owned).collect()
+    /// The runs whose outcome the first reply of a server reported.
+    pub(crate) fn reported(&self) -> HashSet<String> {
+        let reported = fs::read_to_string(self.path.join(REPORTED)).unwrap_or_default();
+        reported.lines().map(str::to_owned).collect()
     }
 
-    /// The first reply of this server tells of these. Another one does not say the same.
-    pub(crate) fn add_told<'r>(&self, runs: impl IntoIterator<Item = &'r str>) -> io::Result<()> {
+    /// The first reply of this server reports these. Another one does not report them again.
+    pub(crate) fn add_reported<'r>(&self, runs: impl IntoIterator<Item = &'r str>) -> io::Result<()> {
         let lines: String = runs.into_iter().flat_map(|run| [run, "\n"]).collect();
-        let mut file = File::options().append(true).create(true).mode(0o600).open(self.path.join(TOLD))?;
+        let mut file =
+            File::options().append(true).create(true).mode(0o600).open(self.path.join(REPORTED))?;
         file.write_all(lines.as_bytes())
     }
 

@@ -46,8 +46,8 @@ pub struct Runner {
     recorder: OnceLock<Recorder>,
     /// By the kernel's id.
     queues: Mutex<HashMap<KernelId, Arc<KernelQueue>>>,
-    /// The runs of earlier servers of which the first reply told, and whether they were over then.
-    told: Mutex<HashMap<RunId, bool>>,
+    /// The runs of earlier servers in the first reply, and whether they were over then.
+    reported: Mutex<HashMap<RunId, bool>>,
     /// Where runs are announced whose kernel does not know of them yet.
     announced: Mutex<HashMap<RunId, Arc<dyn Place>>>,
     /// Whether this program ends: no further run begins, and the next server reports those that were announced.
@@ -68,7 +68,7 @@ impl Runner {
             asks_for_changes,
             recorder: OnceLock::new(),
             queues: Mutex::default(),
-            told: Mutex::default(),
+            reported: Mutex::default(),
             announced: Mutex::default(),
             is_ending: AtomicBool::new(false),
             tasks: TaskTracker::new(),
@@ -90,9 +90,9 @@ impl Runner {
         self.recorder.get()
     }
 
-    /// An agent was told of these runs of earlier servers. Those that did not run are nowhere but in the journal from now on.
-    pub(crate) fn told(&self, runs: &[LeftRun]) {
-        self.told.lock().extend(runs.iter().map(|left| (left.run.clone(), left.state.is_over())));
+    /// These runs of earlier servers were reported to an agent. Those that did not run are nowhere but in the journal from now on.
+    pub(crate) fn reported(&self, runs: &[LeftRun]) {
+        self.reported.lock().extend(runs.iter().map(|left| (left.run.clone(), left.state.is_over())));
         for left in runs.iter().filter(|left| left.state == RunState::Interrupted) {
             if let Some(run) = self.journal.adopt(left.to_note(), SystemTime::now()) {
                 run.note(NOT_RUN);

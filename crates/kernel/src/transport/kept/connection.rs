@@ -308,7 +308,7 @@ impl KeeperConnection {
 
     fn on_frame(&mut self, frame: io::Result<Option<Bytes>>) -> io::Result<()> {
         let frame = frame?.ok_or(io::ErrorKind::UnexpectedEof)?;
-        self.liveness.heard(Instant::now());
+        self.liveness.received(Instant::now());
         let frame = KeeperFrame::read(frame);
         match frame.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))? {
             KeeperFrame::Records { bytes, .. } => self.records.push(&bytes),

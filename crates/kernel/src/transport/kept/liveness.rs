@@ -30,7 +30,7 @@ impl Liveness {
     /// An execution waits for the keeper from now on.
     pub(super) fn begin(&mut self, request: String, now: Instant) {
         if self.open.is_empty() {
-            self.heard(now);
+            self.received(now);
         }
         self.open.insert(request);
     }
@@ -46,7 +46,7 @@ impl Liveness {
     }
 
     /// The keeper has sent something.
-    pub(super) fn heard(&mut self, now: Instant) {
+    pub(super) fn received(&mut self, now: Instant) {
         (self.heard_at, self.asked_at) = (now, None);
     }
 
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(liveness.tick(start + 9 * SECOND), None);
         assert_eq!(liveness.tick(start + 10 * SECOND), Some(Silence::Ask));
         assert_eq!(liveness.tick(start + 19 * SECOND), None);
-        liveness.heard(start + 19 * SECOND);
+        liveness.received(start + 19 * SECOND);
         assert_eq!(liveness.tick(start + 28 * SECOND), None, "it has answered");
         assert_eq!(liveness.tick(start + 29 * SECOND), Some(Silence::Ask));
         assert_eq!(liveness.tick(start + 39 * SECOND), Some(Silence::GiveUp));

@@ -112,6 +112,17 @@ fn connect(stream: UnixStream) -> tokio::task::JoinHandle<Result<Kept, KernelErr
     connect_beside(stream, None)
 }
 
+/// A keeper whose kernel works on the run of a server that has ended, and the connection to it.
+async fn with_running_orphan() -> (FakeKeeper, Kept) {
+    let (mut keeper, stream) = FakeKeeper::new();
+    keeper.orphan("r1", Some("m1"));
+    keeper.status("m1", "busy");
+    let connecting = connect(stream);
+    keeper.welcome(KernelPhase::Running, true).await;
+    let kept = connecting.await.unwrap().unwrap();
+    (keeper, kept)
+}
+
 fn connect_beside(
     stream: UnixStream,
     read_log: Option<ReadLog>,
@@ -417,12 +428,7 @@ async fn runs_of_other_clients_are_known_and_neither_ours_nor_those_of_the_past(
 
 #[tokio::test]
 async fn a_run_whose_keeper_no_longer_answers_is_lost() {
-    let (mut keeper, stream) = FakeKeeper::new();
-    keeper.orphan("r1", Some("m1"));
-    keeper.status("m1", "busy");
-    let connecting = connect(stream);
-    keeper.welcome(KernelPhase::Running, true).await;
-    let mut kept = connecting.await.unwrap().unwrap();
+    let (_keeper, mut kept) = with_running_orphan().await;
     let [orphan] = &mut kept.orphans[..] else { panic!("{:?}", kept.orphans) };
     let events = events(orphan).await;
     let lost = |event: &Event| {
@@ -435,12 +441,7 @@ async fn a_run_whose_keeper_no_longer_answers_is_lost() {
 
 #[tokio::test]
 async fn a_keeper_that_answers_is_not_given_up_although_the_kernel_is_silent() {
-    let (mut keeper, stream) = FakeKeeper::new();
-    keeper.orphan("r1", Some("m1"));
-    keeper.status("m1", "busy");
-    let connecting = connect(stream);
-    keeper.welcome(KernelPhase::Running, true).await;
-    let mut kept = connecting.await.unwrap().unwrap();
+    let (mut keeper, mut kept) = with_running_orphan().await;
     for _ in 0..4 {
         assert!(matches!(keeper.frame().await, ClientFrame::Hello(_)));
         let kernel = KernelStatus {

@@ -87,7 +87,7 @@ impl Runner {
 
     /// What became of a run, unless an agent was told that already.
     fn news_of(&self, run: &Run) -> Option<String> {
-        let is_known = self.told.lock().get(run.id()) == Some(&run.state().is_over());
+        let is_known = self.reported.lock().get(run.id()) == Some(&run.state().is_over());
         (!is_known).then(|| described(run))
     }
 
