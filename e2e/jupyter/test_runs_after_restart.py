@@ -106,6 +106,8 @@ async def test_a_run_that_ended_while_nobody_was_connected(restarts: Restarts, f
     assert log.stat().st_mode & 0o777 == 0o600 and log.parent.stat().st_mode & 0o777 == 0o700
     await restarts.finish()
     async with restarts.server() as server:
+        first = await server.call("list_notebooks")
+        assert f"run {run} of cell {restarts.cell_id} in {restarts.path} was not over then: use_notebook says" in first
         opened = await restarts.open(server)
         text = await restarts.result(server, run)
         if form in KEEPING_FORMS:

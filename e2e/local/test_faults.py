@@ -16,6 +16,7 @@ from e2e.support.notebook_server import NotebookServer, launch, notebook_server,
 from e2e.support.processes import MEGABYTE, Memory, kernels
 from e2e.support.stdio_client import stdio_client
 from e2e.support.waiting import LONG, until
+from e2e.support.wine import REQUEST_TO_END
 
 MOST_MEMORY = 150 * MEGABYTE
 PAGE = 4_000_000
@@ -272,7 +273,7 @@ async def test_no_kernel_that_is_not_kept_outlives_the_server(end: str, tmp_path
             assert home.left_by_kernels() == []
 
 
-async def test_output_so_far_is_in_the_file_after_sigterm(home: Home, tmp_path: Path) -> None:
+async def test_output_so_far_is_in_the_file_after_a_request_to_end(home: Home, tmp_path: Path) -> None:
     with notebook_server(tmp_path, home) as server:
         async with notebook_client(server, "ended.ipynb") as client:
             _, wait = gate(client)
@@ -281,7 +282,7 @@ async def test_output_so_far_is_in_the_file_after_sigterm(home: Home, tmp_path: 
             running = asyncio.create_task(client.run(printing))
             await until(said.exists, "the run has begun", during=running)
             # Before the next periodic write of outputs.
-            server.process.terminate()
+            server.process.send_signal(REQUEST_TO_END)
             running.cancel()
             await asyncio.wait([running])
             assert server.ended() == 0

@@ -13,6 +13,7 @@ from e2e.support.home import Home, new_mark
 from e2e.support.processes import command_lines, end_keepers, is_marked, kernels, marked, obey_permissions
 from e2e.support.program import Launch, program
 from e2e.support.waiting import LONG
+from e2e.support.wine import REQUEST_TO_END
 
 # Serves the notebooks of the folder it is started in.
 _FOLDER = ("--transport", "streamable-http", "--port", "0", "--no-token", "--no-browser")
@@ -83,17 +84,17 @@ def notebook_server(root: Path, home: Home, *options: str) -> Iterator[NotebookS
 
 @contextmanager
 def running(server: NotebookServer) -> Iterator[NotebookServer]:
-    """Checks that the program ends on SIGTERM and leaves no process behind."""
+    """Checks that the program ends when it is asked to, and leaves no process behind."""
     try:
         yield server
     finally:
         if server.process.poll() is None:
-            server.process.terminate()
+            server.process.send_signal(REQUEST_TO_END)
         try:
             server.ended()
         except subprocess.TimeoutExpired:
             server.process.kill()
-            raise AssertionError(f"the program did not end within {LONG} s of SIGTERM: {server.log_lines}") from None
+            raise AssertionError(f"the program did not end within {LONG} s of being asked to: {server.log_lines}") from None
         nothing_is_left(server.mark, server.home)
 
 

@@ -3,6 +3,7 @@
 `cargo xtask platforms windows --run` sets the variable below; elsewhere nothing here changes anything."""
 
 import os
+import signal
 import sys
 from pathlib import Path, PurePath
 
@@ -10,6 +11,8 @@ from pathlib import Path, PurePath
 FOLDER = "CELLBRIDGE_WINDOWS_FOLDER"
 # Set where the tests of the folder run under wine, too.
 IS_USED = "CELLBRIDGE_E2E_UNDER_WINE" in os.environ
+# Asks the program to end. wine passes this one on as Ctrl+C, and Windows has no SIGTERM.
+REQUEST_TO_END = signal.SIGINT if IS_USED else signal.SIGTERM
 
 _PATHS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
 

@@ -11,12 +11,13 @@ mod runs;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::future::{join, join_all};
 use parking_lot::{Mutex, MutexGuard};
 use rest::{KernelModel, Kernelspecs, NewSession, SessionChange, SessionKernel, SessionModel};
-use workspace::{Error, ErrorKind, Kernel as _, KernelChoice, KernelRequest, KernelSelector, progress};
+use tokio::time::timeout;
+use workspace::{Error, ErrorKind, Kernel as _, KernelChoice, KernelRequest, KernelSelector, Left, progress};
 
 use crate::paths::Prefix;
 use crate::server_handle::ServerHandle;
@@ -25,6 +26,9 @@ use kernelspec_cache::KernelspecCache;
 use kernelspec_choice::KernelspecQuery;
 use run_log::RunLogs;
 use runs::RunLogging;
+
+/// How long the first reply of a server may wait for the logs of earlier ones.
+const LEFT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// There is one [`ServerKernel`] for each id.
 pub(crate) struct Kernels {
@@ -59,6 +63,18 @@ impl Kernels {
         let run_logging =
             run_logs.map(|folder| RunLogging { logs: RunLogs::new(folder), prefix: prefix.clone() });
         Self { handle, prefix, pinned, known: Mutex::default(), specs, run_logging }
+    }
+
+    /// What earlier servers have left on the server, if its address is known.
+    pub(crate) async fn left(&self) -> Left {
+        let Some((logging, server)) = self.run_logging.clone().zip(self.handle.base()) else {
+            return Left::default();
+        };
+        let read = tokio::task::spawn_blocking(move || logging.left(&server));
+        match timeout(LEFT_TIMEOUT, read).await {
+            Ok(Ok(runs)) => Left { runs, ..Left::default() },
+            _ => Left::default(),
+        }
     }
 
     /// The kernelspecs that the server can start.

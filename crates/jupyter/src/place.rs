@@ -9,7 +9,7 @@ use rest::{ContentsQuery, Download, EntryKind, Kind, Status};
 use tokio::sync::watch;
 use workspace::{
     Discovered, Document, Error, Existing, FileContent, FileEntry, FoundNotebooks, Frontend, Future, Kernel,
-    KernelChoice, KernelRequest, KernelspecInfo, Mode, NotebookPath, Place,
+    KernelChoice, KernelRequest, KernelspecInfo, Left, Mode, NotebookPath, Place,
 };
 
 use crate::documents::Documents;
@@ -165,6 +165,10 @@ impl Place for Jupyter {
 
     fn first_notebook(&self) -> Option<NotebookPath> {
         self.notebook.as_deref().map(|path| self.prefix.shown(path.trim_matches('/')).into())
+    }
+
+    fn left(&self) -> BoxFuture<'_, Left> {
+        self.kernels.left().boxed()
     }
 
     fn list_files(&self, path: &str, max_depth: usize) -> Future<'_, Vec<FileEntry>> {

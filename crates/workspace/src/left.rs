@@ -37,7 +37,8 @@ pub struct LeftRun {
     pub notebook: Option<NotebookPath>,
     pub cell: Option<CellId>,
     pub source: String,
-    pub state: RunState,
+    /// `None` if only the notebook's kernel knows.
+    pub state: Option<RunState>,
 }
 
 impl LeftRun {
@@ -49,7 +50,12 @@ impl LeftRun {
     /// What became of it, for an agent.
     pub fn described(&self) -> String {
         let place = self.notebook.as_ref().map(|path| format!(" in {path}")).unwrap_or_default();
-        describe(&self.run, self.cell.as_ref(), &place, &self.state, false)
+        if let Some(state) = &self.state {
+            return describe(&self.run, self.cell.as_ref(), &place, state, false);
+        }
+        let tool = if self.notebook.is_some() { "use_notebook" } else { "execute_code" };
+        let state = format!("was not over then: {tool} says what became of it");
+        sentence(&self.run, self.cell.as_ref(), &place, &state)
     }
 }
 
@@ -72,6 +78,10 @@ pub(crate) fn describe(
         RunState::Lost { cause, .. } => format!("is lost ({cause})"),
         RunState::Failed(error) => error.cause.clone(),
     };
+    sentence(run, cell, place, &state)
+}
+
+fn sentence(run: &RunId, cell: Option<&CellId>, place: &str, state: &str) -> String {
     let cell = cell.map(|cell| format!(" of cell {cell}")).unwrap_or_default();
     format!("Of a server that has ended: run {run}{cell}{place} {state}.")
 }

@@ -22,6 +22,7 @@ const QUESTION: &str = "import sys; print(sys.base_prefix)";
 pub(super) struct EndToEnd<'p> {
     project: &'p Project,
     pub(super) tests: Environment,
+    node_modules: PathBuf,
     /// The installation of Python without which kernels do not start.
     pub(super) python: PathBuf,
     /// What tests write goes here, since the chroot has no other folder for temporary files in common with this machine.
@@ -34,7 +35,8 @@ impl<'p> EndToEnd<'p> {
         let python = command::read(Command::new(&tests.python).args(["-c", QUESTION]))?.into();
         let folder = chroot.cache.join(name);
         fs::create_dir_all(&folder)?;
-        Ok(Self { project, tests, python, folder })
+        let node_modules = provision::node_modules(project, &tests)?;
+        Ok(Self { project, tests, node_modules, python, folder })
     }
 
     /// Plays the tests in `files` against the program that `command` starts, in whatever folder it is started.
@@ -47,7 +49,8 @@ impl<'p> EndToEnd<'p> {
         pytest.arg("--basetemp").arg(self.folder.join("tmp")).args(["-n", "2", "--dist", "loadgroup"]);
         // Of the places, only the folder.
         pytest.args(["-k", "not beside and not inside and not colab"]).args(files);
-        command::run(pytest.env("CELLBRIDGE_BIN", launcher).envs(variables.iter().copied()))
+        pytest.env("CELLBRIDGE_BIN", launcher).env("CELLBRIDGE_E2E_NODE_MODULES", &self.node_modules);
+        command::run(pytest.envs(variables.iter().copied()))
     }
 }
 

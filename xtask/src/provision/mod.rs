@@ -41,7 +41,7 @@ pub(crate) fn environments(project: &Project) -> Result<Environments> {
     let chromium = browser::provide()?;
     let tests = environment(project)?;
     Ok(Environments {
-        node_modules: node::provide(project, &tests, "e2e", "e2e/node")?,
+        node_modules: node_modules(project, &tests)?,
         chromium,
         plain: python::provide(project, Purpose::PlainServer)?,
         collaboration: collaboration_server(project)?,
@@ -60,6 +60,11 @@ pub(crate) fn wheel(project: &Project, environments: &Environments, program: &Pa
 /// Provides the virtual environment of the tests alone.
 pub(crate) fn environment(project: &Project) -> Result<Environment> {
     python::provide(project, Purpose::Tests)
+}
+
+/// Provides the Node packages of the tests; `environment` brings Node. Returns the `node_modules` folder.
+pub(crate) fn node_modules(project: &Project, environment: &Environment) -> Result<PathBuf> {
+    node::provide(project, environment, "e2e", "e2e/node")
 }
 
 /// Provides the clients whose models are shown our replies; `environment` brings Node. Returns the `node_modules` folder.

@@ -13,7 +13,9 @@ use notebook::{CellId, Json};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
-use workspace::{Code, Execution, Executor, NotebookPath, Orphan, OrphanedExecution, RunId, RunNote};
+use workspace::{
+    Code, Execution, Executor, LeftRun, NotebookPath, Orphan, OrphanedExecution, RunId, RunNote,
+};
 
 use super::run_log::{Past, RunLog, RunLogs};
 use crate::paths::Prefix;
@@ -176,6 +178,27 @@ impl RunLogging {
         serde_json::to_value(&data).unwrap_or_default()
     }
 
+    /// What was written by [`Self::data`].
+    fn note(&self, note: Note) -> RunNote {
+        let data: Data = serde_json::from_value(note.data).unwrap_or_default();
+        let notebook = data.notebook.map(|path| NotebookPath::new(self.prefix.shown(&path)));
+        RunNote { run: RunId::new(note.run), notebook, cell: data.cell.map(CellId::new), source: data.source }
+    }
+
+    /// The runs that earlier servers have left on the kernels of `server`. Reads files.
+    pub(super) fn left(&self, server: &str) -> Vec<LeftRun> {
+        let notes = self.logs.left(server).into_iter().map(|note| self.note(note));
+        notes
+            .map(|RunNote { run, notebook, cell, source }| LeftRun {
+                run,
+                notebook,
+                cell,
+                source,
+                state: None,
+            })
+            .collect()
+    }
+
     fn orphans(
         &self,
         past: Past,
@@ -187,10 +210,7 @@ impl RunLogging {
         let orphan = |(note, requested_at): (Note, SystemTime)| {
             let id = note.message.as_deref().map(ExecutionId::new);
             let execution = id.and_then(|id| Some((id, events.next()?)));
-            let data: Data = serde_json::from_value(note.data).unwrap_or_default();
-            let notebook = data.notebook.map(|path| NotebookPath::new(self.prefix.shown(&path)));
-            let cell = data.cell.map(CellId::new);
-            let note = RunNote { run: RunId::new(note.run), notebook, cell, source: data.source };
+            let note = self.note(note);
             let execution = execution.map(|(id, events)| OrphanedExecution {
                 execution: Arc::new(ServerExecution { client: client.clone(), id }),
                 events,

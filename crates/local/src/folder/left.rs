@@ -101,7 +101,7 @@ impl Folder {
             notebook: note.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new),
             cell: note.cell.map(CellId::new),
             source: note.source,
-            state,
+            state: Some(state),
         }
     }
 }

@@ -92,8 +92,9 @@ impl Runner {
 
     /// These runs of earlier servers were reported to an agent. Those that did not run are nowhere but in the journal from now on.
     pub(crate) fn reported(&self, runs: &[LeftRun]) {
-        self.reported.lock().extend(runs.iter().map(|left| (left.run.clone(), left.state.is_over())));
-        for left in runs.iter().filter(|left| left.state == RunState::Interrupted) {
+        let states = runs.iter().filter_map(|left| Some((left.run.clone(), left.state.as_ref()?.is_over())));
+        self.reported.lock().extend(states);
+        for left in runs.iter().filter(|left| left.state == Some(RunState::Interrupted)) {
             if let Some(run) = self.journal.adopt(left.to_note(), SystemTime::now()) {
                 run.note(NOT_RUN);
                 run.end(RunState::Interrupted);

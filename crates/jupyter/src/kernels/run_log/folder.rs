@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use ::kernel::keeper::Note;
 use sha2::{Digest as _, Sha256};
 
 use super::{Header, Past, RunLog};
@@ -58,6 +59,13 @@ impl RunLogs {
         headers.filter(|header| header.server == server).map(|header| header.kernel).collect()
     }
 
+    /// The runs on any kernel of a server that servers of ours have left when they ended.
+    pub(crate) fn left(&self, server: &str) -> Vec<Note> {
+        let logs = self.files().into_iter().filter(|(path, _)| is_log(path));
+        let of_server = logs.filter(|(path, _)| read_header(path).is_some_and(|it| it.server == server));
+        of_server.flat_map(|(path, _)| left_in(&path).unwrap_or_default()).collect()
+    }
+
     /// The files, and when each was written last.
     fn files(&self) -> Vec<(PathBuf, SystemTime)> {
         // Without any log there is no folder.
@@ -91,6 +99,14 @@ fn remove_unclaimed(path: &Path) {
         // Another server may have removed it.
         let _ = fs::remove_file(path);
     }
+}
+
+/// The open runs of a log, unless its owner lives. Nobody claims it by this.
+fn left_in(path: &Path) -> Option<Vec<Note>> {
+    let text = fs::read(path).ok()?;
+    // Only for a moment, and last: meanwhile nobody else can claim it.
+    File::open(path).ok()?.try_lock().ok()?;
+    Some(Past::read(&text)?.open.into_iter().map(|(note, _)| note).collect())
 }
 
 fn read_header(path: &Path) -> Option<Header> {

@@ -89,6 +89,27 @@ fn only_one_server_claims_a_log_and_only_after_the_end_of_its_owner() {
 }
 
 #[test]
+fn runs_of_servers_that_have_ended_are_left_until_they_are_acknowledged() {
+    let Folder { logs, .. } = &folder();
+    let left = || logs.left(SERVER).into_iter().map(|note| note.run).collect::<Vec<_>>();
+    let owners = ["k1", "k2"].map(|kernel| logs.begin(SERVER, kernel));
+    owners[0].append(&note("r1", None));
+    owners[1].append(&note("r2", Some("m2")));
+    logs.begin("http://t/", "k1").append(&note("r3", None));
+    assert!(left().is_empty(), "their servers live");
+    drop(owners);
+    let mut found = left();
+    found.sort();
+    assert_eq!(found, ["r1", "r2"]);
+    let claimed = logs.claim(SERVER, "k1");
+    assert_eq!(open(&claimed), ["r1"], "to be told of it claims nothing");
+    assert_eq!(left(), ["r2"]);
+    claimed[0].0.acknowledge("r1");
+    drop(claimed);
+    assert_eq!(left(), ["r2"]);
+}
+
+#[test]
 fn a_log_that_was_removed_while_it_was_opened_is_not_claimed() {
     let Folder { path, logs, .. } = &folder();
     let owner = logs.begin(SERVER, "k");

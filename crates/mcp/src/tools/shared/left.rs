@@ -53,7 +53,7 @@ mod tests {
             notebook: Some("a.ipynb".into()),
             cell: Some("c1".into()),
             source: "1".to_owned(),
-            state: RunState::Done,
+            state: Some(RunState::Done),
         };
         Left { kernels: vec![kernel], runs: vec![run], warnings: Vec::new() }
     }
@@ -70,6 +70,14 @@ mod tests {
         assert!(lines[0].ends_with("and is idle: use_notebook joins it. Kernel id k1."), "{said}");
         let run = "[NOTICE] Of a server that has ended: run r1-x of cell c1 in a.ipynb ended well.";
         assert_eq!(lines[1], run);
+    }
+
+    #[test]
+    fn where_only_the_kernel_knows_the_end_the_notebook_is_named() {
+        let runs = left().runs.into_iter().map(|run| LeftRun { state: None, ..run }).collect();
+        let said = described(&Left { runs, ..Left::default() }, &[]).unwrap();
+        let run = "[NOTICE] Of a server that has ended: run r1-x of cell c1 in a.ipynb was not over then: use_notebook says what became of it.";
+        assert_eq!(said, run);
     }
 
     #[test]
