@@ -393,12 +393,16 @@ def test_the_changes_of_others_are_left_out(request_: str, kind: str, silent: bo
     assert memory.changes() == {}
 
 
-@pytest.mark.parametrize("after_a_silent_one", [False, True])
-def test_a_look_while_a_cell_runs_is_no_look(after_a_silent_one: bool) -> None:
+@pytest.mark.parametrize(
+    "before",
+    [{}, {"silent": True}, {"empty": True}, {"silent": True, "empty": True}],
+    ids=["a cell", "a silent one", "an empty one", "one that installs the handler"],
+)
+def test_a_look_while_a_cell_runs_is_no_look(before: dict[str, bool]) -> None:
     memory = Memory()
     memory.ran(theirs=1)
-    if after_a_silent_one:
-        memory.shell.end(silent=True)
+    if before:
+        memory.shell.end(**before)
     # Somebody else's cell has its count, and goes on after the look.
     memory.shell.execution_count += 1
     memory.shell.user_ns["theirs"] = 2
@@ -407,10 +411,30 @@ def test_a_look_while_a_cell_runs_is_no_look(after_a_silent_one: bool) -> None:
     memory.shell.end()
     memory.ran(ours=1)
     assert memory.changes() == {}
-    memory.shell.end(silent=True)
+    if before:
+        memory.shell.end(**before)
     memory.ask("mark")
     memory.ran(more=1)
     assert [row["name"] for row in memory.changes()["new"]] == ["more"]
+
+
+def test_a_look_during_which_a_cell_begins_is_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory()
+    memory.ran(ours=1)
+    marks = memory.module["marks"]
+
+    def slow(variables: dict[str, Any]) -> Any:
+        # A whole cell of somebody else, after which another request comes.
+        variables["theirs"] = 1
+        memory.ran(theirs=1)
+        memory.shell.kernel.begins("theirs", "kernel_info_request")
+        return marks(variables)
+
+    monkeypatch.setitem(memory.module, "marks", slow)
+    assert memory.changes() == {}
+    monkeypatch.undo()
+    memory.ran(more=1)
+    assert memory.changes() == {}
 
 
 def test_too_many_variables_are_not_compared() -> None:

@@ -24,10 +24,11 @@ class Shell:
         self.last_execution_result: SimpleNamespace | None = None
         self.kernel = Kernel()
 
-    def end(self, *, silent: bool = False) -> None:
-        """The cell that was counted last has run, or a silent one that is not counted."""
+    def end(self, *, silent: bool = False, empty: bool = False) -> None:
+        """The cell that was counted last has run, or one that is not counted: a silent or an empty one."""
         info = SimpleNamespace(store_history=not silent, silent=silent)
-        self.last_execution_result = SimpleNamespace(execution_count=self.execution_count - (not silent), info=info)
+        count = None if empty else self.execution_count - (not silent)
+        self.last_execution_result = SimpleNamespace(execution_count=count, info=info)
 
 
 class Kernel:

@@ -13,12 +13,15 @@ class TimeIsUp(BaseException):
 
 
 class Answers:
-    """Holds on to the shell. `seen` is the count of executions and the marks at the last look for changes."""
+    """Holds on to the shell. `seen` is the count of executions and the marks at the last look for changes, and `idle_count` the
+    last count at which no cell ran."""
 
     def __init__(self, shell):
         self.shell = shell
         self.installer = Packages()
-        self.mark()
+        # By the thread that runs cells, so none runs.
+        self.seen, _ = self.look()
+        self.idle_count = shell.execution_count
 
     def packages(self, what, **given):
         return getattr(self.installer, what)(**given)
@@ -72,24 +75,33 @@ class Answers:
 
     def mark(self):
         """Remembers what there is, for the next question about changes. Nothing while a cell runs."""
-        was_running = is_running(self.shell)
+        count, was_running = self.shell.execution_count, self.is_running()
         seen, _ = self.look()
-        self.seen = NOTHING if was_running or is_running(self.shell) else seen
+        self.seen = NOTHING if was_running or self.is_running() else seen
+        if not was_running:
+            self.idle_count = count
         return {}
 
     def changes(self, count, request):
         """What the execution with this number and id has changed. Nothing if other code ran since the last look."""
         (counted, before), (now, variables) = self.seen, self.look()
         self.seen = NOTHING if runs_another(self.shell, request) else now
+        if self.seen[0] is not None:
+            self.idle_count = self.seen[0]
         if counted != count or self.seen[0] != count + 1:
             return {}
         return compared(before, now[1], variables)
+
+    def is_running(self):
+        return is_running(self.shell, self.idle_count)
 
     def look(self):
         count, variables = self.shell.execution_count, self.variables()
         if len(variables) > MAX_COMPARED:
             return NOTHING, variables
-        return (count, marks(variables)), variables
+        found = marks(variables)
+        # A cell that has begun meanwhile may have changed some of them.
+        return (count, found) if self.shell.execution_count == count else NOTHING, variables
 
 
 def is_match(name, pattern):

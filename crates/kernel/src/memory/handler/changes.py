@@ -61,12 +61,13 @@ def runs_another(shell, request):
         return False
 
 
-def is_running(shell):
+def is_running(shell, idle_count):
     """Whether a cell that was counted already still runs. IPython 8 counts it when it has run, IPython 9 before."""
     try:
         last = shell.last_execution_result
-        if last is None:
-            return shell.execution_count > 1
+        # An empty cell has no count, such as the one that installs this.
+        if last is None or last.execution_count is None:
+            return shell.execution_count > idle_count
         is_counted = last.info.store_history and not last.info.silent
         return shell.execution_count > last.execution_count + is_counted
     except Exception:
