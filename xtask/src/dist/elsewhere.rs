@@ -44,7 +44,10 @@ pub(super) fn wheel(workshop: &Workshop, chroot: &Chroot, platform: &Platform, p
     let own = workshop.project.root.join("python/build");
     python.env("PYTHONPATH", std::env::join_paths([own, modules.into()])?);
     // Last: it has a Python, too, which does not run in the chroot.
-    python.env("PATH", format!("/usr/local/bin:/usr/bin:/bin:{}", workshop.tools.programs.display()));
+    python.env(
+        "PATH",
+        format!("/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{}", workshop.tools.programs.display()),
+    );
     python.env("CARGO_ZIGBUILD_ZIG_PATH", zig::program(&workshop.project)?);
     python.env("CELLBRIDGE_PROGRAM", program).env("CARGO_NET_OFFLINE", "true");
     configure(&mut python, chroot, platform)?;

@@ -210,7 +210,10 @@ impl KernelLauncher {
             ),
             StartError::Process(error) => Error::new(
                 ErrorKind::KernelStart,
-                format!("The kernel {name:?} cannot be started in {}: {error}.", self.folder.display()),
+                format!(
+                    "The kernel {name:?} ({program}) cannot be started in {}: {error}.",
+                    self.folder.display()
+                ),
                 "Check that this folder exists and processes can be started, or choose another kernel.",
             ),
             StartError::PortTaken(exit) | StartError::Exited(exit) => Error::new(
