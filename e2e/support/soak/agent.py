@@ -135,7 +135,7 @@ class SoakAgent(ABC):
         self.runs.begun.update(f"{cell.mark}-v{version}" for version in cell.sources)
         text = await self.do("execute_cell", cell, cell_id=cell.id)
         # Other lines may be about runs of servers that were killed.
-        found = re.search(r"^\[.*\brun (r\d+(?:-[a-z]{6})?)", text, re.MULTILINE)
+        found = re.search(r"^\[(?!NOTICE).*\brun (r\d+(?:-[a-z]{6})?)", text, re.MULTILINE)
         assert found, text
         run = found[1]
         # Only where ids of runs have a suffix, no two servers give the same one.
