@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from e2e.support.notebook_files import Json, printed
-from e2e.support.soak.known_cells import NAME, KnownCell, Runs, check_cells, source
+from e2e.support.soak.known_cells import MISSING, NAME, KnownCell, Runs, check_cells, is_missing, source
 from e2e.support.soak.shared_places import SharedPlace
 from e2e.support.stdio_client import ProgramEndedError
 
@@ -154,7 +154,8 @@ class SoakAgent(ABC):
         assert version is not None, f"{cell}: {text}"
         shown = content.removeprefix(source(cell.mark, version))
         lines = [line for line in shown.splitlines() if line.startswith(cell.mark)]
-        cell.check(source(cell.mark, version), "".join(f"{line}\n" for line in lines))
+        printed_lines = "".join(f"{line}\n" for line in lines)
+        cell.check(source(cell.mark, version), printed_lines, is_missing=MISSING in text)
         self.counts["reads"] += 1
 
     async def delete(self, cell: KnownCell) -> None:
@@ -194,7 +195,7 @@ class SoakAgent(ABC):
                 self.deleted.add(cell.id)
                 continue
             assert now["id"] == cell.id
-            cell.check("".join(now["source"]), printed(now), is_final=is_final)
+            cell.check("".join(now["source"]), printed(now), is_missing=is_missing(now), is_final=is_final)
         assert not here, f"{self.name} does not know of {here}; it deleted {self.deleted}"
 
     async def do(self, tool: str, cell: KnownCell | None, **given: Any) -> str:

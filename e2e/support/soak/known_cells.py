@@ -1,5 +1,6 @@
 """What an agent knows of its cells: what was acknowledged, and what may be because nobody answered."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -25,9 +26,20 @@ def source(mark: str, version: int) -> str:
     )
 
 
+# Said in a cell by whoever has lost outputs: a Jupyter server keeps nothing that it sends to a server that was just killed.
+MISSING = "Messages of the kernel are missing"
+
+
 def outputs(mark: str, version: int) -> str:
     """What that prints."""
     return "".join(f"{mark}-v{version} {line}\n" for line in range(_LINES))
+
+
+def is_part(shown: str, mark: str, version: int, *, is_missing: bool) -> bool:
+    """Whether that is how the outputs begin, or some of their lines if it is said that others are missing."""
+    whole = outputs(mark, version)
+    rest = iter(whole.splitlines())
+    return whole.startswith(shown) or is_missing and all(line in rest for line in shown.splitlines())
 
 
 @dataclass
@@ -76,18 +88,23 @@ class KnownCell:
         self.shown, self.unfinished, self.abandoned = {version}, set(), set()
         return version
 
-    def check(self, text: str, shown: str, *, is_final: bool = False) -> None:
-        """Compares with a source and its outputs. In the end, nothing of a run is missing unless that was abandoned."""
+    def check(self, text: str, shown: str, *, is_missing: bool, is_final: bool = False) -> None:
+        """Compares with a source and its outputs. In the end, nothing of a run is missing unless that was abandoned, or is said."""
         seen = next((each for each in self.sources if source(self.mark, each) == text), None)
         assert seen is not None, f"{self}: its source is {text!r}"
         whole = {outputs(self.mark, each) if each else "" for each in self.shown}
-        started = self.abandoned if is_final else self.abandoned | self.unfinished
-        assert shown in whole or any(outputs(self.mark, each).startswith(shown) for each in started), (
+        started = self.abandoned if is_final and not is_missing else self.abandoned | self.unfinished
+        assert shown in whole or any(is_part(shown, self.mark, each, is_missing=is_missing) for each in started), (
             f"{self}: its outputs are {shown!r}"
         )
         if seen != self.base:
             # An edit that was made refuses all others that were sent for the version before.
             self.base, self.sources = seen, {seen}
+
+
+def is_missing(cell: Json) -> bool:
+    """Whether the cell says that outputs are missing."""
+    return MISSING in json.dumps(cell["outputs"])
 
 
 def check_cells(cells: Iterable[Json], names: set[str]) -> dict[str, Json]:
@@ -104,7 +121,8 @@ def check_cells(cells: Iterable[Json], names: set[str]) -> dict[str, Json]:
         assert all(each["output_type"] == "stream" for each in cell["outputs"]), cell
         shown = printed(cell)
         version = re.match(rf"{mark}-v(\d+)(?: |$)", shown)
-        assert not shown or version and outputs(mark, int(version[1])).startswith(shown), f"mixed outputs: {cell}"
+        is_of_run = version and is_part(shown, mark, int(version[1]), is_missing=is_missing(cell))
+        assert not shown or is_of_run, f"mixed outputs: {cell}"
     return found
 
 
