@@ -261,6 +261,15 @@ def test_secrets_are_not_shown() -> None:
     assert memory.rows()["api_key"]["size"] == "4"
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame, polars.DataFrame])
+def test_a_column_keeps_its_secret_as_a_variable(frame: Any) -> None:
+    columns = frame({"api_key": ["hush"], "city": ["Bern"]})
+    memory = Memory(column=columns["api_key"], other=columns["city"])
+    assert "hush" not in str(memory.inspect("column", stats=True)) and "hush" not in str(memory.list())
+    assert memory.inspect("column")["items"] == [["0", "<hidden>"]]
+    assert memory.inspect("other")["items"] != [["0", "<hidden>"]]
+
+
 @pytest.mark.parametrize("name", SECRETS)
 def test_names_of_secrets_are_recognised(name: str) -> None:
     memory = Memory(**{name: "hush"}, config={name: "hush"}, holder=SimpleNamespace(config={name: ["hush"]}))

@@ -115,11 +115,16 @@ def summary(part):
 
 
 def column_details(known, value, rows, stats):
+    # That of a column, also where it is a variable of its own.
+    name = None if known == "pandas.MultiIndex" else value.name
     if known == "pandas.Series":
         value = plain_column(value)
     part = value.iloc[: shown(rows)] if known == "pandas.Series" else value[: shown(rows)]
     items = [[str(at), bare(it)] for at, it in enumerate(values_of(known, part))]
     found = {"facts": {"length": len(value), "type": text_of_type(value.dtype)}, "items": items}
+    if is_secret_key(name):
+        found["items"] = [[at, HIDDEN_VALUE] for at, _ in items]
+        return found
     if known not in INDEXES and (known != "pandas.Series" or len(value) <= MAX_COUNTED):
         nulls = null_count(known, value)
         found["facts"].update({} if nulls is None else {"nulls": nulls})
