@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from e2e.support.notebook_files import Json, printed
-from e2e.support.soak.known_cells import MISSING, NAME, KnownCell, Runs, check_cells, is_missing, source
+from e2e.support.soak.known_cells import MISSING, NAME, KnownCell, Runs, check_cells, says_missing, source
 from e2e.support.soak.shared_places import SharedPlace
 from e2e.support.stdio_client import ProgramEndedError
 
@@ -195,7 +195,7 @@ class SoakAgent(ABC):
                 self.deleted.add(cell.id)
                 continue
             assert now["id"] == cell.id
-            cell.check("".join(now["source"]), printed(now), is_missing=is_missing(now), is_final=is_final)
+            cell.check("".join(now["source"]), printed(now), is_missing=says_missing(now), is_final=is_final)
         assert not here, f"{self.name} does not know of {here}; it deleted {self.deleted}"
 
     async def do(self, tool: str, cell: KnownCell | None, **given: Any) -> str:

@@ -102,7 +102,7 @@ class KnownCell:
             self.base, self.sources = seen, {seen}
 
 
-def is_missing(cell: Json) -> bool:
+def says_missing(cell: Json) -> bool:
     """Whether the cell says that outputs are missing."""
     return MISSING in json.dumps(cell["outputs"])
 
@@ -121,7 +121,7 @@ def check_cells(cells: Iterable[Json], names: set[str]) -> dict[str, Json]:
         assert all(each["output_type"] == "stream" for each in cell["outputs"]), cell
         shown = printed(cell)
         version = re.match(rf"{mark}-v(\d+)(?: |$)", shown)
-        is_of_run = version and is_part(shown, mark, int(version[1]), is_missing=is_missing(cell))
+        is_of_run = version and is_part(shown, mark, int(version[1]), is_missing=says_missing(cell))
         assert not shown or is_of_run, f"mixed outputs: {cell}"
     return found
 

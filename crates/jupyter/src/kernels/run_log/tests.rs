@@ -102,7 +102,7 @@ fn runs_of_servers_that_have_ended_are_left_until_they_are_acknowledged() {
     found.sort();
     assert_eq!(found, ["r1", "r2"]);
     let claimed = logs.claim(SERVER, "k1");
-    assert_eq!(open(&claimed), ["r1"], "to be told of it claims nothing");
+    assert_eq!(open(&claimed), ["r1"], "listing it did not claim it");
     assert_eq!(left(), ["r2"]);
     claimed[0].0.acknowledge("r1");
     drop(claimed);
