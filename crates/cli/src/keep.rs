@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use local::{Folder, KernelKeeping, Lifetimes, ProcessEnv};
-use workspace::{KernelSelector, Mode, NotebookPath, Session, Settings, Workspace};
+use workspace::{Session, Settings, Workspace};
 
 use crate::args::Keep;
 
@@ -20,23 +20,14 @@ async fn settle(folder: &Path) -> anyhow::Result<()> {
     let kernels = local::kept_kernels(&process_env).await;
     let kernel =
         kernels.into_iter().find(|kernel| kernel.folder() == folder).context("there is no such kernel")?;
-    let home = kernel.notebook.as_deref().and_then(Path::parent).unwrap_or(&kernel.working_folder);
-    let root = home.to_path_buf();
+    let root = kernel.folder_of_runs();
     let program = std::env::current_exe()?;
     let lifetimes = Lifetimes::of_idle(SETTLE_TIMEOUT);
     let place = Folder::new(root, process_env, Some(KernelKeeping { program, lifetimes, only_stores: true }));
     let workspace = Workspace::new(place, Settings::default());
     let session = Session::new(workspace.clone());
-    let path = kernel.notebook.as_ref().map(|path| path.to_str().context("the notebook's path is not UTF-8"));
-    let path = path.transpose()?.map(NotebookPath::new);
     let stored = tokio::time::timeout(SETTLE_TIMEOUT, async {
-        let id = workspace::KernelId::new(kernel.id.clone());
-        if let Some(path) = &path {
-            let opened = session.use_notebook("notebook", path, Mode::Connect).await?;
-            session.choose_kernel(&opened, KernelSelector::Existing(id)).await?;
-        } else {
-            session.adopt(id).await?;
-        }
+        session.adopt(workspace::KernelId::new(kernel.id.clone())).await?;
         for run in workspace.journal().runs() {
             run.ended().await;
         }

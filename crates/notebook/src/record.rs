@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::io;
 
+use sha2::{Digest as _, Sha256};
+
 use crate::cell::Outputs;
 use crate::json::{Printer, Style, canonical};
 use crate::{Cell, Json};
@@ -47,6 +49,27 @@ impl Cell {
             return out.write_all(b"[]");
         }
         Printer::new(out, &Style::canonical(), 0).outputs(&self.0.outputs)
+    }
+
+    /// Sixteen digits that tell what the cell shows, its outputs and the number in `In[n]`, from what it showed before.
+    pub fn shown_revision(&self) -> String {
+        let mut hash = Hashing(Sha256::new_with_prefix(format!("{:?}", self.execution_count())));
+        // Hashing does not fail.
+        let _ = self.write_outputs(&mut hash);
+        const_hex::encode(&hash.0.finalize()[..8])
+    }
+}
+
+struct Hashing(Sha256);
+
+impl io::Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -44,7 +44,7 @@ pub struct LeftRun {
 impl LeftRun {
     pub(crate) fn to_note(&self) -> RunNote {
         let Self { run, notebook, cell, source, .. } = self.clone();
-        RunNote { run, notebook, cell, source }
+        RunNote { run, notebook, cell, source, shown_before: None }
     }
 
     /// What became of it, for an agent.

@@ -62,6 +62,7 @@ struct Data {
     notebook: Option<String>,
     cell: Option<String>,
     source: String,
+    shown_before: Option<String>,
 }
 
 impl KernelRuns {
@@ -174,7 +175,8 @@ impl RunLogging {
     fn data(&self, note: &RunNote) -> serde_json::Value {
         let notebook = note.notebook.as_deref().and_then(|path| self.prefix.strip(path).ok());
         let cell = note.cell.as_ref().map(ToString::to_string);
-        let data = Data { notebook, cell, source: note.source.clone() };
+        let (source, shown_before) = (note.source.clone(), note.shown_before.clone());
+        let data = Data { notebook, cell, source, shown_before };
         serde_json::to_value(&data).unwrap_or_default()
     }
 
@@ -182,14 +184,20 @@ impl RunLogging {
     fn note(&self, note: Note) -> RunNote {
         let data: Data = serde_json::from_value(note.data).unwrap_or_default();
         let notebook = data.notebook.map(|path| NotebookPath::new(self.prefix.shown(&path)));
-        RunNote { run: RunId::new(note.run), notebook, cell: data.cell.map(CellId::new), source: data.source }
+        RunNote {
+            run: RunId::new(note.run),
+            notebook,
+            cell: data.cell.map(CellId::new),
+            source: data.source,
+            shown_before: data.shown_before,
+        }
     }
 
     /// The runs that earlier servers have left on the kernels of `server`. Reads files.
     pub(super) fn left(&self, server: &str) -> Vec<LeftRun> {
         let notes = self.logs.left(server).into_iter().map(|note| self.note(note));
         notes
-            .map(|RunNote { run, notebook, cell, source }| LeftRun {
+            .map(|RunNote { run, notebook, cell, source, .. }| LeftRun {
                 run,
                 notebook,
                 cell,

@@ -24,6 +24,7 @@ pub(crate) struct KeptNote {
     pub(crate) folder: Option<PathBuf>,
     pub(crate) cell: Option<String>,
     pub(crate) source: String,
+    pub(crate) shown_before: Option<String>,
 }
 
 pub(crate) struct KeptExecutor {
@@ -41,7 +42,8 @@ impl KeptExecutor {
         let data: KeptNote = serde_json::from_value(note.data).unwrap_or_default();
         let notebook = data.notebook.and_then(|path| self.root.relative(&path)).map(NotebookPath::new);
         let cell = data.cell.map(CellId::new);
-        let note = RunNote { run: RunId::new(note.run), notebook, cell, source: data.source };
+        let KeptNote { source, shown_before, .. } = data;
+        let note = RunNote { run: RunId::new(note.run), notebook, cell, source, shown_before };
         let execution = execution.map(|(id, events)| OrphanedExecution {
             execution: Arc::new(KeptExecution { client: self.client.clone(), id }),
             events,
@@ -85,7 +87,8 @@ fn data(root: &Root, note: &RunNote) -> serde_json::Value {
     let notebook = note.notebook.as_deref().and_then(|path| root.resolve(path).ok());
     let cell = note.cell.as_ref().map(ToString::to_string);
     let folder = notebook.is_none().then(|| root.real().to_path_buf());
-    let data = KeptNote { notebook, folder, cell, source: note.source.clone() };
+    let (source, shown_before) = (note.source.clone(), note.shown_before.clone());
+    let data = KeptNote { notebook, folder, cell, source, shown_before };
     serde_json::to_value(&data).unwrap_or_default()
 }
 

@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 
 use super::entries::{LogEntry, read_entries};
 use super::folder::{KeeperFolder, KernelRecord, keepers};
-use super::{Ungreeted, greet, resident_bytes};
+use super::{Ungreeted, greet, logged_runs, resident_bytes};
 use crate::ProcessEnv;
 
 /// How long a keeper may take to end its kernel.
@@ -115,6 +115,16 @@ impl KeptKernel {
     /// The folder of its keeper.
     pub fn folder(&self) -> &Path {
         &self.folder.path
+    }
+
+    /// The folder that holds every notebook whose cells it has run.
+    pub fn folder_of_runs(&self) -> PathBuf {
+        let notebooks = logged_runs(&self.folder.path).into_iter().filter_map(|run| run.note.notebook);
+        let folders: Vec<_> =
+            notebooks.filter_map(|notebook| notebook.parent().map(Path::to_path_buf)).collect();
+        let is_above = |folder: &&Path| folders.iter().all(|its| its.starts_with(folder));
+        let innermost = folders.first().and_then(|first| first.ancestors().find(is_above));
+        innermost.unwrap_or(&self.working_folder).to_path_buf()
     }
 
     /// Passes on what it printed and what happened to it, as far as its keeper still has it, the oldest first, until `each`

@@ -17,6 +17,8 @@ pub struct RunNote {
     pub notebook: Option<NotebookPath>,
     pub cell: Option<CellId>,
     pub source: String,
+    /// [`Cell::shown_revision`](notebook::Cell::shown_revision) of the cell before the run; `None` if nobody looked.
+    pub shown_before: Option<String>,
 }
 
 /// A run of an earlier server.

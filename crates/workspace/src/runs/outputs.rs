@@ -6,6 +6,7 @@ use notebook::{CellId, Edit, Kernelspec, Notebook};
 use tokio::time::sleep;
 
 use super::run::Run;
+use crate::Error;
 use crate::executor::Executor;
 use crate::open_notebook::OpenNotebook;
 use crate::place::{Document, Kernel};
@@ -18,6 +19,13 @@ const LIVE_WRITE_INTERVAL: Duration = Duration::from_millis(100);
 const WRITING_SHARE: u32 = 10;
 /// The most time between two writes, however slow a write was.
 const MAX_WRITE_PAUSE: Duration = Duration::from_secs(10);
+
+/// Outputs that are stored.
+pub(super) struct Written {
+    pub(super) edits: Vec<Edit>,
+    /// The notebook afterwards.
+    pub(super) notebook: Notebook,
+}
 
 /// Writes the outputs so far from time to time, until the run is over.
 pub(super) async fn write_while_running(document: &dyn Document, run: &Run) {
@@ -55,14 +63,13 @@ pub(super) async fn write_while_running(document: &dyn Document, run: &Run) {
     }
 }
 
-/// Writes the last outputs, and the metadata of the kernel that the notebook lacks. Returns the edits, and the notebook afterwards,
-/// if they are stored.
+/// Writes the last outputs, and the metadata of the kernel that the notebook lacks. Returns and fails as [`write`] does.
 pub(super) async fn write_end(
     notebook: &OpenNotebook,
     run: &Run,
     kernel: &dyn Kernel,
     executor: &dyn Executor,
-) -> Option<(Vec<Edit>, Notebook)> {
+) -> Result<Option<Written>, Error> {
     let mut edits = Vec::new();
     if let Ok(present) = notebook.document().snapshot().await {
         if present.kernelspec().is_none() {
@@ -99,25 +106,26 @@ fn outputs(run: &Run) -> Option<Edit> {
     Some(Edit::SetOutputs { id: cell.id.clone(), outputs: view.outputs, execution_count })
 }
 
-/// Stores the outputs, after `edits`. Returns all edits, and the notebook afterwards.
+/// Stores the outputs, after `edits`. Returns what was written; `None` if the outputs no longer belong to the cell. Fails, and
+/// notes that, if the notebook cannot be written.
 pub(super) async fn write(
     notebook: &OpenNotebook,
     run: &Run,
     mut edits: Vec<Edit>,
-) -> Option<(Vec<Edit>, Notebook)> {
-    edits.push(outputs(run)?);
-    match notebook.document().apply(edits.clone(), Vec::new()).await {
-        Ok(applied) => {
-            run.set_saved(applied.saved);
-            Some((edits, applied.notebook))
-        }
-        Err(error) => {
-            tracing::warn!(run = %run.id(), %error, "outputs could not be stored");
-            if run.state().is_over() {
-                run.note(format!("The outputs could not be stored in the notebook: {error}"));
-            }
-            None
-        }
+) -> Result<Option<Written>, Error> {
+    let Some(outputs) = outputs(run) else { return Ok(None) };
+    edits.push(outputs);
+    let applied = notebook.document().apply(edits.clone(), Vec::new()).await;
+    let applied = applied.inspect_err(|error| not_stored(run, error))?;
+    run.set_saved(applied.saved);
+    Ok(Some(Written { edits, notebook: applied.notebook }))
+}
+
+/// Says why the outputs of a run are not in its notebook.
+pub(super) fn not_stored(run: &Run, error: &Error) {
+    tracing::warn!(run = %run.id(), %error, "outputs could not be stored");
+    if run.state().is_over() {
+        run.note(format!("The outputs could not be stored in the notebook: {error}"));
     }
 }
 

@@ -61,7 +61,7 @@ impl Run {
     pub(crate) fn to_note(&self) -> RunNote {
         let cell = self.cell.clone();
         let (notebook, cell) = cell.map_or((None, None), |cell| (Some(cell.path), Some(cell.id)));
-        RunNote { run: self.id.clone(), notebook, cell, source: self.source.clone() }
+        RunNote { run: self.id.clone(), notebook, cell, source: self.source.clone(), shown_before: None }
     }
 
     /// Whether the kernel, or its connection, has ended it.

@@ -17,6 +17,7 @@ use crate::place::{
 };
 use crate::workspace::Settings;
 
+mod adopted;
 mod limits;
 mod places;
 mod undo;
@@ -31,6 +32,8 @@ struct Page {
     selected: Mutex<Option<CellId>>,
     /// How often it was suspended.
     rests: watch::Sender<usize>,
+    /// Why it cannot be written.
+    refusal: Mutex<Option<Error>>,
 }
 
 impl Document for Page {
@@ -44,6 +47,9 @@ impl Document for Page {
     }
 
     fn apply(&self, edits: Vec<Edit>, _: Vec<Expected>) -> Future<'_, Applied> {
+        if let Some(refusal) = self.refusal.lock().unwrap().clone() {
+            return async { Err(refusal) }.boxed();
+        }
         let mut notebook = self.notebook.lock().unwrap();
         for edit in edits {
             notebook.apply(&edit).unwrap();
@@ -81,6 +87,8 @@ struct Idle {
     /// The runs that were announced and not retracted, and whether it is left to them when this program ends.
     announced: Mutex<Vec<crate::RunId>>,
     outlives_us: AtomicBool,
+    /// The runs of earlier servers.
+    orphans: Mutex<Vec<crate::Orphan>>,
 }
 
 impl Idle {
@@ -93,6 +101,7 @@ impl Idle {
             is_shut_down_at_start: AtomicBool::new(false),
             announced: Mutex::default(),
             outlives_us: AtomicBool::new(false),
+            orphans: Mutex::default(),
         }
     }
 }
@@ -133,6 +142,11 @@ impl Kernel for Idle {
 
     fn outlives_us(&self) -> bool {
         self.outlives_us.load(Ordering::Relaxed)
+    }
+
+    fn take_orphans(&self) -> BoxFuture<'_, Vec<crate::Orphan>> {
+        let orphans = std::mem::take(&mut *self.orphans.lock().unwrap());
+        async { orphans }.boxed()
     }
 
     fn announce(&self, note: &crate::RunNote) {
@@ -217,6 +231,7 @@ impl Place for Memory {
             is_live: AtomicBool::new(false),
             selected: Mutex::default(),
             rests: watch::Sender::default(),
+            refusal: Mutex::default(),
         };
         let page = self.pages.lock().unwrap().entry(path.clone()).or_insert_with(|| Arc::new(page())).clone();
         async { Ok(page as Arc<dyn Document>) }.boxed()

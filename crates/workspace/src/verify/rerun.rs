@@ -202,6 +202,7 @@ async fn execute(
         notebook: None,
         cell: None,
         source: source.to_owned(),
+        shown_before: None,
     };
     let _execution = executor.execute(Code { source, cell: None, note: &note }, sink);
     let deadline = Instant::now() + limit;

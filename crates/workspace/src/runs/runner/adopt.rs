@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use kernel::Event;
-use notebook::Notebook;
+use notebook::{Cell, Notebook};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::Runner;
@@ -16,6 +16,7 @@ use crate::runs::orphan::{Orphan, OrphanedExecution};
 use crate::runs::outputs;
 use crate::runs::run::Run;
 use crate::runs::state::RunState;
+use crate::{Error, ErrorKind};
 
 pub(super) const NOT_RUN: &str = "It did not run: its server ended before its turn.";
 const NEWER_RUN: &str = "The outputs are only here: the cell has run again since.";
@@ -43,7 +44,8 @@ impl Runner {
         let mut notices = Vec::new();
         for orphan in kernel.take_orphans().await {
             let Orphan { note, requested_at, is_stored, is_acknowledged, execution, executor } = orphan;
-            let id = note.run.clone();
+            let (id, shown_before) = (note.run.clone(), note.shown_before.clone());
+            let is_out_of_reach = note.cell.is_some() && note.notebook.is_none();
             let Some(run) = self.journal.adopt(note, requested_at) else {
                 // One of ours that ended with its keeper.
                 if self.journal.run(&id).is_ok_and(|known| known.is_closed()) {
@@ -75,10 +77,21 @@ impl Runner {
                 run.close();
                 continue;
             }
+            let turn = if run.state().is_over() {
+                None
+            } else {
+                // Later runs wait for it, and an interrupt is meant for it.
+                Some(self.queue(kernel.id()).line_up(run.clone()).await)
+            };
+            let adopted = Adopted { run, shown_before, is_out_of_reach, events, executor };
             let (runner, kernel) = (self.clone(), kernel.clone());
             let (place, notebook) = (place.clone(), notebook.cloned());
             self.tasks.spawn(async move {
-                runner.follow(&run, events, (&kernel, &*executor), (&place, notebook)).await;
+                let _turn = match turn {
+                    Some(turn) => turn.await,
+                    None => None,
+                };
+                runner.follow(adopted, &*kernel, &place, notebook).await;
             });
         }
         notices.extend(kernel.take_notices());
@@ -94,92 +107,140 @@ impl Runner {
     /// Follows a run to its end, and stores its outputs.
     async fn follow(
         &self,
-        run: &Arc<Run>,
-        events: Events,
-        (kernel, executor): (&Arc<dyn Kernel>, &dyn Executor),
-        (place, notebook): (&Arc<dyn Place>, Option<Arc<OpenNotebook>>),
+        mut adopted: Adopted,
+        kernel: &dyn Kernel,
+        place: &Arc<dyn Place>,
+        notebook: Option<Arc<OpenNotebook>>,
     ) {
-        let queue = self.queue(kernel.id());
-        // Later runs wait for it, and an interrupt is meant for it.
-        let _turn = if run.state().is_over() { None } else { queue.enter(run).await };
-        let home = home(run, place, notebook).await;
+        let run = adopted.run.clone();
+        let home = adopted.home(place, notebook).await;
         let before = match &home {
-            Some(home) => self.before_outputs(home).await,
-            None => None,
+            Ok(Some(home)) => home.document().snapshot().await.ok(),
+            _ => None,
         };
-        if let Some(home) = &home
-            && is_unchanged(home, run).await
+        if let Ok(Some(home)) = &home
+            && matches!(self.why_kept_out(&adopted, home).await, Ok(None))
         {
-            tokio::join!(receive(run, events), outputs::write_while_running(&**home.document(), run));
+            let document = home.document().clone();
+            tokio::join!(adopted.receive(), outputs::write_while_running(&*document, &run));
         } else {
-            receive(run, events).await;
+            adopted.receive().await;
         }
-        // This program ends, or the kernel was restarted: another one stores the outcome.
-        if !run.is_finished() {
-            return run.close();
+        // If this program ends, or the kernel was restarted, another one stores the outcome.
+        let is_settled = run.is_finished()
+            && match home {
+                Ok(Some(home)) => self.store(&adopted, &home, before, kernel).await,
+                Ok(None) => true,
+                Err(error) => not_stored(&run, &error),
+            };
+        if is_settled {
+            adopted.executor.acknowledge(run.id());
         }
-        if let Some(home) = &home {
-            self.store(run, home, before, &**kernel, executor).await;
-        }
-        executor.acknowledge(run.id());
         run.close();
     }
 
-    /// Writes the outputs into the cell, unless that belongs to something newer.
+    /// Writes the outputs into the cell, unless that belongs to something newer. Returns whether nothing is left to store.
     async fn store(
         &self,
-        run: &Run,
+        adopted: &Adopted,
         notebook: &OpenNotebook,
         before: Option<Notebook>,
         kernel: &dyn Kernel,
-        executor: &dyn Executor,
-    ) {
-        let latest = run.cell().and_then(|cell| self.journal.latest_of(&cell.path, &cell.id));
+    ) -> bool {
+        match self.why_kept_out(adopted, notebook).await {
+            Ok(None) => self.write_end(notebook, &adopted.run, before, kernel, &*adopted.executor).await,
+            Ok(Some(reason)) => {
+                adopted.run.note(reason);
+                true
+            }
+            Err(error) => not_stored(&adopted.run, &error),
+        }
+    }
+
+    /// Why the outputs of a run do not belong into its cell; `None` if they do. Fails if the notebook cannot be read.
+    async fn why_kept_out(
+        &self,
+        adopted: &Adopted,
+        notebook: &OpenNotebook,
+    ) -> Result<Option<&'static str>, Error> {
+        let run = &adopted.run;
+        let Some(cell) = run.cell() else { return Ok(Some(CHANGED)) };
+        let latest = self.journal.latest_of(&cell.path, &cell.id);
         if latest.is_some_and(|latest| latest.id() != run.id()) {
-            return run.note(NEWER_RUN);
+            return Ok(Some(NEWER_RUN));
         }
-        if !is_unchanged(notebook, run).await {
-            return run.note(CHANGED);
-        }
-        self.write_end(notebook, run, before, kernel, executor).await;
+        let now = notebook.document().snapshot().await?;
+        Ok(match now.cell(&cell.id) {
+            Some((_, cell)) if cell.source() != run.source() => Some(CHANGED),
+            Some((_, cell)) if adopted.is_followed_by(cell) => Some(NEWER_RUN),
+            Some(_) => None,
+            None => Some(CHANGED),
+        })
     }
 }
 
-/// Passes events on until the run is over.
-async fn receive(run: &Run, mut events: Events) {
-    loop {
-        tokio::select! {
-            event = events.recv() => match event {
-                Some((time, event)) => run.on_event_at(time, event),
-                None => return,
-            },
-            () = run.over() => return,
+/// A run of an earlier server that is followed.
+struct Adopted {
+    run: Arc<Run>,
+    /// What its cell showed before: see [`RunNote`](crate::RunNote).
+    shown_before: Option<String>,
+    /// Whether its cell is in a notebook that cannot be opened from here.
+    is_out_of_reach: bool,
+    events: Events,
+    /// The connection over which its outcome is acknowledged.
+    executor: Arc<dyn Executor>,
+}
+
+impl Adopted {
+    /// Passes events on until the run is over.
+    async fn receive(&mut self) {
+        loop {
+            tokio::select! {
+                event = self.events.recv() => match event {
+                    Some((time, event)) => self.run.on_event_at(time, event),
+                    None => return,
+                },
+                () = self.run.over() => return,
+            }
+        }
+    }
+
+    /// The notebook of its cell: `notebook`, or another one that ran on the same kernel. `None` if it has no cell. Fails if its
+    /// notebook cannot be opened.
+    async fn home(
+        &self,
+        place: &Arc<dyn Place>,
+        notebook: Option<Arc<OpenNotebook>>,
+    ) -> Result<Option<Arc<OpenNotebook>>, Error> {
+        if self.is_out_of_reach {
+            let cause = "It is outside the folder that is open here.";
+            let next = "A server that works in the notebook's folder stores them.";
+            return Err(Error::new(ErrorKind::Forbidden, cause, next));
+        }
+        let Some(cell) = self.run.cell() else { return Ok(None) };
+        if let Some(notebook) = notebook.filter(|notebook| *notebook.path() == cell.path) {
+            return Ok(Some(notebook));
+        }
+        let document = place.open(&cell.path, Mode::Connect).await?;
+        Ok(Some(Arc::new(OpenNotebook::new(place.clone(), document))))
+    }
+
+    /// Whether another run of the cell has ended since this one began. While this one runs, its outputs are shown without a number.
+    fn is_followed_by(&self, cell: &Cell) -> bool {
+        let (there, ours) = (cell.execution_count(), self.run.view().execution_count);
+        match &self.shown_before {
+            Some(before) => there.is_some() && there != ours && *before != cell.shown_revision(),
+            // An earlier version did not look. Numbers of different processes of the kernel do not compare.
+            None => there.zip(ours).is_some_and(|(there, ours)| there > ours),
         }
     }
 }
 
-/// The notebook of the run's cell: `notebook`, or another one that ran on the same kernel.
-async fn home(
-    run: &Run,
-    place: &Arc<dyn Place>,
-    notebook: Option<Arc<OpenNotebook>>,
-) -> Option<Arc<OpenNotebook>> {
-    let path = &run.cell()?.path;
-    if let Some(notebook) = notebook.filter(|notebook| notebook.path() == path) {
-        return Some(notebook);
-    }
-    let document = place.open(path, Mode::Connect).await.ok()?;
-    Some(Arc::new(OpenNotebook::new(place.clone(), document)))
-}
-
-/// Whether the cell is still what was run, and no run of another server has come after it.
-async fn is_unchanged(notebook: &OpenNotebook, run: &Run) -> bool {
-    let (Some(cell), Ok(now)) = (run.cell(), notebook.document().snapshot().await) else { return false };
-    let count = run.view().execution_count;
-    now.cell(&cell.id).is_some_and(|(_, cell)| {
-        let is_newer = cell.execution_count().zip(count).is_some_and(|(there, ours)| there > ours);
-        cell.source() == run.source() && !is_newer
-    })
+/// Says why the outputs of a run are not in its notebook. Returns whether nothing is left to store: those of a notebook that is
+/// gone have no place.
+fn not_stored(run: &Run, error: &Error) -> bool {
+    outputs::not_stored(run, error);
+    error.kind == ErrorKind::NotFound
 }
 
 /// What became of a run, for an agent.

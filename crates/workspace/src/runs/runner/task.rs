@@ -18,7 +18,7 @@ use crate::runs::memory_changes::MemoryChanges;
 use crate::runs::outputs;
 use crate::runs::run::Run;
 use crate::runs::state::RunState;
-use crate::{Error, ErrorKind, SessionId, progress, telemetry};
+use crate::{Error, ErrorKind, RunNote, SessionId, progress, telemetry};
 
 /// Output that comes within this time after the end is written at once.
 const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
@@ -132,25 +132,32 @@ impl Runner {
         }
         let path = notebook.map(|notebook| notebook.path());
         let notebook = notebook.filter(|notebook| !notebook.document().stores_outputs());
+        let place = notebook.zip(run.cell());
+        let before = match place {
+            Some((notebook, _)) => notebook.document().snapshot().await.ok(),
+            None => None,
+        };
+        let shown_before = before.as_ref().zip(run.cell()).and_then(|(before, cell)| before.cell(&cell.id));
+        let shown_before = shown_before.map(|(_, cell)| cell.shown_revision());
         let instance = self.history.begin(kernel.id());
-        let note = run.to_note();
+        let note = RunNote { shown_before, ..run.to_note() };
         let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), note: &note };
         let execution = executor.execute(code, self.sink(run, notebook));
         run.executing(execution.clone());
         let written = async {
-            let Some((notebook, cell)) = notebook.zip(run.cell()) else { return };
-            let before = self.before_outputs(notebook).await;
+            let Some((notebook, cell)) = place else { return true };
             outputs::set_running(notebook, &cell.id, true).await;
             outputs::write_while_running(&**notebook.document(), run).await;
-            self.write_end(notebook, run, before, &*kernel, &*executor).await;
+            let is_settled = self.write_end(notebook, run, before, &*kernel, &*executor).await;
             outputs::set_running(notebook, &cell.id, false).await;
+            is_settled
         };
-        tokio::join!(written, self.ask_for_changes(run, &*execution));
+        let (is_settled, ()) = tokio::join!(written, self.ask_for_changes(run, &*execution));
         if let Some(path) = path {
             self.history.ended(path, run, &*kernel, instance);
         }
-        // If this program ends during the run, a later one stores the rest.
-        if run.is_finished() {
+        // Otherwise a later server stores the rest.
+        if run.is_finished() && is_settled {
             executor.acknowledge(run.id());
         }
         run.close();
@@ -167,13 +174,7 @@ impl Runner {
         }
     }
 
-    /// The notebook before outputs are written into it; `None` if nothing is recorded.
-    pub(super) async fn before_outputs(&self, notebook: &OpenNotebook) -> Option<Notebook> {
-        self.recorder()?;
-        notebook.document().snapshot().await.ok()
-    }
-
-    /// Writes the last outputs of a run, and records what they replace.
+    /// Writes the last outputs of a run, and records what they replace. Returns whether nothing is left to store.
     pub(super) async fn write_end(
         &self,
         notebook: &OpenNotebook,
@@ -181,11 +182,12 @@ impl Runner {
         before: Option<Notebook>,
         kernel: &dyn Kernel,
         executor: &dyn Executor,
-    ) {
-        let written = outputs::write_end(notebook, run, kernel, executor).await;
-        if let (Some(recorder), Some(before), Some((edits, after))) = (self.recorder(), before, written) {
-            recorder.record(Change::by_run(notebook, run, before, after, edits));
+    ) -> bool {
+        let Ok(written) = outputs::write_end(notebook, run, kernel, executor).await else { return false };
+        if let (Some(recorder), Some(before), Some(written)) = (self.recorder(), before, written) {
+            recorder.record(Change::by_run(notebook, run, before, written.notebook, written.edits));
         }
+        true
     }
 
     /// Passes the kernel's events to the run. It outlives the run's task: threads print when they like.
@@ -219,7 +221,8 @@ impl Runner {
         // A newer run of the cell owns its outputs.
         let latest = run.cell().and_then(|cell| self.journal.latest_of(&cell.path, &cell.id));
         if latest.is_some_and(|latest| latest.id() == run.id()) {
-            outputs::write(notebook, run, Vec::new()).await;
+            // That it failed is noted.
+            let _ = outputs::write(notebook, run, Vec::new()).await;
         }
     }
 }

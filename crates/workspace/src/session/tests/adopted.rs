@@ -1,0 +1,174 @@
+//! Runs of earlier servers: what is stored of them, and what is acknowledged.
+
+use std::time::SystemTime;
+
+use kernel::{Event, Outcome, Sink, Status};
+use notebook::{Json, Output};
+use tokio::sync::mpsc;
+
+use super::*;
+use crate::{Code, Execution, Executor, Orphan, OrphanedExecution, RunId, RunNote};
+
+/// The connection of a run that it says nothing of.
+#[derive(Default)]
+struct Connection {
+    acknowledged: Mutex<Vec<RunId>>,
+}
+
+impl Execution for Connection {}
+
+impl Executor for Connection {
+    fn execute(&self, _: Code<'_>, _: Sink) -> Arc<dyn Execution> {
+        unreachable!("nothing new runs here")
+    }
+
+    fn acknowledge(&self, run: &RunId) {
+        self.acknowledged.lock().unwrap().push(run.clone());
+    }
+
+    fn status(&self) -> watch::Receiver<Status> {
+        watch::Sender::new(Status::Idle).subscribe()
+    }
+
+    fn language_info(&self) -> Json {
+        Json::parse("{}".into()).unwrap()
+    }
+}
+
+/// A cell that showed something when an earlier server ran it, and the run, which has printed "ours" as number `count`.
+struct Left {
+    memory: Arc<Memory>,
+    session: Session,
+    opened: Arc<OpenNotebook>,
+    cell: CellId,
+    note: RunNote,
+    count: u64,
+}
+
+impl Left {
+    async fn new(shown: (&str, Option<u64>), count: u64) -> Self {
+        let (memory, workspace) = memory();
+        let session = Session::new(workspace);
+        let (opened, notebook) = with_cells(&session, "a.ipynb", 1).await;
+        let cell = notebook.cells()[0].id().clone();
+        let left = Self {
+            note: RunNote {
+                run: "r1-earlier".into(),
+                notebook: Some("a.ipynb".into()),
+                cell: Some(cell.clone()),
+                source: "0".to_owned(),
+                shown_before: None,
+            },
+            memory,
+            session,
+            opened,
+            cell,
+            count,
+        };
+        let shown_before = left.show(shown).await.shown_revision();
+        Self { note: RunNote { shown_before: Some(shown_before), ..left.note }, ..left }
+    }
+
+    /// The cell shows this from now on.
+    async fn show(&self, (text, execution_count): (&str, Option<u64>)) -> notebook::Cell {
+        let edit =
+            Edit::SetOutputs { id: self.cell.clone(), outputs: vec![printed(text)].into(), execution_count };
+        let applied = self.opened.document().apply(vec![edit], Vec::new()).await.unwrap();
+        applied.notebook.cells()[0].clone()
+    }
+
+    fn page(&self) -> Arc<Page> {
+        self.memory.pages.lock().unwrap()[&NotebookPath::new("a.ipynb")].clone()
+    }
+
+    /// Adopts the run. Returns what the cell shows then, what the run notes, and whether the run is acknowledged.
+    async fn adopted(&self) -> (String, String, bool) {
+        let (sender, events) = mpsc::unbounded_channel();
+        let done = Outcome::Done { execution_count: Some(self.count), next_input: None };
+        for event in [Event::Output { output: printed("ours"), display_id: None }, Event::Finished(done)] {
+            sender.send((SystemTime::now(), event)).unwrap();
+        }
+        let executor = Arc::new(Connection::default());
+        let execution = OrphanedExecution { execution: executor.clone(), events };
+        let orphan = Orphan {
+            note: self.note.clone(),
+            requested_at: SystemTime::now(),
+            is_stored: false,
+            is_acknowledged: false,
+            execution: Some(execution),
+            executor: executor.clone(),
+        };
+        let kernel = Idle { orphans: Mutex::new(vec![orphan]), ..Idle::new("kept") };
+        self.memory.kernels.lock().unwrap().push(Arc::new(kernel));
+        self.session.adopt("kept".into()).await.unwrap();
+        let run = self.session.workspace().journal().run(&self.note.run).unwrap();
+        run.settled().await;
+        let shown = self.page().notebook.lock().unwrap().cells()[0].outputs();
+        let shown = shown.iter().map(|output| match output {
+            Output::Stream { text, .. } => text.as_str().into_owned(),
+            other => format!("{other:?}"),
+        });
+        let is_acknowledged = executor.acknowledged.lock().unwrap().contains(&self.note.run);
+        (shown.collect(), run.view().notes.join(" "), is_acknowledged)
+    }
+}
+
+fn printed(text: &str) -> Output {
+    Output::Stream { name: "stdout".to_owned(), text: text.into() }
+}
+
+#[tokio::test]
+async fn what_cannot_be_stored_is_left_to_the_next_server() {
+    let left = Left::new(("before", Some(1)), 2).await;
+    let full = Error::new(ErrorKind::Unavailable, "The disk is full.", "Free some space.");
+    *left.page().refusal.lock().unwrap() = Some(full);
+    let (shown, notes, is_acknowledged) = left.adopted().await;
+    assert_eq!((&*shown, is_acknowledged), ("before", false));
+    assert!(notes.contains("could not be stored") && notes.contains("The disk is full"), "{notes}");
+}
+
+#[tokio::test]
+async fn a_run_whose_notebook_cannot_be_opened_from_here_is_left_to_another_server() {
+    let mut left = Left::new(("before", Some(1)), 2).await;
+    left.note.notebook = None;
+    let (shown, notes, is_acknowledged) = left.adopted().await;
+    assert_eq!((&*shown, is_acknowledged), ("before", false));
+    assert!(notes.contains("outside the folder"), "{notes}");
+}
+
+#[tokio::test]
+async fn outputs_replace_what_the_run_found_whatever_its_number_was() {
+    for (before, count) in [(Some(120), 3), (Some(3), 120), (Some(1), 1), (None, 1)] {
+        let left = Left::new(("before", before), count).await;
+        assert_eq!(left.adopted().await, ("ours".to_owned(), String::new(), true), "{before:?}");
+    }
+}
+
+#[tokio::test]
+async fn outputs_of_a_later_run_stay_whatever_its_number_is() {
+    for (before, later, count) in [(Some(56), 1, 57), (Some(1), 1, 7), (Some(2), 9, 3), (None, 1, 2)] {
+        let left = Left::new(("before", before), count).await;
+        left.show(("newer", Some(later))).await;
+        let (shown, notes, is_acknowledged) = left.adopted().await;
+        assert_eq!((&*shown, is_acknowledged), ("newer", true), "{before:?} {later}");
+        assert!(notes.contains("has run again"), "{notes}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_earlier_server_has_shown_of_the_run_is_replaced() {
+    let left = Left::new(("before", Some(1)), 2).await;
+    // While a cell runs it has no number.
+    left.show(("ou", None)).await;
+    assert_eq!(left.adopted().await, ("ours".to_owned(), String::new(), true));
+}
+
+#[tokio::test]
+async fn numbers_decide_where_an_earlier_version_has_noted_nothing_else() {
+    for (later, shown) in [(9, "newer"), (1, "ours")] {
+        let mut left = Left::new(("before", Some(1)), 3).await;
+        left.note.shown_before = None;
+        left.show(("newer", Some(later))).await;
+        assert_eq!(left.adopted().await.0, shown);
+    }
+}
