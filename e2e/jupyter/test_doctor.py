@@ -10,9 +10,9 @@ from e2e.support.jupyter_server import FORMS, JUPYTER_CONFIG, JupyterServer, Sha
 from e2e.support.notebook_files import Json
 
 COLLABORATION = {
-    "plain": "no live documents",
-    "rtc": "live documents by jupyter-collaboration;",
-    "jsd": "live documents by jupyter-server-documents;",
+    "plain": "no live notebooks",
+    "rtc": "live notebooks by jupyter-collaboration;",
+    "jsd": "live notebooks by jupyter-server-documents;",
 }
 
 

@@ -66,8 +66,8 @@ impl Cli {
 pub(crate) enum Command {
     /// Show what an agent can do here: creates, runs and fixes a real notebook
     ///
-    /// Starts this program as an MCP server, plays the agent, and leaves `cellbridge-demo.ipynb`. If there is no Python
-    /// kernel, it installs one first.
+    /// Starts this program as an MCP server, plays the agent, and leaves `cellbridge-demo.ipynb`. The notebook runs in a Python
+    /// environment that this program makes at first use.
     Demo(Demo),
 
     /// Say what agents will find here, what is wrong, and which command fixes it

@@ -180,9 +180,9 @@ fn finding(facts: &Facts) -> Finding {
 
 fn answered(facts: &Facts, answer: &Answer) -> Finding {
     let collaboration = match answer.extension {
-        Some(LiveExtension::Collaboration) => "live documents by jupyter-collaboration",
-        Some(LiveExtension::ServerDocuments) => "live documents by jupyter-server-documents",
-        None => "no live documents, so people reload a notebook to see an agent's edits",
+        Some(LiveExtension::Collaboration) => "live notebooks by jupyter-collaboration",
+        Some(LiveExtension::ServerDocuments) => "live notebooks by jupyter-server-documents",
+        None => "no live notebooks, so people reload a notebook to see an agent's edits",
     };
     let origin = match &facts.origin {
         Origin::Given => "given".to_owned(),

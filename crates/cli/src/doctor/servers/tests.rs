@@ -26,10 +26,10 @@ fn the_kind_of_collaboration_is_named() {
     let of = |extension| said(Origin::Given, Ok(answer(Some(ALL), extension)));
     let begin = "ok http://h:1/: Jupyter Server 2.21.1, given;";
     let end = "the token may read, write, run code.";
-    let live = |name: &str| format!("{begin} live documents by {name}; {end}");
+    let live = |name: &str| format!("{begin} live notebooks by {name}; {end}");
     assert_eq!(of(Some(LiveExtension::Collaboration)), live("jupyter-collaboration"));
     assert_eq!(of(Some(LiveExtension::ServerDocuments)), live("jupyter-server-documents"));
-    let none = "no live documents, so people reload a notebook to see an agent's edits";
+    let none = "no live notebooks, so people reload a notebook to see an agent's edits";
     assert_eq!(of(None), format!("{begin} {none}; {end}"));
 }
 
