@@ -35,9 +35,9 @@ pub(super) fn pack(workshop: &Workshop) -> Result<()> {
         }
     }
     let mut cargo = workshop.project.cargo();
-    // The lock changes, for the names do; no dependency does, so nothing is needed from the network.
+    // The lock changes, for the names do. Our patches are not published, so Cargo asks the registry for what they replace.
     cargo.args(["package", "--quiet", "--workspace", "--exclude", "cellbridge-python", "--no-verify"]);
-    cargo.args(["--allow-dirty", "--offline"]).current_dir(&folder).env_remove("CARGO_TARGET_DIR");
+    cargo.arg("--allow-dirty").current_dir(&folder).env_remove("CARGO_TARGET_DIR");
     command::run(&mut cargo)
 }
 

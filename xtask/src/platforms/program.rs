@@ -34,9 +34,10 @@ pub(super) fn try_out(project: &Project, chroot: &Chroot, wine: &Wine<'_>) -> Re
     provide_deno(&end_to_end)?;
     provide_python(project, chroot, &end_to_end)?;
     let built = chroot.build_folder().join(Target::Windows.triple()).join("debug/cellbridge.exe");
-    let program = wine.command_in(HERE, &[&end_to_end.python], &built);
+    let python = [&*end_to_end.python];
+    let program = wine.command_in(HERE, &python, &built);
     // While it runs, no test waits for the services of wine, and none of them belongs to a test.
-    let mut services = wine.services().spawn().context("wine does not start")?;
+    let mut services = wine.services(&python).spawn().context("wine does not start")?;
     let variables = [
         ("CELLBRIDGE_WINDOWS_FOLDER", end_to_end.folder.as_os_str()),
         ("CELLBRIDGE_E2E_UNDER_WINE", OsStr::new("1")),

@@ -33,13 +33,12 @@ impl<'c> Wine<'c> {
         command
     }
 
-    /// A process that keeps the services of wine running.
-    pub(super) fn services(&self) -> Command {
-        let mut command = self.chroot.command("wine");
+    /// A process that keeps the services of wine running. They open the files of all programs, so they see `further` folders too.
+    pub(super) fn services(&self, further: &[&Path]) -> Command {
         // By its path; otherwise wine starts it by another program, which is the one that would be ended.
-        let ping = r"C:\windows\system32\ping.exe";
-        self.configure(command.args([ping, "-n", "100000", "127.0.0.1"]));
-        command.stdout(Stdio::null());
+        let ping = Path::new(r"C:\windows\system32\ping.exe");
+        let mut command = self.command_in("/", further, ping);
+        command.args(["-n", "100000", "127.0.0.1"]).stdout(Stdio::null());
         command
     }
 
