@@ -104,22 +104,17 @@ impl ProcessEnv {
 
     /// The folder for the data of this program.
     pub fn own_data_dir(&self) -> Option<PathBuf> {
-        self.own_dir("XDG_DATA_HOME", ".local/share", "Library/Application Support")
+        self.own_dir("XDG_DATA_HOME", ".local/share")
     }
 
     /// The folder for what this program remembers between two starts.
     pub fn own_state_dir(&self) -> Option<PathBuf> {
-        self.own_dir("XDG_STATE_HOME", ".local/state", "Library/Application Support")
+        self.own_dir("XDG_STATE_HOME", ".local/state")
     }
 
-    /// The folder for what this program can make again.
-    pub fn own_cache_dir(&self) -> Option<PathBuf> {
-        self.own_dir("XDG_CACHE_HOME", ".cache", "Library/Caches")
-    }
-
-    fn own_dir(&self, variable: &str, default: &str, on_macos: &str) -> Option<PathBuf> {
+    fn own_dir(&self, variable: &str, default: &str) -> Option<PathBuf> {
         let base = if cfg!(target_os = "macos") {
-            self.home.as_ref()?.join(on_macos)
+            self.home.as_ref()?.join("Library/Application Support")
         } else if cfg!(windows) {
             self.path("LOCALAPPDATA")?
         } else {
@@ -192,11 +187,10 @@ pub(crate) mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn own_folders_follow_the_xdg_specification() {
-        let variables = [("XDG_STATE_HOME", "/state"), ("XDG_CACHE_HOME", "relative")];
+        let variables = [("XDG_STATE_HOME", "/state"), ("XDG_DATA_HOME", "relative")];
         let process_env = ProcessEnv { home: Some("/home/ada".into()), ..with(&variables) };
         assert_eq!(process_env.own_data_dir(), Some("/home/ada/.local/share/cellbridge".into()));
         assert_eq!(process_env.own_state_dir(), Some("/state/cellbridge".into()));
-        assert_eq!(process_env.own_cache_dir(), Some("/home/ada/.cache/cellbridge".into()));
         assert_eq!(ProcessEnv::default().own_data_dir(), None);
     }
 

@@ -12,7 +12,7 @@ pub enum YError {
     #[error("the update nests values more than {0} deep")]
     TooDeep(usize),
     /// An update left the document in an undefined state. It has to be replaced by a new one.
-    #[error("the shared document is broken and has to be opened again")]
+    #[error("the live notebook is broken and has to be opened again")]
     Broken,
 }
 

@@ -38,11 +38,7 @@ struct Facts {
 pub(super) fn check(machine: &Machine) -> Vec<Finding> {
     let end = Instant::now() + COUNT_TIMEOUT;
     let process_env = &machine.process_env;
-    let folders = [
-        ("data", process_env.own_data_dir()),
-        ("state", process_env.own_state_dir()),
-        ("cache", process_env.own_cache_dir()),
-    ];
+    let folders = [("data", process_env.own_data_dir()), ("state", process_env.own_state_dir())];
     let mut counted: Vec<Folder> = Vec::new();
     for (name, path) in folders {
         let Some(path) = path.filter(|path| path.is_dir()) else { continue };

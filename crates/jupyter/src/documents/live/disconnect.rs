@@ -46,7 +46,7 @@ pub(super) fn closed(shared: &Shared, frame: Option<&CloseFrame>) -> Disconnect 
         )),
         1003 if reason.contains("initialization_error") => Disconnect::Final(Error::new(
             ErrorKind::RemoteFailure,
-            format!("The notebook {path:?} could not be opened as a shared document on {server}: {reason}."),
+            format!("The notebook {path:?} could not be opened as a live notebook on {server}: {reason}."),
             "The server's log says more; the next call tries again.",
         )),
         // jupyter-server-documents 0.3 keeps a room that it has stopped.

@@ -62,7 +62,7 @@ pub(super) async fn join(shared: &Shared, address: &mut Option<RoomAddress>) -> 
             *address = None;
             Err(Disconnect::NoRooms(Error::new(
                 ErrorKind::RemoteFailure,
-                format!("There are no longer shared documents on {}.", shared.handle.title()),
+                format!("There are no longer live notebooks on {}.", shared.handle.title()),
                 NextStep::TryAgain,
             )))
         }
