@@ -620,6 +620,27 @@ def test_long_texts_of_numpy_are_cut_before_they_are_shown() -> None:
     assert memory.inspect("other")["type"].endswith("Text")
 
 
+def test_a_program_that_runs_is_known_to_the_next_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = Memory(), Memory()
+    kernel = first.shell.kernel
+    kernel.control_handlers, sent = {}, []
+    kernel.session = SimpleNamespace(send=lambda stream, kind, content, parent, ident: sent.append(content))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: first.shell))
+
+    def ask(**question: Any) -> dict[str, Any]:
+        [handle] = kernel.control_handlers.values()
+        content = {"question": {"packages": question}, "seconds": 5.0}
+        handle(SimpleNamespace(flush=lambda _: None), None, {"content": content})
+        return sent[-1]
+
+    first.module["install"]()
+    job = ask(what="start", command=[sys.executable, "-c", "import time; time.sleep(60)"], seconds=60)["answer"]["job"]
+    # Another server installs its own.
+    second.module["install"]()
+    assert ask(what="poll", job=job) == {"status": "ok", "answer": {"status": None, "output": ""}}
+    ask(what="end", job=job)
+
+
 @pytest.mark.parametrize("top_level", [None, "c787785866c7b801238d__mypyc\ntomli\n"])
 def test_modules_that_nobody_imports_are_not_named(top_level: str | None) -> None:
     files = ["c787785866c7b801238d__mypyc.cpython-311-x86_64-linux-gnu.so", "tomli/__init__.py", "tomli-2.0.dist-info/RECORD"]
