@@ -100,3 +100,23 @@ async fn outputs_that_came_while_it_verified_stay() {
     assert!(text.contains(&format!("cell #1 (id {})", ids[1])), "{text}");
     assert!(text.ends_with("Not applied to cell #1: it has changed while it was verified."), "{text}");
 }
+
+#[tokio::test]
+async fn a_later_server_finds_no_runs_of_a_verification() {
+    let (memory, session, opened, _) = two_cells().await;
+    let printer = Printer::new(|_| {});
+    *memory.executor.lock().unwrap() = Some(printer.clone());
+    verify(&session, &opened, false).await.unwrap();
+    assert!(printer.noted.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn no_kernel_is_left_where_the_kernelspecs_cannot_be_read() {
+    let (memory, session, opened, _) = two_cells().await;
+    let spec = notebook::Kernelspec { name: "python3".to_owned(), display_name: None, language: None };
+    opened.document().apply(vec![Edit::set_kernelspec(&spec)], Vec::new()).await.unwrap();
+    *memory.executor.lock().unwrap() = Some(Printer::new(|_| {}));
+    memory.has_no_kernelspecs.store(true, Ordering::Relaxed);
+    assert!(verify(&session, &opened, false).await.is_err());
+    assert!(memory.kernels.lock().unwrap().iter().all(|kernel| kernel.is_gone()));
+}
