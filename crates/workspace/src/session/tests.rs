@@ -13,6 +13,7 @@ use crate::workspace::Settings;
 
 mod fakes;
 mod limits;
+mod packages;
 mod places;
 mod undo;
 mod verify;
