@@ -8,9 +8,12 @@ LEFT_OUT = {
     "local/test_kept_first_reply.py": "on Windows kernels end with their server",
     "local/test_kept_soak.py": "on Windows kernels end with their server",
     "local/test_kept_versions.py": "on Windows kernels end with their server",
+    "local/test_memory_changes.py": "a part of the kernel, without the program",
     "local/test_memory_frameworks.py": "a part of the kernel, without the program",
     "local/test_memory_handler.py": "a part of the kernel, without the program",
+    "local/test_memory_sizes.py": "a part of the kernel, without the program",
     "local/test_memory_traps.py": "a part of the kernel, without the program",
+    "local/test_memory_values.py": "a part of the kernel, without the program",
     "local/test_nbformat.py": "a program for tests, which is not built for Windows",
     "local/test_faults.py::test_no_kernel_that_is_not_kept_outlives_the_server[SIGTERM]": (
         "Windows has no such signal, and wine ends the program by it at once"

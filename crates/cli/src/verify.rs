@@ -144,6 +144,7 @@ fn to_json((path, verified): &Verified) -> Value {
             "seconds": verification.elapsed.as_secs_f64(),
             "runtime": verification.runtime,
             "skipped": verification.skipped,
+            "not_applied": verification.not_applied.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "cells": verification.cells.iter().map(cell_to_json).collect::<Vec<_>>(),
         }),
     }

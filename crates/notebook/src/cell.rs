@@ -142,6 +142,14 @@ impl Cell {
         }
     }
 
+    /// Whether the outputs and the execution count mean the same as these.
+    pub fn has_outputs(&self, outputs: &[Output], execution_count: Option<u64>) -> bool {
+        let own = self.outputs();
+        self.execution_count() == execution_count
+            && own.len() == outputs.len()
+            && own.iter().zip(outputs).all(|(own, other)| own.is_equivalent(other))
+    }
+
     pub fn output_count(&self) -> usize {
         match &self.0.outputs {
             Outputs::Read(list) => list.elements().count(),

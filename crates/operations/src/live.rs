@@ -38,30 +38,64 @@ pub fn since_creation(operations: &[Operation]) -> &[Operation] {
 /// The operations that are not undone, newest first, each with the cells that are not undone. Checkpoints are left out, and
 /// so are undos: one that was itself undone leaves what it had undone as it was.
 ///
-/// Example: o1 and o2 are edits, o3 undoes o2, o4 undoes o3. o3 has no effect any longer, so o2 and o1 are live.
+/// Example: o1 and o2 are edits, o3 undoes o2, o4 undoes o3. o3 has no effect any longer, so o2 and o1 are live. If o4 undoes o3
+/// in one cell only, o2 is live in that cell.
 pub fn live(operations: &[Operation]) -> Vec<Operation> {
-    let (mut undone, mut cells_undone) = (HashSet::new(), HashSet::<(u64, &str)>::new());
+    let mut undone = Undone::default();
     let mut live = Vec::new();
-    for operation in since_creation(operations).iter().rev() {
-        if undone.contains(&operation.id) || operation.checkpoint.is_some() {
+    let operations = since_creation(operations);
+    for operation in operations.iter().rev() {
+        if undone.whole.contains(&operation.id) || operation.checkpoint.is_some() {
             continue;
         }
         if operation.is_undo() {
-            match &operation.only {
-                None => undone.extend(operation.undoes.iter().copied()),
-                Some(only) => cells_undone.extend(
-                    operation.undoes.iter().flat_map(|id| only.iter().map(move |cell| (*id, cell.as_str()))),
-                ),
-            }
+            undone.add(operation, operations);
             continue;
         }
         let mut left = operation.clone();
-        left.cells.retain(|change| !cells_undone.contains(&(operation.id, change.id.as_str())));
+        left.cells.retain(|change| !undone.has_cell(operation.id, &change.id));
+        if undone.metadata.contains(&operation.id) {
+            left.metadata.clear();
+        }
         if !left.is_empty() {
             live.push(left);
         }
     }
     live
+}
+
+/// What later operations have undone, by the ids of operations.
+#[derive(Default)]
+struct Undone<'o> {
+    whole: HashSet<u64>,
+    cells: HashSet<(u64, &'o str)>,
+    metadata: HashSet<u64>,
+}
+
+impl<'o> Undone<'o> {
+    fn has_cell(&self, id: u64, cell: &str) -> bool {
+        self.cells.contains(&(id, cell))
+    }
+
+    /// Adds what an undo does that was not itself undone as a whole.
+    fn add(&mut self, undo: &'o Operation, operations: &'o [Operation]) {
+        let is_whole = undo.only.is_none();
+        if is_whole && !self.cells.iter().any(|(id, _)| *id == undo.id) {
+            self.whole.extend(&undo.undoes);
+            return;
+        }
+        for operation in operations.iter().filter(|operation| undo.undoes.contains(&operation.id)) {
+            let cells = operation.cells.iter().map(|change| change.id.as_str());
+            let is_meant =
+                |cell: &&str| undo.only.as_ref().is_none_or(|only| only.iter().any(|it| it == cell));
+            let cells = cells.filter(is_meant).filter(|cell| !self.has_cell(undo.id, cell));
+            let cells: Vec<_> = cells.map(|cell| (operation.id, cell)).collect();
+            self.cells.extend(cells);
+            if is_whole {
+                self.metadata.insert(operation.id);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -113,6 +147,38 @@ mod tests {
         assert_eq!(left[0].cells[0].id, "b");
         let all = [change(1, &["a"]), undo(2, &[1], Some(&["a"]))];
         assert!(live(&all).is_empty());
+    }
+
+    #[test]
+    fn cells_that_were_brought_back_are_live_again() {
+        let cells = |operations: &[Operation]| -> Vec<(u64, Vec<String>)> {
+            let cells = |it: &Operation| it.cells.iter().map(|change| change.id.clone()).collect();
+            live(operations).iter().map(|it| (it.id, cells(it))).collect()
+        };
+        let both = || Operation { undoes: vec![1], ..change(2, &["a", "b"]) };
+        let (a, b) = (|| "a".to_owned(), || "b".to_owned());
+        // One cell of an undo of both, and then the other.
+        let mut all = vec![change(1, &["a", "b"]), both(), undo(3, &[2], Some(&["a"]))];
+        assert_eq!(cells(&all), [(1, vec![a()])]);
+        all.push(undo(4, &[2], Some(&["b"])));
+        assert_eq!(cells(&all), [(1, vec![a(), b()])]);
+        all.push(undo(5, &[3], None));
+        assert_eq!(cells(&all), [(1, vec![b()])]);
+        // The only cell of an undo of one.
+        let one = || undo(2, &[1], Some(&["a"]));
+        assert_eq!(
+            cells(&[change(1, &["a", "b"]), one(), undo(3, &[2], Some(&["a"]))]),
+            [(1, vec![a(), b()])]
+        );
+        assert_eq!(cells(&[change(1, &["a", "b"]), one(), undo(3, &[2], None)]), [(1, vec![a(), b()])]);
+    }
+
+    #[test]
+    fn metadata_stays_undone_if_only_cells_are_brought_back() {
+        let metadata = crate::MetadataChange { name: "kernelspec".to_owned(), before: None, after: None };
+        let first = Operation { metadata: vec![metadata], ..change(1, &["a"]) };
+        let live = live(&[first, undo(2, &[1], None), undo(3, &[2], Some(&["a"]))]);
+        assert_eq!((live[0].cells.len(), live[0].metadata.len()), (1, 0));
     }
 
     #[test]

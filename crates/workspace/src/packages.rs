@@ -142,8 +142,15 @@ impl Installation {
         let deadline = Instant::now() + limit + QUESTION_LIMIT;
         loop {
             let state = ask::<State>(&*self.kernel, json!({ "what": "poll", "job": job }));
-            let Ok(state) = timeout_at(deadline, state).await else { return Err(self.took_too_long(limit)) };
-            let State { status, output } = state?;
+            let State { status, output } = match timeout_at(deadline, state).await {
+                // A cell in native code keeps the kernel from answering, and not the program from running.
+                Ok(Err(error)) if error.kind == ErrorKind::Timeout && Instant::now() < deadline => {
+                    sleep(POLL_INTERVAL).await;
+                    continue;
+                }
+                Ok(state) => state?,
+                Err(_) => return Err(self.took_too_long(limit)),
+            };
             match status {
                 None => {
                     if let Some(line) = output.lines().rev().find(|line| !line.trim().is_empty()) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures_util::future::BoxFuture;
-use notebook::{CellId, Edit, Notebook};
+use notebook::{Cell, CellId, Edit, Notebook};
 use tokio::sync::watch;
 
 use crate::executor::Executor;
@@ -346,17 +346,25 @@ impl fmt::Display for SaveStatus {
 }
 
 /// The state of a cell that an edit relies on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Expected {
     pub id: CellId,
     /// `None` if the cell only has to exist.
     pub revision: Option<String>,
+    /// The cell as it was read, if its outputs must be the same, too.
+    pub read: Option<Cell>,
 }
 
 impl Expected {
-    /// Fails if the cell was deleted or has another revision; the error then contains its source.
+    /// The whole cell as it was read, with its outputs.
+    pub fn unchanged(cell: &Cell) -> Self {
+        Self { id: cell.id().clone(), revision: Some(cell.revision().to_owned()), read: Some(cell.clone()) }
+    }
+
+    /// Fails if the cell was deleted, has another revision or, where they matter, other outputs. The error about another revision
+    /// contains its source.
     pub fn check(&self, notebook: &Notebook) -> Result<(), Error> {
-        let Self { id, revision } = self;
+        let Self { id, revision, read } = self;
         let Some((_, cell)) = notebook.cell(id) else {
             return Err(Error::new(
                 ErrorKind::NotFound,
@@ -377,6 +385,13 @@ impl Expected {
                 ),
                 NextStep::EditRevision { revision: cell.revision().to_owned() },
             )),
+            _ if read.as_ref().is_some_and(|it| !cell.has_outputs(&it.outputs(), it.execution_count())) => {
+                Err(Error::new(
+                    ErrorKind::Conflict,
+                    format!("cell {id} has got other outputs meanwhile; nothing was changed."),
+                    NextStep::ReadNotebook,
+                ))
+            }
             _ => Ok(()),
         }
     }

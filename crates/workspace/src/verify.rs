@@ -18,10 +18,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use kernel::Event;
-use notebook::{Edit, Notebook, Output};
+use notebook::{CellId, Edit, Notebook, Output};
 use tokio::sync::oneshot;
 
-use self::cells::Checked;
 use self::rerun::{Ran, Subject, rerun};
 pub use self::verdict::{CellVerdict, Conclusion, Verdict, Verification};
 use crate::open_notebook::OpenNotebook;
@@ -114,58 +113,60 @@ async fn verify(
     } else {
         None
     };
-    let verification = Verification {
+    let mut verification = Verification {
         cells: verdict::verdicts(&cells, &ran, again.as_ref(), &(start..SystemTime::now())),
         skipped,
         errors: verdict::errors(&ran),
+        not_applied: Vec::new(),
         runtime: ran.runtime.clone(),
         elapsed: began.elapsed(),
     };
     let mut notes = Vec::new();
     if options.apply && verification.conclusion() != Conclusion::Fails {
-        let (edits, expected) = fresh_outputs(&saved, &cells, &ran, &verification);
-        notes.push(apply(notebook, run, saved, edits, expected, recorder).await?);
+        let fresh = fresh_outputs(&saved, &ran, &verification);
+        let (applied, not_applied) = apply(notebook, run, fresh, recorder).await?;
+        verification.not_applied = not_applied;
+        notes.push(applied);
     }
     Ok((verification, notes))
 }
 
-/// The fresh outputs in place of those that differ, and the cells as they must still be.
-fn fresh_outputs(
-    saved: &Notebook,
-    cells: &[Checked],
-    ran: &Ran,
-    verification: &Verification,
-) -> (Vec<Edit>, Vec<Expected>) {
-    let (mut edits, mut expected) = (Vec::new(), Vec::new());
+/// The fresh outputs in place of those that differ, each with the cell as it must still be.
+fn fresh_outputs(saved: &Notebook, ran: &Ran, verification: &Verification) -> Vec<(Edit, Expected)> {
+    let mut fresh = Vec::new();
     for (position, verdict) in verification.cells.iter().enumerate() {
         if matches!(verdict.verdict, Verdict::Identical | Verdict::NotCompared) {
             continue;
         }
-        let revision = saved.cell(&verdict.id).map(|(_, cell)| cell.revision().to_owned());
-        expected.push(Expected { id: verdict.id.clone(), revision });
+        let Some((_, cell)) = saved.cell(&verdict.id) else { continue };
         let count = u64::try_from(position).ok().map(|position| position + 1);
         let outputs = ran.outputs[position].clone().into();
-        edits.push(Edit::SetOutputs { id: cells[position].id.clone(), outputs, execution_count: count });
+        let edit = Edit::SetOutputs { id: cell.id().clone(), outputs, execution_count: count };
+        fresh.push((edit, Expected::unchanged(cell)));
     }
-    (edits, expected)
+    fresh
 }
 
-/// Writes the fresh outputs, as one operation. Fails if a cell was changed meanwhile.
+/// Writes the fresh outputs, as one operation. Returns what to say of it, and the cells that were left alone because somebody has
+/// changed, deleted or run them since.
 async fn apply(
     notebook: &OpenNotebook,
     run: &Run,
-    saved: Notebook,
-    edits: Vec<Edit>,
-    expected: Vec<Expected>,
+    fresh: Vec<(Edit, Expected)>,
     recorder: Option<&Recorder>,
-) -> Result<String, Error> {
+) -> Result<(String, Vec<CellId>), Error> {
+    let before = notebook.document().snapshot().await?;
+    let (fresh, changed): (Vec<_>, Vec<_>) =
+        fresh.into_iter().partition(|(_, expected)| expected.check(&before).is_ok());
+    let changed = changed.into_iter().map(|(_, expected)| expected.id).collect();
+    let (edits, expected): (Vec<_>, Vec<_>) = fresh.into_iter().unzip();
     if edits.is_empty() {
-        return Ok("There were no other outputs to apply.".to_owned());
+        return Ok(("There were no other outputs to apply.".to_owned(), changed));
     }
     let count = edits.len();
     let applied = notebook.document().apply(edits.clone(), expected).await?;
     if let Some(recorder) = recorder {
-        recorder.record(Change::by_run(notebook, run, saved, applied.notebook, edits));
+        recorder.record(Change::by_run(notebook, run, before, applied.notebook, edits));
     }
-    Ok(format!("The fresh outputs of {count} cells were applied; {}.", applied.saved))
+    Ok((format!("The fresh outputs of {count} cells were applied; {}.", applied.saved), changed))
 }

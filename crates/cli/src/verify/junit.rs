@@ -95,6 +95,7 @@ mod tests {
             ],
             skipped: 0,
             errors: 0,
+            not_applied: Vec::new(),
             runtime: String::new(),
             elapsed: Duration::from_millis(1500),
         };

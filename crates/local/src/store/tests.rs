@@ -69,7 +69,7 @@ async fn edits_by_others_to_other_cells_survive() {
     fs::write(&file, NOTEBOOK.replace("two", "two, by hand")).unwrap();
     let revision = document.snapshot().await.unwrap().cell(&"a".into()).unwrap().1.revision().to_owned();
     fs::write(&file, NOTEBOOK.replace("two", "two, by hand again")).unwrap();
-    let expected = vec![Expected { id: "a".into(), revision: Some(revision) }];
+    let expected = vec![Expected { id: "a".into(), revision: Some(revision), read: None }];
     let after = document.apply(set("a", "three"), expected).await.unwrap();
     assert_eq!(sources(&after.notebook), ["three", "two, by hand again"]);
     assert_eq!(on_disk(&file), ["three", "two, by hand again"]);
@@ -82,7 +82,7 @@ async fn an_edit_on_a_stale_view_is_refused_with_the_new_source() {
     let revision = document.snapshot().await.unwrap().cell(&"a".into()).unwrap().1.revision().to_owned();
     let foreign = NOTEBOOK.replace("one", "one, by hand");
     fs::write(&file, &foreign).unwrap();
-    let expected = |id: &str| vec![Expected { id: id.into(), revision: Some(revision.clone()) }];
+    let expected = |id: &str| vec![Expected { id: id.into(), revision: Some(revision.clone()), read: None }];
     let error = document.apply(set("a", "three"), expected("a")).await.unwrap_err();
     assert!(error.fault == workspace::Fault::Agent && error.cause.ends_with("):\none, by hand"), "{error}");
     let now = document.snapshot().await.unwrap();

@@ -22,12 +22,7 @@ impl Edit {
             Self::Move { id, index } => notebook.cell(id).is_some_and(|(current, _)| current == *index),
             Self::Delete { ids } => ids.iter().all(|id| notebook.cell(id).is_none()),
             Self::SetOutputs { id, outputs, execution_count } => {
-                notebook.cell(id).is_some_and(|(_, cell)| {
-                    let read = cell.outputs();
-                    cell.execution_count() == *execution_count
-                        && read.len() == outputs.len()
-                        && read.iter().zip(&**outputs).all(|(read, wanted)| read.is_equivalent(wanted))
-                })
+                notebook.cell(id).is_some_and(|(_, cell)| cell.has_outputs(outputs, *execution_count))
             }
             Self::SetMetadata { name, value } => notebook.has_metadata(name, value.as_ref()),
         }

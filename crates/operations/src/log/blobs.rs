@@ -25,13 +25,13 @@ thread_local! {
         RefCell::new(DeflateEncoder::new(Vec::new(), Compression::default()));
 }
 
-/// Writes the contents that are not there yet. Returns how many bytes that took.
+/// Writes the contents that are not there yet, or damaged: a power cut may leave a file empty. Returns how many bytes that took.
 pub(super) fn write(log: &Path, blobs: &Blobs) -> io::Result<u64> {
     let folder = log.join(FOLDER);
     let mut written = 0;
     for (id, content) in blobs.iter() {
         let path = folder.join(id.as_str());
-        if path.exists() {
+        if read(log, id).is_some() {
             continue;
         }
         create_folder(&folder)?;

@@ -59,8 +59,11 @@ fn first_kept(all: &[Operation], sizes: &HashMap<String, u64>, now: u64) -> usiz
     let first = first_within(all, sizes, now, (MAX_OPERATIONS, MAX_AGE, MAX_BYTES / 4 * 3));
     let limits = (MAX_SINCE_CHECKPOINT, MAX_AGE_SINCE_CHECKPOINT, MAX_BYTES / 8 * 7);
     let far = first_within(all, sizes, now, limits);
-    let is_named = |operation: &Operation| operation.checkpoint.is_some() && !operation.is_automatic;
     all[far..].iter().position(is_named).map_or(first, |index| first.min(far + index))
+}
+
+fn is_named(operation: &Operation) -> bool {
+    operation.checkpoint.is_some() && !operation.is_automatic
 }
 
 /// The index of the oldest of so many operations that are as young, and whose contents fit into as many bytes.
@@ -96,7 +99,8 @@ fn contents(operation: &Operation) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Removes the logs below `root` that nobody has written for long, and the oldest ones if all together are too large.
+/// Removes the logs below `root` that nobody has written for long, unless a named checkpoint in them is still kept, and the oldest
+/// ones if all together are too large.
 pub fn prune(root: &Path, now: SystemTime) {
     let mut logs = Vec::new();
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
@@ -108,7 +112,8 @@ pub fn prune(root: &Path, now: SystemTime) {
     logs.sort();
     let mut total: u64 = logs.iter().map(|(_, size, _)| size).sum();
     for (modified, size, folder) in logs {
-        let is_old = now.duration_since(modified).is_ok_and(|age| age > MAX_AGE);
+        let age = now.duration_since(modified).unwrap_or_default();
+        let is_old = age > MAX_AGE_SINCE_CHECKPOINT || age > MAX_AGE && !has_checkpoint(&folder, now);
         if !is_old && total <= MAX_TOTAL {
             continue;
         }
@@ -116,6 +121,16 @@ pub fn prune(root: &Path, now: SystemTime) {
         // What stays is removed another time.
         let _ = fs::remove_dir_all(folder);
     }
+}
+
+/// Whether a log has a named checkpoint that is young enough to be kept.
+fn has_checkpoint(folder: &Path, now: SystemTime) -> bool {
+    let oldest = now
+        .checked_sub(MAX_AGE_SINCE_CHECKPOINT)
+        .and_then(|it| it.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let oldest = oldest.unwrap_or_default().as_millis();
+    let text = fs::read(folder.join(LOG)).unwrap_or_default();
+    operations(&text).any(|operation| is_named(&operation) && u128::from(operation.time) >= oldest)
 }
 
 #[cfg(test)]
@@ -181,5 +196,25 @@ mod tests {
         assert!(folder.exists());
         prune(root.path(), SystemTime::now() + MAX_AGE * 2);
         assert!(!folder.exists());
+    }
+
+    #[test]
+    fn a_log_with_a_named_checkpoint_is_removed_later() {
+        let root = tempfile::tempdir().unwrap();
+        let now = SystemTime::now();
+        let time = u64::try_from(now.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis()).unwrap();
+        let folder = |name: &str, is_automatic| {
+            let folder = root.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            let named = Operation { checkpoint: Some("tidy".to_owned()), is_automatic, ..operation(1, time) };
+            let lines = format!("{{}}\n{}\n", serde_json::to_string(&named).unwrap());
+            fs::write(folder.join(LOG), lines).unwrap();
+            folder
+        };
+        let [named, automatic] = [folder("named", false), folder("automatic", true)];
+        prune(root.path(), now + MAX_AGE * 2);
+        assert!(named.exists() && !automatic.exists());
+        prune(root.path(), now + MAX_AGE_SINCE_CHECKPOINT + MAX_AGE);
+        assert!(!named.exists());
     }
 }

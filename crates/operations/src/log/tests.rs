@@ -74,6 +74,19 @@ fn a_damaged_content_counts_as_gone() {
 }
 
 #[test]
+fn a_content_that_a_power_cut_left_empty_is_written_again() {
+    let root = tempfile::tempdir().unwrap();
+    let log = OperationLog::new(root.path(), "x");
+    append(&log, "one");
+    let id = BlobId::of(b"one");
+    for left in ["", "damaged"] {
+        fs::write(log.folder.join("contents").join(id.as_str()), left).unwrap();
+        append(&log, "one");
+        assert_eq!(log.content(&id).unwrap(), "one");
+    }
+}
+
+#[test]
 fn a_log_of_a_newer_version_is_left_alone() {
     let root = tempfile::tempdir().unwrap();
     let log = OperationLog::new(root.path(), "x");

@@ -52,7 +52,7 @@ pub fn record_in_notebook(
     let changed = format!("{}{changed}{}", &source[..block.start], &source[block.end..]);
     let id = cell.id().clone();
     Ok((changed != source).then(|| ScriptEdit {
-        expected: vec![Expected { id: id.clone(), revision: Some(cell.revision().to_owned()) }],
+        expected: vec![Expected { id: id.clone(), revision: Some(cell.revision().to_owned()), read: None }],
         edits: vec![Edit::SetSource { id: id.clone(), source: changed }],
         cell: Some(id),
     }))

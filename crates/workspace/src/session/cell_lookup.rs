@@ -88,7 +88,7 @@ impl Session {
     /// What a cell must be before this agent changes it: the revision `claimed`, or else the one that it was shown.
     pub fn expected(&self, path: &NotebookPath, id: &CellId, claimed: Option<String>) -> Expected {
         let seen = || self.state().seen.get(path)?.revisions.get(id).cloned();
-        Expected { id: id.clone(), revision: claimed.or_else(seen) }
+        Expected { id: id.clone(), revision: claimed.or_else(seen), read: None }
     }
 
     /// Remembers that the agent was shown the sources and indices of these cells.

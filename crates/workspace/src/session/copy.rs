@@ -202,10 +202,7 @@ impl Replacement {
     async fn make(self, session: &Session) -> Result<CopiedNotebook, Error> {
         let Self { place, opened, before, edits, is_reduced } = self;
         // What somebody changes meanwhile is not deleted.
-        let expected = before
-            .cells()
-            .iter()
-            .map(|cell| Expected { id: cell.id().clone(), revision: Some(cell.revision().to_owned()) });
+        let expected = before.cells().iter().map(Expected::unchanged);
         let applied = session.edit(&opened, &before, edits, expected.collect()).await;
         let applied = applied.map_err(|error| match error.kind {
             // The next step of an edit is not that of a copy.

@@ -188,9 +188,8 @@ impl Session {
         let applied = if is_preview {
             None
         } else {
-            let here = |id: &CellId| now.cell(id).map(|(_, cell)| cell.revision().to_owned());
             let expected =
-                cells.iter().filter_map(|id| Some(Expected { id: id.clone(), revision: Some(here(id)?) }));
+                cells.iter().filter_map(|id| now.cell(id)).map(|(_, cell)| Expected::unchanged(cell));
             let undoes = chosen.iter().map(|operation| operation.id).collect();
             let only = only.map(|cells| cells.iter().map(ToString::to_string).collect());
             let expected = expected.collect();

@@ -144,7 +144,8 @@ async fn a_cell_that_others_changed_meanwhile_is_not_overwritten() {
         let seen = stored.snapshot().await.unwrap();
         let revision = Some(seen.cells()[0].revision().to_owned());
         let edit = [Edit::SetSource { id: "a".into(), source: "ours".to_owned() }];
-        let refused = stored.apply(&edit, &[Expected { id: "a".into(), revision }]).await.unwrap_err();
+        let refused =
+            stored.apply(&edit, &[Expected { id: "a".into(), revision, read: None }]).await.unwrap_err();
         assert_eq!(refused.kind, ErrorKind::Conflict);
         assert!(refused.cause.contains("theirs"), "{}", refused.cause);
         assert_eq!(sources(&store.0.lock().notebook), ["theirs"]);

@@ -122,7 +122,21 @@ impl Verification {
                 _ => {}
             }
         }
+        parts.extend(self.not_applied());
         parts.join("\n\n")
+    }
+
+    fn not_applied(&self) -> Option<String> {
+        let cells = self.cells.iter().filter(|cell| self.not_applied.contains(&cell.id));
+        let labels: Vec<String> = cells.map(|cell| format!("#{}", cell.index)).collect();
+        match &labels[..] {
+            [] => None,
+            [one] => Some(format!("Not applied to cell {one}: it has changed while it was verified.")),
+            all => Some(format!(
+                "Not applied to cells {}: they have changed while they were verified.",
+                all.join(", ")
+            )),
+        }
     }
 }
 

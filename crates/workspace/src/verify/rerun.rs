@@ -83,6 +83,7 @@ pub(super) async fn rerun(
     limit: Duration,
     on_cell: &(dyn Fn(usize) + Send + Sync),
 ) -> Result<Ran, Error> {
+    let missing = missing(subject).await?;
     let copy = if subject.in_copy { Some(subject.place.copy_folder(&subject.path).await?) } else { None };
     let request = KernelRequest {
         notebook: Some(subject.path.clone()),
@@ -99,7 +100,7 @@ pub(super) async fn rerun(
         ran = run_cells(&*kernel, cells, limit, on_cell) => ran,
         () = run.over() => Err(cancelled()),
     };
-    if let (Ok(ran), Some(missing)) = (&mut ran, missing(subject).await?) {
+    if let (Ok(ran), Some(missing)) = (&mut ran, missing) {
         ran.runtime =
             format!("{} ({} in place of the kernelspec {missing})", ran.runtime, kernel.description().name);
     }
@@ -205,6 +206,7 @@ async fn execute(
         shown_before: None,
     };
     let _execution = executor.execute(Code { source, cell: None, note: &note }, sink);
+    let _forgotten = Forgotten { executor, run: &note.run };
     let deadline = Instant::now() + limit;
     loop {
         let Ok(event) = timeout_at(deadline, events.recv()).await else {
@@ -216,6 +218,18 @@ async fn execute(
             Some(_) => {}
             None => return Some("its kernel is gone".to_owned()),
         }
+    }
+}
+
+/// A run that no later server looks for once this is dropped, however it ends.
+struct Forgotten<'a> {
+    executor: &'a dyn Executor,
+    run: &'a RunId,
+}
+
+impl Drop for Forgotten<'_> {
+    fn drop(&mut self) {
+        self.executor.acknowledge(self.run);
     }
 }
 

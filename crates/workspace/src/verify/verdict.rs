@@ -24,6 +24,8 @@ pub struct Verification {
     pub skipped: usize,
     /// How many cells ended with an error that the notebook expects.
     pub errors: usize,
+    /// The cells that kept their outputs, because somebody has changed, deleted or run them since it began.
+    pub not_applied: Vec<CellId>,
     /// Such as `Python 3.12.4`; empty if the kernel does not say.
     pub runtime: String,
     pub elapsed: Duration,
@@ -216,6 +218,7 @@ mod tests {
             cells: verdicts(cells, first, again, &during),
             skipped: 0,
             errors: errors(first),
+            not_applied: Vec::new(),
             runtime: first.runtime.clone(),
             elapsed: Duration::from_secs(38),
         }

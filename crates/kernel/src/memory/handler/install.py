@@ -75,6 +75,9 @@ def install():
     shell = get_ipython()
     kernel = shell.kernel
     answers = Answers(shell)
+    # Another server may wait for programs that it has started.
+    previous = kernel.control_handlers.get(REQUEST)
+    answers.installer.jobs = getattr(previous, "jobs", {})
 
     def handle(stream, ident, parent):
         content = parent["content"]
@@ -86,6 +89,7 @@ def install():
         # The kernel would send it only after it has waited for the thread that publishes output.
         stream.flush(zmq.POLLOUT)
 
+    handle.jobs = answers.installer.jobs
     kernel.control_handlers[REQUEST] = handle
 
 

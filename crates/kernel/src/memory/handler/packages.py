@@ -11,6 +11,8 @@ import sysconfig
 import threading
 
 MAX_OUTPUT = 200_000
+# How many programs that have ended are remembered.
+KEPT_JOBS = 4
 PLATFORM = re.compile(r"(linux|osx|win|emscripten|wasi)-\w+")
 
 
@@ -93,7 +95,10 @@ class Packages:
             job = Job(command, seconds)
         except OSError as error:
             raise Refused(f"{command[0]} does not start: {error}") from None
-        self.jobs = {number: it for number, it in self.jobs.items() if it.reader.is_alive()}
+        over = [number for number, it in self.jobs.items() if not it.reader.is_alive()]
+        # Another server may not have asked yet how its last one ended.
+        for number in over[:-KEPT_JOBS]:
+            del self.jobs[number]
         self.jobs[job.process.pid] = job
         return {"job": job.process.pid}
 

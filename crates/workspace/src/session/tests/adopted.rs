@@ -4,8 +4,9 @@ use std::time::SystemTime;
 
 use kernel::{Event, Outcome, Sink, Status};
 use notebook::{Json, Output};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
+use super::fakes::{Idle, Memory, Page};
 use super::*;
 use crate::{Code, Execution, Executor, Orphan, OrphanedExecution, RunId, RunNote};
 

@@ -1,7 +1,9 @@
 //! What paths mean to sessions that work in different places.
 
+use futures_util::FutureExt as _;
+
 use super::*;
-use crate::place::{Connected, Connector, ServerSpec};
+use crate::place::{Connected, Connector, Future, ServerSpec};
 
 /// Connects to a place of which the address is the prefix.
 struct NewServer;

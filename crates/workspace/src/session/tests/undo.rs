@@ -131,6 +131,30 @@ async fn only_the_cell_that_another_program_runs_is_refused() {
 }
 
 #[tokio::test]
+async fn outputs_that_came_while_an_undo_was_planned_stay() {
+    let (memory, workspace) = memory();
+    let folder = tempfile::tempdir().unwrap();
+    workspace.keep_history(folder.path().join("history"));
+    let (session, opened) = agent(&workspace, "one").await;
+    let (_, before) = with_cells(&session, "a.ipynb", 1).await;
+    let id = before.cells()[0].id().clone();
+    let print = |text: &str| {
+        let output = notebook::Output::Stream { name: "stdout".to_owned(), text: text.into() };
+        Edit::SetOutputs { id: id.clone(), outputs: vec![output].into(), execution_count: None }
+    };
+    session.edit(&opened, &before, vec![print("ours")], Vec::new()).await.unwrap();
+    let (page, theirs) = (memory.pages.lock().unwrap()[opened.path()].clone(), print("theirs"));
+    let meanwhile = {
+        let (page, theirs) = (page.clone(), theirs.clone());
+        move || page.notebook.lock().unwrap().apply(&theirs).unwrap()
+    };
+    *memory.meanwhile.lock().unwrap() = Some(Box::new(meanwhile));
+    let error = undo(&session, &opened, UndoTarget::Last(1)).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Conflict);
+    assert!(theirs.is_applied(&page.notebook.lock().unwrap()));
+}
+
+#[tokio::test]
 async fn metadata_of_the_notebook_is_undone_with_the_operation_or_left_with_only_some_cells() {
     let (workspace, _folder) = recording();
     let (session, opened) = agent(&workspace, "one").await;

@@ -1,0 +1,173 @@
+"""What a run has changed in memory, as the handler that answers questions about it sees that."""
+
+import gc
+import weakref
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from e2e.support.memory_handler import Memory, ran
+from e2e.support.memory_traps import OwnFrame, Slots, Trap, function, traps
+
+
+def test_a_run_has_changed_what_is_different_afterwards() -> None:
+    memory = Memory(same=1, other=2, gone=3, text="a" * 5000)
+    memory.ran("gone", other=5000, new=[1], api_key="hush", np=np, Slots=Slots, function=function)
+    assert memory.changes() == {
+        "new": [
+            {"name": "new", "type": "list", "size": "1"},
+            {"name": "api_key"},
+            {"name": "np", "type": "module"},
+            {"name": "Slots", "type": "class"},
+            {"name": "function", "type": "function"},
+        ],
+        "new_count": 5,
+        "changed": ["other"],
+        "changed_count": 1,
+        "gone": ["gone"],
+        "gone_count": 1,
+    }
+    memory.shell.user_ns["new"].append(2)
+    memory.ran(text="b" * 5000)
+    assert memory.changes()["changed"] == ["text", "new"]
+    memory.ran()
+    assert set(map(str, memory.changes().values())) == {"[]", "0"}, "nothing has changed"
+
+
+def test_equal_small_values_are_no_change() -> None:
+    memory = Memory(number=1.5, nan=float("nan"), text="text", whole=10**15, flag=True)
+    memory.ran(number=float("1.5"), nan=float("nan"), text="".join(["te", "xt"]), whole=10**14 * 10, flag=bool(1))
+    assert memory.changes()["changed_count"] == 0
+    memory.ran(number=2.5, nan=1.0, text="text!", whole=-1, flag=1)
+    assert memory.changes()["changed"] == ["number", "nan", "text", "whole", "flag"]
+
+
+def test_frames_and_arrays_have_changed_if_their_shape_has() -> None:
+    memory = Memory()
+    memory.ran(frame=pd.DataFrame({"a": [1, 2]}), array=np.zeros((3, 4)), own_frame=OwnFrame({"a": [1]}))
+    memory.shell.user_ns["column"] = pd.Series([1, 2, 3])
+    ran.clear()
+    rows = memory.changes()["new"]
+    assert [row["size"] for row in rows] == ["2×1", "3×4", "", "3"] and ran == []
+    variables = memory.shell.user_ns
+    variables["array"] += 1
+    variables["own_frame"]["b"] = 1
+    memory.ran()
+    ran.clear()
+    assert memory.changes()["changed_count"] == 0, "what is not free is left out"
+    variables["frame"]["b"] = 1
+    memory.ran()
+    assert memory.changes()["changed"] == ["frame"]
+    assert ran == []
+
+
+def test_no_code_of_the_person_runs_for_changes() -> None:
+    variables = traps().shell.user_ns
+    memory = Memory()
+    memory.ran(**variables)
+    new = {row["name"]: row for row in memory.changes()["new"]}
+    assert set(new) == set(variables)
+    assert new["trap"] == {"name": "trap", "type": "Trap", "size": ""}
+    memory.ran(**{name: Trap() for name in variables})
+    assert memory.changes()["changed_count"] == len(variables)
+    memory.ran(*variables)
+    assert memory.changes()["gone_count"] == len(variables)
+    assert ran == []
+
+
+def test_no_value_is_kept_alive() -> None:
+    memory = Memory()
+    memory.ran(frame=pd.DataFrame({"a": [1]}), slots=Slots(), text="x" * 10)
+    memory.changes()
+    references = [weakref.ref(memory.shell.user_ns[name]) for name in ("frame",)]
+    memory.ran("frame", "slots", "text")
+    gc.collect()
+    assert [reference() for reference in references] == [None]
+
+
+@pytest.mark.parametrize(
+    ("request_", "kind", "silent", "is_shown"),
+    [
+        ("ours", "execute_request", False, True),
+        ("theirs", "execute_request", False, False),
+        ("theirs", "execute_request", True, True),
+        ("theirs", "complete_request", False, True),
+    ],
+)
+def test_the_changes_of_others_are_left_out(request_: str, kind: str, silent: bool, is_shown: bool) -> None:
+    memory = Memory()
+    # Somebody else's execution since the last look.
+    memory.ran(theirs=1)
+    memory.ran(ours=1)
+    assert memory.changes() == {}
+    memory.ran(more=1)
+    assert [row["name"] for row in memory.changes()["new"]] == ["more"]
+    # After a look, there is none.
+    memory.ran(theirs=2)
+    memory.ask("mark")
+    memory.ran(last=1)
+    assert [row["name"] for row in memory.changes()["new"]] == ["last"]
+    # Somebody else's code runs already.
+    memory.ran(another=1)
+    memory.shell.kernel.begins(request_, kind, silent=silent)
+    assert bool(memory.changes()) is is_shown
+    memory.ran(yet_another=1)
+    assert bool(memory.changes()) is is_shown
+    # A run without a number of its own, such as one of an empty cell.
+    assert memory.changes() == {}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [{}, {"silent": True}, {"empty": True}, {"silent": True, "empty": True}],
+    ids=["a cell", "a silent one", "an empty one", "one that installs the handler"],
+)
+def test_a_look_while_a_cell_runs_is_no_look(before: dict[str, bool]) -> None:
+    memory = Memory()
+    memory.ran(theirs=1)
+    if before:
+        memory.shell.end(**before)
+    # Somebody else's cell has its count, and goes on after the look.
+    memory.shell.execution_count += 1
+    memory.shell.user_ns["theirs"] = 2
+    memory.ask("mark")
+    memory.shell.user_ns["theirs"] = 3
+    memory.shell.end()
+    memory.ran(ours=1)
+    assert memory.changes() == {}
+    if before:
+        memory.shell.end(**before)
+    memory.ask("mark")
+    memory.ran(more=1)
+    assert [row["name"] for row in memory.changes()["new"]] == ["more"]
+
+
+def test_a_look_during_which_a_cell_begins_is_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory()
+    memory.ran(ours=1)
+    marks = memory.module["marks"]
+
+    def slow(variables: dict[str, Any]) -> Any:
+        # A whole cell of somebody else, after which another request comes.
+        variables["theirs"] = 1
+        memory.ran(theirs=1)
+        memory.shell.kernel.begins("theirs", "kernel_info_request")
+        return marks(variables)
+
+    monkeypatch.setitem(memory.module, "marks", slow)
+    assert memory.changes() == {}
+    monkeypatch.undo()
+    memory.ran(more=1)
+    assert memory.changes() == {}
+
+
+def test_too_many_variables_are_not_compared() -> None:
+    memory = Memory()
+    memory.ran(**{f"name_{number}": number for number in range(6000)})
+    assert memory.changes() == {}
+    memory.ran(*(f"name_{number}" for number in range(5900)))
+    assert memory.changes() == {}
+    memory.ran(*(f"name_{number}" for number in range(5900, 6000)), x=1)
+    assert (memory.changes()["new_count"], memory.ask("changes", count=3, request="ours")["answer"]) == (1, {})
