@@ -52,13 +52,13 @@ static DWORD WINAPI copy(void *given) {
     return 0;
 }
 
-// Whether the exit code has arrived. Python has printed everything by then.
+// Whether the exit code has arrived at a socket that never blocks. Python has printed everything by then. Not `select`: wine keeps
+// the socket of a process open that is ended after it.
 static BOOL has_ended(SOCKET control, int *code) {
-    fd_set ready = {1, {control}};
-    struct timeval at_once = {0, 0};
-    if (select(0, &ready, NULL, NULL, &at_once) <= 0) return FALSE;
     char text[16] = {0};
-    *code = recv(control, text, sizeof text - 1, 0) > 0 ? atoi(text) : NOT_STARTED;
+    int length = recv(control, text, sizeof text - 1, 0);
+    if (length == SOCKET_ERROR && WSAGetLastError() == WSAEWOULDBLOCK) return FALSE;
+    *code = length > 0 ? atoi(text) : NOT_STARTED;
     return TRUE;
 }
 
@@ -90,6 +90,8 @@ int main(void) {
 
     const char *number = getenv("JPY_INTERRUPT_EVENT");
     HANDLE event = number ? (HANDLE)(ULONG_PTR)strtoull(number, NULL, 10) : NULL;
+    u_long never_blocks = 1;
+    ioctlsocket(control, FIONBIO, &never_blocks);
     int code;
     while (!has_ended(control, &code)) {
         if (!event)
