@@ -18,7 +18,7 @@ mod testing;
 pub use blob::{BlobId, Blobs};
 pub use describe::{diff_of, summary};
 pub use live::{Since, live, since_creation};
-pub use log::{LogError, OperationLog, prune};
+pub use log::{LogError, OperationLog, SessionLock, prune};
 pub use operation::{CellChange, CellState, Creation, MetadataChange, Operation, OutputsState};
 pub use others::changed_since;
 pub use plan::{Obstacle, Part, Plan, Refusal, plan};

@@ -5,6 +5,7 @@
 
 mod blobs;
 mod limits;
+mod sessions;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::{BlobId, Blobs, Operation};
 
 pub use limits::prune;
+pub use sessions::SessionLock;
 
 /// The version of the log that this program writes.
 const VERSION: u32 = 1;
@@ -66,6 +68,21 @@ impl OperationLog {
     pub fn new(root: &Path, notebook: &str) -> Self {
         let folder = root.join(BlobId::of(notebook.as_bytes()).as_str());
         Self { folder, notebook: notebook.to_owned(), known: Mutex::default() }
+    }
+
+    /// Shows other programs that the session is connected. Returns the name of the session.
+    pub fn hold(&self, session: &SessionLock) -> String {
+        session.hold(self.root());
+        session.name().to_owned()
+    }
+
+    /// Whether the session of this name is connected, to whichever program.
+    pub fn is_connected(&self, session: &str) -> bool {
+        sessions::is_connected(self.root(), session)
+    }
+
+    fn root(&self) -> &Path {
+        self.folder.parent().unwrap_or(&self.folder)
     }
 
     /// Adds an operation and the contents that it names. Returns its id.

@@ -14,6 +14,9 @@ pub struct Operation {
     /// What the agent calls itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
+    /// The session that made it; empty if that was one call.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub session: String,
     /// What made the change: the name of a tool or a command.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tool: String,

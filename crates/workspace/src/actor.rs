@@ -2,11 +2,17 @@
 //!
 //! It is local to the task, so that no function between has to pass it on.
 
+use std::sync::Weak;
+
+use operations::SessionLock;
+
 /// Who makes a change.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Actor {
     /// What the agent calls itself.
     pub(crate) agent: String,
+    /// Gone if its session has ended, or was one call.
+    pub(crate) session: Weak<SessionLock>,
     /// The tool or command.
     pub(crate) tool: String,
 }
@@ -37,7 +43,7 @@ mod tests {
     #[tokio::test]
     async fn work_in_another_task_has_the_same_actor() {
         assert_eq!(current().tool, "");
-        let actor = Actor { agent: "a".to_owned(), tool: "t".to_owned() };
+        let actor = Actor { agent: "a".to_owned(), tool: "t".to_owned(), ..Actor::default() };
         let work = async {
             let elsewhere = carried(async { current().tool });
             tokio::spawn(elsewhere).await.unwrap()

@@ -146,8 +146,10 @@ impl Recorder {
     /// Records that a notebook was made. Never waits.
     pub(crate) fn created(&self, notebook: &str, actor: Actor, copy_of: Option<String>) {
         let log = self.log(notebook);
-        let made = Operation { created: Some(Creation { copy_of }), ..operation(actor) };
-        self.append(move || log.append(made, &Blobs::default()).map(drop));
+        self.append(move || {
+            let made = Operation { created: Some(Creation { copy_of }), ..operation(&log, actor) };
+            log.append(made, &Blobs::default()).map(drop)
+        });
     }
 
     /// Asks the log of a notebook, after all that was recorded before. Fails if that takes too long.
@@ -220,7 +222,7 @@ impl Recorder {
 fn append(log: &OperationLog, change: Change) -> Result<(), LogError> {
     let Change { before, after, edits, actor, run, undoes: (undoes, only), checkpoint, .. } = change;
     let Recorded { cells, metadata, blobs } = record(&before, &after, &edits);
-    let operation = Operation { run, undoes, only, cells, metadata, ..operation(actor.clone()) };
+    let operation = Operation { run, undoes, only, cells, metadata, ..operation(log, actor.clone()) };
     if operation.is_empty() && !operation.is_undo() {
         return Ok(());
     }
@@ -236,13 +238,14 @@ fn append_checkpoint(
     name: String,
     is_automatic: bool,
 ) -> Result<(), LogError> {
-    let operation = Operation { checkpoint: Some(name), is_automatic, ..operation(actor) };
+    let operation = Operation { checkpoint: Some(name), is_automatic, ..operation(log, actor) };
     log.append(operation, &Blobs::default()).map(drop)
 }
 
 /// An operation of this moment.
-fn operation(actor: Actor) -> Operation {
+fn operation(log: &OperationLog, actor: Actor) -> Operation {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let time = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-    Operation { time, agent: actor.agent, tool: actor.tool, ..Operation::default() }
+    let session = actor.session.upgrade().map(|session| log.hold(&session)).unwrap_or_default();
+    Operation { time, agent: actor.agent, session, tool: actor.tool, ..Operation::default() }
 }

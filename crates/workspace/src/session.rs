@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use notebook::{CellId, Edit, Notebook};
+use operations::SessionLock;
 
 use crate::actor::{self, Actor};
 use crate::changes::Changes;
@@ -34,6 +35,8 @@ pub struct Session {
     id: SessionId,
     slots: Slots,
     shown_paths: ShownPaths,
+    /// Tells its operations from those of other sessions.
+    lock: Arc<SessionLock>,
     state: Mutex<SessionState>,
 }
 
@@ -59,7 +62,14 @@ impl Session {
     /// A new agent's session.
     pub fn new(workspace: Arc<Workspace>) -> Self {
         let (id, slots) = (workspace.new_session(), Slots::new(workspace.settings().limits));
-        Self { workspace, id, slots, shown_paths: ShownPaths::default(), state: Mutex::default() }
+        Self {
+            workspace,
+            id,
+            slots,
+            shown_paths: ShownPaths::default(),
+            lock: Arc::default(),
+            state: Mutex::default(),
+        }
     }
 
     pub fn id(&self) -> SessionId {
@@ -252,12 +262,18 @@ impl Session {
     /// Runs `work`, whose changes are recorded as those of this agent and of `tool`, and waits a moment where it is not known
     /// whether they can be.
     pub async fn acting<F: Future>(&self, tool: &str, work: F) -> F::Output {
-        let agent = self.state().agent.clone().unwrap_or_default();
-        let output = actor::acting(Actor { agent, tool: tool.to_owned() }, work).await;
+        let output = actor::acting(Actor { tool: tool.to_owned(), ..self.own_actor() }, work).await;
         if let Some(recorder) = self.workspace.recorder() {
             recorder.settle().await;
         }
         output
+    }
+
+    /// This session, without a tool.
+    fn own_actor(&self) -> Actor {
+        let state = self.state();
+        let session = if state.is_stateless { Weak::new() } else { Arc::downgrade(&self.lock) };
+        Actor { agent: state.agent.clone().unwrap_or_default(), session, tool: String::new() }
     }
 
     /// A subscription to changes of a notebook by others.

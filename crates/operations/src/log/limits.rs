@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::{LOG, blobs, operations, private};
+use super::{LOG, blobs, operations, private, sessions};
 use crate::Operation;
 
 /// How many operations of a notebook are kept, and how many since a named checkpoint.
@@ -102,6 +102,7 @@ fn contents(operation: &Operation) -> impl Iterator<Item = &str> {
 /// Removes the logs below `root` that nobody has written for long, unless a named checkpoint in them is still kept, and the oldest
 /// ones if all together are too large.
 pub fn prune(root: &Path, now: SystemTime) {
+    sessions::prune(root, now);
     let mut logs = Vec::new();
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         let folder = entry.path();

@@ -1,15 +1,18 @@
 //! The history of a notebook, and the way back.
 
+mod refusals;
+
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use notebook::{CellId, Edit, Notebook};
 use operations::{
-    LogError, Obstacle, Operation, Part, Plan, Refusal, Since, changed_since, compare, diff_of, live, plan,
-    record, since_creation,
+    LogError, Operation, Plan, Since, changed_since, compare, diff_of, live, plan, record, since_creation,
 };
 
+use self::refusals::{nothing, refused, unknown};
 use super::Session;
-use crate::actor;
+use crate::actor::{self, Actor};
 use crate::open_notebook::OpenNotebook;
 use crate::place::{Applied, Expected, KernelState, Place};
 use crate::recorder::Recorder;
@@ -18,7 +21,7 @@ use crate::{Error, ErrorKind, NotebookPath};
 /// What is to be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UndoTarget {
-    /// The last operations of this agent that are not undone.
+    /// The last operations that are not undone of this session, and of those of the same agent's name that have ended.
     Last(usize),
     /// The last operations of whoever made them.
     LastOfAll(usize),
@@ -157,7 +160,8 @@ impl Session {
         is_preview: bool,
     ) -> Result<Undone, Error> {
         let all = self.operations(opened).await?;
-        let mut chosen = self.chosen(&all, target)?;
+        let others = self.connected_others(opened, &all).await?;
+        let mut chosen = self.chosen(&all, target, &others)?;
         if let Some(only) = only {
             let is_meant = |id: &str| only.iter().any(|cell| *cell == *id);
             for operation in &mut chosen {
@@ -220,24 +224,51 @@ impl Session {
     }
 
     /// Who acts, by the tool's call or else by the session.
-    pub(super) fn actor(&self) -> actor::Actor {
-        let mut actor = actor::current();
-        if actor.agent.is_empty() {
-            actor.agent = self.state().agent.clone().unwrap_or_default();
-        }
-        actor
+    pub(super) fn actor(&self) -> Actor {
+        let actor = actor::current();
+        if actor.agent.is_empty() { Actor { tool: actor.tool, ..self.own_actor() } } else { actor }
+    }
+
+    /// Other sessions of the same agent's name that are connected, to this server or another: what they do is not ours. Sessions
+    /// that have ended are those of before a restart.
+    async fn connected_others(
+        &self,
+        opened: &OpenNotebook,
+        all: &[Operation],
+    ) -> Result<HashSet<String>, Error> {
+        let agent = self.actor().agent;
+        let namesakes = all.iter().filter(|operation| operation.agent == agent);
+        let mut others: HashSet<_> = namesakes.map(|operation| operation.session.clone()).collect();
+        others.remove(self.lock.name());
+        let question = move |log: &operations::OperationLog| {
+            others.retain(|session| log.is_connected(session));
+            others
+        };
+        self.recorder()?.ask(&identity(opened), question).await
     }
 
     /// The operations that are meant, newest first.
-    fn chosen(&self, all: &[Operation], target: &UndoTarget) -> Result<Vec<Operation>, Error> {
+    fn chosen(
+        &self,
+        all: &[Operation],
+        target: &UndoTarget,
+        others: &HashSet<String>,
+    ) -> Result<Vec<Operation>, Error> {
         let live = live(all);
         let chosen: Vec<Operation> = match target {
             UndoTarget::Last(count) => {
                 let agent = self.actor().agent;
-                let own = live.iter().filter(|operation| operation.agent == agent);
-                let own: Vec<_> = own.take((*count).max(1)).cloned().collect();
+                let is_own =
+                    |operation: &&Operation| operation.agent == agent && !others.contains(&operation.session);
+                let own: Vec<_> = live.iter().filter(is_own).take((*count).max(1)).cloned().collect();
                 if let (true, Some(last)) = (own.is_empty(), live.first()) {
-                    let whose = if last.agent.is_empty() { "somebody else" } else { last.agent.as_str() };
+                    let whose = match last.agent.as_str() {
+                        "" => "somebody else".to_owned(),
+                        name if others.contains(&last.session) => {
+                            format!("another session of {name}, which is connected")
+                        }
+                        name => name.to_owned(),
+                    };
                     return Err(nothing(format!(
                         "No operation of yours is left to be undone; the last of all is o{}, by {whose}.",
                         last.id
@@ -322,57 +353,4 @@ async fn running_elsewhere(opened: &OpenNotebook) -> Result<Vec<CellId>, Error> 
 /// What identifies a notebook in the record of operations.
 pub(super) fn identity(opened: &OpenNotebook) -> String {
     opened.place().identity(opened.path())
-}
-
-fn unknown(since: &Since) -> Error {
-    let what = match since {
-        Since::Checkpoint(name) => format!("There is no checkpoint {name:?}"),
-        Since::Operation(id) => format!("There is no operation o{id}"),
-        Since::Time(_) => "There is no such time".to_owned(),
-    };
-    Error::new(
-        ErrorKind::NotFound,
-        format!("{what} in the history of this notebook."),
-        "The history lists what there is; old operations are removed.",
-    )
-}
-
-fn nothing(cause: String) -> Error {
-    Error::new(ErrorKind::InvalidArgument, cause, "The history lists what can be undone.")
-}
-
-/// What stands in the way, and the later operations that changed it, if it was one of `all`.
-fn refused(now: &Notebook, refusals: &[Refusal], all: &[Operation]) -> Error {
-    let live = live(all);
-    let later = |refusal: &Refusal| {
-        let is_later = |it: &&Operation| it.id > refusal.operation && refusal.part.is_changed_by(it);
-        let later = live.iter().find(is_later);
-        later.map(|it| format!(" by o{}", it.id))
-    };
-    let is_recorded = refusals.iter().all(|refusal| later(refusal).is_some());
-    let who = if is_recorded { "later operations have" } else { "somebody else has" };
-    let mut cause = format!("Nothing was undone, because {who} changed what it is about since:");
-    for refusal @ Refusal { operation, part, obstacle } in refusals {
-        let by = later(refusal).unwrap_or_default();
-        match part {
-            Part::Cell(id) => {
-                let index = now.cell(id).map(|(index, _)| format!("#{index}, ")).unwrap_or_default();
-                cause.push_str(&format!("\n- cell {id} ({index}o{operation}) "));
-            }
-            Part::Metadata(name) => cause.push_str(&format!("\n- the notebook's {name} (o{operation}) ")),
-        }
-        match obstacle {
-            Obstacle::Changed { diff } => cause.push_str(&format!("has changed{by}:\n{}", diff.trim_end())),
-            Obstacle::NewOutputs => cause.push_str(&format!("has other outputs{by}")),
-            Obstacle::Moved => cause.push_str(&format!("was moved{by}")),
-            Obstacle::Deleted => cause.push_str(&format!("was deleted{by}")),
-            Obstacle::Exists => cause.push_str(&format!("is there again{by}")),
-            Obstacle::Forgotten => cause.push_str("can no longer be restored: its former content is gone"),
-        }
-    }
-    Error::new(
-        ErrorKind::Conflict,
-        cause,
-        "Undo later operations of these cells first, or undo the other cells alone.",
-    )
 }

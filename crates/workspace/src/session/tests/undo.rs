@@ -53,6 +53,38 @@ async fn an_agent_takes_back_its_own_operations() {
 }
 
 #[tokio::test]
+async fn another_session_of_the_same_client_is_somebody_else_until_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    // Two servers on one folder.
+    let [(memory_here, here), (memory_there, there)] = [memory(), memory()];
+    for workspace in [&here, &there] {
+        workspace.keep_history(folder.path().join("history"));
+    }
+    let (one, opened) = agent(&here, "Claude Code").await;
+    with_cells(&one, "a.ipynb", 3).await;
+    *memory_there.pages.lock().unwrap() = memory_here.pages.lock().unwrap().clone();
+    let (other, _) = agent(&here, "Claude Code").await;
+    let (distant, elsewhere) = agent(&there, "Claude Code").await;
+    set(&distant, &elsewhere, 0, "by another server").await;
+    set(&other, &opened, 1, "by another session").await;
+    set(&one, &opened, 2, "own").await;
+    // All is written.
+    distant.history(&elsewhere, None).await.unwrap();
+    assert_eq!(one.history(&opened, None).await.unwrap().len(), 6);
+    let all_own = async || undo(&one, &opened, UndoTarget::Last(9)).await;
+    all_own().await.unwrap();
+    assert_eq!(sources(&opened).await, ["by another server", "by another session", "2"]);
+    let error = all_own().await.unwrap_err();
+    assert!(error.cause.contains("by another session of Claude Code, which is connected"), "{error}");
+    drop(other);
+    all_own().await.unwrap();
+    assert_eq!(sources(&opened).await, ["by another server", "1", "2"]);
+    drop((distant, elsewhere, there));
+    all_own().await.unwrap();
+    assert_eq!(sources(&opened).await, ["0", "1", "2"]);
+}
+
+#[tokio::test]
 async fn the_history_names_who_did_what_and_what_others_changed_since() {
     let (workspace, _folder) = recording();
     let (session, opened) = agent(&workspace, "one").await;

@@ -1,0 +1,59 @@
+//! Why nothing is undone, in words.
+
+use notebook::Notebook;
+use operations::{Obstacle, Operation, Part, Refusal, Since, live};
+
+use crate::{Error, ErrorKind};
+
+pub(super) fn unknown(since: &Since) -> Error {
+    let what = match since {
+        Since::Checkpoint(name) => format!("There is no checkpoint {name:?}"),
+        Since::Operation(id) => format!("There is no operation o{id}"),
+        Since::Time(_) => "There is no such time".to_owned(),
+    };
+    Error::new(
+        ErrorKind::NotFound,
+        format!("{what} in the history of this notebook."),
+        "The history lists what there is; old operations are removed.",
+    )
+}
+
+pub(super) fn nothing(cause: String) -> Error {
+    Error::new(ErrorKind::InvalidArgument, cause, "The history lists what can be undone.")
+}
+
+/// What stands in the way, and the later operations that changed it, if it was one of `all`.
+pub(super) fn refused(now: &Notebook, refusals: &[Refusal], all: &[Operation]) -> Error {
+    let live = live(all);
+    let later = |refusal: &Refusal| {
+        let is_later = |it: &&Operation| it.id > refusal.operation && refusal.part.is_changed_by(it);
+        let later = live.iter().find(is_later);
+        later.map(|it| format!(" by o{}", it.id))
+    };
+    let is_recorded = refusals.iter().all(|refusal| later(refusal).is_some());
+    let who = if is_recorded { "later operations have" } else { "somebody else has" };
+    let mut cause = format!("Nothing was undone, because {who} changed what it is about since:");
+    for refusal @ Refusal { operation, part, obstacle } in refusals {
+        let by = later(refusal).unwrap_or_default();
+        match part {
+            Part::Cell(id) => {
+                let index = now.cell(id).map(|(index, _)| format!("#{index}, ")).unwrap_or_default();
+                cause.push_str(&format!("\n- cell {id} ({index}o{operation}) "));
+            }
+            Part::Metadata(name) => cause.push_str(&format!("\n- the notebook's {name} (o{operation}) ")),
+        }
+        match obstacle {
+            Obstacle::Changed { diff } => cause.push_str(&format!("has changed{by}:\n{}", diff.trim_end())),
+            Obstacle::NewOutputs => cause.push_str(&format!("has other outputs{by}")),
+            Obstacle::Moved => cause.push_str(&format!("was moved{by}")),
+            Obstacle::Deleted => cause.push_str(&format!("was deleted{by}")),
+            Obstacle::Exists => cause.push_str(&format!("is there again{by}")),
+            Obstacle::Forgotten => cause.push_str("can no longer be restored: its former content is gone"),
+        }
+    }
+    Error::new(
+        ErrorKind::Conflict,
+        cause,
+        "Undo later operations of these cells first, or undo the other cells alone.",
+    )
+}
