@@ -40,6 +40,11 @@ impl<'a> Consent<'a> {
         Self { access, person, accepted: OnceLock::new() }
     }
 
+    /// The call does nothing, so the person need not be asked.
+    pub(crate) fn ask_nothing(&self) {
+        self.accepted.get_or_init(Vec::new);
+    }
+
     /// Fails if the call may not do `what`, which belongs to all of these groups: the tool, or something that it can do.
     /// Asks the person first if they must be asked. Nothing may have been done before.
     pub(crate) async fn permit(

@@ -200,9 +200,15 @@ impl Tool {
     pub(crate) async fn call(&self, context: &Context<'_>) -> Outcome {
         let given = context.called.arguments()?;
         let changes = !matches!(self.effect, Effect::Reads | Effect::AsksKernel);
-        if changes && !self.takes("preview") && given.flag("preview")? == Some(true) {
-            let name = context.called.name;
-            return Ok(format!("{name} changes no cell, so it has no preview. Nothing was done.").into());
+        if changes && given.flag("preview")? == Some(true) {
+            if !self.takes("preview") {
+                let name = context.called.name;
+                return Ok(format!("{name} has no preview. Nothing was done.").into());
+            }
+            // A plan of packages starts the kernel.
+            if self.name != add_packages::TOOL.name {
+                context.consent.ask_nothing();
+            }
         }
         // The progress of a run counts in seconds, and comes later.
         let mut step = 0.0;

@@ -64,6 +64,22 @@ async fn a_client_that_cannot_ask_is_refused_what_the_person_must_be_asked_about
 }
 
 #[tokio::test]
+async fn nobody_is_asked_about_a_preview() -> Result<()> {
+    let mut client = Client::start(&ALL).await?;
+    let before = client.files()?;
+    // A plan of packages starts the kernel, and what only reads has no preview.
+    let has_none = ["add_packages", "list_variables", "inspect_variable"];
+    for (tool, arguments) in CALLS.into_iter().filter(|(tool, _)| !has_none.contains(tool)) {
+        let mut arguments: Value = serde_json::from_str(arguments)?;
+        arguments["preview"] = true.into();
+        let result = client.agent.call_tool(tool, &arguments.to_string()).await?;
+        assert!(!text(&result)?.contains(CANNOT_ASK), "{tool}: {result}");
+    }
+    assert_eq!(client.files()?, before);
+    client.assert_no_kernel().await
+}
+
+#[tokio::test]
 async fn each_group_is_asked_about() -> Result<()> {
     let edit = [
         "copy_notebook",
