@@ -24,6 +24,7 @@ use super::private::is_own_process;
 use super::turns::Turns;
 use crate::launch::{KernelLauncher, Started};
 
+mod log_failure;
 mod process;
 mod requests;
 mod settle;
@@ -78,6 +79,8 @@ pub(super) struct Keep {
     folder: KeeperFolder,
     _lock: FolderLock,
     log: Log,
+    /// Why the log could not be written, until it can be again.
+    log_failure: Option<i32>,
     runs: Runs,
     turns: Turns,
     lifetime: Lifetime,
@@ -128,7 +131,7 @@ impl Keep {
                 runs.kernel_ended();
                 how = Some(cause);
             }
-            Record::Event(KeeperEvent::Restarting) => runs.kernel_ended(),
+            Record::Event(KeeperEvent::Restarting | KeeperEvent::LogFailed { .. }) => runs.kernel_ended(),
             Record::Event(KeeperEvent::Ready { .. }) => how = None,
             Record::Event(KeeperEvent::Withdrawn { message }) => runs.ended(&message),
             Record::ToKernel { .. } | Record::Event(_) => {}
@@ -155,6 +158,7 @@ impl Keep {
             folder,
             _lock: lock,
             log,
+            log_failure: None,
             runs: Runs::default(),
             turns: Turns::default(),
             lifetime: Lifetime::new(limits, Instant::now()),
@@ -317,11 +321,6 @@ impl Keep {
     /// Whether the kernel works on something, or soon will.
     fn is_busy(&self) -> bool {
         self.status.is_busy || self.turns.is_busy() || self.status.phase == KernelPhase::Starting
-    }
-
-    /// Appends to the log. What cannot be written is lost for all clients; the kernel goes on.
-    fn record(&mut self, record: &Record) -> Option<u64> {
-        self.log.append(record, SystemTime::now()).ok()
     }
 
     /// Removes the parts of the log that nobody needs.
