@@ -29,6 +29,9 @@ mod process;
 mod requests;
 mod settle;
 
+#[cfg(test)]
+mod tests;
+
 pub(super) use settle::Settling;
 
 /// How much is kept in all. Beyond it, no outputs are kept.
@@ -52,8 +55,10 @@ type Starting = BoxFuture<'static, Result<KeptKernel, Error>>;
 /// Why a keeper ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// A client or a signal asked for it.
+    /// A client asked for it.
     Asked,
+    /// A signal asked for it: somebody stops it, or the machine goes down.
+    Terminated,
     Expired(&'static str),
     /// Somebody removed its folder.
     FolderGone,
@@ -306,7 +311,7 @@ impl Keep {
                     self.release(released);
                 }
             }
-            Event::Terminated => return Some(Ending::Asked),
+            Event::Terminated => return Some(Ending::Terminated),
         }
         None
     }
@@ -358,18 +363,17 @@ impl Keep {
             kernel.stop(false).await;
         }
         match ending {
-            Ending::Expired(how) => {
-                self.say_how_it_ended(how).await;
-                if !self.has_unread_runs() {
-                    self.folder.remove();
-                }
-            }
-            Ending::Asked if self.launcher.is_some() => {
-                self.say_how_it_ended(STOPPED).await;
-                self.folder.remove();
-            }
-            Ending::Unused if self.has_unread_runs() => {}
-            Ending::Asked | Ending::FolderGone | Ending::Unused => self.folder.remove(),
+            Ending::Expired(how) => self.say_how_it_ended(how).await,
+            Ending::Terminated => self.say_how_it_ended(STOPPED).await,
+            Ending::Asked if self.launcher.is_some() => self.say_how_it_ended(STOPPED).await,
+            Ending::Asked | Ending::FolderGone | Ending::Unused => {}
+        }
+        let is_to_stay = match ending {
+            Ending::Expired(_) | Ending::Terminated | Ending::Unused => self.has_unread_runs(),
+            Ending::Asked | Ending::FolderGone => false,
+        };
+        if !is_to_stay {
+            self.folder.remove();
         }
     }
 }

@@ -130,7 +130,6 @@ impl KeptKernel {
             return Ok(());
         }
         let failed = |cause: String| StopError(format!("{cause}; end process {} to stop it", self.keeper));
-        let is_silent = self.state == KeptState::Silent;
         self.ask_to_end().await.map_err(failed)?;
         let ended = async {
             while self.folder.is_kept() {
@@ -138,9 +137,8 @@ impl KeptKernel {
             }
         };
         timeout(STOP_TIMEOUT, ended).await.map_err(|_| failed("its keeper does not end".to_owned()))?;
-        if is_silent {
-            self.folder.remove();
-        }
+        // One that a signal has ended leaves the runs that nobody has read.
+        self.folder.remove();
         Ok(())
     }
 

@@ -172,10 +172,11 @@ pub async fn keep_from_stdin() -> io::Result<()> {
             keep.end_unstarted(&error.cause, ending).await;
             return answered;
         }
-        Err(Ending::Asked) => {
+        Err(Ending::Terminated) => {
             let stopped = Answer::Failed { cause: STOPPED.to_owned(), next: RUN_AGAIN.to_owned() };
             let answered = answer(&mut output, &stopped).await;
-            keep.end_unstarted(STOPPED, Ending::Asked).await;
+            let ending = if answered.is_ok() { Ending::Asked } else { Ending::Unused };
+            keep.end_unstarted(STOPPED, ending).await;
             return answered;
         }
         Err(ending) => {
@@ -227,7 +228,7 @@ async fn start_kernel(
                 // The server has ended, or dropped the start.
                 Ok(None) | Err(_) => return Err(Ending::Unused),
             },
-            _ = terminate.recv() => return Err(Ending::Asked),
+            _ = terminate.recv() => return Err(Ending::Terminated),
         }
     }
 }

@@ -54,36 +54,19 @@ impl Keep {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::time::Duration;
 
     use bytes::Bytes;
-    use kernel::keeper::{
-        Channel, Connect, Kept, KernelPhase, Note, OrphanedExecution, Record, connect_kept,
-    };
+    use kernel::keeper::{Channel, Connect, Kept, OrphanedExecution, connect_kept};
     use kernel::{Event, KernelError, Outcome};
-    use serde_json::{Value, json};
+    use serde_json::json;
     use tokio::net::UnixStream;
     use tokio::time::timeout;
 
+    use super::super::tests::keep;
     use super::super::{Ending, Keep};
-    use crate::keeper::folder::KeeperFolder;
-    use crate::keeper::lifetime::Lifetimes;
-    use crate::keeper::log::Log;
 
     const TIMEOUT: Duration = Duration::from_secs(10);
-
-    /// The keeper of a kernel that works on a run whose server has gone.
-    fn keep(path: &std::path::Path) -> Keep {
-        let folder = KeeperFolder { path: path.to_path_buf() };
-        let lock = folder.lock().unwrap().unwrap();
-        let log = Log::create(path).unwrap();
-        let mut keep = Keep::new(folder, lock, log, Lifetimes::of_idle(TIMEOUT * 100));
-        keep.status.phase = KernelPhase::Running;
-        let note = Note { run: "r1".to_owned(), message: Some("m1".to_owned()), data: Value::Null };
-        let offset = keep.record(&Record::Note(note.clone())).unwrap();
-        keep.runs.note(note, offset, None, SystemTime::now());
-        keep
-    }
 
     async fn connect(keep: &mut Keep) -> Result<Kept, KernelError> {
         let (stream, ours) = UnixStream::pair().unwrap();
