@@ -1,6 +1,8 @@
 //! What a dead keeper left, and keepers of other versions. The end-to-end tests cover those that live.
 
 use std::path::Path;
+#[cfg(target_os = "linux")]
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -15,10 +17,14 @@ use tempfile::TempDir;
 use tokio::net::UnixListener;
 use workspace::{ErrorKind, Place as _};
 
+#[cfg(target_os = "linux")]
+use super::Lifetimes;
 use super::folder::{KeeperFolder, KernelRecord};
 use super::log::Log;
 use super::start::StartError;
 use super::{Attached, KeptState, attach, keepers, kept_kernels, make_room};
+#[cfg(target_os = "linux")]
+use crate::launch::KernelKeeping;
 use crate::launch::KnownKeeper;
 use crate::process_env::tests::with;
 use crate::{Folder, ProcessEnv};
@@ -66,6 +72,14 @@ impl Machine {
             socket: folder.path.join("s"),
         };
         folder.set_record(&record).unwrap();
+    }
+
+    /// A server that has just started in the folder of all notebooks.
+    #[cfg(target_os = "linux")]
+    fn server(&self) -> Arc<Folder> {
+        let lifetimes = Lifetimes::of_idle(Duration::from_secs(60));
+        let keeping = KernelKeeping { program: "/k".into(), lifetimes, only_stores: false };
+        Folder::new("/".into(), self.process_env.clone(), Some(keeping))
     }
 
     async fn attach(&self) -> Attached {
@@ -272,6 +286,33 @@ async fn the_cells_that_a_kernel_runs_are_known_but_not_before_it_has_started() 
     assert_eq!(cells(KernelPhase::Running, true).await.unwrap(), [CellId::from("c")]);
     assert!(cells(KernelPhase::Running, false).await.unwrap().is_empty());
     assert_eq!(cells(KernelPhase::Starting, false).await.unwrap_err().kind, ErrorKind::Busy);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_read_too_late_for_the_first_reply_does_not_count_as_reported() {
+    let machine = Machine::new();
+    machine.leave("one", &[note("r1", Some("m1"))]);
+    let [(keeper, _)] = &keepers(&machine.process_env)[..] else { panic!() };
+    let log = keeper.path.join(format!("log.{:020}", 0));
+    let written = std::fs::read(&log).unwrap();
+    let left = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let left = runtime.block_on(machine.server().left()).runs;
+        (left.into_iter().map(|run| run.run.to_string()).collect::<Vec<_>>(), runtime)
+    };
+    // Reading waits until somebody writes.
+    std::fs::remove_file(&log).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &log, 0o600.into()).unwrap();
+    let (runs, runtime) = left();
+    assert!(runs.is_empty());
+    std::fs::write(&log, &written).unwrap();
+    // Waits for whoever reads.
+    drop(runtime);
+    std::fs::remove_file(&log).unwrap();
+    std::fs::write(&log, &written).unwrap();
+    assert_eq!(left().0, ["r1"]);
+    assert!(left().0.is_empty(), "it was reported");
 }
 
 #[tokio::test]
