@@ -73,13 +73,12 @@ impl Folder {
             Ok(welcome) if !welcome.attached.is_empty() => return left,
             Ok(welcome) => Some(welcome),
             Err(_) if !folder.is_kept() => None,
-            Err(Ungreeted::Silent) if !record.is_ready() => return left,
             Err(Ungreeted::Silent) => {
                 left.warnings.push(silent(record));
                 return left;
             }
-            // It is said to whoever uses the notebook.
-            Err(Ungreeted::Refused { .. }) => return left,
+            // It is starting, or another server reads what it has left. What refuses is said to whoever uses the notebook.
+            Err(Ungreeted::Absent | Ungreeted::Refused { .. }) => return left,
         };
         let is_kept = welcome.is_some();
         left.kernels.extend(welcome.map(|welcome| LeftKernel {

@@ -240,7 +240,8 @@ async fn answer(output: &mut FramedWrite<pipe::Sender>, answer: &Answer) -> io::
 /// Makes the folder, and says there what is being started: whoever finds it later is told which runs waited for it.
 fn prepare(spec: &KeepSpec, folder: &KeeperFolder) -> io::Result<(Keep, Arc<KernelLauncher>)> {
     folder.create()?;
-    let lock = folder.lock()?.ok_or(io::ErrorKind::AddrInUse)?;
+    let mut lock = folder.lock()?.ok_or(io::ErrorKind::AddrInUse)?;
+    lock.write_keeper()?;
     let process_env =
         ProcessEnv { variables: spec.variables.iter().cloned().collect(), home: spec.home.clone() };
     let launcher = Arc::new(KernelLauncher {

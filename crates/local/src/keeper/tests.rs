@@ -15,6 +15,8 @@ use notebook::CellId;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
+#[cfg(target_os = "linux")]
+use workspace::Left;
 use workspace::{ErrorKind, Place as _};
 
 #[cfg(target_os = "linux")]
@@ -286,6 +288,39 @@ async fn the_cells_that_a_kernel_runs_are_known_but_not_before_it_has_started() 
     assert_eq!(cells(KernelPhase::Running, true).await.unwrap(), [CellId::from("c")]);
     assert!(cells(KernelPhase::Running, false).await.unwrap().is_empty());
     assert_eq!(cells(KernelPhase::Starting, false).await.unwrap_err().kind, ErrorKind::Busy);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_another_server_reads_is_no_keeper_that_hangs_and_no_other_process_is_signalled() {
+    let machine = Machine::new();
+    machine.leave("one", &[note("r1", Some("m1"))]);
+    let [(folder, record)] = &keepers(&machine.process_env)[..] else { panic!() };
+    // Another process has the id that the keeper had, which left its socket behind.
+    let mut other = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    folder.set_record(&KernelRecord { process: other.id(), ..record.clone() }).unwrap();
+    for has_socket in [false, true] {
+        if has_socket {
+            drop(UnixListener::bind(folder.path.join("s")).unwrap());
+        }
+        let attached = machine.attach().await;
+        let [listed] = &kept_kernels(&machine.process_env).await[..] else { panic!() };
+        let stopped = listed.stop().await;
+        assert_eq!(other.try_wait().unwrap(), None, "it was ended");
+        assert_eq!(listed.state, KeptState::Left);
+        let error = stopped.unwrap_err().0;
+        assert!(error.contains("another server reads"), "{error}");
+        assert_eq!(machine.server().left().await, Left::default());
+        drop(attached);
+        while folder.is_kept() {
+            tokio::task::yield_now().await;
+        }
+    }
+    let [listed] = &kept_kernels(&machine.process_env).await[..] else { panic!() };
+    listed.stop().await.unwrap();
+    assert!(!folder.path.exists());
+    other.kill().unwrap();
+    other.wait().unwrap();
 }
 
 #[cfg(target_os = "linux")]
