@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use crate::LossCause;
+
 /// Why a kernel cannot be reached, or does not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KernelError {
@@ -12,6 +14,8 @@ pub enum KernelError {
     NoAnswer { request: &'static str, waited: Duration },
     #[error("the kernel refused {request}: {cause}")]
     Refused { request: &'static str, cause: String },
+    #[error("{}", LossCause::LogFailed { os_error: *os_error })]
+    LogFailed { os_error: i32 },
     #[error("the kernel died: {how}")]
     Died { how: String },
 }

@@ -147,6 +147,7 @@ fn loss(cause: LossCause) -> &'static str {
         LossCause::Superseded => "superseded",
         LossCause::ApplicationLeft => "application_left",
         LossCause::KeeperSilent { .. } => "keeper_silent",
+        LossCause::LogFailed { .. } => "log_failed",
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use ::kernel::RecordLog;
-use ::kernel::keeper::{Channel, KeeperEvent, Note, Peek, Record};
+use ::kernel::keeper::{KeeperEvent, Note, Peek, Record};
 use bytes::BytesMut;
 use parking_lot::Mutex;
 
@@ -22,7 +22,7 @@ mod past;
 pub(crate) use folder::RunLogs;
 pub(crate) use past::{Header, Past};
 
-/// How much of the outputs of its runs a log keeps.
+/// How much a log keeps of what is published for its runs.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// From this length on, what is no longer needed is removed from a log that is still needed.
 const COMPACT_BYTES: u64 = 1024 * 1024;
@@ -182,14 +182,13 @@ impl State {
 
     /// The request that a message belongs to, if the log is too long for the message.
     fn left_out(&self, record: &Record) -> Option<String> {
-        let Record::FromKernel { channel: Channel::Iopub, parts } = record else { return None };
+        let Record::FromKernel { channel, parts } = record else { return None };
         if self.length < MAX_BYTES {
             return None;
         }
-        let peek = Peek::of(Channel::Iopub, parts);
-        let is_output =
-            matches!(&*peek.kind, "stream" | "display_data" | "update_display_data" | "execute_result");
-        is_output.then_some(peek.parent)
+        let peek = Peek::of(*channel, parts);
+        let limit = peek.limit(*channel, MAX_BYTES)?;
+        (self.length >= limit).then_some(peek.parent)
     }
 }
 

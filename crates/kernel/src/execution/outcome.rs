@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{fmt, io};
 
 /// How an execution ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,8 @@ pub enum LossCause {
     ApplicationLeft,
     /// The kernel's keeper, this process, no longer answers.
     KeeperSilent { process: u32 },
+    /// The kernel's keeper could not write to its log, which is where the end would be.
+    LogFailed { os_error: i32 },
 }
 
 impl fmt::Display for LossCause {
@@ -58,6 +60,13 @@ impl fmt::Display for LossCause {
                 return write!(
                     f,
                     "the keeper of the kernel (process {process}) does not answer; continue that process if it was stopped, or end it"
+                );
+            }
+            Self::LogFailed { os_error } => {
+                let error = io::Error::from_raw_os_error(*os_error);
+                return write!(
+                    f,
+                    "the keeper of the kernel cannot write its log, which is in the state folder: {error}"
                 );
             }
             Self::Disconnected => {

@@ -30,6 +30,17 @@ struct Status {
 }
 
 impl Peek {
+    /// How much a log may hold of a run's outputs so that it still keeps this, with its usual `limit`; `None` if that has none.
+    pub fn limit(&self, channel: Channel, limit: u64) -> Option<u64> {
+        match (channel, &*self.kind) {
+            (Channel::Iopub, "status" | "execute_input") => None,
+            // It may say how the run ended, after whatever was left out.
+            (Channel::Iopub, "error") => Some(limit.saturating_mul(2)),
+            (Channel::Iopub, _) => Some(limit),
+            _ => None,
+        }
+    }
+
     /// Reads the headers of a message, given as header, parent header, metadata, content. What is malformed is left empty: the
     /// keeper passes on whatever the kernel sends.
     pub fn of(channel: Channel, parts: &[Bytes]) -> Self {

@@ -154,6 +154,11 @@ pub enum KeeperFrame {
     Failed {
         cause: String,
     },
+    /// The log could not be written after `end`. The client is sent nothing that comes after it.
+    LogFailed {
+        end: u64,
+        os_error: i32,
+    },
     /// A frame of a later version.
     Unknown,
 }
@@ -174,6 +179,7 @@ const REFUSED: u8 = 2;
 const ADOPTED: u8 = 3;
 const RECORDS: u8 = 4;
 const FAILED: u8 = 5;
+const LOG_FAILED: u8 = 6;
 
 impl ClientFrame {
     /// The payload of a frame.
@@ -236,6 +242,7 @@ impl KeeperFrame {
                 out.put_slice(bytes);
             }
             Self::Failed { cause } => put_json(FAILED, cause, &mut out),
+            Self::LogFailed { end, os_error } => put_json(LOG_FAILED, &(end, os_error), &mut out),
             Self::Unknown => {}
         }
         out
@@ -248,6 +255,10 @@ impl KeeperFrame {
             ADOPTED => Self::Adopted(json(&payload)?),
             RECORDS => Self::Records { offset: number(&mut payload)?, bytes: payload },
             FAILED => Self::Failed { cause: json(&payload)? },
+            LOG_FAILED => {
+                let (end, os_error) = json(&payload)?;
+                Self::LogFailed { end, os_error }
+            }
             _ => Self::Unknown,
         })
     }
@@ -328,6 +339,7 @@ mod tests {
             KeeperFrame::Adopted(AdoptedRuns { kernel, runs, from: 3, end: 4 }),
             KeeperFrame::Records { offset: 5, bytes: "log".into() },
             KeeperFrame::Failed { cause: "no".to_owned() },
+            KeeperFrame::LogFailed { end: 6, os_error: 28 },
         ];
         for frame in frames {
             assert_eq!(KeeperFrame::read(frame.write().freeze()), Ok(frame));

@@ -42,7 +42,7 @@ struct Entry {
     request: Request,
     has_reply: bool,
     is_idle: bool,
-    /// How many bytes the log keeps of its outputs.
+    /// How many bytes the log keeps of what is published for it.
     output_bytes: u64,
     is_cut: bool,
     fate: Fate,
@@ -132,27 +132,25 @@ impl Runs {
         self.entries.iter().filter(is_meant).filter_map(|entry| entry.note.message.clone()).collect()
     }
 
-    /// A message of the kernel, of `bytes`, with the most that the log keeps of the outputs of one run; 0 if it is full.
+    /// A message of the kernel, of `bytes`, with the most that the log keeps of what is published for one run; 0 if it is full.
     pub fn received(&mut self, channel: Channel, peek: &Peek, bytes: u64, limit: u64) -> LogDecision {
         let is_of = |entry: &&mut Entry| entry.note.message.as_ref().is_some_and(|id| *id == peek.parent);
-        let is_output =
-            matches!(&*peek.kind, "stream" | "display_data" | "update_display_data" | "execute_result");
+        let limit = peek.limit(channel, limit);
         let Some(entry) = self.entries.iter_mut().find(is_of) else {
-            let is_dropped = channel == Channel::Iopub && is_output && limit == 0;
-            return if is_dropped { LogDecision::Drop } else { LogDecision::Keep };
+            return if limit == Some(0) { LogDecision::Drop } else { LogDecision::Keep };
         };
         match (channel, &*peek.kind) {
             (Channel::Shell, "execute_reply") => entry.has_reply = true,
             (Channel::Iopub, "status") => entry.is_idle |= peek.state.as_deref() == Some("idle"),
-            (Channel::Iopub, _) if is_output && entry.is_cut => return LogDecision::Drop,
-            (Channel::Iopub, _) if is_output && entry.output_bytes + bytes > limit => {
-                entry.is_cut = true;
-                return LogDecision::CutFromHere;
-            }
-            (Channel::Iopub, _) => entry.output_bytes += bytes,
             _ => {}
         }
-        LogDecision::Keep
+        let Some(limit) = limit else { return LogDecision::Keep };
+        let is_left_out = entry.is_cut && peek.kind != "error";
+        if !is_left_out && entry.output_bytes + bytes <= limit {
+            entry.output_bytes += bytes;
+            return LogDecision::Keep;
+        }
+        if std::mem::replace(&mut entry.is_cut, true) { LogDecision::Drop } else { LogDecision::CutFromHere }
     }
 
     /// The kernel's process ended: whatever it was sent is over.
@@ -404,6 +402,8 @@ mod tests {
         for (channel, kind) in [(Channel::Shell, "execute_reply"), (Channel::Iopub, "error")] {
             assert_eq!(runs.received(channel, &peek(kind, "m1", None), 90, LIMIT), LogDecision::Keep);
         }
+        let error = peek("error", "m1", None);
+        assert_eq!(runs.received(Channel::Iopub, &error, 90, LIMIT), LogDecision::Drop, "many tracebacks");
         assert_eq!(runs.received(Channel::Iopub, &peek("stream", "m2", None), 90, LIMIT), LogDecision::Keep);
         assert_eq!(runs.received(Channel::Iopub, &peek("stream", "x", None), 900, LIMIT), LogDecision::Keep);
         assert_eq!(runs.received(Channel::Iopub, &peek("stream", "x", None), 1, 0), LogDecision::Drop);
@@ -411,8 +411,9 @@ mod tests {
     }
 
     #[test]
-    fn displays_and_results_count_as_text_does() {
-        for kind in ["display_data", "update_display_data", "execute_result"] {
+    fn displays_results_and_messages_of_widgets_count_as_text_does() {
+        let widgets = ["comm_open", "comm_msg", "comm_close", "data_pub"];
+        for kind in ["display_data", "update_display_data", "execute_result"].into_iter().chain(widgets) {
             let mut runs = runs();
             let output = peek(kind, "m1", None);
             let decided = [90, 90, 1].map(|bytes| runs.received(Channel::Iopub, &output, bytes, LIMIT));

@@ -113,7 +113,7 @@ impl Folder {
             let welcome = greet(&folder, &record).await;
             let is_starting = match &welcome {
                 Ok(welcome) => welcome.kernel.phase == KernelPhase::Starting,
-                Err(_) => !record.is_ready() && folder.is_kept(),
+                Err(_) => folder.is_starting(&record),
             };
             if is_starting && ours.iter().all(|kernel| *kernel.id() != *record.id) {
                 return Err(Error::new(
@@ -182,21 +182,27 @@ impl Folder {
         };
         let mut found: Vec<_> = keepers(&self.process_env).into_iter().filter(fits).collect();
         found.sort_by_key(|(folder, record)| (folder.is_kept(), record.started_at));
-        let (folder, record) = found.pop()?;
-        let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
-        let kernel = if let Some(kernel) = known {
-            kernel
-        } else {
-            let keeper = KnownKeeper::from_earlier(folder, record).await;
-            if let Some(cause) = keeper.refusal {
-                return Some(Err(Refused { cause }));
-            }
-            let kernel = self.of_keeper(keeper);
-            self.kernels.lock().as_mut()?.push(kernel.clone());
-            kernel
-        };
-        join(&kernel).await;
-        Some(Ok(kernel))
+        while let Some((folder, record)) = found.pop() {
+            let known = self.live_kernels().into_iter().find(|kernel| *kernel.id() == *record.id);
+            let kernel = if let Some(kernel) = known {
+                kernel
+            } else {
+                let keeper = KnownKeeper::from_earlier(folder, record).await;
+                if let Some(cause) = keeper.refusal {
+                    return Some(Err(Refused { cause }));
+                }
+                if keeper.welcome.is_none() && keeper.folder.is_kept() {
+                    // Another server reads what it has left.
+                    continue;
+                }
+                let kernel = self.of_keeper(keeper);
+                self.kernels.lock().as_mut()?.push(kernel.clone());
+                kernel
+            };
+            join(&kernel).await;
+            return Some(Ok(kernel));
+        }
+        None
     }
 
     /// The kernel that an earlier server has left which ran code of no notebook in this folder, the newest first. Servers do not

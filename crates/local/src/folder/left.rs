@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use notebook::CellId;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use workspace::{Kernel as _, KernelId, Left, LeftKernel, LeftRun, NotebookPath, RunId, RunState};
 
 use super::Folder;
@@ -27,8 +27,11 @@ impl Folder {
         let is_left = |(_, record): &(KeeperFolder, KernelRecord)| {
             self.is_here(record) && ours.iter().all(|kernel| **kernel.id() != *record.id)
         };
-        let keepers = keepers(&self.process_env).into_iter().filter(is_left);
-        for found in join_all(keepers.map(|(folder, record)| self.left_at(folder, record))).await {
+        let keepers: Vec<_> = keepers(&self.process_env).into_iter().filter(is_left).collect();
+        let deadline = Instant::now() + TIMEOUT;
+        let looked = keepers.iter().map(|(folder, record)| self.left_at(folder, record, deadline));
+        for ((folder, _), found) in keepers.iter().zip(join_all(looked).await) {
+            report(folder, &found.runs);
             left.kernels.extend(found.kernels);
             left.runs.extend(found.runs);
             left.warnings.extend(found.warnings);
@@ -61,34 +64,33 @@ impl Folder {
     }
 
     /// What is left at one keeper. Nothing if another server uses it, which reports it.
-    async fn left_at(&self, folder: KeeperFolder, record: KernelRecord) -> Left {
+    async fn left_at(&self, folder: &KeeperFolder, record: &KernelRecord, deadline: Instant) -> Left {
         let mut left = Left::default();
         let notebook =
             record.notebook.as_ref().and_then(|path| self.root.relative(path)).map(NotebookPath::new);
-        let is_readable = record.is_readable();
-        let welcome = match timeout(TIMEOUT, greet(&folder, &record)).await.unwrap_or(Err(Ungreeted::Silent))
-        {
+        let welcome = timeout_at(deadline, greet(folder, record)).await;
+        let welcome = match welcome.unwrap_or(Err(Ungreeted::Silent)) {
             Ok(welcome) if !welcome.attached.is_empty() => return left,
             Ok(welcome) => Some(welcome),
             Err(_) if !folder.is_kept() => None,
-            Err(Ungreeted::Silent) if !record.is_ready() => return left,
             Err(Ungreeted::Silent) => {
-                left.warnings.push(silent(&record));
+                left.warnings.push(silent(record));
                 return left;
             }
-            // It is said to whoever uses the notebook.
-            Err(Ungreeted::Refused { .. }) => return left,
+            // It is starting, or another server reads what it has left. What refuses is said to whoever uses the notebook.
+            Err(Ungreeted::Absent | Ungreeted::Refused { .. }) => return left,
         };
         let is_kept = welcome.is_some();
         left.kernels.extend(welcome.map(|welcome| LeftKernel {
-            id: KernelId::new(record.id),
+            id: KernelId::new(record.id.clone()),
             notebook,
             started_at: record.started_at,
             state: kernel_state(&welcome),
         }));
-        if is_readable {
+        if record.is_readable() {
+            let folder = folder.clone();
             let read = tokio::task::spawn_blocking(move || unreported_runs(&folder, is_kept));
-            if let Ok(Ok(runs)) = timeout(TIMEOUT, read).await {
+            if let Ok(Ok(runs)) = timeout_at(deadline, read).await {
                 left.runs = runs.into_iter().map(|run| self.left_run(run)).collect();
             }
         }
@@ -106,7 +108,7 @@ impl Folder {
     }
 }
 
-/// The runs that were not reported to an agent, as they are now that their server has gone. Those that are over are not returned again.
+/// The runs that were not reported to an agent, as they are now that their server has gone.
 fn unreported_runs(folder: &KeeperFolder, is_kept: bool) -> Vec<LoggedRun> {
     let reported = folder.reported();
     let mut runs = logged_runs(&folder.path);
@@ -120,11 +122,18 @@ fn unreported_runs(folder: &KeeperFolder, is_kept: bool) -> Vec<LoggedRun> {
             _ => {}
         }
     }
-    let over = runs.iter().filter(|run| run.state.is_over()).map(|run| &*run.run);
-    if let Err(error) = folder.add_reported(over) {
+    runs
+}
+
+/// The first reply reports these. Those that are over are not reported again.
+fn report(folder: &KeeperFolder, runs: &[LeftRun]) {
+    let is_over = |run: &&LeftRun| run.state.as_ref().is_some_and(RunState::is_over);
+    let mut over = runs.iter().filter(is_over).map(|run| &*run.run).peekable();
+    if over.peek().is_some()
+        && let Err(error) = folder.add_reported(over)
+    {
         tracing::debug!(%error, "other servers will report these runs, too");
     }
-    runs
 }
 
 fn silent(record: &KernelRecord) -> String {

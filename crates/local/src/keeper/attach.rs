@@ -65,10 +65,14 @@ pub(crate) async fn attach(
 
 /// Asks a keeper how it is.
 pub(crate) async fn greet(folder: &KeeperFolder, record: &KernelRecord) -> Result<Welcome, Ungreeted> {
-    let Ok(stream) = folder.connect(record).await else { return Err(Ungreeted::Silent) };
+    let stream = folder.connect(record).await.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Ungreeted::Absent,
+        _ => Ungreeted::Silent,
+    })?;
     match keeper::greet(stream).await {
         Ok(welcome) => Ok(welcome),
-        Err(KernelError::Unusable { cause }) if folder.is_kept() => Err(Ungreeted::Refused { cause }),
+        Err(_) if !folder.is_kept() => Err(Ungreeted::Absent),
+        Err(KernelError::Unusable { cause }) => Err(Ungreeted::Refused { cause }),
         Err(_) => Err(Ungreeted::Silent),
     }
 }
@@ -76,7 +80,9 @@ pub(crate) async fn greet(folder: &KeeperFolder, record: &KernelRecord) -> Resul
 /// Why a keeper has not said how it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ungreeted {
-    /// It has ended, or does not answer.
+    /// It has ended, or is not ready: nobody listens.
+    Absent,
+    /// It lives and does not answer.
     Silent,
     /// It lives and cannot be used: it is of another version of this program, for example.
     Refused { cause: String },

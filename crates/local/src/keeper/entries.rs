@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use kernel::LossCause;
 use kernel::keeper::{Channel, KeeperEvent, Note, Peek, Record};
 use serde::Deserialize;
 use serde_json::Value;
@@ -176,6 +177,9 @@ fn described(event: KeeperEvent) -> Option<(Option<String>, String)> {
         KeeperEvent::Orphaned => (None, "a server ended before its runs were stored".to_owned()),
         KeeperEvent::Cut { message } => (Some(message), "prints more than is kept".to_owned()),
         KeeperEvent::Withdrawn { message } => (Some(message), "was withdrawn before it ran".to_owned()),
+        KeeperEvent::LogFailed { os_error } => {
+            (None, format!("records are missing here: {}", LossCause::LogFailed { os_error }))
+        }
         KeeperEvent::Unknown => return None,
     })
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use kernel::keeper::VERSION;
+use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -88,7 +89,14 @@ pub(crate) struct KeeperFolder {
 
 /// Held by the keeper of a folder as long as it lives, or by whoever reads what a keeper has left.
 #[derive(Debug)]
-pub(crate) struct FolderLock(#[expect(dead_code, reason = "the lock ends with the file")] File);
+pub(crate) struct FolderLock(File);
+
+impl FolderLock {
+    /// Its holder is the keeper, this process.
+    pub(super) fn write_keeper(&mut self) -> io::Result<()> {
+        self.0.write_all(std::process::id().to_string().as_bytes())
+    }
+}
 
 /// The keepers of this user, those that have ended included.
 pub(crate) fn keepers(process_env: &ProcessEnv) -> Vec<(KeeperFolder, KernelRecord)> {
@@ -174,17 +182,21 @@ impl KeeperFolder {
 
     /// Takes the lock. `None` if its keeper lives, or somebody else reads what it has left.
     pub(crate) fn lock(&self) -> io::Result<Option<FolderLock>> {
-        let file = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(self.path.join(LOCK))?;
+        let file = self.open_lock()?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(FolderLock(file))),
+            Ok(()) => {
+                // The id of a keeper that has ended.
+                file.set_len(0)?;
+                Ok(Some(FolderLock(file)))
+            }
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(error)) => Err(error),
         }
+    }
+
+    fn open_lock(&self) -> io::Result<File> {
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600).open(self.path.join(LOCK))
     }
 
     /// Whether something was logged.
@@ -193,9 +205,22 @@ impl KeeperFolder {
         entries.any(|entry| is_log(&entry.path()))
     }
 
-    /// Whether its keeper lives.
+    /// Whether its keeper lives, or somebody reads what it has left.
     pub(crate) fn is_kept(&self) -> bool {
-        matches!(self.lock(), Ok(None))
+        // Not exclusively: two that look at the same time are no keeper for each other.
+        let locked = self.open_lock().map(|file| file.try_lock_shared());
+        matches!(locked, Ok(Err(fs::TryLockError::WouldBlock)))
+    }
+
+    /// The process of its keeper, if that lives and is of a version that says so.
+    pub(super) fn keeper_process(&self) -> Option<Pid> {
+        let process = fs::read_to_string(self.path.join(LOCK)).ok().filter(|_| self.is_kept())?;
+        Pid::from_raw(process.parse().ok()?)
+    }
+
+    /// Whether its keeper lives and is not ready.
+    pub(crate) fn is_starting(&self, record: &KernelRecord) -> bool {
+        !record.is_ready() && self.keeper_process().is_some()
     }
 
     /// Connects to its keeper.

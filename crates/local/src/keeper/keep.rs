@@ -24,9 +24,13 @@ use super::private::is_own_process;
 use super::turns::Turns;
 use crate::launch::{KernelLauncher, Started};
 
+mod log_failure;
 mod process;
 mod requests;
 mod settle;
+
+#[cfg(test)]
+mod tests;
 
 pub(super) use settle::Settling;
 
@@ -51,8 +55,10 @@ type Starting = BoxFuture<'static, Result<KeptKernel, Error>>;
 /// Why a keeper ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// A client or a signal asked for it.
+    /// A client asked for it.
     Asked,
+    /// A signal asked for it: somebody stops it, or the machine goes down.
+    Terminated,
     Expired(&'static str),
     /// Somebody removed its folder.
     FolderGone,
@@ -78,6 +84,8 @@ pub(super) struct Keep {
     folder: KeeperFolder,
     _lock: FolderLock,
     log: Log,
+    /// Why the log could not be written, until it can be again.
+    log_failure: Option<i32>,
     runs: Runs,
     turns: Turns,
     lifetime: Lifetime,
@@ -128,7 +136,7 @@ impl Keep {
                 runs.kernel_ended();
                 how = Some(cause);
             }
-            Record::Event(KeeperEvent::Restarting) => runs.kernel_ended(),
+            Record::Event(KeeperEvent::Restarting | KeeperEvent::LogFailed { .. }) => runs.kernel_ended(),
             Record::Event(KeeperEvent::Ready { .. }) => how = None,
             Record::Event(KeeperEvent::Withdrawn { message }) => runs.ended(&message),
             Record::ToKernel { .. } | Record::Event(_) => {}
@@ -155,6 +163,7 @@ impl Keep {
             folder,
             _lock: lock,
             log,
+            log_failure: None,
             runs: Runs::default(),
             turns: Turns::default(),
             lifetime: Lifetime::new(limits, Instant::now()),
@@ -302,7 +311,7 @@ impl Keep {
                     self.release(released);
                 }
             }
-            Event::Terminated => return Some(Ending::Asked),
+            Event::Terminated => return Some(Ending::Terminated),
         }
         None
     }
@@ -317,11 +326,6 @@ impl Keep {
     /// Whether the kernel works on something, or soon will.
     fn is_busy(&self) -> bool {
         self.status.is_busy || self.turns.is_busy() || self.status.phase == KernelPhase::Starting
-    }
-
-    /// Appends to the log. What cannot be written is lost for all clients; the kernel goes on.
-    fn record(&mut self, record: &Record) -> Option<u64> {
-        self.log.append(record, SystemTime::now()).ok()
     }
 
     /// Removes the parts of the log that nobody needs.
@@ -359,18 +363,17 @@ impl Keep {
             kernel.stop(false).await;
         }
         match ending {
-            Ending::Expired(how) => {
-                self.say_how_it_ended(how).await;
-                if !self.has_unread_runs() {
-                    self.folder.remove();
-                }
-            }
-            Ending::Asked if self.launcher.is_some() => {
-                self.say_how_it_ended(STOPPED).await;
-                self.folder.remove();
-            }
-            Ending::Unused if self.has_unread_runs() => {}
-            Ending::Asked | Ending::FolderGone | Ending::Unused => self.folder.remove(),
+            Ending::Expired(how) => self.say_how_it_ended(how).await,
+            Ending::Terminated => self.say_how_it_ended(STOPPED).await,
+            Ending::Asked if self.launcher.is_some() => self.say_how_it_ended(STOPPED).await,
+            Ending::Asked | Ending::FolderGone | Ending::Unused => {}
+        }
+        let is_to_stay = match ending {
+            Ending::Expired(_) | Ending::Terminated | Ending::Unused => self.has_unread_runs(),
+            Ending::Asked | Ending::FolderGone => false,
+        };
+        if !is_to_stay {
+            self.folder.remove();
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::future::join_all;
 use kernel::keeper::KernelPhase;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 use tokio::time::{sleep, timeout};
 
 use super::entries::{LogEntry, read_entries};
@@ -78,8 +78,8 @@ async fn look_at(folder: KeeperFolder, record: KernelRecord) -> KeptKernel {
     let welcome = greet(&folder, &record).await;
     let state = match welcome.as_ref().map(|welcome| (&welcome.kernel.phase, welcome.kernel.is_busy)) {
         Err(Ungreeted::Refused { cause }) => KeptState::Refused { cause: cause.clone() },
-        Err(Ungreeted::Silent) if !folder.is_kept() => KeptState::Left,
-        Err(Ungreeted::Silent) if !record.is_ready() => KeptState::Starting,
+        Err(Ungreeted::Absent) if folder.is_starting(&record) => KeptState::Starting,
+        Err(Ungreeted::Absent) => KeptState::Left,
         Err(Ungreeted::Silent) => KeptState::Silent,
         Ok((KernelPhase::Starting, _)) => KeptState::Starting,
         Ok((KernelPhase::Running, true)) => KeptState::Busy,
@@ -136,11 +136,15 @@ impl KeptKernel {
     /// Ends it at once, with what runs on it; removes what an ended keeper left.
     pub async fn stop(&self) -> Result<(), StopError> {
         if self.state == KeptState::Left {
+            let Ok(Some(_lock)) = self.folder.lock() else {
+                let cause =
+                    "another server reads what its keeper has left; try again when that server has ended";
+                return Err(StopError(cause.to_owned()));
+            };
             self.folder.remove();
             return Ok(());
         }
         let failed = |cause: String| StopError(format!("{cause}; end process {} to stop it", self.keeper));
-        let is_silent = self.state == KeptState::Silent;
         self.ask_to_end().await.map_err(failed)?;
         let ended = async {
             while self.folder.is_kept() {
@@ -148,9 +152,8 @@ impl KeptKernel {
             }
         };
         timeout(STOP_TIMEOUT, ended).await.map_err(|_| failed("its keeper does not end".to_owned()))?;
-        if is_silent {
-            self.folder.remove();
-        }
+        // One that a signal has ended leaves the runs that nobody has read.
+        self.folder.remove();
         Ok(())
     }
 
@@ -163,8 +166,8 @@ impl KeptKernel {
             return kernel::keeper::end(stream).await.map_err(|error| error.to_string());
         }
         // It does not listen before the kernel is ready, and every version understands the signal.
-        let keeper =
-            i32::try_from(self.keeper).ok().and_then(Pid::from_raw).ok_or("its process is unknown")?;
+        // Another process may have the id that the keeper had.
+        let keeper = self.folder.keeper_process().ok_or("its process does not say that it keeps it")?;
         let signal = if is_silent { Signal::KILL } else { Signal::TERM };
         kill_process(keeper, signal).map_err(|error| error.to_string())
     }

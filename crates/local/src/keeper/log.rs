@@ -31,6 +31,8 @@ pub(super) struct Log {
     /// The offsets at which the files begin, the oldest first. Never empty.
     segments: Segments,
     file: File,
+    /// Whether a part of a record is at the end of the file.
+    is_torn: bool,
     /// The offset behind the last record.
     end: watch::Sender<u64>,
     buffer: BytesMut,
@@ -54,7 +56,7 @@ impl Log {
         let file = create_segment(folder, 0)?;
         let segments = Arc::new(Mutex::new(VecDeque::from([0])));
         let (folder, end, buffer) = (folder.to_path_buf(), watch::Sender::new(0), BytesMut::new());
-        Ok(Self { folder, segment_bytes, segments, file, end, buffer })
+        Ok(Self { folder, segment_bytes, segments, file, is_torn: false, end, buffer })
     }
 
     /// The log of a keeper that no longer runs. What it was writing when it ended is cut off.
@@ -75,17 +77,19 @@ impl Log {
         file.set_len(records.offset().saturating_sub(last))?;
         let (segments, end) = (Arc::new(Mutex::new(bases.into())), watch::Sender::new(records.offset()));
         let (folder, buffer) = (folder.to_path_buf(), BytesMut::new());
-        Ok(Self { folder, segment_bytes: SEGMENT_BYTES, segments, file, end, buffer })
+        Ok(Self { folder, segment_bytes: SEGMENT_BYTES, segments, file, is_torn: false, end, buffer })
     }
 
     /// Appends a record. Returns the offset at which it begins.
     pub(super) fn append(&mut self, record: &Record, time: SystemTime) -> io::Result<u64> {
         let start = self.end();
+        self.cut_torn()?;
         self.buffer.clear();
         record.write(time, &mut self.buffer);
         if let Err(error) = self.file.write_all(&self.buffer) {
-            // A part of it may be there. Without it, the next record stands where this one would.
-            self.file.set_len(start.saturating_sub(self.newest()))?;
+            self.is_torn = true;
+            // Otherwise before the next record.
+            let _ = self.cut_torn();
             return Err(error);
         }
         let end = start + self.buffer.len() as u64;
@@ -104,6 +108,24 @@ impl Log {
             }
         }
         Ok(start)
+    }
+
+    /// Removes what is there of a record that could not be written. Behind it, nothing could be read.
+    fn cut_torn(&mut self) -> io::Result<()> {
+        if self.is_torn {
+            self.file.set_len(self.end().saturating_sub(self.newest()))?;
+            self.is_torn = false;
+        }
+        Ok(())
+    }
+
+    /// Lets the disk be full, or no longer.
+    #[cfg(test)]
+    #[cfg(target_os = "linux")]
+    pub(super) fn set_full(&mut self, is_full: bool) -> io::Result<()> {
+        let path = if is_full { PathBuf::from("/dev/full") } else { path(&self.folder, self.newest()) };
+        self.file = File::options().append(true).open(path)?;
+        Ok(())
     }
 
     /// The offset behind the last record.

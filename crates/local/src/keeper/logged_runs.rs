@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use bytes::Bytes;
+use kernel::LossCause;
 use kernel::keeper::{Channel, KeeperEvent, Note, Peek, Record};
 use serde::Deserialize;
 use workspace::RunState;
@@ -103,8 +104,16 @@ impl LoggedRuns {
                     progress.run.state = RunState::Running;
                 }
             }
-            Record::Event(KeeperEvent::Died { how }) => self.kernel_ended(how),
-            Record::Event(KeeperEvent::Restarting) => self.kernel_ended(RESTARTED),
+            Record::Event(KeeperEvent::Died { how }) => {
+                self.end_all(&RunState::KernelDied { how: how.clone() });
+            }
+            Record::Event(KeeperEvent::Restarting) => {
+                self.end_all(&RunState::KernelDied { how: RESTARTED.to_owned() });
+            }
+            Record::Event(KeeperEvent::LogFailed { os_error }) => {
+                let cause = LossCause::LogFailed { os_error: *os_error };
+                self.end_all(&RunState::Lost { is_started: true, cause });
+            }
             Record::Event(KeeperEvent::Withdrawn { message }) => {
                 if let Some(progress) = self.of_request(message) {
                     progress.run.state = RunState::Interrupted;
@@ -157,10 +166,10 @@ impl LoggedRuns {
     }
 
     /// Whatever the kernel was sent is over.
-    fn kernel_ended(&mut self, how: &str) {
+    fn end_all(&mut self, state: &RunState) {
         for progress in &mut self.runs {
             if matches!(progress.run.state, RunState::Running | RunState::WaitingForInput { .. }) {
-                progress.run.state = RunState::KernelDied { how: how.to_owned() };
+                progress.run.state = state.clone();
             }
         }
     }

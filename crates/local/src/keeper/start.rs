@@ -172,10 +172,11 @@ pub async fn keep_from_stdin() -> io::Result<()> {
             keep.end_unstarted(&error.cause, ending).await;
             return answered;
         }
-        Err(Ending::Asked) => {
+        Err(Ending::Terminated) => {
             let stopped = Answer::Failed { cause: STOPPED.to_owned(), next: RUN_AGAIN.to_owned() };
             let answered = answer(&mut output, &stopped).await;
-            keep.end_unstarted(STOPPED, Ending::Asked).await;
+            let ending = if answered.is_ok() { Ending::Asked } else { Ending::Unused };
+            keep.end_unstarted(STOPPED, ending).await;
             return answered;
         }
         Err(ending) => {
@@ -227,7 +228,7 @@ async fn start_kernel(
                 // The server has ended, or dropped the start.
                 Ok(None) | Err(_) => return Err(Ending::Unused),
             },
-            _ = terminate.recv() => return Err(Ending::Asked),
+            _ = terminate.recv() => return Err(Ending::Terminated),
         }
     }
 }
@@ -239,7 +240,8 @@ async fn answer(output: &mut FramedWrite<pipe::Sender>, answer: &Answer) -> io::
 /// Makes the folder, and says there what is being started: whoever finds it later is told which runs waited for it.
 fn prepare(spec: &KeepSpec, folder: &KeeperFolder) -> io::Result<(Keep, Arc<KernelLauncher>)> {
     folder.create()?;
-    let lock = folder.lock()?.ok_or(io::ErrorKind::AddrInUse)?;
+    let mut lock = folder.lock()?.ok_or(io::ErrorKind::AddrInUse)?;
+    lock.write_keeper()?;
     let process_env =
         ProcessEnv { variables: spec.variables.iter().cloned().collect(), home: spec.home.clone() };
     let launcher = Arc::new(KernelLauncher {

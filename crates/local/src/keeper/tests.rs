@@ -1,6 +1,8 @@
 //! What a dead keeper left, and keepers of other versions. The end-to-end tests cover those that live.
 
 use std::path::Path;
+#[cfg(target_os = "linux")]
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -13,12 +15,18 @@ use notebook::CellId;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
+#[cfg(target_os = "linux")]
+use workspace::Left;
 use workspace::{ErrorKind, Place as _};
 
+#[cfg(target_os = "linux")]
+use super::Lifetimes;
 use super::folder::{KeeperFolder, KernelRecord};
 use super::log::Log;
 use super::start::StartError;
 use super::{Attached, KeptState, attach, keepers, kept_kernels, make_room};
+#[cfg(target_os = "linux")]
+use crate::launch::KernelKeeping;
 use crate::launch::KnownKeeper;
 use crate::process_env::tests::with;
 use crate::{Folder, ProcessEnv};
@@ -66,6 +74,14 @@ impl Machine {
             socket: folder.path.join("s"),
         };
         folder.set_record(&record).unwrap();
+    }
+
+    /// A server that has just started in the folder of all notebooks.
+    #[cfg(target_os = "linux")]
+    fn server(&self) -> Arc<Folder> {
+        let lifetimes = Lifetimes::of_idle(Duration::from_secs(60));
+        let keeping = KernelKeeping { program: "/k".into(), lifetimes, only_stores: false };
+        Folder::new("/".into(), self.process_env.clone(), Some(keeping))
     }
 
     async fn attach(&self) -> Attached {
@@ -272,6 +288,66 @@ async fn the_cells_that_a_kernel_runs_are_known_but_not_before_it_has_started() 
     assert_eq!(cells(KernelPhase::Running, true).await.unwrap(), [CellId::from("c")]);
     assert!(cells(KernelPhase::Running, false).await.unwrap().is_empty());
     assert_eq!(cells(KernelPhase::Starting, false).await.unwrap_err().kind, ErrorKind::Busy);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_another_server_reads_is_no_keeper_that_hangs_and_no_other_process_is_signalled() {
+    let machine = Machine::new();
+    machine.leave("one", &[note("r1", Some("m1"))]);
+    let [(folder, record)] = &keepers(&machine.process_env)[..] else { panic!() };
+    // Another process has the id that the keeper had, which left its socket behind.
+    let mut other = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    folder.set_record(&KernelRecord { process: other.id(), ..record.clone() }).unwrap();
+    for has_socket in [false, true] {
+        if has_socket {
+            drop(UnixListener::bind(folder.path.join("s")).unwrap());
+        }
+        let attached = machine.attach().await;
+        let [listed] = &kept_kernels(&machine.process_env).await[..] else { panic!() };
+        let stopped = listed.stop().await;
+        assert_eq!(other.try_wait().unwrap(), None, "it was ended");
+        assert_eq!(listed.state, KeptState::Left);
+        let error = stopped.unwrap_err().0;
+        assert!(error.contains("another server reads"), "{error}");
+        assert_eq!(machine.server().left().await, Left::default());
+        drop(attached);
+        while folder.is_kept() {
+            tokio::task::yield_now().await;
+        }
+    }
+    let [listed] = &kept_kernels(&machine.process_env).await[..] else { panic!() };
+    listed.stop().await.unwrap();
+    assert!(!folder.path.exists());
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_read_too_late_for_the_first_reply_does_not_count_as_reported() {
+    let machine = Machine::new();
+    machine.leave("one", &[note("r1", Some("m1"))]);
+    let [(keeper, _)] = &keepers(&machine.process_env)[..] else { panic!() };
+    let log = keeper.path.join(format!("log.{:020}", 0));
+    let written = std::fs::read(&log).unwrap();
+    let left = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let left = runtime.block_on(machine.server().left()).runs;
+        (left.into_iter().map(|run| run.run.to_string()).collect::<Vec<_>>(), runtime)
+    };
+    // Reading waits until somebody writes.
+    std::fs::remove_file(&log).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &log, 0o600.into()).unwrap();
+    let (runs, runtime) = left();
+    assert!(runs.is_empty());
+    std::fs::write(&log, &written).unwrap();
+    // Waits for whoever reads.
+    drop(runtime);
+    std::fs::remove_file(&log).unwrap();
+    std::fs::write(&log, &written).unwrap();
+    assert_eq!(left().0, ["r1"]);
+    assert!(left().0.is_empty(), "it was reported");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use ::kernel::keeper::Channel;
 use serde_json::Value;
 
 use super::folder::{MAX_AGE, prefix};
@@ -12,7 +13,11 @@ fn note(run: &str, message: Option<&str>) -> Record {
 }
 
 fn print(parent: &str, size: usize) -> Record {
-    let header = r#"{"msg_id":"1","msg_type":"stream"}"#.to_owned();
+    publish("stream", parent, size)
+}
+
+fn publish(kind: &str, parent: &str, size: usize) -> Record {
+    let header = format!(r#"{{"msg_id":"1","msg_type":"{kind}"}}"#);
     let parts = [header, format!(r#"{{"msg_id":"{parent}"}}"#), "{}".to_owned(), "x".repeat(size)];
     Record::FromKernel { channel: Channel::Iopub, parts: parts.map(Into::into).into() }
 }
@@ -170,8 +175,9 @@ fn outputs_beyond_the_limit_are_left_out_once_said() {
     let Folder { logs, .. } = &folder();
     let owner = logs.begin(SERVER, "k");
     owner.append(&note("r1", Some("m1")));
-    for _ in 0..40 {
+    for _ in 0..20 {
         owner.append(&print("m1", 1024 * 1024));
+        owner.append(&publish("comm_msg", "m1", 1024 * 1024));
     }
     drop(owner);
     let claimed = logs.claim(SERVER, "k");

@@ -50,8 +50,10 @@ pub(super) struct KeeperConnection {
     own: HashSet<String>,
     others: Others,
     liveness: Liveness,
-    /// Whether the keeper no longer answers.
-    is_silent: bool,
+    /// Why the keeper will not say how executions end.
+    loss: Option<LossCause>,
+    /// Where the log ends because the keeper could not write to it, and why.
+    log_failed: Option<(u64, LossCause)>,
     /// What was in the log when this began.
     end: u64,
     sequence: Sequence,
@@ -81,8 +83,10 @@ impl KeeperConnection {
             halves.send(&ClientFrame::Restart).await.map_err(|error| unusable(&error))?;
         }
         halves.send(&ClientFrame::Adopt).await.map_err(|error| unusable(&error))?;
-        let KeeperFrame::Adopted(runs) = halves.answer().await? else {
-            return Err(unusable(&"its keeper did not say which runs it has"));
+        let runs = match halves.answer().await? {
+            KeeperFrame::Adopted(runs) => runs,
+            KeeperFrame::LogFailed { os_error, .. } => return Err(KernelError::LogFailed { os_error }),
+            _ => return Err(unusable(&"its keeper did not say which runs it has")),
         };
         let follow = ClientFrame::Follow { offset: runs.from };
         halves.send(&follow).await.map_err(|error| unusable(&error))?;
@@ -126,7 +130,8 @@ impl KeeperConnection {
             adopted,
             own: HashSet::new(),
             liveness,
-            is_silent: false,
+            loss: None,
+            log_failed: None,
             others: others.clone(),
             end: runs.end,
             sequence: Sequence::of_direct_connection(),
@@ -237,6 +242,11 @@ impl KeeperConnection {
                 self.liveness.end(&message);
                 Some(Received::Withdrawn(ExecutionId::new(&message)))
             }
+            KeeperEvent::LogFailed { os_error } => {
+                self.liveness.end_all();
+                let cause = LossCause::LogFailed { os_error };
+                Some(Received::Ended(Outcome::Lost { is_started: true, cause }))
+            }
             KeeperEvent::Unknown => None,
         }
     }
@@ -313,6 +323,9 @@ impl KeeperConnection {
         match frame.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))? {
             KeeperFrame::Records { bytes, .. } => self.records.push(&bytes),
             KeeperFrame::Failed { cause } => self.failed = Some(cause),
+            KeeperFrame::LogFailed { end, os_error } => {
+                self.log_failed = Some((end, LossCause::LogFailed { os_error }));
+            }
             _ => {}
         }
         Ok(())
@@ -327,22 +340,26 @@ impl KeeperConnection {
         match self.liveness.tick(Instant::now()) {
             // Every version answers a greeting.
             Some(Silence::Ask) => self.halves.write.queue(&ClientFrame::Hello(hello()).write()),
-            Some(Silence::GiveUp) => self.give_up(),
+            Some(Silence::GiveUp) => self.give_up_silent(),
             None => {}
         }
         Ok(())
     }
 
-    fn give_up(&mut self) {
-        self.is_silent = true;
-        self.how_it_ended = Some(LossCause::KeeperSilent { process: self.liveness.process }.to_string());
+    fn give_up_silent(&mut self) {
+        self.give_up(LossCause::KeeperSilent { process: self.liveness.process });
+    }
+
+    fn give_up(&mut self, cause: LossCause) {
+        self.how_it_ended = Some(cause.to_string());
+        self.loss = Some(cause);
     }
 
     /// Sends a frame. An end of the connection shows when it is read.
     async fn pass_on(&mut self, frame: &ClientFrame) {
         // A keeper that reads nothing must not keep the executions from ending.
         if timeout(self.liveness.timeout, self.halves.send(frame)).await.is_err() {
-            self.give_up();
+            self.give_up_silent();
         }
     }
 
@@ -393,6 +410,10 @@ impl Transport for KeeperConnection {
                     self.how_it_ended = Some(format!("the log of its keeper cannot be read: {error}"));
                     continue;
                 }
+            }
+            if let Some((_, cause)) = self.log_failed.filter(|(end, _)| *end <= self.records.offset()) {
+                self.give_up(cause);
+                continue;
             }
             if self.has_read_the_past()
                 && let KernelPhase::Dead { how } = &self.kernel.phase
@@ -448,7 +469,7 @@ impl Transport for KeeperConnection {
     }
 
     fn loss(&self) -> Option<LossCause> {
-        self.is_silent.then_some(LossCause::KeeperSilent { process: self.liveness.process })
+        self.loss
     }
 
     fn how_it_ended(&self) -> Option<String> {

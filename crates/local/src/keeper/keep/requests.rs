@@ -31,6 +31,10 @@ impl Keep {
         }
         match frame {
             ClientFrame::Adopt => {
+                if let Err(os_error) = self.repair_log() {
+                    self.report_log_failure(id, os_error);
+                    return None;
+                }
                 let runs = self.runs.adopt(id, self.status.clone(), self.log.end());
                 if let Some(client) = self.clients.get(&id) {
                     client.send(KeeperFrame::Adopted(runs));
@@ -38,6 +42,9 @@ impl Keep {
             }
             ClientFrame::Follow { offset } => {
                 client.follow(offset);
+                if let Some(os_error) = self.log_failure {
+                    self.report_log_failure(id, os_error);
+                }
                 self.count_attached();
             }
             // Nothing runs here any more: what is announced just now runs on another kernel.
@@ -47,8 +54,8 @@ impl Keep {
                 self.requested();
                 let request = Request::new(id, channel, parts);
                 self.runs.requested(&request.id);
-                if self.kernel.is_none() {
-                    // The client has not read yet that the process has ended, and so did this.
+                if self.kernel.is_none() || self.log_failure.is_some() {
+                    // The client has not read yet that the process or the log has ended, and so did this.
                     self.runs.ended(&request.id);
                     return None;
                 }
@@ -121,7 +128,7 @@ impl Keep {
         self.count_attached();
     }
 
-    fn count_attached(&mut self) {
+    pub(super) fn count_attached(&mut self) {
         let attached = self.clients.values().filter(|client| client.is_following).count();
         self.lifetime.set_attached(attached, Instant::now());
     }

@@ -134,6 +134,12 @@ impl LocalKernel {
                     let cause = "The keeper of this kernel does not answer.";
                     return Err(Error::new(ErrorKind::KernelGone, cause, NextStep::Run));
                 }
+                // The same: its kernel lives.
+                Err(error @ KernelError::LogFailed { .. }) => {
+                    let cause = format!("The kernel of this notebook cannot be used now: {error}.");
+                    let next = "Free space there, then run again: the kernel keeps its variables.";
+                    return Err(Error::new(ErrorKind::KernelGone, cause, next));
+                }
                 Err(error) => {
                     tracing::warn!(%error, "the keeper of a kernel is not usable, so another one is started");
                     self.notify_of_unused(&match error {

@@ -36,10 +36,10 @@ impl KnownKeeper {
             Ok(welcome) => (Some(welcome), None),
             Err(Ungreeted::Refused { cause }) => (None, Some(cause)),
             // Its kernel may work on something: another one must not take its id.
-            Err(Ungreeted::Silent) if self.record.is_ready() && self.folder.is_kept() => {
+            Err(Ungreeted::Silent) => {
                 (None, Some(format!("its keeper (process {}) does not answer", self.record.process)))
             }
-            Err(Ungreeted::Silent) => (None, None),
+            Err(Ungreeted::Absent) => (None, None),
         };
         self.memory = match self.welcome.as_ref().and_then(|welcome| welcome.kernel.process) {
             Some(process) => resident_bytes(process).await,

@@ -1,0 +1,139 @@
+//! What happens if the log cannot be written: the disk is full, for example. The kernel goes on, and its clients learn that
+//! they will not learn how its runs end.
+
+use std::io;
+use std::time::SystemTime;
+
+use kernel::keeper::{ClientId, KeeperEvent, KeeperFrame, Record};
+
+use super::Keep;
+
+impl Keep {
+    /// Appends to the log. Returns the offset, unless it cannot be written.
+    pub(super) fn record(&mut self, record: &Record) -> Option<u64> {
+        self.repair_log().ok()?;
+        match self.log.append(record, SystemTime::now()) {
+            Ok(offset) => Some(offset),
+            Err(error) => {
+                self.on_log_failure(&error);
+                None
+            }
+        }
+    }
+
+    /// Says in the log that records are missing there, if that is possible by now. Fails with the error number if it is not.
+    pub(super) fn repair_log(&mut self) -> Result<(), i32> {
+        let Some(os_error) = self.log_failure else { return Ok(()) };
+        let event = Record::Event(KeeperEvent::LogFailed { os_error });
+        self.log.append(&event, SystemTime::now()).map_err(|_| os_error)?;
+        self.log_failure = None;
+        Ok(())
+    }
+
+    fn on_log_failure(&mut self, error: &io::Error) {
+        let os_error = error.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error());
+        self.log_failure = Some(os_error);
+        let following: Vec<ClientId> =
+            self.clients.iter().filter(|(_, client)| client.is_following).map(|(id, _)| *id).collect();
+        for client in following {
+            self.report_log_failure(client, os_error);
+        }
+        self.count_attached();
+    }
+
+    /// The client learns that the log ends here.
+    pub(super) fn report_log_failure(&mut self, client: ClientId, os_error: i32) {
+        let end = self.log.end();
+        if let Some(client) = self.clients.get_mut(&client) {
+            client.is_following = false;
+            client.send(KeeperFrame::LogFailed { end, os_error });
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use std::time::Duration;
+
+    use bytes::Bytes;
+    use kernel::keeper::{Channel, Connect, Kept, OrphanedExecution, connect_kept};
+    use kernel::{Event, KernelError, Outcome};
+    use serde_json::json;
+    use tokio::net::{UnixListener, UnixStream};
+    use tokio::time::timeout;
+
+    use super::super::tests::keep;
+    use super::super::{Ending, Keep};
+
+    const TIMEOUT: Duration = Duration::from_secs(10);
+
+    async fn connect(keep: &mut Keep) -> Result<Kept, KernelError> {
+        let (stream, ours) = UnixStream::pair().unwrap();
+        keep.serve(ours);
+        let (read_log, restart, process) = (None, false, 1);
+        let (ready_timeout, silence_timeout) = (TIMEOUT, TIMEOUT * 100);
+        let connect = Connect { stream, read_log, restart, ready_timeout, process, silence_timeout };
+        let listener = UnixListener::bind(keep.folder.path.join(keep.client_count.to_string())).unwrap();
+        tokio::select! {
+            kept = connect_kept(connect) => kept,
+            ending = keep.run(Some(&listener), std::future::pending()) => panic!("{ending:?}"),
+        }
+    }
+
+    async fn until_left(keep: &mut Keep) {
+        if !keep.clients.is_empty() {
+            assert_eq!(keep.run(None, std::future::pending()).await, Ending::Unused);
+        }
+    }
+
+    fn print(keep: &mut Keep, text: &str) {
+        let header = json!({ "msg_id": "1", "msg_type": "stream" });
+        let content = json!({ "name": "stdout", "text": text });
+        let parts = [header, json!({ "msg_id": "m1" }), json!({}), content];
+        keep.on_message(Channel::Iopub, parts.map(|part| Bytes::from(part.to_string())).into());
+    }
+
+    /// How a run ended, and what it printed.
+    async fn end(orphan: &mut OrphanedExecution) -> (Outcome, String) {
+        let (_, events) = orphan.execution.as_mut().unwrap();
+        let mut printed = String::new();
+        loop {
+            match timeout(TIMEOUT, events.recv()).await.expect("it ends").unwrap().1 {
+                Event::Finished(outcome) => return (outcome, printed),
+                Event::Output { output: notebook::Output::Stream { text, .. }, .. } => {
+                    printed.push_str(&text.as_str());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn assert_lost(outcome: &Outcome) {
+        let Outcome::Lost { cause, .. } = outcome else { panic!("{outcome:?}") };
+        assert!(cause.to_string().contains("No space left on device"), "{cause}");
+    }
+
+    #[tokio::test]
+    async fn runs_are_lost_with_the_cause_if_the_disk_is_full() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut keep = keep(folder.path());
+        let mut kept = connect(&mut keep).await.unwrap();
+        print(&mut keep, "one\n");
+        keep.log.set_full(true).unwrap();
+        print(&mut keep, "two\n");
+        let (outcome, printed) = end(&mut kept.orphans[0]).await;
+        assert_lost(&outcome);
+        assert!(printed.contains("one\n") && !printed.contains("two\n"), "{printed}");
+        // The server has ended before it could report this.
+        drop(kept);
+        until_left(&mut keep).await;
+        let error = connect(&mut keep).await.unwrap_err().to_string();
+        until_left(&mut keep).await;
+        assert!(error.contains("No space left on device"), "{error}");
+        keep.log.set_full(false).unwrap();
+        print(&mut keep, "three\n");
+        let mut kept = connect(&mut keep).await.unwrap();
+        assert_lost(&end(&mut kept.orphans[0]).await.0);
+    }
+}
