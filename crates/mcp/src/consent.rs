@@ -72,22 +72,16 @@ impl<'a> Consent<'a> {
     }
 
     /// Fails unless the person accepts what `question` says. Where nobody can be asked, the agent has to confirm it in its call.
-    pub(crate) async fn permit_effects(
-        &self,
-        what: &str,
-        is_confirmed: bool,
-        question: String,
-    ) -> Result<(), Error> {
+    pub(crate) async fn permit_effects(&self, what: &str, question: String) -> Result<(), Error> {
         if self.accepted.get().is_some() {
             return Ok(());
         }
-        match self.person {
-            Some(person) => self.ask(person, what, Preview { text: question, cells: Vec::new() }).await,
-            None if is_confirmed => Ok(()),
-            None => Err(refused(format!(
+        let Some(person) = self.person else {
+            return Err(refused(format!(
                 "{what} needs confirm=true, because the client cannot ask the person: {question}"
-            ))),
-        }
+            )));
+        };
+        self.ask(person, what, Preview { text: question, cells: Vec::new() }).await
     }
 
     async fn ask(&self, person: &Person, what: &str, preview: Preview) -> Result<(), Error> {
@@ -226,32 +220,5 @@ mod tests {
         let refusal = consent.permit(EDIT, Permission::Write, "insert_cell", preview()).await.unwrap_err();
         assert!(refusal.cause.contains("insert_cell needs the person's consent"), "{refusal}");
         assert!(!consent.may(EDIT, Permission::Write) && consent.may(RUN, Permission::Execute));
-    }
-
-    #[tokio::test]
-    async fn the_agent_cannot_confirm_in_place_of_a_person_who_can_be_asked() {
-        let policy = asking(&[]);
-        let effects = async |person: Option<&Person>, is_confirmed| {
-            let consent = Consent::new(access(&policy, "verify_notebook"), person);
-            consent.permit_effects("verify_notebook", is_confirmed, "Run it?".to_owned()).await
-        };
-        let (sender, mut questions) = mpsc::channel(1);
-        let person = Person::NextRound(sender);
-        let (outcome, question) = tokio::join!(
-            async {
-                let outcome = effects(Some(&person), true).await;
-                drop(person);
-                outcome
-            },
-            async {
-                let question = questions.recv().await?;
-                let _ = question.reply.send(PersonReply::Declined);
-                Some(())
-            }
-        );
-        assert_eq!(question, Some(()));
-        assert_eq!(outcome.unwrap_err().cause, "The person declined verify_notebook.");
-        assert_eq!(effects(None, true).await, Ok(()));
-        assert!(effects(None, false).await.unwrap_err().cause.contains("confirm=true"));
     }
 }

@@ -36,7 +36,7 @@ arguments! {
     struct Arguments {
         /// Compare these (index, id, In[n]); those above run too
         cells: Option<Vec<String>>,
-        /// If the client cannot ask the person: they agree that what the code does outside happens again
+        /// What the code does outside happens again: the person agrees
         confirm: bool = false,
         /// Seconds for each cell
         cell_timeout: Option<Duration> = 600,
@@ -79,7 +79,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         )
         .into());
     }
-    context.consent.permit_effects(name, confirm, question(opened.path(), copy)).await?;
+    if !confirm {
+        context.consent.permit_effects(name, question(opened.path(), copy)).await?;
+    }
     let cell_timeout = cell_timeout.unwrap_or(CELL_TIMEOUT);
     let verifying = context.session.verify(opened.clone(), VerifyOptions { cells, cell_timeout, apply, in_copy: copy })?;
     let settings = context.session.workspace().settings();
