@@ -14,6 +14,8 @@ pub(crate) struct Consent<'a> {
     person: Option<&'a Person>,
     /// The cells that the person saw when they accepted.
     accepted: OnceLock<Vec<ShownCell>>,
+    /// Set if the call does nothing, so that the person need not be asked.
+    is_preview: OnceLock<()>,
 }
 
 /// What a person is shown of a call.
@@ -37,12 +39,16 @@ impl From<&Cell> for ShownCell {
 
 impl<'a> Consent<'a> {
     pub(crate) fn new(access: Access<'a>, person: Option<&'a Person>) -> Self {
-        Self { access, person, accepted: OnceLock::new() }
+        Self { access, person, accepted: OnceLock::new(), is_preview: OnceLock::new() }
     }
 
     /// The call does nothing, so the person need not be asked.
     pub(crate) fn ask_nothing(&self) {
-        self.accepted.get_or_init(Vec::new);
+        self.is_preview.get_or_init(|| ());
+    }
+
+    fn is_settled(&self) -> bool {
+        self.accepted.get().is_some() || self.is_preview.get().is_some()
     }
 
     /// Fails if the call may not do `what`, which belongs to all of these groups: the tool, or something that it can do.
@@ -55,7 +61,7 @@ impl<'a> Consent<'a> {
         preview: impl Future<Output = Result<Preview, Error>>,
     ) -> Result<(), Error> {
         self.access.check(groups, permission, what)?;
-        if self.accepted.get().is_some() || !self.access.asks(groups, permission) {
+        if self.is_settled() || !self.access.asks(groups, permission) {
             return Ok(());
         }
         let person = self.person.ok_or_else(|| cannot_ask(what))?;
@@ -64,7 +70,7 @@ impl<'a> Consent<'a> {
 
     /// Fails unless the person accepts that packages are installed as `plan` says, or the operator lets agents do that.
     pub(crate) async fn permit_packages(&self, what: &str, plan: String) -> Result<(), Error> {
-        if self.accepted.get().is_some() || !self.access.asks_about_packages() {
+        if self.is_settled() || !self.access.asks_about_packages() {
             return Ok(());
         }
         let person = self.person.ok_or_else(|| cannot_ask(what))?;
@@ -73,7 +79,7 @@ impl<'a> Consent<'a> {
 
     /// Fails unless the person accepts what `question` says. Where nobody can be asked, the agent has to confirm it in its call.
     pub(crate) async fn permit_effects(&self, what: &str, question: String) -> Result<(), Error> {
-        if self.accepted.get().is_some() {
+        if self.is_settled() {
             return Ok(());
         }
         let Some(person) = self.person else {
@@ -107,7 +113,7 @@ impl<'a> Consent<'a> {
     /// Whether the call may do something that belongs to these groups, without asking again.
     pub(crate) fn may(&self, groups: &[Group], permission: Permission) -> bool {
         let is_allowed = self.access.check(groups, permission, "").is_ok();
-        is_allowed && (self.accepted.get().is_some() || !self.access.asks(groups, permission))
+        is_allowed && (self.is_settled() || !self.access.asks(groups, permission))
     }
 
     /// Fails if the person accepted the call, and saw other cells than these, or other sources of them.
