@@ -36,6 +36,7 @@ pub(super) fn try_out(project: &Project, chroot: &Chroot, wine: &Wine<'_>) -> Re
     let built = chroot.build_folder().join(Target::Windows.triple()).join("debug/cellbridge.exe");
     let python = [&*end_to_end.python];
     let program = wine.command_in(HERE, &python, &built);
+    wine.forget()?;
     // While it runs, no test waits for the services of wine, and none of them belongs to a test.
     let mut services = wine.services(&python).spawn().context("wine does not start")?;
     let variables = [

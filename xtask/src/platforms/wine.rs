@@ -1,9 +1,10 @@
 //! Runs Windows programs, as far as wine is Windows.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use super::chroot::Chroot;
 use super::target::Target;
@@ -22,7 +23,7 @@ pub(super) struct Wine<'c> {
 impl<'c> Wine<'c> {
     pub(super) fn provide(chroot: &'c Chroot) -> Result<Self> {
         chroot.install("usr/bin/wine", &PACKAGES)?;
-        std::fs::create_dir_all(chroot.cache.join("home"))?;
+        fs::create_dir_all(chroot.cache.join("home"))?;
         Ok(Self { chroot, prefix: chroot.cache.join("wine") })
     }
 
@@ -40,6 +41,19 @@ impl<'c> Wine<'c> {
         let mut command = self.command_in("/", further, ping);
         command.args(["-n", "100000", "127.0.0.1"]).stdout(Stdio::null());
         command
+    }
+
+    /// Removes what our programs have written for their user. Tests have the same paths each time, and would find the histories of
+    /// their last notebooks.
+    pub(super) fn forget(&self) -> Result<()> {
+        for user in fs::read_dir(self.prefix.join("drive_c/users")).into_iter().flatten() {
+            let folder = user?.path().join("AppData/Local/cellbridge");
+            if folder.exists() {
+                let cannot = || format!("{} can't be removed", folder.display());
+                fs::remove_dir_all(&folder).with_context(cannot)?;
+            }
+        }
+        Ok(())
     }
 
     /// Runs the tests of a crate. Those that need Unix are not compiled.
