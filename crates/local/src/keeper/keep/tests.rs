@@ -35,3 +35,23 @@ async fn a_keeper_that_is_terminated_leaves_the_runs_that_nobody_has_read() {
         assert_eq!(folder.exists(), !is_read);
     }
 }
+
+#[test]
+fn a_folder_is_gone_if_it_is_missing_twice_and_not_if_that_cannot_be_told() {
+    let state = tempfile::tempdir().unwrap();
+    let (parent, away) = (state.path().join("kernels"), state.path().join("away"));
+    let folder = parent.join("one");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut keep = keep(&folder);
+    let mut looks = |count: usize| (0..count).map(|_| keep.is_folder_gone()).collect::<Vec<_>>();
+    assert_eq!(looks(2), [false, false]);
+    std::fs::rename(&parent, &away).unwrap();
+    std::fs::write(&parent, "").unwrap();
+    assert_eq!(looks(3), [false; 3], "it cannot be told");
+    std::fs::remove_file(&parent).unwrap();
+    assert_eq!(looks(1), [false]);
+    std::fs::rename(&away, &parent).unwrap();
+    assert_eq!(looks(1), [false]);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(looks(2), [false, true]);
+}
