@@ -139,7 +139,9 @@ impl Keep {
             }
             Record::Event(KeeperEvent::Restarting | KeeperEvent::LogFailed { .. }) => runs.kernel_ended(),
             Record::Event(KeeperEvent::Ready { .. }) => how = None,
-            Record::Event(KeeperEvent::Withdrawn { message }) => runs.ended(&message),
+            Record::Event(KeeperEvent::Withdrawn { message } | KeeperEvent::Ended { message }) => {
+                runs.ended(&message);
+            }
             Record::ToKernel { .. } | Record::Event(_) => {}
         })?;
         let how = if let Some(how) = how {
@@ -314,12 +316,7 @@ impl Keep {
                     Err(error) => self.on_failed_start(&error),
                 }
             }
-            Event::Deadline => {
-                if let Some((ended, released)) = self.turns.tick(Instant::now()) {
-                    self.runs.ended(&ended);
-                    self.release(released);
-                }
-            }
+            Event::Deadline => self.end_overdue(Instant::now()),
             Event::Terminated => return Some(Ending::Terminated),
         }
         None

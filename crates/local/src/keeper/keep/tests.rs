@@ -1,10 +1,13 @@
 use std::future::ready;
 use std::path::Path;
 
-use kernel::keeper::Note;
-use serde_json::Value;
+use kernel::keeper::{ClientFrame, Note};
+use serde_json::{Value, json};
+use workspace::RunState;
 
 use super::*;
+use crate::keeper::logged_runs;
+use crate::keeper::turns::Request;
 
 /// The keeper of a kernel that works on a run whose server has gone.
 pub(super) fn keep(path: &Path) -> Keep {
@@ -54,4 +57,39 @@ fn a_folder_is_gone_if_it_is_missing_twice_and_not_if_that_cannot_be_told() {
     assert_eq!(looks(1), [false]);
     std::fs::remove_dir_all(&folder).unwrap();
     assert_eq!(looks(2), [false, true]);
+}
+
+fn parts(kind: &str, id: &str, parent: &str, content: &Value) -> Vec<Bytes> {
+    let header = json!({ "msg_id": id, "msg_type": kind });
+    let parts = [&header, &json!({ "msg_id": parent }), &json!({}), content];
+    parts.map(|part| Bytes::from(part.to_string())).into()
+}
+
+#[tokio::test]
+async fn the_log_says_that_a_request_came_too_late_for_its_kernel() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut keep = keep(folder.path());
+    let (_theirs, ours) = UnixStream::pair().unwrap();
+    keep.serve(ours);
+    keep.clients.values_mut().for_each(|client| client.process = Some(1));
+    let parts = parts("execute_request", "m1", "", &json!({}));
+    keep.on_frame(1, ClientFrame::Send { channel: Channel::Shell, parts });
+    let states: Vec<_> = logged_runs(folder.path()).into_iter().map(|run| run.state).collect();
+    assert_eq!(states, [RunState::Interrupted]);
+}
+
+#[test]
+fn the_log_says_that_a_run_is_over_although_a_message_of_its_kernel_is_missing() {
+    let reply = (Channel::Shell, parts("execute_reply", "1", "m1", &json!({ "status": "ok" })));
+    let idle = (Channel::Iopub, parts("status", "2", "m1", &json!({ "execution_state": "idle" })));
+    for ((channel, sent), state) in [(reply, RunState::Done), (idle, RunState::Interrupted)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut keep = keep(folder.path());
+        let request = parts("execute_request", "m1", "", &json!({}));
+        keep.turns.submit(Request::new(1, Channel::Shell, request));
+        keep.on_message(channel, sent);
+        keep.end_overdue(Instant::now() + FOREVER);
+        let states: Vec<_> = logged_runs(folder.path()).into_iter().map(|run| run.state).collect();
+        assert_eq!(states, [state]);
+    }
 }
