@@ -77,6 +77,8 @@ pub enum KeeperEvent {
     Cut { message: String },
     /// A request was withdrawn before the kernel got it.
     Withdrawn { message: String },
+    /// The kernel has ended a request, although it has sent no reply or no `idle`.
+    Ended { message: String },
     /// The log could not be written, so that records are missing before this: how the requests before it end is not known.
     LogFailed { os_error: i32 },
     #[serde(other)]

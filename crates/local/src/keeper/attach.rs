@@ -6,6 +6,7 @@ use std::time::Duration;
 use kernel::KernelError;
 use kernel::keeper::{self, Connect, Kept, ReadLog, VERSION, Welcome, connect_kept};
 use tokio::net::UnixStream;
+use tokio::task::spawn_blocking;
 
 use super::folder::{KeeperFolder, KernelRecord};
 use super::keep::Keep;
@@ -38,7 +39,9 @@ pub(crate) async fn attach(
         Some(_) if !record.is_readable() => return Err(later_version(record.protocol)),
         Some(lock) => {
             let (ours, theirs) = UnixStream::pair().map_err(unreachable)?;
-            let mut keep = Keep::of_leftovers(folder.clone(), lock).map_err(unreachable)?;
+            let folder = folder.clone();
+            let read = spawn_blocking(move || Keep::of_leftovers(folder, lock));
+            let mut keep = read.await.map_err(io::Error::from).flatten().map_err(unreachable)?;
             keep.serve(theirs);
             // Ends with the connection.
             tokio::spawn(async move {

@@ -180,7 +180,7 @@ fn described(event: KeeperEvent) -> Option<(Option<String>, String)> {
         KeeperEvent::LogFailed { os_error } => {
             (None, format!("records are missing here: {}", LossCause::LogFailed { os_error }))
         }
-        KeeperEvent::Unknown => return None,
+        KeeperEvent::Ended { .. } | KeeperEvent::Unknown => return None,
     })
 }
 

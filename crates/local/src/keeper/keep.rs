@@ -91,6 +91,7 @@ pub(super) struct Keep {
     lifetime: Lifetime,
     /// `None` where only the log of a dead keeper is served.
     launcher: Option<Arc<KernelLauncher>>,
+    was_folder_missing: bool,
     kernel: Option<KeptKernel>,
     are_sockets_open: bool,
     starting: Option<Starting>,
@@ -138,7 +139,9 @@ impl Keep {
             }
             Record::Event(KeeperEvent::Restarting | KeeperEvent::LogFailed { .. }) => runs.kernel_ended(),
             Record::Event(KeeperEvent::Ready { .. }) => how = None,
-            Record::Event(KeeperEvent::Withdrawn { message }) => runs.ended(&message),
+            Record::Event(KeeperEvent::Withdrawn { message } | KeeperEvent::Ended { message }) => {
+                runs.ended(&message);
+            }
             Record::ToKernel { .. } | Record::Event(_) => {}
         })?;
         let how = if let Some(how) = how {
@@ -168,6 +171,7 @@ impl Keep {
             turns: Turns::default(),
             lifetime: Lifetime::new(limits, Instant::now()),
             launcher: None,
+            was_folder_missing: false,
             kernel: None,
             are_sockets_open: false,
             starting: None,
@@ -220,12 +224,19 @@ impl Keep {
             if now >= checked_at + CHECK_INTERVAL {
                 checked_at = now;
                 self.forget();
-                if !self.folder.path.exists() {
+                if self.is_folder_gone() {
                     return Ending::FolderGone;
                 }
             }
             tokio::task::coop::consume_budget().await;
         }
+    }
+
+    /// Whether somebody has removed the folder: it is missing this time and the last. A network share may fail for a while.
+    fn is_folder_gone(&mut self) -> bool {
+        let is_missing = matches!(self.folder.path.try_exists(), Ok(false));
+        let was_missing = std::mem::replace(&mut self.was_folder_missing, is_missing);
+        is_missing && was_missing
     }
 
     async fn next_event(
@@ -305,12 +316,7 @@ impl Keep {
                     Err(error) => self.on_failed_start(&error),
                 }
             }
-            Event::Deadline => {
-                if let Some((ended, released)) = self.turns.tick(Instant::now()) {
-                    self.runs.ended(&ended);
-                    self.release(released);
-                }
-            }
+            Event::Deadline => self.end_overdue(Instant::now()),
             Event::Terminated => return Some(Ending::Terminated),
         }
         None

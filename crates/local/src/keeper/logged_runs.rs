@@ -110,6 +110,11 @@ impl LoggedRuns {
             Record::Event(KeeperEvent::Restarting) => {
                 self.end_all(&RunState::KernelDied { how: RESTARTED.to_owned() });
             }
+            Record::Event(KeeperEvent::Ended { message }) => {
+                if let Some(progress) = self.of_request(message) {
+                    progress.run.state = progress.reply.take().unwrap_or(RunState::Interrupted);
+                }
+            }
             Record::Event(KeeperEvent::LogFailed { os_error }) => {
                 let cause = LossCause::LogFailed { os_error: *os_error };
                 self.end_all(&RunState::Lost { is_started: true, cause });

@@ -323,6 +323,31 @@ async fn what_another_server_reads_is_no_keeper_that_hangs_and_no_other_process_
     other.wait().unwrap();
 }
 
+/// Whoever reads the file waits from now on until somebody writes it.
+#[cfg(target_os = "linux")]
+fn make_slow(path: &Path) {
+    std::fs::remove_file(path).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, path, 0o600.into()).unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_server_does_other_things_while_it_reads_what_a_keeper_left() {
+    let machine = Machine::new();
+    machine.leave("one", &[]);
+    let [(folder, record)] = &keepers(&machine.process_env)[..] else { panic!() };
+    let log = folder.path.join(format!("log.{:020}", 0));
+    make_slow(&log);
+    let attaching = attach(folder, record, false, Duration::from_secs(60));
+    let other_things = async {
+        std::fs::write(&log, "").unwrap();
+        // For the file that goes on with the log.
+        std::fs::File::open(&log).unwrap()
+    };
+    let (attached, _) = tokio::join!(attaching, other_things);
+    assert!(attached.is_err(), "it is no file");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_read_too_late_for_the_first_reply_does_not_count_as_reported() {
@@ -336,9 +361,7 @@ fn what_is_read_too_late_for_the_first_reply_does_not_count_as_reported() {
         let left = runtime.block_on(machine.server().left()).runs;
         (left.into_iter().map(|run| run.run.to_string()).collect::<Vec<_>>(), runtime)
     };
-    // Reading waits until somebody writes.
-    std::fs::remove_file(&log).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, &log, 0o600.into()).unwrap();
+    make_slow(&log);
     let (runs, runtime) = left();
     assert!(runs.is_empty());
     std::fs::write(&log, &written).unwrap();

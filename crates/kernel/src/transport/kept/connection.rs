@@ -247,7 +247,8 @@ impl KeeperConnection {
                 let cause = LossCause::LogFailed { os_error };
                 Some(Received::Ended(Outcome::Lost { is_started: true, cause }))
             }
-            KeeperEvent::Unknown => None,
+            // Its executions ask the kernel themselves.
+            KeeperEvent::Ended { .. } | KeeperEvent::Unknown => None,
         }
     }
 

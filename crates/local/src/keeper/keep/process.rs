@@ -64,6 +64,15 @@ impl Keep {
         }
     }
 
+    /// Ends an execution of which a message is missing for too long.
+    pub(super) fn end_overdue(&mut self, now: Instant) {
+        if let Some((message, released)) = self.turns.tick(now) {
+            self.runs.ended(&message);
+            self.record(&Record::Event(KeeperEvent::Ended { message }));
+            self.release(released);
+        }
+    }
+
     /// A request will never reach the kernel.
     pub(super) fn withdrawn(&mut self, message: String) {
         self.runs.ended(&message);

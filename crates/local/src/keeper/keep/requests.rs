@@ -56,7 +56,9 @@ impl Keep {
                 self.runs.requested(&request.id);
                 if self.kernel.is_none() || self.log_failure.is_some() {
                     // The client has not read yet that the process or the log has ended, and so did this.
-                    self.runs.ended(&request.id);
+                    if request.is_execution {
+                        self.withdrawn(request.id);
+                    }
                     return None;
                 }
                 let released = self.turns.submit(request);

@@ -1,10 +1,13 @@
 use std::future::ready;
 use std::path::Path;
 
-use kernel::keeper::Note;
-use serde_json::Value;
+use kernel::keeper::{ClientFrame, Note};
+use serde_json::{Value, json};
+use workspace::RunState;
 
 use super::*;
+use crate::keeper::logged_runs;
+use crate::keeper::turns::Request;
 
 /// The keeper of a kernel that works on a run whose server has gone.
 pub(super) fn keep(path: &Path) -> Keep {
@@ -33,5 +36,60 @@ async fn a_keeper_that_is_terminated_leaves_the_runs_that_nobody_has_read() {
         let ending = keep.run(Some(&listener), ready(())).await;
         keep.end(ending).await;
         assert_eq!(folder.exists(), !is_read);
+    }
+}
+
+#[test]
+fn a_folder_is_gone_if_it_is_missing_twice_and_not_if_that_cannot_be_told() {
+    let state = tempfile::tempdir().unwrap();
+    let (parent, away) = (state.path().join("kernels"), state.path().join("away"));
+    let folder = parent.join("one");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut keep = keep(&folder);
+    let mut looks = |count: usize| (0..count).map(|_| keep.is_folder_gone()).collect::<Vec<_>>();
+    assert_eq!(looks(2), [false, false]);
+    std::fs::rename(&parent, &away).unwrap();
+    std::fs::write(&parent, "").unwrap();
+    assert_eq!(looks(3), [false; 3], "it cannot be told");
+    std::fs::remove_file(&parent).unwrap();
+    assert_eq!(looks(1), [false]);
+    std::fs::rename(&away, &parent).unwrap();
+    assert_eq!(looks(1), [false]);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(looks(2), [false, true]);
+}
+
+fn parts(kind: &str, id: &str, parent: &str, content: &Value) -> Vec<Bytes> {
+    let header = json!({ "msg_id": id, "msg_type": kind });
+    let parts = [&header, &json!({ "msg_id": parent }), &json!({}), content];
+    parts.map(|part| Bytes::from(part.to_string())).into()
+}
+
+#[tokio::test]
+async fn the_log_says_that_a_request_came_too_late_for_its_kernel() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut keep = keep(folder.path());
+    let (_theirs, ours) = UnixStream::pair().unwrap();
+    keep.serve(ours);
+    keep.clients.values_mut().for_each(|client| client.process = Some(1));
+    let parts = parts("execute_request", "m1", "", &json!({}));
+    keep.on_frame(1, ClientFrame::Send { channel: Channel::Shell, parts });
+    let states: Vec<_> = logged_runs(folder.path()).into_iter().map(|run| run.state).collect();
+    assert_eq!(states, [RunState::Interrupted]);
+}
+
+#[test]
+fn the_log_says_that_a_run_is_over_although_a_message_of_its_kernel_is_missing() {
+    let reply = (Channel::Shell, parts("execute_reply", "1", "m1", &json!({ "status": "ok" })));
+    let idle = (Channel::Iopub, parts("status", "2", "m1", &json!({ "execution_state": "idle" })));
+    for ((channel, sent), state) in [(reply, RunState::Done), (idle, RunState::Interrupted)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut keep = keep(folder.path());
+        let request = parts("execute_request", "m1", "", &json!({}));
+        keep.turns.submit(Request::new(1, Channel::Shell, request));
+        keep.on_message(channel, sent);
+        keep.end_overdue(Instant::now() + FOREVER);
+        let states: Vec<_> = logged_runs(folder.path()).into_iter().map(|run| run.state).collect();
+        assert_eq!(states, [state]);
     }
 }
