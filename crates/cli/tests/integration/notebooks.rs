@@ -392,8 +392,8 @@ async fn a_preview_is_never_a_change() -> Result<()> {
             ("use_notebook", json!({ "notebook_path": "there.ipynb", "preview": true })),
             "Would open there.ipynb",
         ),
-        (("checkpoint", json!({ "name": "x", "preview": true })), "checkpoint changes no cell"),
-        (("execute_code", json!({ "code": "1", "preview": true })), "execute_code changes no cell"),
+        (("checkpoint", json!({ "name": "x", "preview": true })), "checkpoint has no preview"),
+        (("execute_code", json!({ "code": "1", "preview": true })), "execute_code has no preview"),
     ] {
         let shown = client.call(tool, arguments).await?;
         assert!(shown.contains(expected), "{tool}: {shown}");
