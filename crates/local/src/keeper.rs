@@ -33,7 +33,7 @@ pub(crate) use logged_runs::{LoggedRun, logged_run, logged_runs};
 pub use private::unused_folders;
 pub(crate) use resident::resident_bytes;
 pub(crate) use room::make_room;
-pub(crate) use start::{KeepSpec, StartError, start};
+pub(crate) use start::{KeepSpec, StartError, StarterLife, start};
 pub use start::{detach, keep_from_stdin};
 pub(crate) use start_lock::StartLock;
 pub(crate) use waiting_runs::{WaitingRuns, waiting_folders};

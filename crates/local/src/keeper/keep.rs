@@ -46,6 +46,8 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longer than any server runs.
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+/// The server that starts the kernel, before it is a client.
+const STARTER: ClientId = 0;
 const STOPPED: &str = "it was stopped";
 pub(crate) const KEEPER_DIED: &str = "its keeper was killed, or the machine went down";
 
@@ -301,6 +303,7 @@ impl Keep {
     async fn handle(&mut self, event: Event) -> Option<Ending> {
         match event {
             Event::Connected(stream) => self.serve(stream),
+            Event::Client(STARTER, FromClient::Frame(frame)) => self.on_early_frame(Ok(frame)),
             Event::Client(id, FromClient::Frame(frame)) => return self.on_frame(id, frame),
             Event::Client(id, FromClient::Left) => self.on_left(id),
             Event::Message(channel, parts) => {

@@ -21,7 +21,7 @@ use std::time::{Duration, SystemTime};
 use kernel::keeper::{ClientFrame, FramedRead, FramedWrite, KernelSockets, Note, VERSION};
 use serde::{Deserialize, Serialize};
 use tokio::net::unix::pipe;
-use tokio::process::Command;
+use tokio::process::{ChildStdin, Command};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use workspace::{Error, ErrorKind, KernelId};
@@ -81,6 +81,10 @@ pub(crate) enum StartError {
     Keeper(String),
 }
 
+/// Lets a keeper know that the server that started it lives, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct StarterLife(#[expect(dead_code, reason = "it ends with the pipe")] FramedWrite<ChildStdin>);
+
 /// Starts a keeper, and waits until its kernel is ready. Passes `early` frames on to it meanwhile: which runs wait for the
 /// kernel. If this is dropped before, the kernel ends.
 pub(crate) async fn start(
@@ -88,7 +92,7 @@ pub(crate) async fn start(
     process_env: &ProcessEnv,
     spec: &KeepSpec,
     early: &mut mpsc::UnboundedReceiver<ClientFrame>,
-) -> Result<(), StartError> {
+) -> Result<StarterLife, StartError> {
     let failed = |error: io::Error| {
         StartError::Keeper(format!("the process that keeps it cannot be started ({error})"))
     };
@@ -125,7 +129,7 @@ pub(crate) async fn start(
     };
     let answer = answer.ok_or_else(|| failed(io::Error::other("it ended at once")))?;
     match serde_json::from_slice(&answer).map_err(|error| failed(error.into()))? {
-        Answer::Ready => Ok(()),
+        Answer::Ready => Ok(StarterLife(input)),
         Answer::Failed { cause, next } => {
             Err(StartError::Kernel(Error::new(ErrorKind::KernelStart, cause, next)))
         }
@@ -201,7 +205,8 @@ pub async fn keep_from_stdin() -> io::Result<()> {
         keep.end_unstarted(ABANDONED, Ending::Unused).await;
         return Ok(());
     }
-    drop((input, output));
+    drop(output);
+    keep.watch_starter(input);
     leave_standard_streams()?;
     let terminated = async {
         terminate.recv().await;

@@ -54,32 +54,13 @@ impl Keep {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
-    use std::time::Duration;
-
-    use bytes::Bytes;
-    use kernel::keeper::{Channel, Connect, Kept, OrphanedExecution, connect_kept};
-    use kernel::{Event, KernelError, Outcome};
+    use kernel::keeper::{Channel, OrphanedExecution};
+    use kernel::{Event, Outcome};
     use serde_json::json;
-    use tokio::net::{UnixListener, UnixStream};
     use tokio::time::timeout;
 
-    use super::super::tests::keep;
+    use super::super::tests::{TIMEOUT, connect, keep, parts};
     use super::super::{Ending, Keep};
-
-    const TIMEOUT: Duration = Duration::from_secs(10);
-
-    async fn connect(keep: &mut Keep) -> Result<Kept, KernelError> {
-        let (stream, ours) = UnixStream::pair().unwrap();
-        keep.serve(ours);
-        let (read_log, restart, process) = (None, false, 1);
-        let (ready_timeout, silence_timeout) = (TIMEOUT, TIMEOUT * 100);
-        let connect = Connect { stream, read_log, restart, ready_timeout, process, silence_timeout };
-        let listener = UnixListener::bind(keep.folder.path.join(keep.client_count.to_string())).unwrap();
-        tokio::select! {
-            kept = connect_kept(connect) => kept,
-            ending = keep.run(Some(&listener), std::future::pending()) => panic!("{ending:?}"),
-        }
-    }
 
     async fn until_left(keep: &mut Keep) {
         if !keep.clients.is_empty() {
@@ -88,10 +69,8 @@ mod tests {
     }
 
     fn print(keep: &mut Keep, text: &str) {
-        let header = json!({ "msg_id": "1", "msg_type": "stream" });
         let content = json!({ "name": "stdout", "text": text });
-        let parts = [header, json!({ "msg_id": "m1" }), json!({}), content];
-        keep.on_message(Channel::Iopub, parts.map(|part| Bytes::from(part.to_string())).into());
+        keep.on_message(Channel::Iopub, parts("stream", "1", "m1", &content));
     }
 
     /// How a run ended, and what it printed.

@@ -2,11 +2,14 @@
 
 use std::time::{Instant, SystemTime};
 
+use tokio::net::unix::pipe;
+
 use kernel::keeper::{
-    ClientFrame, ClientId, FrameError, KeeperEvent, KeeperFrame, Note, Record, VERSION, Welcome,
+    ClientFrame, ClientId, FrameError, FramedRead, KeeperEvent, KeeperFrame, Note, Record, VERSION, Welcome,
 };
 
-use super::{Ending, Keep};
+use super::{Ending, Keep, STARTER};
+use crate::keeper::clients::FromClient;
 use crate::keeper::turns::Request;
 
 impl Keep {
@@ -78,13 +81,27 @@ impl Keep {
         None
     }
 
-    /// What the server says before the kernel is ready. Nobody owns these runs until it is connected.
+    /// What the server says before it is connected.
     pub(in crate::keeper) fn on_early_frame(&mut self, frame: Result<ClientFrame, FrameError>) {
         match frame {
-            Ok(ClientFrame::Note(note)) => self.note(note, None),
+            Ok(ClientFrame::Note(note)) => self.note(note, Some(STARTER)),
             Ok(ClientFrame::Acknowledge { run }) => self.acknowledge(run),
             _ => {}
         }
+    }
+
+    /// The kernel is ready. The server keeps `input` open: until it ends, nobody else adopts the runs for which it started this.
+    pub(in crate::keeper) fn watch_starter(&self, mut input: FramedRead<pipe::Receiver>) {
+        let events = self.event_sender.clone();
+        tokio::spawn(async move {
+            while let Ok(Some(frame)) = input.receive().await {
+                let Ok(frame) = ClientFrame::read(frame) else { break };
+                if events.send((STARTER, FromClient::Frame(frame))).await.is_err() {
+                    return;
+                }
+            }
+            let _ = events.send((STARTER, FromClient::Left)).await;
+        });
     }
 
     fn note(&mut self, note: Note, owner: Option<ClientId>) {
@@ -118,7 +135,7 @@ impl Keep {
     }
 
     pub(super) fn on_left(&mut self, id: ClientId) {
-        if self.clients.remove(&id).is_none() {
+        if self.clients.remove(&id).is_none() && id != STARTER {
             return;
         }
         for message in self.runs.unrequested(id) {

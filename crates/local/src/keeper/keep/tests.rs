@@ -1,13 +1,16 @@
 use std::future::ready;
 use std::path::Path;
 
-use kernel::keeper::{ClientFrame, Note};
+use kernel::KernelError;
+use kernel::keeper::{ClientFrame, Connect, Kept, Note, connect_kept};
 use serde_json::{Value, json};
 use workspace::RunState;
 
 use super::*;
 use crate::keeper::logged_runs;
 use crate::keeper::turns::Request;
+
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The keeper of a kernel that works on a run whose server has gone.
 pub(super) fn keep(path: &Path) -> Keep {
@@ -20,6 +23,19 @@ pub(super) fn keep(path: &Path) -> Keep {
     let offset = keep.record(&Record::Note(note.clone())).unwrap();
     keep.runs.note(note, offset, None, SystemTime::now());
     keep
+}
+
+pub(super) async fn connect(keep: &mut Keep) -> Result<Kept, KernelError> {
+    let (stream, ours) = UnixStream::pair().unwrap();
+    keep.serve(ours);
+    let (read_log, restart, process) = (None, false, 1);
+    let (ready_timeout, silence_timeout) = (TIMEOUT, TIMEOUT * 100);
+    let connect = Connect { stream, read_log, restart, ready_timeout, process, silence_timeout };
+    let listener = UnixListener::bind(keep.folder.path.join(keep.client_count.to_string())).unwrap();
+    tokio::select! {
+        kept = connect_kept(connect) => kept,
+        ending = keep.run(Some(&listener), std::future::pending()) => panic!("{ending:?}"),
+    }
 }
 
 #[tokio::test]
@@ -59,7 +75,7 @@ fn a_folder_is_gone_if_it_is_missing_twice_and_not_if_that_cannot_be_told() {
     assert_eq!(looks(2), [false, true]);
 }
 
-fn parts(kind: &str, id: &str, parent: &str, content: &Value) -> Vec<Bytes> {
+pub(super) fn parts(kind: &str, id: &str, parent: &str, content: &Value) -> Vec<Bytes> {
     let header = json!({ "msg_id": id, "msg_type": kind });
     let parts = [&header, &json!({ "msg_id": parent }), &json!({}), content];
     parts.map(|part| Bytes::from(part.to_string())).into()
@@ -92,4 +108,18 @@ fn the_log_says_that_a_run_is_over_although_a_message_of_its_kernel_is_missing()
         let states: Vec<_> = logged_runs(folder.path()).into_iter().map(|run| run.state).collect();
         assert_eq!(states, [state]);
     }
+}
+
+#[tokio::test]
+async fn the_runs_of_the_server_that_starts_a_kernel_are_its_own_until_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut keep = keep(folder.path());
+    let note = Note { run: "r2".to_owned(), message: None, data: Value::Null };
+    keep.on_early_frame(Ok(ClientFrame::Note(note)));
+    let orphans = |kept: &Kept| kept.orphans.iter().map(|run| run.note.run.clone()).collect::<Vec<_>>();
+    let another = connect(&mut keep).await.unwrap();
+    assert_eq!(orphans(&another), ["r1"]);
+    keep.on_left(STARTER);
+    let another = connect(&mut keep).await.unwrap();
+    assert_eq!(orphans(&another), ["r2"]);
 }

@@ -243,7 +243,7 @@ impl LocalKernel {
             program: keeping.program.clone(),
             waiting,
         };
-        keeper::start(&keeping.program, process_env, &spec, &mut early).await?;
+        let life = keeper::start(&keeping.program, process_env, &spec, &mut early).await?;
         let ended = || StartError::Keeper("the process that keeps it has ended".to_owned());
         let folder = folder.keep().ok_or_else(ended)?;
         let record = folder.record().ok_or_else(ended)?;
@@ -260,9 +260,10 @@ impl LocalKernel {
             let cause = format!("The kernel that was started cannot be reached: {error}.");
             StartError::Kernel(Error::new(ErrorKind::KernelStart, cause, NextStep::TryAgain))
         };
-        let (running, _) = self.attach(&known, false).await.map_err(unreachable)?;
+        let (mut running, _) = self.attach(&known, false).await.map_err(unreachable)?;
         install_memory_handler(running.client()).await;
-        if let RunningKernel::Kept(kept) = &running {
+        if let RunningKernel::Kept(kept) = &mut running {
+            kept.starter_life = Some(life);
             // What the keeper has not been sent before it was ready.
             while let Ok(frame) = early.try_recv() {
                 kept.keeper.send(frame);

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use workspace::{Executor, RunNote};
 
 use super::RunningKernel;
-use crate::keeper::{KeptExecutor, describe_others, kept_note};
+use crate::keeper::{KeptExecutor, StarterLife, describe_others, kept_note};
 
 /// How long a keeper may take to end its kernel; it ends it by force after four.
 const END_TIMEOUT: Duration = Duration::from_secs(6);
@@ -20,12 +20,14 @@ pub(crate) struct KeptKernel {
     pub(crate) keeper: KeeperHandle,
     executor: Arc<KeptExecutor>,
     orphaned: Mutex<watch::Receiver<u64>>,
+    /// Of this server, if it has started the keeper.
+    pub(crate) starter_life: Option<StarterLife>,
 }
 
 impl KeptKernel {
     pub(crate) fn new(keeper: KeeperHandle, executor: Arc<KeptExecutor>) -> Self {
         let orphaned = Mutex::new(keeper.orphaned());
-        Self { keeper, executor, orphaned }
+        Self { keeper, executor, orphaned, starter_life: None }
     }
 
     pub(super) fn client(&self) -> &Client {
