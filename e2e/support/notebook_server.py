@@ -1,5 +1,6 @@
 """The program as the notebook server of a folder: over HTTP as a process of ours, on stdio as clients start it."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -99,8 +100,8 @@ def running(server: NotebookServer) -> Iterator[NotebookServer]:
 
 
 def nothing_is_left(mark: str, home: Home) -> None:
-    """Ends the kept kernels, and waits until every process that the program started has ended and every folder of a
-    keeper is removed."""
+    """Ends the kept kernels, and waits until every process that the program started has ended. Folders of keepers stay for runs that
+    nobody has read, until a person removes them."""
     end = time.monotonic() + LONG
     end_keepers(mark)
     # Reading all of /proc is slow beside other tests, so only the processes that were found are looked at meanwhile.
@@ -108,12 +109,23 @@ def nothing_is_left(mark: str, home: Home) -> None:
         while any(is_marked(process, mark) for process in left):
             assert time.monotonic() < end, f"left behind: {command_lines(left)}"
             time.sleep(0.02)
+    if home.left_by_keepers():
+        # Other tests may have the same home, and kernels that run.
+        for kernel in json.loads(_kernels(mark, home, "--json")):
+            if kernel["state"] == "ended; its last runs are not read":
+                _kernels(mark, home, "stop", kernel["id"])
     while (folders := home.left_by_keepers()) and time.monotonic() < end:
         time.sleep(0.02)
     for folder in folders:
         # Once is enough: other tests may have the same home.
         shutil.rmtree(folder, ignore_errors=True)
     assert not folders, f"left behind: {folders}"
+
+
+def _kernels(mark: str, home: Home, *arguments: str) -> str:
+    """What `cellbridge kernels` prints."""
+    command = [program(), "kernels", *arguments]
+    return subprocess.run(command, env=home.environment(mark), check=True, capture_output=True, text=True).stdout
 
 
 # The marks and homes of the programs that the current test starts as a client does.

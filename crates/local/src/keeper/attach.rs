@@ -68,6 +68,9 @@ pub(crate) async fn attach(
 
 /// Asks a keeper how it is.
 pub(crate) async fn greet(folder: &KeeperFolder, record: &KernelRecord) -> Result<Welcome, Ungreeted> {
+    if !record.is_ready() {
+        return Err(Ungreeted::Absent);
+    }
     let stream = folder.connect(record).await.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Ungreeted::Absent,
         _ => Ungreeted::Silent,

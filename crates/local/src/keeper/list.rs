@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::future::join_all;
 use kernel::keeper::KernelPhase;
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{sleep, timeout};
 
 use super::entries::{LogEntry, read_entries};
@@ -157,6 +157,14 @@ impl KeptKernel {
         Ok(())
     }
 
+    /// Whoever listens, or else whoever says so: another process may have the id that the keeper had.
+    async fn process_of_keeper(&self) -> Option<Pid> {
+        match self.folder.connect(&self.record).await {
+            Ok(stream) => stream.peer_cred().ok()?.pid().and_then(Pid::from_raw),
+            Err(_) => self.folder.keeper_process(),
+        }
+    }
+
     async fn ask_to_end(&self) -> Result<(), String> {
         // Its kernel ends with it.
         let is_silent = self.state == KeptState::Silent;
@@ -166,8 +174,7 @@ impl KeptKernel {
             return kernel::keeper::end(stream).await.map_err(|error| error.to_string());
         }
         // It does not listen before the kernel is ready, and every version understands the signal.
-        // Another process may have the id that the keeper had.
-        let keeper = self.folder.keeper_process().ok_or("its process does not say that it keeps it")?;
+        let keeper = self.process_of_keeper().await.ok_or("its process is unknown")?;
         let signal = if is_silent { Signal::KILL } else { Signal::TERM };
         kill_process(keeper, signal).map_err(|error| error.to_string())
     }
