@@ -44,6 +44,8 @@ struct State {
     cut: Option<String>,
     /// The last record could not be written.
     is_failing: bool,
+    /// It was left to another server: nothing is written any more.
+    is_released: bool,
 }
 
 impl RunLog {
@@ -89,7 +91,7 @@ impl RunLog {
 
     /// Leaves the log to another server.
     pub(crate) fn release(&self) {
-        *self.state.lock() = State::default();
+        *self.state.lock() = State { is_released: true, ..State::default() };
     }
 
     /// The kernel is gone: what has not been sent to it never is.
@@ -199,6 +201,9 @@ impl RecordLog for RunLog {
 
     fn append(&self, record: &Record) {
         let mut state = self.state.lock();
+        if state.is_released {
+            return;
+        }
         if let Record::Note(note) = record {
             match state.open.iter_mut().find(|known| known.run == note.run) {
                 // Announced, and now sent.

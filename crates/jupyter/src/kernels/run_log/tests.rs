@@ -60,6 +60,17 @@ fn a_log_exists_while_there_are_runs() {
     assert!(files(path).is_empty());
 }
 
+#[test]
+fn a_log_that_is_left_to_another_server_is_not_replaced() {
+    let Folder { path, logs, .. } = &folder();
+    let log = logs.begin(SERVER, "k");
+    log.append(&note("r1", Some("m1")));
+    log.release();
+    log.append(&note("r2", None));
+    log.acknowledge("r2");
+    assert_eq!((open(&logs.claim(SERVER, "k")), files(path).len()), (vec!["r1"], 1));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_log_is_for_its_user_alone() {
