@@ -6,6 +6,7 @@ import random
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 import nbformat
@@ -30,7 +31,9 @@ class Story:
         self.checkpoints: list[str] = []
         self.counts: Counter[str] = Counter()
         # What happened last, for whoever reads a failure.
-        self.last: deque[str] = deque(maxlen=20)
+        # The operations that each undo has undone.
+        self._undoes: dict[int, list[int]] = {}
+        self.last: deque[str] = deque(maxlen=200)
         self._newest = 0
         self._numbers = itertools.count(1)
 
@@ -108,6 +111,8 @@ class Story:
         tool, given, moved = self._choose_edit()
         self._note(f"{agent}: {tool}({given})")
         failed, text = await self.place.call(agent, tool, **given)
+        if failed and "has attachments, which a code cell cannot have" in text:
+            return
         assert not failed, f"{tool}({given}): {text}"
         self.counts["edits of agents"] += 1
         await self._record(agent, frozenset(moved))
@@ -157,7 +162,7 @@ class Story:
         assert undone == sorted(undone, reverse=True) and undone, text
         self._note(f"  undone: {undone}")
         only = set(given["only"]) if "only" in given else None
-        operations = [self.operations[number] for number in undone]
+        operations = self._meant(undone)
         if "id" not in given and "since" not in given:
             assert {operation.agent for operation in operations} == {agent}, text
         self.state = await self.place.settled()
@@ -165,7 +170,26 @@ class Story:
         self.counts["undos"] += 1
         self.counts["operations undone"] += len(operations)
         moved = frozenset().union(*(operation.moved for operation in operations))
+        newest = self._newest
         await self._record(agent, moved, before)
+        self._mark_undone(undone, only)
+        if self._newest != newest:
+            self._undoes[self._newest] = undone
+
+    def _meant(self, numbers: list[int]) -> list[Operation]:
+        """An undo is undone as a whole, also where it is undone already."""
+        is_undo = self._undoes.__contains__
+        return [replace(self.operations[it], undone=frozenset()) if is_undo(it) else self.operations[it] for it in numbers]
+
+    def _mark_undone(self, numbers: list[int], only: set[str] | None) -> None:
+        for number in numbers:
+            operation = self.operations[number]
+            cells = operation.changed if only is None else operation.changed & only
+            self.operations[number] = replace(operation, undone=operation.undone | cells)
+            # What an undo had taken back is there again.
+            for brought_back in self._undoes.get(number, []):
+                known = self.operations[brought_back]
+                self.operations[brought_back] = replace(known, undone=known.undone - cells)
 
     def _choose_undo(self) -> Json:
         recent = sorted(self.operations)[-RECENT:]
@@ -188,7 +212,7 @@ class Story:
         if "Nothing was undone, because" not in text:
             return
         numbers = {int(number) for number in re.findall(r"o(\d+)\) ", text)}
-        operations = [self.operations[number] for number in sorted(numbers, reverse=True)]
+        operations = self._meant(sorted(numbers, reverse=True))
         only = set(given["only"]) if "only" in given else None
         lost = expected(now, operations, only).lost
         moved = frozenset[str]().union(*(operation.moved for operation in operations))
