@@ -47,7 +47,7 @@ impl<'a> Consent<'a> {
         self.is_preview.get_or_init(|| ());
     }
 
-    fn is_settled(&self) -> bool {
+    fn needs_no_question(&self) -> bool {
         self.accepted.get().is_some() || self.is_preview.get().is_some()
     }
 
@@ -61,7 +61,7 @@ impl<'a> Consent<'a> {
         preview: impl Future<Output = Result<Preview, Error>>,
     ) -> Result<(), Error> {
         self.access.check(groups, permission, what)?;
-        if self.is_settled() || !self.access.asks(groups, permission) {
+        if self.needs_no_question() || !self.access.asks(groups, permission) {
             return Ok(());
         }
         let person = self.person.ok_or_else(|| cannot_ask(what))?;
@@ -70,7 +70,7 @@ impl<'a> Consent<'a> {
 
     /// Fails unless the person accepts that packages are installed as `plan` says, or the operator lets agents do that.
     pub(crate) async fn permit_packages(&self, what: &str, plan: String) -> Result<(), Error> {
-        if self.is_settled() || !self.access.asks_about_packages() {
+        if self.needs_no_question() || !self.access.asks_about_packages() {
             return Ok(());
         }
         let person = self.person.ok_or_else(|| cannot_ask(what))?;
@@ -79,7 +79,7 @@ impl<'a> Consent<'a> {
 
     /// Fails unless the person accepts what `question` says. Where nobody can be asked, the agent has to confirm it in its call.
     pub(crate) async fn permit_effects(&self, what: &str, question: String) -> Result<(), Error> {
-        if self.is_settled() {
+        if self.needs_no_question() {
             return Ok(());
         }
         let Some(person) = self.person else {
@@ -113,7 +113,7 @@ impl<'a> Consent<'a> {
     /// Whether the call may do something that belongs to these groups, without asking again.
     pub(crate) fn may(&self, groups: &[Group], permission: Permission) -> bool {
         let is_allowed = self.access.check(groups, permission, "").is_ok();
-        is_allowed && (self.is_settled() || !self.access.asks(groups, permission))
+        is_allowed && (self.needs_no_question() || !self.access.asks(groups, permission))
     }
 
     /// Fails if the person accepted the call, and saw other cells than these, or other sources of them.

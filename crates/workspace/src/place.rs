@@ -356,6 +356,11 @@ pub struct Expected {
 }
 
 impl Expected {
+    /// The cell still exists, whatever is in it.
+    pub fn exists(cell: &Cell) -> Self {
+        Self { id: cell.id().clone(), revision: None, read: None }
+    }
+
     /// The whole cell as it was read, with its outputs.
     pub fn unchanged(cell: &Cell) -> Self {
         Self { id: cell.id().clone(), revision: Some(cell.revision().to_owned()), read: Some(cell.clone()) }

@@ -107,8 +107,7 @@ fn previewed(
 fn clearing(cells: &[&Cell]) -> (Vec<Edit>, Vec<Expected>) {
     let edit =
         |cell: &&Cell| Edit::SetOutputs { id: cell.id().clone(), outputs: Arc::new([]), execution_count: None };
-    let expected = |cell: &&Cell| Expected { id: cell.id().clone(), revision: None, read: None };
-    (cells.iter().map(edit).collect(), cells.iter().map(expected).collect())
+    (cells.iter().map(edit).collect(), cells.iter().map(|cell| Expected::exists(cell)).collect())
 }
 
 /// Removes the outputs of code cells, of all or of none.

@@ -250,7 +250,7 @@ impl Position {
             }
             (_, Some(after)) => {
                 let index = context.session.find(opened.path(), before, &CellRef::parse(after))?;
-                let expected = Expected { id: before.cells()[index].id().clone(), revision: None, read: None };
+                let expected = Expected::exists(&before.cells()[index]);
                 Ok((index + 1, vec![expected]))
             }
             (None | Some(-1), None) => Ok((count, Vec::new())),

@@ -49,7 +49,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     };
     let source = session.target(opened.path(), &before, &source)?;
     let target = session.target(opened.path(), &before, &target)?;
-    let exists = |index: usize| Expected { id: before.cells()[index].id().clone(), revision: None, read: None };
+    let exists = |index: usize| Expected::exists(&before.cells()[index]);
     let id = before.cells()[source].id().clone();
     let edits = vec![Edit::Move { id: id.clone(), index: target }];
     let expected = vec![exists(source), exists(target)];
