@@ -62,12 +62,15 @@ async def test_nothing_is_mixed_lost_or_left_behind(places: tuple[SharedFolder, 
     end = time.monotonic() + SECONDS
     async with asyncio.TaskGroup() as others:
         chance = {place: random.Random(f"{SEED} {place.letter}") for place in places}
-        beside = [others.create_task(place.kill_now_and_then(chance[place], CALLS)) for place in places]
-        beside += [others.create_task(each.measure()) for each in held.values()]
+        finished = asyncio.Event()
+        for place in places:
+            others.create_task(place.kill_now_and_then(chance[place], CALLS, finished))
+        measuring = [others.create_task(each.measure()) for each in held.values()]
         async with asyncio.TaskGroup() as working:
             for agent in itertools.chain(*agents.values()):
                 working.create_task(work(agent, end))
-        for task in beside:
+        finished.set()
+        for task in measuring:
             task.cancel()
     for place in places:
         await place.stop()
@@ -112,8 +115,7 @@ async def work(agent: SoakAgent, end: float) -> None:
     while steps < STEPS or time.monotonic() < end:
         await agent.step()
         steps += 1
-    if agent.is_connected:
-        await agent.leave()
+    await agent.finish()
 
 
 async def check(place: SharedPlace, agents: list[SoakAgent]) -> None:

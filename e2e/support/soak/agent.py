@@ -77,6 +77,11 @@ class SoakAgent(ABC):
             self.counts["calls cut by killed servers"] += 1
             self.is_connected = False
 
+    async def finish(self) -> None:
+        if self.is_connected:
+            with suppress(ServerKilledError):
+                await self.leave()
+
     async def _is_killed(self) -> None:
         self.counts["agents killed"] += 1
         working = asyncio.create_task(self._act())

@@ -103,11 +103,15 @@ class SharedPlace(ABC):
                 server.program.process.kill()
                 server.program.ended()
 
-    async def kill_now_and_then(self, chance: random.Random, calls: tuple[int, int]) -> None:
-        """Kills the first server after so many calls at the place, again and again."""
+    async def kill_now_and_then(
+        self, chance: random.Random, calls: tuple[int, int], finished: asyncio.Event
+    ) -> None:
+        """Kills the first server after so many calls at the place, again and again. It runs when the agents have finished."""
         while True:
             wanted = self.counts["calls"] + chance.randint(*calls)
-            await until(lambda: self.counts["calls"] >= wanted, "agents call", within=LONG)
+            await until(lambda: finished.is_set() or self.counts["calls"] >= wanted, "agents call", within=LONG)
+            if finished.is_set():
+                return
             self.counts["servers killed"] += 1
             await self.servers[0].kill()
 

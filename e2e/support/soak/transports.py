@@ -41,7 +41,7 @@ class HttpAgent(SoakAgent):
         await self._client.vanish()
 
     async def leave(self) -> None:
-        await self._client.leave()
+        await self._unless_killed(self._client.leave())
 
     async def _unless_killed(self, answer: Any) -> Any:
         try:
