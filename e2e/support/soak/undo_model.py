@@ -94,12 +94,13 @@ def _undone(here: Cell | None, was: Cell | None, left: Cell | None) -> tuple[Cel
     if here is None:
         return None, True
     is_lost = False
+    is_other_type = here.is_code != left.is_code
     if was.content != left.content:
         is_lost |= here.content != left.content
         here = replace(here, content=was.content)
     # A cell of another type has no outputs.
     if was.outputs != left.outputs or was.is_code != left.is_code:
-        is_lost |= here.outputs != left.outputs
+        is_lost |= here.outputs != left.outputs or is_other_type
         here = replace(here, outputs=was.outputs)
     return here, is_lost
 

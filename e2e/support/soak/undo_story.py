@@ -30,9 +30,9 @@ class Story:
         self.operations: dict[int, Operation] = {}
         self.checkpoints: list[str] = []
         self.counts: Counter[str] = Counter()
-        # What happened last, for whoever reads a failure.
         # The operations that each undo has undone.
         self._undoes: dict[int, list[int]] = {}
+        # What happened last, for whoever reads a failure.
         self.last: deque[str] = deque(maxlen=200)
         self._newest = 0
         self._numbers = itertools.count(1)
