@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from e2e.support import wine
 from e2e.support.agents.python_sdk import python_agent
 from e2e.support.home import Home, new_mark
 from e2e.support.notebook_client import NotebookClient, notebook_client
@@ -109,7 +110,7 @@ async def test_initialize_is_answered_whatever_is_missing(lacking: str, home: Ho
 def test_a_missing_folder_is_reported_at_once(tmp_path: Path) -> None:
     absent = str(tmp_path / "absent")
     ended = subprocess.run([program(), "--root", absent], input=b"", capture_output=True, timeout=10, check=False)
-    assert ended.returncode == 1
+    assert wine.status(ended.returncode) == 1
     assert absent in ended.stderr.decode() and ended.stderr.count(b"\n") == 1
 
 

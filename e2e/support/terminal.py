@@ -13,6 +13,7 @@ from e2e.support.home import Home, new_mark
 from e2e.support.lab_notebooks import KERNELSPEC
 from e2e.support.program import program
 from e2e.support.waiting import LONG
+from e2e.support.wine import status
 
 # A source; what is saved of it (text, an output, several, or None if it was never run); and its tags.
 Cell = tuple[str, Any] | tuple[str, Any, list[str]]
@@ -53,7 +54,7 @@ class Terminal:
 
 async def ended(running: asyncio.subprocess.Process) -> Ended:
     printed, complaints = await asyncio.wait_for(running.communicate(), 4 * LONG)
-    return Ended(running.returncode, printed.decode(), complaints.decode())
+    return Ended(status(running.returncode), printed.decode(), complaints.decode())
 
 
 def write(path: Path, cells: list[Cell]) -> None:

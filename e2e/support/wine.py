@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 from pathlib import Path, PurePath
+from typing import Any
+from unittest.mock import ANY
 
 # Names a folder that exists under wine, too; it holds `deno.exe` and `venv`, an environment of Python as on Windows.
 FOLDER = "CELLBRIDGE_WINDOWS_FOLDER"
@@ -20,6 +22,11 @@ _PATHS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
 def on_windows(path: PurePath | str) -> str:
     """The drive `Z:` of wine is this machine's file system."""
     return "Z:" + str(path).replace("/", "\\")
+
+
+def status(code: int | None) -> Any:
+    """An exit status. A program whose threads end with it often gets 0 from wine, whatever it has returned, so 0 may be any."""
+    return ANY if IS_USED and code == 0 else code
 
 
 def environment(variables: dict[str, str]) -> dict[str, str]:

@@ -138,7 +138,7 @@ impl TabDocument {
         let (mut edited, mut calls) = (before.clone(), Vec::new());
         for edit in edits {
             if !edit.is_applied(&edited) {
-                calls.extend(self.calls(edit)?);
+                calls.extend(self.calls(edit, &edited)?);
             }
             edited.apply(edit).map_err(|error| Error::edit_refused(self.path(), error))?;
         }
@@ -150,8 +150,8 @@ impl TabDocument {
         Ok(Applied { notebook: self.read().await?, saved: SaveStatus::SavedBy(COLAB.to_owned()) })
     }
 
-    /// The calls that make an edit.
-    fn calls(&self, edit: &Edit) -> Result<Vec<PageCall>, Error> {
+    /// The calls that make an edit of the notebook `before`.
+    fn calls(&self, edit: &Edit, before: &Notebook) -> Result<Vec<PageCall>, Error> {
         let ids = self.ids.lock();
         let call = |tool, arguments| PageCall { tool, arguments, adds: None };
         Ok(match edit {
@@ -159,8 +159,9 @@ impl TabDocument {
                 return Err(by_the_person("add cells with metadata or attachments"));
             }
             Edit::Insert { index, cell } => {
+                let index = (*index).min(before.cells().len());
                 let (tool, arguments) = match cell.cell_type {
-                    CellType::Code => ("add_code_cell", new_code_cell(*index, &cell.source)),
+                    CellType::Code => ("add_code_cell", new_code_cell(index, &cell.source)),
                     CellType::Markdown => {
                         ("add_text_cell", json!({ "cellIndex": index, "content": cell.source }))
                     }

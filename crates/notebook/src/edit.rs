@@ -12,7 +12,7 @@ use crate::{Cell, CellId, CellType, Json, Kernelspec, Notebook, Output, other_me
 /// One change, applied by [`Notebook::apply`].
 #[derive(Debug, Clone)]
 pub enum Edit {
-    /// Inserts a cell before the one at `index`; `index` may be the number of cells.
+    /// Inserts a cell before the one at `index`, or at the end: others may have deleted cells since the index was chosen.
     Insert { index: usize, cell: NewCell },
     /// Replaces a cell's source; its outputs stay.
     SetSource { id: CellId, source: String },
@@ -115,7 +115,7 @@ impl Notebook {
     }
 
     fn insert(&mut self, index: usize, cell: &NewCell) -> Result<(), EditError> {
-        self.check_index(index, self.cells.len() + 1)?;
+        let index = index.min(self.cells.len());
         let NewCell { id, cell_type, source, metadata, attachments, others } = cell;
         if !CellId::is_valid(id) {
             return Err(EditError::InvalidId { id: id.clone() });
@@ -165,7 +165,10 @@ impl Notebook {
 
     fn move_cell(&mut self, id: &CellId, index: usize) -> Result<(), EditError> {
         let from = self.index(id)?;
-        self.check_index(index, self.cells.len())?;
+        let len = self.cells.len();
+        if index >= len {
+            return Err(EditError::OutOfRange { index, len });
+        }
         if from != index {
             let cells = self.modified_cells();
             let cell = cells.remove(from);
@@ -231,10 +234,6 @@ impl Notebook {
 
     fn index(&self, id: &CellId) -> Result<usize, EditError> {
         self.cell(id).map(|(index, _)| index).ok_or_else(|| EditError::UnknownCell { id: id.clone() })
-    }
-
-    fn check_index(&self, index: usize, end: usize) -> Result<(), EditError> {
-        if index < end { Ok(()) } else { Err(EditError::OutOfRange { index, len: self.cells.len() }) }
     }
 
     fn modified_cells(&mut self) -> &mut Vec<Cell> {

@@ -32,9 +32,6 @@ pub(super) const TOOL: Tool = Tool {
     call: |given, context| Box::pin(async move { call(given.read()?, context).await }),
 };
 
-/// How often the place for new cells is found again, while others delete cells.
-const MAX_ATTEMPTS: u32 = 8;
-
 arguments! {
     struct Arguments {
         position: Position,
@@ -211,28 +208,12 @@ pub(super) async fn insert(
     contents: Contents,
 ) -> Result<Inserted, Error> {
     let _turn = opened.arrange().await;
-    let mut before = opened.document().snapshot().await?;
-    let mut attempts = MAX_ATTEMPTS;
-    loop {
-        let Insertion { first, ids, edits, expected } =
-            plan(&position, context, opened, &before, &contents)?;
-        match context.session.edit(opened, &before, edits, expected).await {
-            Ok(Applied { notebook, saved }) => {
-                let index = |(planned, id)| notebook.cell(id).map_or(planned, |(index, _)| index);
-                let indices = (first..).zip(&ids).map(index).collect();
-                return Ok(Inserted { ids, contents, indices, notebook, saved });
-            }
-            // Another server may have deleted cells, so that the index is beyond the end.
-            Err(refused) if refused.kind == ErrorKind::Conflict && attempts > 1 => {
-                before = opened.document().snapshot().await?;
-                if ids.iter().any(|id| before.cell(id).is_some()) {
-                    return Err(refused);
-                }
-                attempts -= 1;
-            }
-            Err(error) => return Err(error),
-        }
-    }
+    let before = opened.document().snapshot().await?;
+    let Insertion { first, ids, edits, expected } = plan(&position, context, opened, &before, &contents)?;
+    let Applied { notebook, saved } = context.session.edit(opened, &before, edits, expected).await?;
+    let index = |(planned, id)| notebook.cell(id).map_or(planned, |(index, _)| index);
+    let indices = (first..).zip(&ids).map(index).collect();
+    Ok(Inserted { ids, contents, indices, notebook, saved })
 }
 
 impl Position {

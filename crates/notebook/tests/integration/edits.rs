@@ -150,7 +150,6 @@ fn a_refused_edit_changes_nothing() {
         (Edit::Delete { ids: vec!["md-1".into(), unknown()] }, EditError::UnknownCell { id: unknown() }),
         (Edit::Move { id: "md-1".into(), index: 3 }, EditError::OutOfRange { index: 3, len: 3 }),
         (outputs("md-1"), EditError::NotCode { id: "md-1".into() }),
-        (Edit::Insert { index: 4, cell: cell("new") }, EditError::OutOfRange { index: 4, len: 3 }),
         (Edit::Insert { index: 0, cell: cell("md-1") }, EditError::DuplicateId { id: "md-1".into() }),
         (Edit::Insert { index: 0, cell: cell("a b") }, EditError::InvalidId { id: "a b".into() }),
         (Edit::Insert { index: 0, cell: odd }, EditError::NotAnObject { what: "metadata of a cell" }),
@@ -165,6 +164,16 @@ fn a_refused_edit_changes_nothing() {
     }
     assert!(!notebook.is_modified());
     assert_eq!(notebook.to_bytes(), before);
+}
+
+/// Others may have deleted cells since the index was chosen.
+#[test]
+fn a_cell_is_inserted_at_the_end_if_the_index_is_beyond_it() {
+    let mut notebook = Notebook::new();
+    for (index, id) in [(0, "a"), (7, "b"), (8, "c")] {
+        insert(&mut notebook, index, id, CellType::Code, "");
+    }
+    assert!(notebook.cells().iter().map(|cell| cell.id().as_str()).eq(["a", "b", "c"]));
 }
 
 /// Whatever a cell holds, its new type is valid, and members that nobody knows stay.

@@ -67,9 +67,6 @@ impl Intent {
             return None;
         }
         Some(match &self.edit {
-            Edit::Insert { index, cell } => {
-                Edit::Insert { index: (*index).min(notebook.cells().len()), cell: cell.clone() }
-            }
             Edit::Move { id, .. } if notebook.cell(id).is_none() => return None,
             Edit::Move { id, index } => {
                 Edit::Move { id: id.clone(), index: (*index).min(notebook.cells().len().saturating_sub(1)) }
