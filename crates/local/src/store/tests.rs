@@ -62,6 +62,24 @@ fn on_disk(file: &Path) -> Vec<String> {
     sources(&Notebook::parse(fs::read(file).unwrap().into()).unwrap())
 }
 
+/// As while a program replaces it that first takes the old file away.
+#[tokio::test]
+async fn a_notebook_that_is_gone_for_a_moment_is_opened_again() {
+    let (folder, file) = folder();
+    let (store, _document) = open(&folder).await;
+    let aside = file.with_extension("old");
+    fs::rename(&file, &aside).unwrap();
+    let path = "x.ipynb".into();
+    let mut opening = std::pin::pin!(store.open(&path, Mode::Reopen));
+    assert!(poll!(&mut opening).is_pending());
+    for _ in 0..10 {
+        // Gives the thread that looks for the file its turn.
+        tokio::task::spawn_blocking(|| ()).await.unwrap();
+    }
+    fs::rename(&aside, &file).unwrap();
+    assert_eq!(sources(&opening.await.unwrap().snapshot().await.unwrap()), ["one", "two"]);
+}
+
 #[tokio::test]
 async fn edits_by_others_to_other_cells_survive() {
     let (folder, file) = folder();
