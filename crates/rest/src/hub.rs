@@ -10,14 +10,16 @@ use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
 use serde::Deserialize;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::auth::refusal::explain;
 use crate::request::Request;
-use crate::{Kind, RestError, Result, Server, diagnosis};
+use crate::{Kind, RestError, Result, Server, body, diagnosis};
 
 /// The longest line of a progress stream, in bytes.
 const MAX_LINE: usize = 64 << 10;
+/// How long to wait before a server that is being stopped is started again.
+const STOPPING_PAUSE: Duration = Duration::from_millis(250);
 
 /// One event of a server's start.
 #[derive(Deserialize, Default)]
@@ -70,18 +72,25 @@ impl Server {
 
     async fn start(&self, hub: &HubServer, report: &mut (impl FnMut(String) + Send)) -> Result<()> {
         let subject = "server of the Hub";
-        let request = Request::new(Method::POST, hub.api()?, subject).idempotent();
-        let response = self.sender().attempt(&request, hub.url(&request.path)?).await?;
-        match response.status() {
-            StatusCode::CREATED => return Ok(()),
-            // 400 means "already running" or "pending"; the progress stream says which.
-            StatusCode::ACCEPTED | StatusCode::BAD_REQUEST => {}
-            StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND => {
-                return Err(not_allowed(hub));
+        loop {
+            let request = Request::new(Method::POST, hub.api()?, subject).idempotent();
+            let response = self.sender().attempt(&request, hub.url(&request.path)?).await?;
+            match response.status() {
+                StatusCode::CREATED => return Ok(()),
+                StatusCode::ACCEPTED => return self.follow(hub, report).await,
+                StatusCode::BAD_REQUEST => {
+                    if !is_stopping(&self.sender().read_body(response, body::MAX_FAILURE_BYTES).await?) {
+                        // It is running or starting; the progress stream says which.
+                        return self.follow(hub, report).await;
+                    }
+                    sleep(STOPPING_PAUSE).await;
+                }
+                StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND => {
+                    return Err(not_allowed(hub));
+                }
+                _ => return Err(explain(self.sender(), subject, response).await),
             }
-            _ => return Err(explain(self.sender(), subject, response).await),
         }
-        self.follow(hub, report).await
     }
 
     /// Reads the progress stream (server-sent events) until the server is ready.
@@ -121,6 +130,11 @@ impl Server {
             "The next call checks again.",
         ))
     }
+}
+
+/// Whether a server cannot be started yet, because the Hub is stopping it or looks whether it has ended.
+fn is_stopping(body: &[u8]) -> bool {
+    diagnosis::message(body).is_some_and(|message| message.contains(" is pending "))
 }
 
 /// Whether a scope allows the server to be started, such as `servers!user=ada` or `admin:servers`.

@@ -11,7 +11,7 @@ use walkdir::WalkDir;
 /// The frameworks, with how the names begin that are theirs.
 const FRAMEWORKS: [(&str, &[&str]); 3] = [
     ("CoreFoundation", &["CF", "kCF"]),
-    ("CoreServices", &["FSEvent", "kFSEvent"]),
+    ("CoreServices", &["FSEvent", "FSEvents", "kFSEvent"]),
     ("Security", &["Sec", "kSec"]),
 ];
 

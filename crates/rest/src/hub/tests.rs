@@ -125,6 +125,18 @@ async fn a_server_that_starts_at_once_needs_no_progress() {
 }
 
 #[tokio::test]
+async fn a_server_that_is_being_stopped_is_started_afterwards() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let fake = Fake::new(move |seen| match (seen.method.as_str(), asked.fetch_add(1, Ordering::SeqCst)) {
+        ("POST", 0..2) => reply(400, &[], r#"{"status": 400, "message": "ada is pending stop"}"#),
+        ("POST", _) => reply(201, &[], ""),
+        _ => reply(400, &[], r#"{"status": 400, "message": "ada is not starting..."}"#),
+    })
+    .await;
+    assert_eq!(started(&fake, "user/ada/", BOUND).await.0, Ok(()));
+}
+
+#[tokio::test]
 async fn a_refused_start_names_the_missing_scope() {
     let fake =
         Fake::new(|_| reply(403, &[], r#"{"status": 403, "message": "Action is not authorized"}"#)).await;
