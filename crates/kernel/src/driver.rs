@@ -17,6 +17,8 @@ use crate::{Client, Outcome, Status};
 
 /// How long a dead kernel's connection may be silent before nothing more is expected.
 const DRAIN_SILENCE: Duration = Duration::from_millis(500);
+/// The same if its server has said that it is dead: what it sent before has taken no longer than that answer.
+const REPORTED_SILENCE: Duration = Duration::from_millis(100);
 /// How long a dead kernel's connection is read at all: another process may hold it and keep sending.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the end of a kernel's process may become known after the end of its connection.
@@ -67,6 +69,8 @@ enum Stop {
     /// The kernel's process ended. The connection may hold messages that it sent before.
     ProcessEnded {
         how: String,
+        /// How long the connection may be silent then.
+        silence: Duration,
     },
     /// Its server reported that it is dead, behind everything that it sent.
     ReportedDead {
@@ -100,12 +104,12 @@ impl<T: Transport> Driver<T> {
             consume_budget().await;
         };
         let how = match stop {
-            Stop::ProcessEnded { how } => {
-                self.drain().await;
+            Stop::ProcessEnded { how, silence } => {
+                self.drain(silence).await;
                 how
             }
             Stop::ConnectionEnded => {
-                self.drain().await;
+                self.drain(DRAIN_SILENCE).await;
                 match self.transport.how_it_ended() {
                     Some(how) => how,
                     None => timeout(EXIT_GRACE, process_end)
@@ -158,10 +162,12 @@ impl<T: Transport> Driver<T> {
         match event {
             Event::Command(command) => {
                 if let Some(how) = self.on_command(*command).await {
-                    return Some(Stop::ProcessEnded { how });
+                    return Some(Stop::ProcessEnded { how, silence: REPORTED_SILENCE });
                 }
             }
-            Event::ProcessEnded { how } => return Some(Stop::ProcessEnded { how }),
+            Event::ProcessEnded { how } => {
+                return Some(Stop::ProcessEnded { how, silence: DRAIN_SILENCE });
+            }
             Event::Received(received) => self.on_received(received).await,
             Event::Deadline => match self.executions.tick(Instant::now()) {
                 Some(Action::Send(question)) => self.transport.send(*question).await,
@@ -247,10 +253,10 @@ impl<T: Transport> Driver<T> {
     }
 
     /// Reads what the kernel sent before its end.
-    async fn drain(&mut self) {
+    async fn drain(&mut self, silence: Duration) {
         let everything = async {
             while !self.transport.is_closed() {
-                match timeout(DRAIN_SILENCE, self.transport.receive()).await {
+                match timeout(silence, self.transport.receive()).await {
                     Ok(Some(Received::Message(message))) => self.on_message(message),
                     Ok(_) => {}
                     Err(_) => return,

@@ -359,11 +359,10 @@ impl ServerKernel {
         self.post_restart().await?;
         if let Some(client) = before {
             client.report_death("it was restarted".to_owned());
-            if !self.handle.is_limited() {
-                // Connections take over each other's identity there, in whatever order they reach the new process.
-                let mut status = client.status();
-                let _ = status.wait_for(|status| matches!(status, Status::Dead { .. })).await;
-            }
+            // On some servers two connections of a session disturb each other: jupyter-server-documents gives them one identity,
+            // and a server before a gateway takes the one for the other that was lost, which it makes again.
+            let mut status = client.status();
+            let _ = status.wait_for(|status| matches!(status, Status::Dead { .. })).await;
         }
         self.connect(true).await.map(drop)
     }
