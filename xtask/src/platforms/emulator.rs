@@ -1,6 +1,10 @@
 //! The program for ARM, tried under an emulator, with kernels of this machine.
 
-use anyhow::Result;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
 
 use super::SETTINGS;
 use super::chroot::Chroot;
@@ -12,6 +16,14 @@ use crate::project::Project;
 use crate::test::announce;
 
 const EMULATOR: &str = "/usr/bin/qemu-aarch64";
+
+/// Where the system is told which program starts those of another processor.
+/// <https://docs.kernel.org/admin-guide/binfmt-misc.html>
+const FORMATS: &str = "/proc/sys/fs/binfmt_misc";
+const FORMAT: &str = "cellbridge-aarch64";
+/// How files of programs for 64-bit ARM begin, and which bits of that count.
+const MAGIC: &str = r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00";
+const MASK: &str = r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff";
 
 /// Builds the program with the glibc of its packages and plays the tests of a folder.
 pub(super) fn try_out(project: &Project, chroot: &Chroot) -> Result<()> {
@@ -27,5 +39,30 @@ pub(super) fn try_out(project: &Project, chroot: &Chroot) -> Result<()> {
     let built = chroot.build_folder().join(Target::Arm64.triple()).join("debug/cellbridge");
     let mut program = chroot.command_in(HERE, &[&end_to_end.python], EMULATOR);
     program.arg(built);
+    let _registered = Registered::new()?;
     end_to_end.play(&program, &["e2e/local", "e2e/tools"], &[])
+}
+
+/// While this exists, the system starts programs for ARM by the emulator in the chroot: our program starts itself, as the
+/// keeper of a kernel for example.
+struct Registered;
+
+impl Registered {
+    fn new() -> Result<Self> {
+        let register = Path::new(FORMATS).join("register");
+        if !register.exists() {
+            command::run(Command::new("mount").args(["-t", "binfmt_misc", "binfmt_misc", FORMATS]))?;
+        }
+        if !Path::new(FORMATS).join(FORMAT).exists() {
+            fs::write(register, format!(":{FORMAT}:M::{MAGIC}:{MASK}:{EMULATOR}:"))
+                .context("the system does not let an emulator start programs for ARM (binfmt_misc)")?;
+        }
+        Ok(Self)
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        let _ = fs::write(Path::new(FORMATS).join(FORMAT), "-1");
+    }
 }
