@@ -29,8 +29,8 @@ use crate::test::announce;
 const SETTINGS: [&str; 4] =
     ["--config", "profile.dev.debug=false", "--config", "profile.dev.package.\"*\".opt-level=0"];
 
-/// The crates with code for Windows.
-const TESTED_UNDER_WINE: [&str; 2] = ["windows", "local"];
+/// The crates with code for Windows, and those that lock files or write them in place.
+const TESTED_UNDER_WINE: [&str; 4] = ["windows", "local", "operations", "jupyter"];
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
