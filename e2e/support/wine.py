@@ -24,6 +24,13 @@ def on_windows(path: PurePath | str) -> str:
     return "Z:" + str(path).replace("/", "\\")
 
 
+def of_windows(path: str) -> Path:
+    """Where this machine has what is on the drive `C:` of wine."""
+    drive, names = path[:2], path[2:]
+    assert drive == "C:", path
+    return Path(os.environ[FOLDER]).parent / "wine/drive_c" / names.replace("\\", "/").lstrip("/")
+
+
 def status(code: int | None) -> Any:
     """An exit status. A program whose threads end with it often gets 0 from wine, whatever it has returned, so 0 may be any."""
     return ANY if IS_USED and code == 0 else code

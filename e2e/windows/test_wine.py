@@ -5,6 +5,7 @@ wine says nothing about access control lists, reserved names, consoles and virus
 
 import json
 import os
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,10 +14,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from e2e.support.program import Launch
+from e2e.support.program import Launch, program
 from e2e.support.stdio_client import StdioClient, stdio_client
-from e2e.support.waiting import until
-from e2e.support.wine import FOLDER, on_windows
+from e2e.support.waiting import LONG, until
+from e2e.support.wine import FOLDER, of_windows, on_windows
 
 pytestmark = pytest.mark.skipif(FOLDER not in os.environ, reason="only `cargo xtask platforms windows --run` has wine")
 
@@ -142,3 +143,39 @@ async def test_a_kernel_ends_with_its_server(machine: Machine) -> None:
         assert await client.ended() == 0
     assert machine.connection_files == []
     await until(lambda: not machine.kernels, "the kernel has ended")
+
+
+def run(machine: Machine, *arguments: str) -> str:
+    """What the program prints until it ends."""
+    command = [program(), *arguments]
+    given = {"cwd": machine.root, "env": machine.launch.environment, "stdin": subprocess.DEVNULL, "timeout": LONG}
+    return subprocess.run(command, check=False, capture_output=True, **given).stdout.decode()
+
+
+def test_clients_are_configured_and_taken_back(machine: Machine) -> None:
+    # wine lets no variable say where the user's folders are.
+    rows = json.loads(run(machine, "status", "--json"))
+    cursor, vscode = (of_windows(row["file"]) for row in rows if row["id"] in {"cursor", "vscode"})
+    assert cursor.parts[-2:] == (".cursor", "mcp.json")
+    assert vscode.parts[-5:] == ("AppData", "Roaming", "Code", "User", "mcp.json")
+    cursor.unlink(missing_ok=True)
+    vscode.parent.mkdir(parents=True, exist_ok=True)
+    before = b'{\r\n  "servers": {\r\n    "other": { "command": "x" } // mine\r\n  }\r\n}\r\n'
+    vscode.write_bytes(before)
+
+    run(machine, "install", "cursor", "vscode")
+    entry = json.loads(cursor.read_text())["mcpServers"]["cellbridge"]
+    assert entry["command"].startswith("Z:\\")
+    assert entry["command"].endswith("\\cellbridge.exe")
+    assert entry["args"] == ["--root", on_windows(machine.root)]
+    assert b'"other": { "command": "x" }, // mine\r\n' in vscode.read_bytes()
+    said = run(machine, "status")
+    for file in ("\\.cursor\\mcp.json", "\\Code\\User\\mcp.json"):
+        [line] = [line for line in said.splitlines() if file in line]
+        assert entry["command"] in line
+        assert "does not exist" not in line
+
+    run(machine, "uninstall", "cursor", "vscode")
+    assert not cursor.exists()
+    assert vscode.read_bytes() == before
+    vscode.unlink()

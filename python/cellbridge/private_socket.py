@@ -1,5 +1,5 @@
 """Serves the server's own application a second time, where only this program's native part gets an answer: on a Unix socket that
-only this user can open. Where there are none, as on Windows, on a port of this machine, to requests that carry a secret.
+only this user can open. On Windows, and where there are none, on a port of this machine, to requests that carry a secret.
 
 The same handlers, with the same checks, answer these requests and those from outside."""
 
@@ -43,7 +43,8 @@ class PrivateSocket:
 
     def __init__(self, serverapp: ServerApp) -> None:
         self._remove = None
-        if bind_unix_socket is None:
+        # The native part for Windows knows no Unix sockets, even if this Python does.
+        if os.name == "nt" or bind_unix_socket is None:
             secret = secrets.token_urlsafe(32)
             listener = listen_on_loopback()
             application = WithSecret(serverapp.web_app, secret)

@@ -29,8 +29,8 @@ use crate::test::announce;
 const SETTINGS: [&str; 4] =
     ["--config", "profile.dev.debug=false", "--config", "profile.dev.package.\"*\".opt-level=0"];
 
-/// The crates with code for Windows.
-const TESTED_UNDER_WINE: [&str; 2] = ["windows", "local"];
+/// The crates with code for Windows, and those that lock files or write them in place.
+const TESTED_UNDER_WINE: [&str; 4] = ["windows", "local", "operations", "jupyter"];
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -100,12 +100,13 @@ pub(crate) fn toolchain(project: &Project, cache: Option<&Path>) -> Result<Chroo
     Ok(chroot)
 }
 
-/// Compiles everything that is shipped, without linking it. A warning in a crate of the workspace is an error.
+/// Compiles the program and the native module of the wheel, without linking them. A warning in a crate of the workspace is an error.
 fn check(project: &Project, chroot: &Chroot, target: Target) -> Result<()> {
     announce(&format!("checking for {} (some minutes at first)", target.triple()));
     let mut cargo = if target.needs_zig() { zig::cargo(project, chroot)? } else { chroot.command("cargo") };
     cargo.arg("check").args(SETTINGS);
-    cargo.args(["--offline", "--locked", "--keep-going", "--package", "cli", "--bins"]);
+    cargo.args(["--offline", "--locked", "--keep-going", "--package", "cli", "--package", "python"]);
+    cargo.args(["--bins", "--lib"]);
     cargo.args(["--target", target.triple()]);
     with_standard_library(&mut cargo, target);
     // Not RUSTFLAGS, which would be for the standard library, too.

@@ -37,6 +37,8 @@ fn main() -> ExitCode {
     if let Some(options) = args::Keep::read() {
         return keep::run(&options);
     }
+    #[cfg(windows)]
+    windows::keep_standard_handles();
     let cli = Cli::read();
     if let Some(Command::Colab(options)) = &cli.command
         && let Some(option) = options.not_built()

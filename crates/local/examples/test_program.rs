@@ -2,12 +2,14 @@
 //! run everywhere.
 //!
 //! Each line is a step: `out TEXT`, `err TEXT`, `exit CODE`, `wait`, `stop` (as Ctrl+Z does), `note FILE` (appends the id of the
-//! process), `child FILE` (starts a process that waits and notices no request to end, and notes its id), `folder`, `variable NAME`
-//! and `input` (all of it).
+//! process), `child FILE` (starts a process that waits and notices no request to end, and notes its id), `folder`, `variable NAME`,
+//! `input` (all of it), `make FILE` (an empty one, folders included) and `argument FILE` (appends the first argument). `for WORD STEP`
+//! does a step if the first argument is the word, `if FILE STEP` if there is the file.
 #![expect(clippy::print_stdout, clippy::print_stderr, clippy::exit, reason = "it is a program")]
 #![expect(clippy::disallowed_methods, reason = "it shows its folder and variables")]
 
 use std::error::Error;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -18,20 +20,21 @@ use std::time::Duration;
 const WAIT: &str = "--wait";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if std::env::args().nth(1).as_deref() == Some(WAIT) {
+    if first_argument() == WAIT {
         stop()?;
         wait();
     }
     let mut steps = std::env::current_exe()?.into_os_string();
     steps.push(".steps");
-    for step in fs::read_to_string(steps)?.lines() {
-        let (name, value) = step.split_once(' ').unwrap_or((step, ""));
-        do_step(name, value)?;
-    }
-    Ok(())
+    fs::read_to_string(steps)?.lines().try_for_each(do_step)
 }
 
-fn do_step(name: &str, value: &str) -> Result<(), Box<dyn Error>> {
+fn first_argument() -> String {
+    std::env::args().nth(1).unwrap_or_default()
+}
+
+fn do_step(step: &str) -> Result<(), Box<dyn Error>> {
+    let (name, value) = step.split_once(' ').unwrap_or((step, ""));
     match name {
         "out" => println!("{value}"),
         "err" => eprintln!("{value}"),
@@ -39,6 +42,20 @@ fn do_step(name: &str, value: &str) -> Result<(), Box<dyn Error>> {
         "wait" => wait(),
         "stop" => stop()?,
         "note" => note(value, std::process::id())?,
+        "argument" => note(value, first_argument())?,
+        "make" => {
+            let file = Path::new(value);
+            fs::create_dir_all(file.parent().ok_or("no folder")?)?;
+            File::create(file)?;
+        }
+        "for" | "if" => {
+            let (condition, step) = value.split_once(' ').ok_or("no step")?;
+            let holds =
+                if name == "for" { first_argument() == condition } else { Path::new(condition).exists() };
+            if holds {
+                do_step(step)?;
+            }
+        }
         "child" => {
             let mut child = Command::new(std::env::current_exe()?);
             child.arg(WAIT).stdin(Stdio::null());
@@ -59,9 +76,9 @@ fn wait() -> ! {
 }
 
 /// At once, so that nobody reads half of a line.
-fn note(file: impl AsRef<Path>, process: u32) -> io::Result<()> {
+fn note(file: impl AsRef<Path>, what: impl Display) -> io::Result<()> {
     let mut file = File::options().append(true).create(true).open(file)?;
-    file.write_all(format!("{process}\n").as_bytes())
+    file.write_all(format!("{what}\n").as_bytes())
 }
 
 #[cfg(unix)]

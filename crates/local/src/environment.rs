@@ -10,6 +10,13 @@ mod project;
 mod registered;
 mod venv;
 
+use std::path::Path;
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+use crate::ProcessEnv;
+
 pub use inspection::{
     ActivatedEnvironment, BrokenKernelspec, EnvironmentState, FoundEnvironment, FoundKernelspec,
     KernelInspection, ManagedState, NextKernel,
@@ -17,3 +24,12 @@ pub use inspection::{
 use kernelspec_choice::MANAGED;
 pub(crate) use kernelspec_choice::{KernelChoice, KernelspecChooser, KernelspecQuery};
 pub(crate) use venv::{Environment, interpreter_in};
+
+/// A program that asks nothing, and shows no console window on Windows.
+fn command(program: &Path, process_env: &ProcessEnv) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().envs(process_env.variables.iter()).stdin(Stdio::null()).kill_on_drop(true);
+    #[cfg(windows)]
+    command.creation_flags(::windows::CREATE_NO_WINDOW);
+    command
+}

@@ -79,22 +79,22 @@ async fn drain(
 }
 
 #[cfg(test)]
-#[cfg(unix)]
 mod tests {
     use std::process::Stdio;
 
     use tokio::process::Command;
 
     use super::*;
-
-    fn shell(script: &str) -> Child {
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", script]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    }
+    use crate::tests::program;
 
     #[tokio::test]
     async fn the_end_is_kept_and_every_line_is_passed_on() {
-        let mut child = shell("i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; echo end >&2");
+        let folder = tempfile::tempdir().unwrap();
+        let printed: Vec<String> = (0..3000).map(|number| format!("out line {number}")).collect();
+        let steps: Vec<&str> = printed.iter().map(String::as_str).chain(["err end"]).collect();
+        let mut command = Command::new(program(&folder.path().join("program"), &steps));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let lines = Arc::new(Mutex::new(Vec::new()));
         let seen = lines.clone();
         let mut capture = OutputCapture::start(&mut child, move |line| seen.lock().push(line.to_owned()));

@@ -325,6 +325,7 @@ mod windows_tests {
     use std::fs;
     use std::process::Command;
 
+    use proptest::prelude::*;
     use tempfile::TempDir;
 
     use super::*;
@@ -373,6 +374,17 @@ mod windows_tests {
         // Nothing to see where there are none: wine has none.
         if made.status.success() && root.real().join("out").exists() {
             assert!(root.resolve("out/x.ipynb").is_err());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_resolved_path_is_inside(parts in prop::collection::vec("a|B|\\.|\\.\\.|/|\\\\|new|C:|nul|x.ipynb", 0..8)) {
+            let (_folder, root) = folder();
+            if let Ok(found) = root.resolve(&parts.join("/")) {
+                prop_assert!(found.starts_with(root.real()));
+                prop_assert!(root.relative(&found).is_some());
+            }
         }
     }
 }

@@ -42,7 +42,50 @@ impl Drop for Inherited<'_> {
     }
 }
 
+/// Keeps the standard handles of this program from the processes that it starts from now on. Otherwise a browser that outlives this
+/// program would hold the pipe of a client that waits for its end. Where a process is meant to have one of them, the standard
+/// library gives it a copy.
+pub fn keep_standard_handles() {
+    let (input, output, error) = (io::stdin(), io::stdout(), io::stderr());
+    for handle in [input.as_raw_handle(), output.as_raw_handle(), error.as_raw_handle()] {
+        // SAFETY: nothing closes the standard handles. Where one is missing, this fails, and nothing is inherited.
+        unsafe { SetHandleInformation(handle, HANDLE_FLAG_INHERIT, 0) };
+    }
+}
+
 /// The number of a handle, which is the same in a process that inherits it.
 pub fn number(handle: BorrowedHandle<'_>) -> usize {
     handle.as_raw_handle().addr()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use windows_sys::Win32::Foundation::GetHandleInformation;
+
+    use super::*;
+
+    fn is_inherited() -> bool {
+        let mut flags = 0;
+        // SAFETY: the handle is open, and the flags go to a variable of ours.
+        check(unsafe { GetHandleInformation(io::stdout().as_raw_handle(), &raw mut flags) }).unwrap();
+        flags & HANDLE_FLAG_INHERIT != 0
+    }
+
+    #[test]
+    fn standard_handles_are_for_processes_that_are_meant_to_have_them() {
+        // SAFETY: the handle is open.
+        check(unsafe {
+            SetHandleInformation(io::stdout().as_raw_handle(), HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT)
+        })
+        .unwrap();
+        assert!(is_inherited());
+        keep_standard_handles();
+        assert!(!is_inherited());
+        // A process without one could not print.
+        let mut command = Command::new("cmd.exe");
+        command.args(["/d", "/c", "echo a line for the output of the tests"]).stdout(Stdio::inherit());
+        assert!(command.status().unwrap().success());
+    }
 }

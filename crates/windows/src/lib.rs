@@ -19,12 +19,14 @@ use std::os::windows::io::{FromRawHandle as _, OwnedHandle};
 pub use event::Event;
 pub use file::{Identity, identity, move_new, open_for_metadata, replace};
 pub use holders::holders;
-pub use inheritance::{number, while_inherited};
+pub use inheritance::{keep_standard_handles, number, while_inherited};
 pub use job::{CREATION_FLAGS, Job};
 pub use name::Name;
 pub use process::{is_alive, own_handle};
 pub use socket::make_exclusive;
 use windows_sys::Win32::Foundation::HANDLE;
+/// With this flag a program for the console starts without a window.
+pub use windows_sys::Win32::System::Threading::CREATE_NO_WINDOW;
 use windows_sys::core::BOOL;
 
 /// Whether these tests run under wine, which lacks some functions.

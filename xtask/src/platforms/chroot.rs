@@ -37,6 +37,9 @@ const APT_OPTIONS: [&str; 2] = ["Acquire::Check-Valid-Until \"false\"", "APT::In
 
 const DEFAULT_MIRROR: &str = "http://deb.debian.org/debian";
 
+/// The keys with which Debian signs its packages. On other systems apt does not trust them by itself.
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
 /// Mounts what programs expect, and the folders of this machine that are named before `--`, at the same paths. The mounts belong
 /// to this process and what it starts, so nothing is left to be unmounted.
 const ENTER: &str = r#"
@@ -80,7 +83,7 @@ impl Chroot {
             make.args(["--mode=root", "--variant=apt", "--architectures=amd64,arm64"]);
             make.args(APT_OPTIONS.map(|option| format!("--aptopt={option}")));
             make.arg(format!("--include={}", PACKAGES.join(",")));
-            make.arg(RELEASE).arg(&root).arg(format!("deb {mirror} {RELEASE} main"));
+            make.arg(RELEASE).arg(&root).arg(source(&mirror, Path::new(KEYRING).exists()));
             command::run(make.stdin(Stdio::null()))?;
             stamp.set()?;
         }
@@ -179,6 +182,12 @@ fn mmdebstrap(cache: &Path) -> Result<PathBuf> {
     Ok(program)
 }
 
+/// Where packages come from, in the form of apt.
+fn source(mirror: &str, has_keyring: bool) -> String {
+    let options = if has_keyring { format!("[signed-by={KEYRING}] ") } else { String::new() };
+    format!("deb {options}{mirror} {RELEASE} main")
+}
+
 /// Where this machine gets its own packages of Debian.
 fn mirror() -> String {
     let mut texts = vec![fs::read_to_string("/etc/apt/sources.list").unwrap_or_default()];
@@ -199,7 +208,15 @@ fn mirror_in(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::mirror_in;
+    use super::{mirror_in, source};
+
+    #[test]
+    fn packages_are_checked_with_the_keys_of_debian() {
+        let (signed, plain) = (source("http://one/debian", true), source("http://one/debian", false));
+        let options = "[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ";
+        assert_eq!(signed, format!("deb {options}http://one/debian sid main"));
+        assert_eq!(plain, "deb http://one/debian sid main");
+    }
 
     #[test]
     fn the_mirror_is_that_of_debian_itself() {

@@ -56,7 +56,7 @@ impl RunLog {
 
     /// Takes over the log of a server that has ended. `None` if that lives, or nothing is left to do.
     fn claim(path: &Path) -> Option<(Self, Past)> {
-        let mut file = OpenOptions::new().read(true).append(true).open(path).ok()?;
+        let mut file = options().open(path).ok()?;
         // Where locks are not supported, no server is known to have ended.
         file.try_lock().ok()?;
         let mut text = Vec::new();
@@ -124,6 +124,7 @@ impl RunLog {
             state.length = line.len() as u64;
         }
         let Some(file) = &mut state.file else { return Ok(()) };
+        file.seek(SeekFrom::Start(state.length))?;
         if let Err(error) = file.write_all(bytes) {
             // A part of it may be there, behind which nothing could be read.
             file.set_len(state.length)?;
@@ -139,14 +140,7 @@ impl RunLog {
             create_folder(folder)?;
         }
         let unnamed = self.path.with_extension("new");
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create_new(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            options.mode(0o600);
-        }
-        let mut file = options.open(&unnamed)?;
+        let mut file = options().create_new(true).open(&unnamed)?;
         let made = file.try_lock().map_err(io::Error::from).and_then(|()| {
             file.write_all(header)?;
             fs::rename(&unnamed, &self.path)
@@ -217,6 +211,18 @@ impl RecordLog for RunLog {
             self.write(&mut state, &Record::Event(KeeperEvent::Cut { message }));
         }
     }
+}
+
+/// A file that is created is for this user alone. Windows can't shorten a file that was opened to append to it.
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options
 }
 
 /// A folder for this user alone.

@@ -6,7 +6,6 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::process::Command;
 use workspace::{Error, ErrorKind};
 
 use super::venv::interpreter_in;
@@ -110,8 +109,8 @@ impl Installer<'_> {
     }
 
     async fn run(&self, program: &Path, arguments: impl IntoIterator<Item = &OsStr>) -> Result<(), Failure> {
-        let mut command = Command::new(program);
-        command.args(arguments).env_clear().envs(self.process_env.variables.iter());
+        let mut command = super::command(program, self.process_env);
+        command.args(arguments);
         // These variables would install the packages elsewhere, or make pip refuse.
         for name in
             ["PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIRE_VIRTUALENV", "PYTHONHOME", "PYTHONPATH"]
@@ -121,7 +120,7 @@ impl Installer<'_> {
         command.env("PYTHONUNBUFFERED", "1").env("PYTHONIOENCODING", "utf-8");
         // Not in a project's folder: its settings for uv and pip do not apply here.
         command.current_dir(self.folder.parent().unwrap_or(self.folder));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let failed = |output: String| Failure { program: program.display().to_string(), output };
         let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
         let progress = self.progress.clone();

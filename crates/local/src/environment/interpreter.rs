@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
-use tokio::process::Command;
 use tokio::time::Instant;
 
 use crate::ProcessEnv;
@@ -131,14 +130,10 @@ impl Remembered {
 
 /// Starts the Python at `path` and reads its reply. `None` if it does not run, or takes too long.
 pub(super) async fn query(path: &Path, process_env: &ProcessEnv) -> Option<Reply> {
-    let output = Command::new(path)
+    let output = super::command(path, process_env)
         // Not `-I`: packages in the user's own folder count, as they do for the kernel.
         .args(["-c", SCRIPT])
-        .env_clear()
-        .envs(process_env.variables.iter())
-        .stdin(Stdio::null())
         .stderr(Stdio::null())
-        .kill_on_drop(true)
         .output();
     let output = tokio::time::timeout(QUERY_TIMEOUT, output).await.ok()?.ok()?;
     parse_reply(&output.stdout)

@@ -66,9 +66,9 @@ pub(super) fn from_store(local: &Path) -> Vec<PathBuf> {
         .filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
             let version = numbers(name.strip_prefix(STORE)?);
-            // An alias, which is neither a file nor a link: asking for more than that it exists is an error.
+            // An alias, which Windows does not open. The standard library says of it that it is a file.
             let path = entry.path().join("python.exe");
-            path.symlink_metadata().is_ok().then_some((version, path))
+            path.is_file().then_some((version, path))
         })
         .collect();
     found.sort_by(|one, other| other.cmp(one));

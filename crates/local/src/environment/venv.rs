@@ -89,13 +89,16 @@ pub(super) mod tests {
     /// Where a virtual environment has its programs.
     pub(in crate::environment) const PROGRAMS: &str = if cfg!(windows) { "Scripts" } else { "bin" };
 
+    /// Where it has its packages.
+    pub(in crate::environment) const PACKAGES: &str =
+        if cfg!(windows) { "Lib/site-packages" } else { "lib/python3.12/site-packages" };
+
     /// Creates the files of a virtual environment.
     pub(in crate::environment) fn venv(prefix: &Path, has_kernel: bool) -> Environment {
         program(&prefix.join(PROGRAMS).join("python"), &["exit 1"]);
         fs::write(prefix.join("pyvenv.cfg"), "home = /usr/bin\ninclude-system-site-packages = false\n")
             .unwrap();
-        let packages =
-            prefix.join(if cfg!(windows) { "Lib/site-packages" } else { "lib/python3.12/site-packages" });
+        let packages = prefix.join(PACKAGES);
         fs::create_dir_all(packages.join("ipykernel")).unwrap();
         if has_kernel {
             fs::write(packages.join("ipykernel/__init__.py"), "").unwrap();

@@ -24,6 +24,8 @@ fn kernel(steps: &[&str]) -> (TempDir, Arc<LocalKernel>) {
 
 fn kernel_with_timeout(steps: &[&str], start_timeout: Duration) -> (TempDir, Arc<LocalKernel>) {
     let folder = tempfile::tempdir().unwrap();
+    // The system's own may be spelled as no program spells it: `C:\Users\RUNNER~1\AppData\Local\Temp`.
+    let real = canonicalize(folder.path()).unwrap();
     let program = program(&folder.path().join("program"), steps);
     let variables: [(&str, PathBuf); 4] = [
         ("JUPYTER_RUNTIME_DIR", folder.path().join("run")),
@@ -46,7 +48,7 @@ fn kernel_with_timeout(steps: &[&str], start_timeout: Duration) -> (TempDir, Arc
     let launcher = KernelLauncher {
         id: "id".into(),
         choice: KernelChoice { kernelspec: spec, program, environment: None },
-        folder: folder.path().to_path_buf(),
+        folder: real,
         notebook: Some("/root/x.ipynb".into()),
         start_timeout,
         process_env: Arc::new(ProcessEnv { variables: all, home: None }),

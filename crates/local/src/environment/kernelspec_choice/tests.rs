@@ -14,6 +14,7 @@ use crate::environment::venv::tests::venv;
 use crate::tests::program;
 
 #[cfg(unix)]
+mod counting;
 mod making;
 
 /// A machine with nothing on it but a root folder, a home and an empty `PATH`.

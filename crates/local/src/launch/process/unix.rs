@@ -131,14 +131,9 @@ impl Process {
     }
 }
 
-/// The arguments `/usr/bin/env NAME=value …` for variables that the shell would drop.
-///
-/// `dash`, which is `/bin/sh` on Debian, drops variables whose names it could not use itself, such as functions
-/// exported by bash. `env` sets them again.
+/// The arguments `/usr/bin/env NAME=value …` for variables that the shell does not pass on. `env` sets them again.
 fn env_command(spec: &ProcessSpec) -> Vec<OsString> {
-    let is_dropped =
-        |name: &OsStr| !name.as_encoded_bytes().iter().all(|b| *b == b'_' || b.is_ascii_alphanumeric());
-    let dropped = spec.variables.iter().filter(|(name, _)| is_dropped(name));
+    let dropped = spec.variables.iter().filter(|(name, _)| is_dropped(name, cfg!(target_os = "macos")));
     let mut arguments: Vec<OsString> = dropped
         .map(|(name, value)| {
             let mut setting = name.to_owned();
@@ -151,6 +146,16 @@ fn env_command(spec: &ProcessSpec) -> Vec<OsString> {
         arguments.insert(0, "/usr/bin/env".into());
     }
     arguments
+}
+
+/// Whether `/bin/sh` does not pass on the variable of this name.
+///
+/// `dash`, which it is on Debian, drops variables whose names it could not use itself, such as functions exported by bash. macOS
+/// starts programs of its own, of which it is one, without the variables that change which libraries they load.
+fn is_dropped(name: &OsStr, is_macos: bool) -> bool {
+    let name = name.as_encoded_bytes();
+    !name.iter().all(|b| *b == b'_' || b.is_ascii_alphanumeric())
+        || is_macos && (name.starts_with(b"DYLD_") || name == b"LD_LIBRARY_PATH")
 }
 
 fn describe(status: ExitStatus) -> String {
@@ -166,5 +171,20 @@ fn killed_by(signal: i32) -> String {
         9 => "killed by signal 9 (out of memory?)".to_owned(),
         4 | 6 | 7 | 8 | 11 => format!("crashed with signal {signal}"),
         _ => format!("ended by signal {signal}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_that_the_shell_drops_are_known() {
+        let dropped = |is_macos| {
+            let names = ["PATH", "BASH_FUNC_odd%%", "DYLD_LIBRARY_PATH", "LD_LIBRARY_PATH", "MY_DYLD_"];
+            names.into_iter().filter(|name| is_dropped(OsStr::new(name), is_macos)).collect::<Vec<_>>()
+        };
+        assert_eq!(dropped(false), ["BASH_FUNC_odd%%"]);
+        assert_eq!(dropped(true), ["BASH_FUNC_odd%%", "DYLD_LIBRARY_PATH", "LD_LIBRARY_PATH"]);
     }
 }

@@ -31,6 +31,9 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts the process, and a task that reads its output until it exits.
+    ///
+    /// If this program is killed before the job has adopted the process, the process is left, and never runs. The standard library
+    /// cannot start a process in a job.
     pub(crate) fn start(spec: &ProcessSpec) -> io::Result<Self> {
         let (job, event, parent) = (Job::new()?, Event::new()?, own_handle()?);
         let handles = [event.as_handle(), parent.as_handle()];

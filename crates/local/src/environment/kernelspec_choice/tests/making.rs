@@ -1,27 +1,30 @@
-//! Environments that are made, with shell scripts for uv and Python.
+//! Environments that are made, with small programs for uv and Python.
 
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::tests::script;
+use crate::environment::venv::tests::{PACKAGES, PROGRAMS};
 
 /// A uv that makes an environment, notes each call, and fails at installing while there is a file `broken`.
-fn uv(machine: &Machine) {
-    let folder = machine.folder.path().display();
-    script(
+pub(super) fn uv(machine: &Machine) {
+    // It is started in the folder of the environment's folder.
+    program(
         &machine.at("bin/uv"),
-        &format!(
-            r#"PATH=/usr/bin:/bin; echo "$1" >> {folder}/calls
-            case $1 in
-            venv) mkdir -p "$2/bin"; : > "$2/pyvenv.cfg"; : > "$2/bin/python";;
-            pip) echo 'Downloading ipykernel-7.4.0'
-                packages=$(dirname "$4")/../lib/python3.12/site-packages/ipykernel
-                mkdir -p "$packages"; : > "$packages/__init__.py"
-                [ -e {folder}/broken ] && {{ echo no network >&2; exit 2; }}
-                exit 0;;
-            esac"#
-        ),
+        &[
+            "argument ../../../calls",
+            "for venv make python/pyvenv.cfg",
+            &format!("for venv make python/{PROGRAMS}/python{}", std::env::consts::EXE_SUFFIX),
+            "for pip out Downloading ipykernel-7.4.0",
+            &format!("for pip make python/{PACKAGES}/ipykernel/__init__.py"),
+            "for pip if ../../../broken err no network",
+            "for pip if ../../../broken exit 2",
+        ],
     );
+}
+
+fn interpreter(machine: &Machine) -> PathBuf {
+    let folder = machine.at("home/data/cellbridge/python").join(PROGRAMS);
+    folder.join("python").with_extension(std::env::consts::EXE_EXTENSION)
 }
 
 fn calls(machine: &Machine) -> String {
@@ -39,7 +42,7 @@ async fn concurrent_callers_share_one_new_environment() {
     let query = KernelspecQuery { folder: &folder, name: None, preferred: None, progress: Some(&progress) };
     let (a, b, c) = tokio::join!(one.choose(&query), one.choose(&query), other.choose(&query));
     for choice in [a, b, c] {
-        assert_eq!(choice.unwrap().program, machine.at("home/data/cellbridge/python/bin/python"));
+        assert_eq!(choice.unwrap().program, interpreter(&machine));
     }
     assert_eq!(calls(&machine), "venv pip ");
     lines.close();
@@ -83,97 +86,17 @@ async fn making_an_environment_goes_on_without_its_caller() {
     assert_eq!(calls(&machine), "venv pip ");
 }
 
+/// On Windows, the Pythons in the registry of the machine are found, too.
+#[cfg(unix)]
 #[tokio::test]
 async fn without_python_the_error_says_what_to_install() {
     let machine = Machine::new();
     let error = machine.choose(None, None).await.unwrap_err();
     assert!(error.cause.contains("no Python") && error.to_string().contains("Install Python"), "{error}");
-    script(
-        &machine.at("bin/python3"),
-        "[ \"$1\" = -c ] && { echo '3.11 0'; echo \"$0\"; exit; }; echo ensurepip is not available; exit 1",
-    );
+    let python = machine.at("bin/python3");
+    let itself = format!("for -c out {}", python.display());
+    let steps = ["for -c out 3.11 0", &itself, "for -c exit 0", "out ensurepip is not available", "exit 1"];
+    program(&python, &steps);
     let error = machine.choose(None, None).await.unwrap_err();
     assert!(error.cause.contains("ensurepip") && error.to_string().contains("python3-venv"), "{error}");
-}
-
-/// A Python on `PATH` that counts its starts. It has ipykernel while its folder `packages` does, and names the files
-/// that decide this as the real one does.
-fn counting_python(machine: &Machine) -> KernelspecChooser {
-    let folder = machine.folder.path().display();
-    script(
-        &machine.at("bin/python3"),
-        &format!(
-            "echo start >> {folder}/starts; [ -e {folder}/packages/ipykernel ] && has=1; \
-             printf '3.12 %s\\n%s\\n{folder}/packages\\n{folder}/user' \"${{has:-0}}\" \"$0\""
-        ),
-    );
-    fs::create_dir_all(machine.at("packages")).unwrap();
-    uv(machine);
-    fs::write(machine.at("starts"), "").unwrap();
-    machine.age_files();
-    machine.chooser()
-}
-
-impl Machine {
-    /// Sets the modification times back by an hour.
-    fn age_files(&self) {
-        let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
-        for path in ["packages/ipykernel", "packages", "bin/python3"] {
-            if let Ok(file) = fs::File::open(self.at(path)) {
-                file.set_modified(earlier).unwrap();
-            }
-        }
-    }
-
-    fn starts(&self) -> usize {
-        fs::read_to_string(self.at("starts")).unwrap().lines().count()
-    }
-
-    async fn program_of(&self, chooser: &KernelspecChooser) -> PathBuf {
-        let folder = self.at("root");
-        let query = KernelspecQuery { folder: &folder, name: None, preferred: None, progress: None };
-        chooser.choose(&query).await.unwrap().program
-    }
-}
-
-#[tokio::test]
-async fn an_unchanged_python_is_started_once() {
-    let machine = Machine::new();
-    let chooser = counting_python(&machine);
-    for _ in 0..3 {
-        let managed = machine.at("home/data/cellbridge/python/bin/python");
-        assert_eq!(machine.program_of(&chooser).await, managed);
-    }
-    assert_eq!(machine.starts(), 1);
-}
-
-#[tokio::test]
-async fn installing_and_removing_ipykernel_is_noticed() {
-    let machine = Machine::new();
-    let (own, managed) = (machine.at("bin/python3"), machine.at("home/data/cellbridge/python/bin/python"));
-    let chooser = counting_python(&machine);
-    assert_eq!(machine.program_of(&chooser).await, managed);
-    fs::create_dir(machine.at("packages/ipykernel")).unwrap();
-    assert_eq!(machine.program_of(&chooser).await, own);
-    machine.age_files();
-    assert_eq!(machine.program_of(&chooser).await, own);
-    fs::remove_dir(machine.at("packages/ipykernel")).unwrap();
-    assert_eq!(machine.program_of(&chooser).await, managed);
-}
-
-#[tokio::test]
-async fn an_environment_that_inherits_packages_is_started_once() {
-    let machine = Machine::new();
-    let chooser = counting_python(&machine);
-    let inheriting = venv(&machine.at("root/.venv"), false);
-    fs::write(inheriting.prefix.join("pyvenv.cfg"), "include-system-site-packages = true").unwrap();
-    fs::create_dir(machine.at("packages/ipykernel")).unwrap();
-    fs::copy(machine.at("bin/python3"), &inheriting.interpreter).unwrap();
-    machine.age_files();
-    let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
-    fs::File::open(&inheriting.interpreter).unwrap().set_modified(earlier).unwrap();
-    for _ in 0..3 {
-        assert_eq!(machine.program_of(&chooser).await, inheriting.interpreter);
-    }
-    assert_eq!(machine.starts(), 1);
 }
