@@ -158,12 +158,15 @@ async fn two_programs_lose_no_edit_and_no_reader_sees_a_partial_file() {
     let reader = std::thread::spawn({
         let (file, is_over) = (file.clone(), is_over.clone());
         move || {
-            while !is_over.load(Ordering::Relaxed) {
+            // Wine replaces no file that is open, and it would be open most of the time.
+            while !is_over.load(Ordering::Relaxed) && !crate::tests::is_wine() {
                 match fs::read(&file) {
                     Ok(text) => assert!(Notebook::parse(text.into()).unwrap().cells().len() >= 2),
-                    // `ReplaceFile` takes the old file away before it puts the new one there.
-                    Err(_) if cfg!(windows) => {}
-                    Err(error) => panic!("{error}"),
+                    // Windows may refuse it for a moment, but never says that there is no file.
+                    Err(error) => {
+                        let is_denied = error.kind() == std::io::ErrorKind::PermissionDenied;
+                        assert!(cfg!(windows) && is_denied, "{error}");
+                    }
                 }
             }
         }
