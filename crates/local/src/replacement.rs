@@ -72,7 +72,10 @@ pub(crate) fn check_writable(path: &Path) -> io::Result<Metadata> {
     if old.permissions().readonly() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    drop(File::options().write(true).open(path)?);
+    let open = || File::options().write(true).open(path);
+    #[cfg(windows)]
+    let open = || windows::while_busy(open);
+    drop(open()?);
     Ok(old)
 }
 

@@ -1,5 +1,8 @@
 //! Two stores on one folder stand for two programs.
 
+#[cfg(windows)]
+mod held;
+
 #[cfg(unix)]
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -384,20 +387,4 @@ async fn a_notebook_may_lie_deeper_than_260_characters() {
     let mut changes = document.changes();
     fs::write(&made, NOTEBOOK).unwrap();
     tokio::time::timeout(Duration::from_secs(30), changes.changed()).await.unwrap().unwrap();
-}
-
-#[cfg(windows)]
-#[tokio::test]
-async fn who_holds_a_file_is_part_of_the_error() {
-    use std::os::windows::fs::OpenOptionsExt as _;
-    const SHARE_READ: u32 = 1;
-    let (folder, file) = folder();
-    let (_store, document) = open(&folder).await;
-    let held = fs::File::options().read(true).share_mode(SHARE_READ).open(&file).unwrap();
-    let error = document.apply(set("a", "three"), vec![]).await.unwrap_err();
-    assert!(error.cause.contains("another program holds it"), "{error}");
-    assert!(error.to_string().contains("Close the file"), "{error}");
-    drop(held);
-    document.apply(set("a", "three"), vec![]).await.unwrap();
-    assert_eq!(on_disk(&file), ["three", "two"]);
 }
