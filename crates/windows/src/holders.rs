@@ -4,11 +4,12 @@ use std::io;
 use std::path::Path;
 use std::ptr;
 
-use windows_sys::Win32::Foundation::{ERROR_MORE_DATA, ERROR_SUCCESS, WIN32_ERROR};
+use windows_sys::Win32::Foundation::ERROR_MORE_DATA;
 use windows_sys::Win32::System::RestartManager::{
     CCH_RM_SESSION_KEY, RM_PROCESS_INFO, RmEndSession, RmGetList, RmRegisterResources, RmStartSession,
 };
 
+use crate::check_code;
 use crate::file::wide;
 
 /// How often the list is asked for again because it has grown.
@@ -19,7 +20,7 @@ pub fn holders(path: &Path) -> io::Result<Vec<String>> {
     let path = wide(path)?;
     let session = Session::start()?;
     // SAFETY: the list has one path, which ends with a NUL; the other lists are empty.
-    check(unsafe {
+    check_code(unsafe {
         RmRegisterResources(session.0, 1, [path.as_ptr()].as_ptr(), 0, ptr::null(), 0, ptr::null())
     })?;
     let processes = session.processes()?;
@@ -37,7 +38,7 @@ impl Session {
         let (mut session, flags) = (0, 0);
         let mut key = [0; CCH_RM_SESSION_KEY as usize + 1];
         // SAFETY: both pointers are to variables of ours, and the key has room for its text and a NUL.
-        check(unsafe { RmStartSession(&raw mut session, flags, key.as_mut_ptr()) })?;
+        check_code(unsafe { RmStartSession(&raw mut session, flags, key.as_mut_ptr()) })?;
         Ok(Self(session))
     }
 
@@ -55,7 +56,7 @@ impl Session {
                 processes.resize(needed as usize, RM_PROCESS_INFO::default());
                 continue;
             }
-            check(error)?;
+            check_code(error)?;
             processes.truncate(count as usize);
             return Ok(processes);
         }
@@ -68,10 +69,6 @@ impl Drop for Session {
         // SAFETY: the session was started, and this is the only end.
         unsafe { RmEndSession(self.0) };
     }
-}
-
-fn check(error: WIN32_ERROR) -> io::Result<()> {
-    if error == ERROR_SUCCESS { Ok(()) } else { Err(io::Error::from_raw_os_error(error.cast_signed())) }
 }
 
 /// A text that ends with a NUL, or with the array.

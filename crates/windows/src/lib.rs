@@ -4,6 +4,7 @@
 #![cfg(windows)]
 #![expect(unsafe_code, reason = "the Windows API is called here, and nowhere else")]
 
+mod busy;
 mod event;
 mod file;
 mod holders;
@@ -16,6 +17,7 @@ mod socket;
 use std::io;
 use std::os::windows::io::{FromRawHandle as _, OwnedHandle};
 
+pub use busy::{is_busy, is_held, while_busy};
 pub use event::Event;
 pub use file::{Identity, identity, move_new, open_for_metadata, replace};
 pub use holders::holders;
@@ -24,7 +26,7 @@ pub use job::{CREATION_FLAGS, Job};
 pub use name::Name;
 pub use process::{is_alive, own_handle};
 pub use socket::make_exclusive;
-use windows_sys::Win32::Foundation::HANDLE;
+use windows_sys::Win32::Foundation::{ERROR_SUCCESS, HANDLE, WIN32_ERROR};
 /// With this flag a program for the console starts without a window.
 pub use windows_sys::Win32::System::Threading::CREATE_NO_WINDOW;
 use windows_sys::core::BOOL;
@@ -39,6 +41,11 @@ fn is_wine() -> bool {
 /// What a function returns that tells success by a number.
 fn check(succeeded: BOOL) -> io::Result<()> {
     if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// What a function returns that tells the error itself.
+fn check_code(error: WIN32_ERROR) -> io::Result<()> {
+    if error == ERROR_SUCCESS { Ok(()) } else { Err(io::Error::from_raw_os_error(error.cast_signed())) }
 }
 
 /// A handle that a function has just opened, or its error.

@@ -1,5 +1,8 @@
 //! Two stores on one folder stand for two programs.
 
+#[cfg(windows)]
+mod held;
+
 #[cfg(unix)]
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -158,12 +161,15 @@ async fn two_programs_lose_no_edit_and_no_reader_sees_a_partial_file() {
     let reader = std::thread::spawn({
         let (file, is_over) = (file.clone(), is_over.clone());
         move || {
-            while !is_over.load(Ordering::Relaxed) {
+            // Wine replaces no file that is open, and it would be open most of the time.
+            while !is_over.load(Ordering::Relaxed) && !crate::tests::is_wine() {
                 match fs::read(&file) {
                     Ok(text) => assert!(Notebook::parse(text.into()).unwrap().cells().len() >= 2),
-                    // `ReplaceFile` takes the old file away before it puts the new one there.
-                    Err(_) if cfg!(windows) => {}
-                    Err(error) => panic!("{error}"),
+                    // Windows may refuse it for a moment, but never says that there is no file.
+                    Err(error) => {
+                        let is_denied = error.kind() == std::io::ErrorKind::PermissionDenied;
+                        assert!(cfg!(windows) && is_denied, "{error}");
+                    }
                 }
             }
         }
@@ -381,20 +387,4 @@ async fn a_notebook_may_lie_deeper_than_260_characters() {
     let mut changes = document.changes();
     fs::write(&made, NOTEBOOK).unwrap();
     tokio::time::timeout(Duration::from_secs(30), changes.changed()).await.unwrap().unwrap();
-}
-
-#[cfg(windows)]
-#[tokio::test]
-async fn who_holds_a_file_is_part_of_the_error() {
-    use std::os::windows::fs::OpenOptionsExt as _;
-    const SHARE_READ: u32 = 1;
-    let (folder, file) = folder();
-    let (_store, document) = open(&folder).await;
-    let held = fs::File::options().read(true).share_mode(SHARE_READ).open(&file).unwrap();
-    let error = document.apply(set("a", "three"), vec![]).await.unwrap_err();
-    assert!(error.cause.contains("another program holds it"), "{error}");
-    assert!(error.to_string().contains("Close the file"), "{error}");
-    drop(held);
-    document.apply(set("a", "three"), vec![]).await.unwrap();
-    assert_eq!(on_disk(&file), ["three", "two"]);
 }
