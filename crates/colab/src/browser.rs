@@ -97,6 +97,7 @@ fn user_commands(alternatives: &str, url: &str) -> Vec<Command> {
 mod tests {
     use super::*;
 
+    #[cfg(not(windows))]
     fn lines(alternatives: &str) -> Vec<String> {
         let line = |command: &Command| {
             let command = command.as_std();
