@@ -4,7 +4,7 @@ use std::fs::Permissions;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use tempfile::Builder;
+use tempfile::{Builder, NamedTempFile};
 
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -47,9 +47,21 @@ pub(crate) fn replace(path: &Path, before: Option<&str>, text: &str) -> Result<(
     if read(&path)?.as_deref() != before {
         return Err(FileError::Changed);
     }
-    file.persist(&path).map_err(|error| FileError::Io { action: "replacing it", source: error.error })?;
+    name(file, &path).map_err(FileError::while_doing("replacing it"))?;
     sync_folder(folder);
     Ok(())
+}
+
+#[cfg(unix)]
+fn name(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// An existing file keeps its access control list.
+#[cfg(windows)]
+fn name(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    let file = file.into_temp_path();
+    if path.exists() { windows::replace(&file, path) } else { windows::move_new(&file, path) }
 }
 
 /// The permissions of a file that exists, if it may be changed.
@@ -128,5 +140,28 @@ fn builder() -> Builder<'static, 'static> {
 fn sync_folder(folder: &Path) {
     if let Ok(folder) = std::fs::File::open(folder) {
         let _ = folder.sync_all();
+    }
+}
+
+#[cfg(test)]
+#[cfg(windows)]
+mod tests {
+    use std::io::Write as _;
+    use std::os::windows::fs::{MetadataExt as _, OpenOptionsExt as _};
+
+    use super::*;
+
+    #[test]
+    fn a_replaced_file_keeps_its_attributes() {
+        const HIDDEN: u32 = 2;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.json");
+        let mut old =
+            std::fs::File::options().write(true).create_new(true).attributes(HIDDEN).open(&path).unwrap();
+        old.write_all(b"old").unwrap();
+        drop(old);
+        replace(&path, Some("old"), "new").unwrap();
+        assert_eq!(read(&path).unwrap().as_deref(), Some("new"));
+        assert_eq!(std::fs::metadata(&path).unwrap().file_attributes() & HIDDEN, HIDDEN);
     }
 }

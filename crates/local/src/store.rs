@@ -93,10 +93,11 @@ fn locate(root: &Root, path: &NotebookPath, mode: Mode) -> Result<(PathBuf, Note
         (Ok(meta), _) if !meta.is_file() => {
             return Err(Error::not_a_notebook(&known, "it is not a regular file"));
         }
-        // If it was open before, it may be missing for a moment only, which reading allows for.
-        (Ok(_), Mode::Connect) | (_, Mode::Reopen) => {}
+        (Ok(_), Mode::Connect | Mode::Reopen) => {}
         (Ok(_), Mode::Create) => return Err(Error::notebook_exists(&known)),
-        (Err(error), Mode::Connect) => return Err(io_error::reading(&known, error)),
+        // Other programs replace files in two steps. Reading allows for the moment in between.
+        (Err(_), Mode::Connect | Mode::Reopen) if file.parent().is_some_and(Path::is_dir) => {}
+        (Err(error), Mode::Connect | Mode::Reopen) => return Err(io_error::reading(&known, error)),
         (Err(_), Mode::Create) => {
             // Some file systems store another spelling of the name.
             let created = create(&file).and_then(|()| canonicalize(&file));

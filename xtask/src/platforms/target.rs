@@ -22,8 +22,8 @@ impl Target {
         self == Self::Arm64
     }
 
-    /// Whether C code of dependencies is compiled by zig, because Debian has no compiler for the system.
+    /// Whether zig compiles C code of dependencies, because the chroot has no compiler or no headers for the system.
     pub(super) fn needs_zig(self) -> bool {
-        self == Self::Macos
+        self != Self::Windows
     }
 }

@@ -7,8 +7,8 @@ use super::Finding;
 const RULE: &str = "layers";
 
 const LAYERS: [(u8, &[&str]); 5] = [
-    (1, &["clients", "connection", "names", "notebook", "windows"]),
-    (2, &["kernel", "operations", "render", "rest", "staleness", "ydoc"]),
+    (1, &["connection", "names", "notebook", "windows"]),
+    (2, &["clients", "kernel", "operations", "render", "rest", "staleness", "ydoc"]),
     (3, &["workspace"]),
     (4, &["mcp", "local", "jupyter", "colab", "telemetry"]),
     (5, &["cli", "python"]),

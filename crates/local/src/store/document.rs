@@ -168,9 +168,8 @@ impl ReadError {
 }
 
 fn read(file: &Path, known: Option<Version>) -> Result<Content<Version>, ReadError> {
-    // A folder or the file itself may have been replaced by a link, perhaps to somewhere outside the root.
     let real = canonicalize(file).map_err(ReadError::Io)?;
-    if real != file {
+    if is_replaced_by_link(file, &real) {
         return Err(ReadError::Unusable("it was replaced by a link; open it again".to_owned()));
     }
     if let Some(known) = known.filter(|known| known.is_settled)
@@ -189,4 +188,31 @@ fn read(file: &Path, known: Option<Version>) -> Result<Content<Version>, ReadErr
     }
     let notebook = Notebook::parse(contents.bytes).map_err(|error| ReadError::Unusable(error.to_string()))?;
     Ok(Content::Changed { notebook, version })
+}
+
+/// Whether a folder or the file itself, which was no link, is one by now, perhaps to somewhere outside the root. The real path also
+/// differs where case makes no difference, if somebody has renamed a folder in case only.
+fn is_replaced_by_link(file: &Path, real: &Path) -> bool {
+    real != file && file.ancestors().any(Path::is_symlink)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_spelling_is_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = canonicalize(folder.path()).unwrap();
+        let [file, other] = ["data", "Data"].map(|name| root.join(name).join("x.ipynb"));
+        std::fs::create_dir(root.join("data")).unwrap();
+        std::fs::write(&file, "").unwrap();
+        assert!(!is_replaced_by_link(&file, &file));
+        assert!(!is_replaced_by_link(&file, &other));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&file, root.join("link")).unwrap();
+            assert!(is_replaced_by_link(&root.join("link"), &file));
+        }
+    }
 }

@@ -30,21 +30,25 @@ mod unix {
 
 #[cfg(windows)]
 mod windows {
-    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-
     use ::windows::Name;
 
-    use super::{Path, io};
+    use super::{Path, io, name_of};
 
     /// Takes a name that stands for the file, until the result is dropped; `None` if another process has it.
     ///
     /// The file itself is not locked: that would keep editors from reading it, and a file that is open is not replaced.
     pub(in crate::store) fn try_lock(path: &Path) -> io::Result<Option<Name>> {
-        // All spellings of a path are one file. Two files rarely have one hash; then one waits for the other.
-        let mut hash = DefaultHasher::new();
-        path.to_string_lossy().to_uppercase().hash(&mut hash);
-        Name::take(&format!("cellbridge-{:016x}", hash.finish()))
+        Name::take(&name_of(path))
     }
+}
+
+/// The same in all versions of this program. All spellings of a path are one file. Two files rarely have one name; then one waits
+/// for the other.
+#[cfg(any(windows, test))]
+fn name_of(path: &Path) -> String {
+    use sha2::{Digest as _, Sha256};
+    let hash = Sha256::digest(path.to_string_lossy().to_uppercase());
+    format!("cellbridge-{}", const_hex::encode(&hash[..8]))
 }
 
 #[cfg(test)]
@@ -66,5 +70,13 @@ mod tests {
         fs::rename(&new, &path).unwrap();
         drop(lock);
         assert!(try_lock(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_name_stands_for_a_file_in_all_versions() {
+        let name = name_of(Path::new(r"C:\work\x.ipynb"));
+        assert_eq!(name, "cellbridge-276009fb23ac4525");
+        assert_eq!(name, name_of(Path::new(r"c:\Work\X.ipynb")));
+        assert_ne!(name, name_of(Path::new(r"C:\work\y.ipynb")));
     }
 }
