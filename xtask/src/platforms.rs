@@ -30,7 +30,7 @@ const SETTINGS: [&str; 4] =
     ["--config", "profile.dev.debug=false", "--config", "profile.dev.package.\"*\".opt-level=0"];
 
 /// The crates with code for Windows.
-const TESTED_UNDER_WINE: [&str; 3] = ["windows", "clients", "local"];
+const TESTED_UNDER_WINE: [&str; 2] = ["windows", "local"];
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
