@@ -63,7 +63,9 @@ fn configure(command: &mut Command, chroot: &Chroot, platform: &Platform) -> Res
         let frameworks = frameworks::write(&chroot.cargo_home().join("registry/src"), &chroot.cache)?;
         command.env("MACOSX_DEPLOYMENT_TARGET", OLDEST_MACOS);
         let target = platform.triple.to_ascii_uppercase().replace('-', "_");
-        let flags = format!("-C link-arg=-F{}", frameworks.display());
+        // Debian lacks the program by which rustc would remove the symbols, so the linker does.
+        command.env("CARGO_PROFILE_DIST_STRIP", "none");
+        let flags = format!("-C link-arg=-F{} -C link-arg=-Wl,-s", frameworks.display());
         command.env(format!("CARGO_TARGET_{target}_RUSTFLAGS"), flags);
     }
     Ok(())
