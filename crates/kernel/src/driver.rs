@@ -17,7 +17,7 @@ use crate::{Client, Outcome, Status};
 
 /// How long a dead kernel's connection may be silent before nothing more is expected.
 const DRAIN_SILENCE: Duration = Duration::from_millis(500);
-/// The same if its server has said that it is dead: what it sent before has taken no longer than that answer.
+/// The same if its server has reported that it is dead: by then, what the kernel sent has arrived.
 const REPORTED_SILENCE: Duration = Duration::from_millis(100);
 /// How long a dead kernel's connection is read at all: another process may hold it and keep sending.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);

@@ -25,7 +25,7 @@ use kernelspec_choice::MANAGED;
 pub(crate) use kernelspec_choice::{KernelChoice, KernelspecChooser, KernelspecQuery};
 pub(crate) use venv::{Environment, interpreter_in};
 
-/// A program that asks nothing, and shows no console window on Windows.
+/// A program without input, and on Windows without a console window.
 fn command(program: &Path, process_env: &ProcessEnv) -> Command {
     let mut command = Command::new(program);
     command.env_clear().envs(process_env.variables.iter()).stdin(Stdio::null()).kill_on_drop(true);

@@ -132,7 +132,7 @@ impl Server {
     }
 }
 
-/// Whether a server cannot be started yet, because the Hub is stopping it or looks whether it has ended.
+/// Whether a server cannot be started yet, because the Hub is stopping it or checks whether it has ended.
 fn is_stopping(body: &[u8]) -> bool {
     diagnosis::message(body).is_some_and(|message| message.contains(" is pending "))
 }

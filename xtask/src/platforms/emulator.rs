@@ -17,11 +17,11 @@ use crate::test::announce;
 
 const EMULATOR: &str = "/usr/bin/qemu-aarch64";
 
-/// Where the system is told which program starts those of another processor.
+/// Where emulators are registered with the kernel of Linux.
 /// <https://docs.kernel.org/admin-guide/binfmt-misc.html>
 const FORMATS: &str = "/proc/sys/fs/binfmt_misc";
 const FORMAT: &str = "cellbridge-aarch64";
-/// How files of programs for 64-bit ARM begin, and which bits of that count.
+/// The first bytes of an ELF file for 64-bit ARM, and which of their bits count.
 const MAGIC: &str = r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00";
 const MASK: &str = r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff";
 
@@ -43,8 +43,8 @@ pub(super) fn try_out(project: &Project, chroot: &Chroot) -> Result<()> {
     end_to_end.play(&program, &["e2e/local", "e2e/tools"], &[])
 }
 
-/// While this exists, the system starts programs for ARM by the emulator in the chroot: our program starts itself, as the
-/// keeper of a kernel for example.
+/// The emulator of the chroot is registered with the kernel while this exists, since our program starts itself, for example as the
+/// keeper of a kernel.
 struct Registered;
 
 impl Registered {
@@ -55,7 +55,7 @@ impl Registered {
         }
         if !Path::new(FORMATS).join(FORMAT).exists() {
             fs::write(register, format!(":{FORMAT}:M::{MAGIC}:{MASK}:{EMULATOR}:"))
-                .context("the system does not let an emulator start programs for ARM (binfmt_misc)")?;
+                .context("the emulator for ARM cannot be registered with the kernel (binfmt_misc)")?;
         }
         Ok(Self)
     }

@@ -359,8 +359,8 @@ impl ServerKernel {
         self.post_restart().await?;
         if let Some(client) = before {
             client.report_death("it was restarted".to_owned());
-            // On some servers two connections of a session disturb each other: jupyter-server-documents gives them one identity,
-            // and a server before a gateway takes the one for the other that was lost, which it makes again.
+            // Two connections of one session disturb each other on some servers: jupyter-server-documents gives both the same ZeroMQ
+            // identity, and a Kernel Gateway closes one for the other, which the server in front of it then opens again.
             let mut status = client.status();
             let _ = status.wait_for(|status| matches!(status, Status::Dead { .. })).await;
         }

@@ -52,8 +52,8 @@ impl RunLogs {
         claimed.into_iter().map(|(_, found)| found).collect()
     }
 
-    /// The kernels of a server of which there are logs. On Windows, those without logs that can be claimed are left out: nobody
-    /// can read a file that another program has locked.
+    /// The kernels of a server of which there are logs; on Windows, without the logs of servers that still run, since no program
+    /// can read a file that another one has locked.
     pub(crate) fn kernels(&self, server: &str) -> Vec<String> {
         let logs = self.files().into_iter().filter(|(path, _)| is_log(path));
         let headers = logs.filter_map(|(path, _)| read_header(&path));
