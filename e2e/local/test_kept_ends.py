@@ -221,7 +221,7 @@ async def test_another_user_can_neither_connect_nor_read(machine: Machine) -> No
 
         # Only the keeper's own folders are in the way.
         for above in {*folder.parent.parents, *Path(address).parent.parent.parents, Path(address).parent.parent}:
-            if above != folder.parent and "pytest-" in str(above):
+            if above != folder.parent and above.is_relative_to(machine.root.parents[3]):
                 above.chmod(above.stat().st_mode | 0o011)
         assert as_another_user(ask) == "PermissionError"
         assert as_another_user(log.read_bytes) == "PermissionError"

@@ -43,6 +43,9 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// Mounts what programs expect, and the folders of this machine that are named before `--`, at the same paths. The mounts belong
 /// to this process and what it starts, so nothing is left to be unmounted.
 const ENTER: &str = r#"
+# The program gets the PATH of whoever starts it, which may lack what is used here.
+path=$PATH
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 root=$1; shift
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
@@ -53,7 +56,7 @@ while [ "$1" != -- ]; do
 done
 shift
 folder=$1; shift
-exec chroot "$root" /bin/sh -euc 'cd "$1"; shift; exec "$@"' sh "$folder" "$@"
+exec chroot "$root" /bin/sh -euc 'cd "$1"; export PATH="$2"; shift 2; exec "$@"' sh "$folder" "$path" "$@"
 "#;
 
 pub(crate) struct Chroot {
@@ -121,8 +124,8 @@ impl Chroot {
         further: &[&Path],
         program: impl AsRef<Path>,
     ) -> Command {
-        let mut command = Command::new("unshare");
-        command.args(["--mount", "--propagation", "private", "sh", "-eu"]).arg(&self.enter);
+        let mut command = Command::new("/usr/bin/unshare");
+        command.args(["--mount", "--propagation", "private", "/bin/sh", "-eu"]).arg(&self.enter);
         command.arg(&self.root).args([&self.project, &self.target, &self.cache]).args(further).arg("--");
         command.arg(folder.as_ref());
         command.arg(program.as_ref()).stdin(Stdio::null()).env_clear();

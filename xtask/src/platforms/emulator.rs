@@ -13,9 +13,18 @@ use super::target::Target;
 use super::zig;
 use crate::command;
 use crate::project::Project;
+use crate::provision;
 use crate::test::announce;
 
 const EMULATOR: &str = "/usr/bin/qemu-aarch64";
+
+/// Options of pytest that leave out what cannot pass here.
+const LEFT_OUT: [&str; 2] = [
+    // The emulated program reads slower than the kernel prints, and ZeroMQ drops what waits behind 1000 messages.
+    "--deselect=local/test_faults.py::test_many_lines_are_stored_in_full_and_shown_truncated[flushed]",
+    // Most of it is about Jupyter servers.
+    "--deselect=tools/test_undo_soak.py",
+];
 
 /// Where emulators are registered with the kernel of Linux.
 /// <https://docs.kernel.org/admin-guide/binfmt-misc.html>
@@ -27,20 +36,35 @@ const MASK: &str = r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xf
 
 /// Builds the program with the glibc of its packages and plays the tests of a folder.
 pub(super) fn try_out(project: &Project, chroot: &Chroot) -> Result<()> {
-    announce("building the program for ARM (20 minutes at first)");
+    announce("building the program for ARM (some minutes at first)");
     let mut cargo = zig::cargo(project, chroot)?;
-    cargo.arg("zigbuild").args(SETTINGS);
-    cargo.args(["--offline", "--locked", "--package", "cli", "--bin", "cellbridge"]);
+    cargo.arg("zigbuild").args(SETTINGS).args(["--offline", "--locked"]);
+    cargo.args(["--package", "cli", "--bin", "cellbridge", "--package", "notebook", "--example", "touch"]);
     cargo.args(["--target", &crate::dist::with_oldest_glibc(Target::Arm64.triple())]);
     command::run(&mut cargo)?;
 
-    chroot.install(EMULATOR.trim_start_matches('/'), &["qemu-user"])?;
+    chroot.install("usr/share/doc/python3-venv", &["qemu-user", "python3-venv"])?;
     let end_to_end = EndToEnd::provide(project, chroot, "e2e-arm64")?;
-    let built = chroot.build_folder().join(Target::Arm64.triple()).join("debug/cellbridge");
-    let mut program = chroot.command_in(HERE, &[&end_to_end.python], EMULATOR);
-    program.arg(built);
+    let built = chroot.build_folder().join(Target::Arm64.triple()).join("debug");
+    let launcher = |name: &str| {
+        // Sockets are in /tmp where their path would be too long, and pip trusts whom this machine trusts.
+        let further = [&*end_to_end.python, Path::new("/tmp"), Path::new("/etc/ssl")];
+        let mut program = chroot.command_in(HERE, &further, EMULATOR);
+        // It gets the environment of whoever starts it.
+        program.env_clear().arg(built.join(name));
+        end_to_end.launcher(&program, name)
+    };
+    let program = launcher("cellbridge")?;
+    let touch = launcher("examples/touch")?;
+    let uv = provision::uv(project)?.programs.join("uv");
+    let server = provision::collaboration_server(project)?;
+    let variables = [
+        ("CELLBRIDGE_E2E_TOUCH", touch.as_os_str()),
+        ("CELLBRIDGE_E2E_UV", uv.as_os_str()),
+        ("CELLBRIDGE_E2E_JUPYTER_RTC", server.python.as_os_str()),
+    ];
     let _registered = Registered::new()?;
-    end_to_end.play(&program, &["e2e/local", "e2e/tools"], &[])
+    end_to_end.play(&program, &[&["e2e/local", "e2e/tools"], &LEFT_OUT[..]].concat(), &variables)
 }
 
 /// The emulator of the chroot is registered with the kernel while this exists, since our program starts itself, for example as the

@@ -39,23 +39,32 @@ impl<'p> EndToEnd<'p> {
         Ok(Self { project, tests, node_modules, python, folder })
     }
 
-    /// Plays the tests in `files` against the program that `command` starts, in whatever folder it is started.
-    pub(super) fn play(&self, program: &Command, files: &[&str], variables: &[(&str, &OsStr)]) -> Result<()> {
+    /// Writes a script that is the program to whoever starts it, in whatever folder. Returns its path.
+    pub(super) fn launcher(&self, program: &Command, name: &str) -> Result<PathBuf> {
+        let file = self.folder.join("bin").join(name);
+        fs::create_dir_all(file.parent().unwrap_or(&self.folder))?;
+        fs::write(&file, script(program))?;
+        command::run(Command::new("chmod").arg("755").arg(&file))?;
+        Ok(file)
+    }
+
+    /// Plays the tests that `arguments` of pytest choose against the program that `launcher` starts.
+    pub(super) fn play(&self, launcher: &Path, arguments: &[&str], variables: &[(&str, &OsStr)]) -> Result<()> {
         announce("end-to-end tests (pytest)");
-        let launcher = self.folder.join("cellbridge");
-        write_launcher(&launcher, program)?;
         let mut pytest = self.tests.module(self.project, "pytest")?;
         pytest.arg("-o").arg(format!("cache_dir={}", self.folder.join("pytest_cache").display()));
         pytest.arg("--basetemp").arg(self.folder.join("tmp")).args(["-n", "2", "--dist", "loadgroup"]);
+        // Python 3.11 may fail to find the source of a failure: https://github.com/python/cpython/issues/106905.
+        pytest.arg("--tb=native");
         // Of the places, only the folder.
-        pytest.args(["-k", "not beside and not inside and not colab"]).args(files);
+        pytest.args(["-k", "not beside and not inside and not colab"]).args(arguments);
         pytest.env("CELLBRIDGE_BIN", launcher).env("CELLBRIDGE_E2E_NODE_MODULES", &self.node_modules);
         command::run(pytest.envs(variables.iter().copied()))
     }
 }
 
-/// A script that is the program to whoever starts it.
-fn write_launcher(file: &Path, program: &Command) -> Result<()> {
+/// Does what `program` would do, with further arguments.
+fn script(program: &Command) -> String {
     let words = std::iter::once(program.get_program()).chain(program.get_args());
     let words: Vec<String> = words.map(|word| quoted(&word.to_string_lossy())).collect();
     let mut script = "#!/bin/sh\n".to_owned();
@@ -64,8 +73,7 @@ fn write_launcher(file: &Path, program: &Command) -> Result<()> {
         script.push_str(&format!("export {}={value}\n", name.to_string_lossy()));
     }
     script.push_str(&format!("exec {} \"$@\"\n", words.join(" ")));
-    fs::write(file, script)?;
-    command::run(Command::new("chmod").arg("755").arg(file))
+    script
 }
 
 /// A word of the shell; [`HERE`] is left for it to replace.

@@ -22,7 +22,7 @@ const DENO_FILE: &str = "deno-win32-x64-2.9.5.tgz";
 
 /// Builds the program and plays the tests of `e2e/windows`, and those of a folder that `e2e/windows/left_out.py` does not name.
 pub(super) fn try_out(project: &Project, chroot: &Chroot, wine: &Wine<'_>) -> Result<()> {
-    announce("building the program for Windows (20 minutes at first)");
+    announce("building the program for Windows (some minutes at first)");
     let mut cargo = chroot.command("cargo");
     cargo.arg("build").args(SETTINGS);
     cargo.args(["--offline", "--locked", "--package", "cli", "--bin", "cellbridge"]);
@@ -35,7 +35,7 @@ pub(super) fn try_out(project: &Project, chroot: &Chroot, wine: &Wine<'_>) -> Re
     provide_python(project, chroot, &end_to_end)?;
     let built = chroot.build_folder().join(Target::Windows.triple()).join("debug/cellbridge.exe");
     let python = [&*end_to_end.python];
-    let program = wine.command_in(HERE, &python, &built);
+    let program = end_to_end.launcher(&wine.command_in(HERE, &python, &built), "cellbridge")?;
     wine.forget()?;
     // While it runs, no test waits for the services of wine, and none of them belongs to a test.
     let mut services = wine.services(&python).spawn().context("wine does not start")?;

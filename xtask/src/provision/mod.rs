@@ -46,7 +46,7 @@ pub(crate) fn environments(project: &Project) -> Result<Environments> {
         plain: python::provide(project, Purpose::PlainServer)?,
         collaboration: collaboration_server(project)?,
         documents: python::provide(project, Purpose::DocumentsServer)?,
-        uv: python::provide(project, Purpose::Uv)?,
+        uv: uv(project)?,
         tests,
     })
 }
@@ -70,6 +70,11 @@ pub(crate) fn node_modules(project: &Project, environment: &Environment) -> Resu
 /// Provides the clients whose models are shown our replies; `environment` brings Node. Returns the `node_modules` folder.
 pub(crate) fn model_clients(project: &Project, environment: &Environment) -> Result<PathBuf> {
     node::provide(project, environment, "e2e/models", "clients")
+}
+
+/// Provides the environment of uv alone.
+pub(crate) fn uv(project: &Project) -> Result<Environment> {
+    python::provide(project, Purpose::Uv)
 }
 
 /// Provides the environment of a Jupyter server with jupyter-collaboration alone.

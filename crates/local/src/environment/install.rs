@@ -23,6 +23,9 @@ const OLDEST: (u32, u32) = (3, 9);
 const NAMES: [&str; 8] =
     ["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python3.9"];
 
+/// As many as Debian's `venv` needs to say that a package of the system is missing, and one more.
+const LAST_LINES: usize = 8;
+
 /// Receives progress lines.
 pub(super) type Progress = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -131,7 +134,7 @@ impl Installer<'_> {
         });
         let status = child.wait().await.map_err(|error| failed(error.to_string()))?;
         capture.finish(Duration::from_secs(1)).await;
-        if status.success() { Ok(()) } else { Err(failed(capture.last_lines(6))) }
+        if status.success() { Ok(()) } else { Err(failed(capture.last_lines(LAST_LINES))) }
     }
 }
 

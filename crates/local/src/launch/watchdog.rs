@@ -5,7 +5,7 @@ use std::io::{self, PipeWriter, Write as _};
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use rustix::process::Pid;
+use rustix::process::{Pid, setpgid};
 use tokio::process::{Child, Command};
 
 /// Waits for a line or the end of its input, then ends its process group. Without the line it also removes the given
@@ -48,6 +48,8 @@ impl Watchdog {
         let process = command.spawn()?;
         let id = process.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
         let group = id.ok_or_else(|| io::Error::other("the watchdog has no process id"))?;
+        // qemu forks where Linux would wait (vfork), so the watchdog may not lead its group yet, which the kernel joins.
+        let _ = setpgid(Some(group), Some(group));
         Ok(Self { process, keep_alive: KeepAlive(writer), group })
     }
 }
