@@ -88,9 +88,12 @@ def test_the_demo_prints_every_step_in_plain_text(first: subprocess.CompletedPro
         found = first.stdout.find(line, end)
         assert found >= 0, f"{line!r} is not printed after {first.stdout[:end][-200:]!r} in\n{first.stdout}"
         end = found
-    assert program() in first.stdout
     assert "\x1b" not in first.stdout + first.stderr
     assert first.stderr == ""
+
+
+def test_the_demo_says_how_clients_start_the_program(first: subprocess.CompletedProcess[str]) -> None:
+    assert program() in first.stdout
 
 
 def test_the_demo_s_notebook_is_valid(person: Person, first: subprocess.CompletedProcess[str]) -> None:

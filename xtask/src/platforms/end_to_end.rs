@@ -49,7 +49,12 @@ impl<'p> EndToEnd<'p> {
     }
 
     /// Plays the tests that `arguments` of pytest choose against the program that `launcher` starts.
-    pub(super) fn play(&self, launcher: &Path, arguments: &[&str], variables: &[(&str, &OsStr)]) -> Result<()> {
+    pub(super) fn play(
+        &self,
+        launcher: &Path,
+        arguments: &[&str],
+        variables: &[(&str, &OsStr)],
+    ) -> Result<()> {
         announce("end-to-end tests (pytest)");
         let mut pytest = self.tests.module(self.project, "pytest")?;
         pytest.arg("-o").arg(format!("cache_dir={}", self.folder.join("pytest_cache").display()));
