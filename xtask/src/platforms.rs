@@ -6,6 +6,7 @@
 mod chroot;
 mod emulator;
 mod end_to_end;
+mod musl;
 mod program;
 mod requirements;
 mod sources;
@@ -37,7 +38,7 @@ pub(crate) struct Options {
     /// The system to compile for
     #[arg(value_enum)]
     system: System,
-    /// Also run tests and the program: for Windows under wine, for ARM under qemu
+    /// Also run tests and the program: for Windows under wine, for ARM under qemu, with musl as it is
     #[arg(long)]
     run: bool,
     /// Where the toolchain and what it builds are kept; below the target folder if this is left out
@@ -53,6 +54,8 @@ enum System {
     Macos,
     /// Linux on 64-bit ARM
     Arm64,
+    /// Linux without the system's C library, for example Alpine
+    Musl,
     All,
 }
 
@@ -62,7 +65,8 @@ impl System {
             Self::Windows => &[Target::Windows],
             Self::Macos => &[Target::Macos],
             Self::Arm64 => &[Target::Arm64],
-            Self::All => &[Target::Windows, Target::Macos, Target::Arm64],
+            Self::Musl => &[Target::Musl],
+            Self::All => &[Target::Windows, Target::Macos, Target::Arm64, Target::Musl],
         }
     }
 }
@@ -74,6 +78,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         check(&project, &chroot, *target)?;
     }
     let runs = |target| options.run && options.system.targets().contains(&target);
+    if runs(Target::Musl) {
+        musl::try_out(&project, &chroot)?;
+    }
     if runs(Target::Arm64) {
         emulator::try_out(&project, &chroot)?;
     }
@@ -105,8 +112,8 @@ fn check(project: &Project, chroot: &Chroot, target: Target) -> Result<()> {
     announce(&format!("checking for {} (some minutes at first)", target.triple()));
     let mut cargo = if target.needs_zig() { zig::cargo(project, chroot)? } else { chroot.command("cargo") };
     cargo.arg("check").args(SETTINGS);
-    cargo.args(["--offline", "--locked", "--keep-going", "--package", "cli", "--package", "python"]);
-    cargo.args(["--bins", "--lib"]);
+    cargo.args(["--offline", "--locked", "--keep-going", "--bins", "--lib"]);
+    cargo.args(target.packages().iter().flat_map(|package| ["--package", package]));
     cargo.args(["--target", target.triple()]);
     with_standard_library(&mut cargo, target);
     // Not RUSTFLAGS, which would be for the standard library, too.

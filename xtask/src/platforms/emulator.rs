@@ -13,19 +13,16 @@ use super::target::Target;
 use super::zig;
 use crate::command;
 use crate::project::Project;
-use crate::provision;
 use crate::test::announce;
 
 const EMULATOR: &str = "/usr/bin/qemu-aarch64";
 
 /// Options of pytest that leave out what cannot pass here.
-const LEFT_OUT: [&str; 3] = [
+const LEFT_OUT: [&str; 2] = [
     // The tests start the program by a script.
     "--deselect=local/test_demo.py::test_the_demo_says_how_clients_start_the_program",
     // The emulated program reads slower than the kernel prints, and ZeroMQ drops what waits behind 1000 messages.
     "--deselect=local/test_faults.py::test_many_lines_are_stored_in_full_and_shown_truncated[flushed]",
-    // Most of it is about Jupyter servers.
-    "--deselect=tools/test_undo_soak.py",
 ];
 
 /// Where emulators are registered with the kernel of Linux.
@@ -58,15 +55,8 @@ pub(super) fn try_out(project: &Project, chroot: &Chroot) -> Result<()> {
     };
     let program = launcher("cellbridge")?;
     let touch = launcher("examples/touch")?;
-    let uv = provision::uv(project)?.programs.join("uv");
-    let server = provision::collaboration_server(project)?;
-    let variables = [
-        ("CELLBRIDGE_E2E_TOUCH", touch.as_os_str()),
-        ("CELLBRIDGE_E2E_UV", uv.as_os_str()),
-        ("CELLBRIDGE_E2E_JUPYTER_RTC", server.python.as_os_str()),
-    ];
     let _registered = Registered::new()?;
-    end_to_end.play(&program, &[&["e2e/local", "e2e/tools"], &LEFT_OUT[..]].concat(), &variables)
+    end_to_end.play_on_linux(&program, &touch, &LEFT_OUT)
 }
 
 /// The emulator of the chroot is registered with the kernel while this exists, since our program starts itself, for example as the

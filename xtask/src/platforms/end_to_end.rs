@@ -48,6 +48,20 @@ impl<'p> EndToEnd<'p> {
         Ok(file)
     }
 
+    /// Plays the tests of a folder but for those that `left_out` deselects. `touch` is the program of one of them.
+    pub(super) fn play_on_linux(&self, launcher: &Path, touch: &Path, left_out: &[&str]) -> Result<()> {
+        let uv = provision::uv(self.project)?.programs.join("uv");
+        let server = provision::collaboration_server(self.project)?;
+        let variables = [
+            ("CELLBRIDGE_E2E_TOUCH", touch.as_os_str()),
+            ("CELLBRIDGE_E2E_UV", uv.as_os_str()),
+            ("CELLBRIDGE_E2E_JUPYTER_RTC", server.python.as_os_str()),
+        ];
+        // Most of what is left out here is about Jupyter servers.
+        let chosen = ["e2e/local", "e2e/tools", "--deselect=tools/test_undo_soak.py"];
+        self.play(launcher, &[&chosen, left_out].concat(), &variables)
+    }
+
     /// Plays the tests that `arguments` of pytest choose against the program that `launcher` starts.
     pub(super) fn play(
         &self,

@@ -5,6 +5,7 @@ pub(super) enum Target {
     Windows,
     Macos,
     Arm64,
+    Musl,
 }
 
 impl Target {
@@ -14,7 +15,13 @@ impl Target {
             Self::Windows => "x86_64-pc-windows-gnu",
             Self::Macos => "aarch64-apple-darwin",
             Self::Arm64 => "aarch64-unknown-linux-gnu",
+            Self::Musl => "x86_64-unknown-linux-musl",
         }
+    }
+
+    /// What is compiled for it: a static program can load no native module.
+    pub(super) fn packages(self) -> &'static [&'static str] {
+        if self == Self::Musl { &["cli"] } else { &["cli", "python"] }
     }
 
     /// Whether Debian has the compiled standard library.
