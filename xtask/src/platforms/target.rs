@@ -19,9 +19,13 @@ impl Target {
         }
     }
 
-    /// What is compiled for it: a static program can load no native module.
-    pub(super) fn packages(self) -> &'static [&'static str] {
-        if self == Self::Musl { &["cli"] } else { &["cli", "python"] }
+    /// The options of Cargo that choose what is compiled for it.
+    pub(super) fn chosen(self) -> &'static [&'static str] {
+        match self {
+            // A static program can load no native module.
+            Self::Musl => &["--package", "cli", "--bins"],
+            _ => &["--package", "cli", "--bins", "--package", "python", "--lib"],
+        }
     }
 
     /// Whether Debian has the compiled standard library.
