@@ -107,7 +107,8 @@ pub(crate) fn toolchain(project: &Project, cache: Option<&Path>) -> Result<Chroo
     Ok(chroot)
 }
 
-/// Compiles the program and, where there is one, the native module of the wheel, without linking them. A warning in a crate of the workspace is an error.
+/// Compiles the program and, where there is one, the native module of the wheel, without linking them. A warning in a crate of the
+/// workspace is an error.
 fn check(project: &Project, chroot: &Chroot, target: Target) -> Result<()> {
     announce(&format!("checking for {} (some minutes at first)", target.triple()));
     let mut cargo = if target.needs_zig() { zig::cargo(project, chroot)? } else { chroot.command("cargo") };

@@ -40,12 +40,13 @@ const DEFAULT_MIRROR: &str = "http://deb.debian.org/debian";
 /// The keys with which Debian signs its packages. On other systems apt does not trust them by itself.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 /// Mounts what programs expect, and the folders of this machine that are named before `--`, at the same paths. The mounts belong
 /// to this process and what it starts, so nothing is left to be unmounted.
+///
+/// `$path` is the PATH of whoever starts the program. It may lack what is used here.
 const ENTER: &str = r#"
-# The program gets the PATH of whoever starts it, which may lack what is used here.
-path=$PATH
-PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 root=$1; shift
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
@@ -91,7 +92,8 @@ impl Chroot {
             stamp.set()?;
         }
         let enter = cache.join("enter.sh");
-        fs::write(&enter, ENTER).with_context(|| format!("{} can't be written", enter.display()))?;
+        fs::write(&enter, format!("path=$PATH\nPATH={PATH}\n{ENTER}"))
+            .with_context(|| format!("{} can't be written", enter.display()))?;
         Ok(Self { root, enter, project: project.root.clone(), target: project.target.clone(), cache })
     }
 
@@ -129,7 +131,7 @@ impl Chroot {
         command.arg(&self.root).args([&self.project, &self.target, &self.cache]).args(further).arg("--");
         command.arg(folder.as_ref());
         command.arg(program.as_ref()).stdin(Stdio::null()).env_clear();
-        command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+        command.env("PATH", PATH);
         command.env("HOME", self.cache.join("home"));
         command.env("CARGO_HOME", self.cargo_home());
         command.env("CARGO_TARGET_DIR", self.build_folder());

@@ -6,14 +6,12 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use super::SETTINGS;
 use super::chroot::Chroot;
 use super::end_to_end::{EndToEnd, HERE};
 use super::target::Target;
 use super::zig;
 use crate::command;
 use crate::project::Project;
-use crate::test::announce;
 
 const EMULATOR: &str = "/usr/bin/qemu-aarch64";
 
@@ -35,16 +33,9 @@ const MASK: &str = r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xf
 
 /// Builds the program with the glibc of its packages and plays the tests of a folder.
 pub(super) fn try_out(project: &Project, chroot: &Chroot) -> Result<()> {
-    announce("building the program for ARM (some minutes at first)");
-    let mut cargo = zig::cargo(project, chroot)?;
-    cargo.arg("zigbuild").args(SETTINGS).args(["--offline", "--locked"]);
-    cargo.args(["--package", "cli", "--bin", "cellbridge", "--package", "notebook", "--example", "touch"]);
-    cargo.args(["--target", &crate::dist::with_oldest_glibc(Target::Arm64.triple())]);
-    command::run(&mut cargo)?;
-
+    let built = zig::build(project, chroot, Target::Arm64)?;
     chroot.install("usr/share/doc/python3-venv", &["qemu-user", "python3-venv"])?;
     let end_to_end = EndToEnd::provide(project, chroot, "e2e-arm64")?;
-    let built = chroot.build_folder().join(Target::Arm64.triple()).join("debug");
     let launcher = |name: &str| {
         // Sockets are in /tmp where their path would be too long, and pip trusts whom this machine trusts.
         let further = [&*end_to_end.python, Path::new("/tmp"), Path::new("/etc/ssl")];
