@@ -422,6 +422,12 @@ pub trait Kernel: Send + Sync + 'static {
         false
     }
 
+    /// What tells the process that it is now from every other that ran, or will run, under the same id, whoever restarted it: the
+    /// same text in every server. `None` while that is not known, or never is. Never waits.
+    fn instance(&self) -> Option<String> {
+        None
+    }
+
     /// Takes over the runs of earlier servers that are not stored yet. Each is returned once.
     fn take_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
         Box::pin(ready(Vec::new()))
