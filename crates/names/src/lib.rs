@@ -11,6 +11,7 @@
 //!   hand it to something that may. A lambda counts as called where it stands, unless a name is assigned to it.
 //! - Of two names for the same object only `a = b` is followed, within a cell or a function; [`Names::aliases`] has what is left of it for
 //!   other cells. What a function does to its parameters is kept beside its effects. The methods of an instance are not followed.
+//! - A rename changes the name that cells share, where it is a name; see [`rename`].
 //! - An assignment to an attribute or an item, and an augmented assignment, changes the object; a call of a method may
 //!   have changed it, unless methods of that name only read in the libraries that people use most.
 
@@ -20,8 +21,11 @@ mod magics;
 mod methods;
 mod names;
 mod parse;
+mod rename;
+mod scope;
 mod walker;
 
 pub use builtins::is_builtin;
 pub use magics::is_blank;
 pub use names::{Argument, Effects, Name, Names, Passed, Unknown};
+pub use rename::{CannotRename, Renamed, RenamedCell, rename};

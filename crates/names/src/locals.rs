@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{
-    Comprehension, ExceptHandler, Expr, ExprContext, Parameters, Pattern, PatternMatchAs,
+    Comprehension, ExceptHandler, Expr, ExprContext, Identifier, Parameters, Pattern, PatternMatchAs,
     PatternMatchMapping, PatternMatchStar, Stmt,
 };
 
@@ -38,6 +38,15 @@ impl Locals {
         let mut locals = Self::default();
         locals.visit_body(body);
         locals.finish()
+    }
+
+    /// The targets of a comprehension.
+    pub(crate) fn of_targets(generators: &[Comprehension]) -> Self {
+        let mut locals = Self::default();
+        for generator in generators {
+            locals.visit_expr(&generator.target);
+        }
+        locals
     }
 
     fn finish(mut self) -> Self {
@@ -107,12 +116,12 @@ pub(crate) fn imported(alias: &ruff_python_ast::Alias) -> &str {
 }
 
 /// The name that a pattern itself binds.
-pub(crate) fn captured(pattern: &Pattern) -> Option<&str> {
+pub(crate) fn captured(pattern: &Pattern) -> Option<&Identifier> {
     let (Pattern::MatchAs(PatternMatchAs { name, .. })
     | Pattern::MatchStar(PatternMatchStar { name, .. })
     | Pattern::MatchMapping(PatternMatchMapping { rest: name, .. })) = pattern
     else {
         return None;
     };
-    name.as_ref().map(ruff_python_ast::Identifier::as_str)
+    name.as_ref()
 }

@@ -89,7 +89,7 @@ pub(crate) fn line(text: &str) -> LineMagic<'_> {
 }
 
 /// The text after options such as `-n 10 -r3 -q`.
-fn without_options(text: &str) -> &str {
+pub(crate) fn without_options(text: &str) -> &str {
     let mut rest = text.trim_start();
     while rest.starts_with('-') {
         let (option, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));

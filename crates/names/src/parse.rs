@@ -23,16 +23,21 @@ const STACK_OF_LEVEL: usize = 1024;
 
 /// The names of a cell's body. It has been freed of its cell magics, which are given from the outermost inwards.
 pub(crate) fn names(body: &str, magics: &[CellMagic]) -> Names {
+    bounded(body, || Walker::walk_cell(body, magics)).unwrap_or_else(Names::unknown)
+}
+
+/// Calls `walk`, which walks through this source, with enough stack, if the source is within bounds.
+pub(crate) fn bounded<T>(body: &str, walk: impl FnOnce() -> T) -> Result<T, Unknown> {
     if body.len() > MAX_LENGTH {
-        return Names::unknown(Unknown::TooLong);
+        return Err(Unknown::TooLong);
     }
     if is_deep(body) {
-        return Names::unknown(Unknown::TooDeep);
+        return Err(Unknown::TooDeep);
     }
     let stack = STACK_OF_WALK + STACK_OF_LEVEL * body.len();
-    let walk = || stacker::maybe_grow(stack, stack, || Walker::walk_cell(body, magics));
+    let walk = || stacker::maybe_grow(stack, stack, walk);
     // A panic would be an error in the parser, which must not end the program.
-    catch_unwind(AssertUnwindSafe(walk)).unwrap_or_else(|_| Names::unknown(Unknown::SyntaxError))
+    catch_unwind(AssertUnwindSafe(walk)).map_err(|_| Unknown::SyntaxError)
 }
 
 /// Whether more brackets are open at once than Python allows, strings and comments included. The parser takes quadratic time for
@@ -51,7 +56,7 @@ fn is_deep(source: &str) -> bool {
 
 /// Passes the statements of a source to `walk`, if it has any meaning.
 ///
-/// The caller provides the stack, see [`names`].
+/// The caller provides the stack, see [`bounded`].
 pub(crate) fn with_statements(source: &str, walk: impl FnOnce(&Suite)) -> Result<(), Unknown> {
     let parsed = parse_unchecked(source, ParseOptions::from(Mode::Ipython));
     if !parsed.errors().is_empty() {

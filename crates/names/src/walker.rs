@@ -14,12 +14,10 @@ use crate::locals::Locals;
 use crate::magics::{self, CellMagic, LineMagic};
 use crate::names::{Effects, Name, Names, Unknown};
 use crate::parse::{MAX_NESTED, with_statements};
+use crate::scope::{Kind, Resolved, Scope, Scopes};
 
 mod calls;
-mod scope;
 mod visit;
-
-use scope::{Kind, Resolved, Scope, Scopes};
 
 pub(crate) struct Walker {
     names: Names,

@@ -4,3 +4,4 @@
 mod cells;
 mod corpus;
 mod limits;
+mod rename;

@@ -59,18 +59,34 @@ impl Scopes {
     }
 
     pub(crate) fn resolve(&self, name: &str) -> Resolved {
+        if self.owner(name).is_some() { Resolved::Local } else { Resolved::Module }
+    }
+
+    /// The kind of the scope whose name it is; `None` if it is the module's.
+    pub(crate) fn owner(&self, name: &str) -> Option<Kind> {
         // Whether a scope lies in between that hides the names of a class.
         let mut is_nested = false;
         for scope in self.0.iter().rev() {
             if scope.globals.contains(name) {
-                return Resolved::Module;
+                return None;
             }
             if scope.bound.contains(name) && !(scope.kind == Kind::Class && is_nested) {
-                return Resolved::Local;
+                return Some(scope.kind);
             }
             is_nested |= matches!(scope.kind, Kind::Function | Kind::Comprehension);
         }
-        Resolved::Module
+        None
+    }
+
+    /// Whether a name of the module would be a local one if it were called `new`. A `global` statement would name that, too.
+    pub(crate) fn captures(&self, name: &str, new: &str) -> bool {
+        let reached = self.0.iter().rposition(|scope| scope.globals.contains(name)).unwrap_or(0);
+        let mut is_nested = false;
+        self.0[reached..].iter().rev().any(|scope| {
+            let is_local = scope.bound.contains(new) && !(scope.kind == Kind::Class && is_nested);
+            is_nested |= matches!(scope.kind, Kind::Function | Kind::Comprehension);
+            is_local
+        })
     }
 
     /// Binds a name in the innermost scope that can have it.

@@ -1,0 +1,251 @@
+//! Renames a name in all cells of a notebook, wherever it is a name: not in strings, comments, attributes and keyword arguments.
+//!
+//! What is renamed is the name that the cells share. A function that has a local variable or parameter of the same name
+//! keeps it. Only if no cell has the name for itself are the local ones renamed.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use ruff_python_ast::Expr;
+use ruff_python_parser::parse_expression;
+use ruff_text_size::Ranged;
+
+use crate::builtins::is_builtin;
+use crate::names::{Name, Unknown};
+
+mod occurrences;
+mod text;
+
+use occurrences::{Occurrences, Owner, Place, Role};
+
+/// What a rename does to the cells of a notebook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renamed {
+    /// The cells that have the name, in order, also those in which it stays.
+    pub cells: Vec<RenamedCell>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RenamedCell {
+    /// Where the cell stands in the notebook.
+    pub index: usize,
+    /// The new source; the old one if nothing was renamed.
+    pub source: String,
+    /// How often the name was renamed.
+    pub count: usize,
+    /// How often it stays because it is another variable: a local one or a parameter.
+    pub locals: usize,
+    /// The lines, from 1, in which the word stands in a string, a comment or the text of a magic, and stays.
+    pub mentions: Vec<usize>,
+    /// Why a part of the cell that has the word could not be read. The cell stays as it is.
+    pub unread: Option<Unknown>,
+}
+
+/// Why a name cannot be renamed. Nothing is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CannotRename {
+    #[error("{text:?} is not a name in Python")]
+    NotAName { text: String },
+    #[error("the old name and the new name are both {name}")]
+    SameName { name: Name },
+    #[error("no cell has the name {name}")]
+    NotFound { name: Name },
+    #[error("no cell defines {name}: it is one of Python's own names")]
+    Builtin { name: Name },
+    #[error("no cell assigns {name}; cell {index} may do so ({why})")]
+    NotDefined { name: Name, index: usize, why: Unknown },
+    #[error("{name} is already a name in {}", cells(indices))]
+    InUse { name: Name, indices: Vec<usize> },
+    #[error("a local variable {new} in cell {index}, line {line}, would take the place of {old}")]
+    Captured { old: Name, new: Name, index: usize, line: usize },
+    #[error(
+        "cell {index}, line {line}, imports a module inside {name}: give it a name with `as`, or edit the text"
+    )]
+    Submodule { name: Name, index: usize, line: usize },
+    #[error("{name} is only an attribute of a class, in cell {index}, line {line}: edit the text")]
+    Attribute { name: Name, index: usize, line: usize },
+    #[error(
+        "{name} is only a parameter, and cell {index} passes it by its name in line {line}: edit the text"
+    )]
+    PassedByName { name: Name, index: usize, line: usize },
+}
+
+/// `cell 3`, `cells 3, 5 and 6`
+fn cells(indices: &[usize]) -> String {
+    let words: Vec<_> = indices.iter().map(ToString::to_string).collect();
+    match words.split_last() {
+        Some((last, [])) => format!("cell {last}"),
+        Some((last, rest)) => format!("cells {} and {last}", rest.join(", ")),
+        None => "no cell".to_owned(),
+    }
+}
+
+/// Renames `old` in these code cells, given with their indices in the notebook.
+pub fn rename(cells: &[(usize, &str)], old: &str, new: &str) -> Result<Renamed, CannotRename> {
+    for name in [old, new] {
+        if !is_name(name) {
+            return Err(CannotRename::NotAName { text: name.to_owned() });
+        }
+    }
+    if old == new {
+        return Err(CannotRename::SameName { name: old.to_owned() });
+    }
+    let cells: Vec<_> = cells
+        .iter()
+        .map(|(index, source)| Read { index: *index, source, found: Occurrences::of(source, old, new) })
+        .collect();
+    let rename = Rename { cells, old, new };
+    let renamed = rename.places()?;
+    let renamed =
+        rename.cells.iter().zip(renamed).filter_map(|(cell, places)| cell.renamed(&places, old, new));
+    Ok(Renamed { cells: renamed.collect() })
+}
+
+/// Whether it is a name that code can bind.
+fn is_name(text: &str) -> bool {
+    parse_expression(text).is_ok_and(
+        |parsed| matches!(parsed.expr(), Expr::Name(name) if name.range().to_std_range() == (0..text.len())),
+    )
+}
+
+struct Rename<'s> {
+    cells: Vec<Read<'s>>,
+    old: &'s str,
+    new: &'s str,
+}
+
+/// A cell with the places of the old name.
+struct Read<'s> {
+    index: usize,
+    source: &'s str,
+    found: Occurrences,
+}
+
+impl Rename<'_> {
+    /// For each cell the places to rename.
+    fn places(&self) -> Result<Vec<Vec<&Place>>, CannotRename> {
+        let has_shared = self.all_places().any(|(_, place)| place.owner == Owner::Module);
+        if !has_shared {
+            self.check_locals()?;
+            return Ok(self.cells.iter().map(|cell| cell.found.places.iter().collect()).collect());
+        }
+        let definer =
+            self.all_places().find(|(_, place)| place.owner == Owner::Module && place.role != Role::Use);
+        match definer {
+            Some(_) => self.check_new_name()?,
+            None => self.check_undefined()?,
+        }
+        // Cells above the first definition use Python's own.
+        let first =
+            definer.filter(|_| is_builtin(self.old)).map(|(cell, place)| (cell.index, place.range.start));
+        let is_renamed = |cell: &Read<'_>, place: &Place| {
+            place.owner == Owner::Module
+                && first.is_none_or(|(index, start)| {
+                    cell.index > index || (cell.index == index && place.range.start >= start)
+                })
+        };
+        let mut renamed = Vec::new();
+        for cell in &self.cells {
+            let places: Vec<_> = cell.found.places.iter().filter(|place| is_renamed(cell, place)).collect();
+            let line = |place: &Place| cell.line(place.range.start);
+            if let Some(place) = places.iter().find(|place| place.is_captured) {
+                let (old, new) = (self.old.to_owned(), self.new.to_owned());
+                return Err(CannotRename::Captured { old, new, index: cell.index, line: line(place) });
+            }
+            if let Some(place) = places.iter().find(|place| place.role == Role::Submodule) {
+                let name = self.old.to_owned();
+                return Err(CannotRename::Submodule { name, index: cell.index, line: line(place) });
+            }
+            renamed.push(places);
+        }
+        Ok(renamed)
+    }
+
+    fn all_places(&self) -> impl Iterator<Item = (&Read<'_>, &Place)> {
+        self.cells.iter().flat_map(|cell| cell.found.places.iter().map(move |place| (cell, place)))
+    }
+
+    fn check_new_name(&self) -> Result<(), CannotRename> {
+        let uses = self.cells.iter().filter(|cell| cell.found.is_new_shared);
+        let indices: Vec<_> = uses.map(|cell| cell.index).collect();
+        if indices.is_empty() {
+            return Ok(());
+        }
+        Err(CannotRename::InUse { name: self.new.to_owned(), indices })
+    }
+
+    /// The name that no cell binds may get the name of a variable: whoever renamed it there wants to rename the rest.
+    fn check_undefined(&self) -> Result<(), CannotRename> {
+        let name = self.old.to_owned();
+        if is_builtin(self.old) {
+            return Err(CannotRename::Builtin { name });
+        }
+        let unknown = self.cells.iter().find_map(|cell| Some((cell.index, cell.found.may_bind.clone()?)));
+        unknown.map_or(Ok(()), |(index, why)| Err(CannotRename::NotDefined { name, index, why }))
+    }
+
+    fn check_locals(&self) -> Result<(), CannotRename> {
+        let name = self.old.to_owned();
+        let having: Vec<_> = self.cells.iter().filter(|cell| !cell.found.places.is_empty()).collect();
+        if having.is_empty() {
+            let unread = self.cells.iter().any(|cell| cell.found.unread.is_some());
+            return if unread { Ok(()) } else { Err(CannotRename::NotFound { name }) };
+        }
+        let attribute = self.all_places().find(|(_, place)| place.owner == Owner::Class);
+        if let Some((cell, place)) = attribute {
+            let line = cell.line(place.range.start);
+            return Err(CannotRename::Attribute { name, index: cell.index, line });
+        }
+        let passing = self.cells.iter().find_map(|cell| Some((cell, cell.found.passed_by_name?)));
+        if let Some((cell, start)) = passing
+            && self.all_places().any(|(_, place)| place.role == Role::Parameter)
+        {
+            return Err(CannotRename::PassedByName { name, index: cell.index, line: cell.line(start) });
+        }
+        let uses = having.iter().filter(|cell| cell.found.has_new);
+        let indices: Vec<_> = uses.map(|cell| cell.index).collect();
+        if indices.is_empty() {
+            return Ok(());
+        }
+        Err(CannotRename::InUse { name: self.new.to_owned(), indices })
+    }
+}
+
+impl Read<'_> {
+    fn line(&self, start: usize) -> usize {
+        self.source[..start].matches('\n').count() + 1
+    }
+
+    fn renamed(&self, places: &[&Place], old: &str, new: &str) -> Option<RenamedCell> {
+        let known: BTreeSet<usize> = self.found.known_starts().collect();
+        let words = text::words(self.source, old).filter(|start| !known.contains(start));
+        let mut mentions: Vec<_> = words.map(|start| self.line(start)).collect();
+        mentions.dedup();
+        let unread = self.found.unread.clone();
+        let (places, locals) = match unread {
+            Some(_) => (&[][..], 0),
+            None => (places, self.found.places.len() - places.len()),
+        };
+        if places.is_empty() && locals == 0 && mentions.is_empty() && unread.is_none() {
+            return None;
+        }
+        let source = replaced(self.source, places, old, new);
+        Some(RenamedCell { index: self.index, source, count: places.len(), locals, mentions, unread })
+    }
+}
+
+fn replaced(source: &str, places: &[&Place], old: &str, new: &str) -> String {
+    let mut sorted: Vec<(&Range<usize>, bool)> =
+        places.iter().map(|place| (&place.range, place.role == Role::Import)).collect();
+    sorted.sort_by_key(|(range, _)| range.start);
+    let (mut text, mut end) = (String::new(), 0);
+    for (range, is_import) in sorted {
+        text.push_str(&source[end..range.start]);
+        if is_import {
+            text.push_str(&format!("{old} as "));
+        }
+        text.push_str(new);
+        end = range.end;
+    }
+    text + &source[end..]
+}

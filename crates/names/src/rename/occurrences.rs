@@ -1,0 +1,276 @@
+//! The places of a name in a cell, and what else a rename of it has to know.
+
+use std::ops::Range;
+
+use ruff_python_ast::visitor::Visitor;
+use ruff_python_ast::{Comprehension, Expr, Identifier, Parameters, Stmt, Suite, TypeParams};
+use ruff_text_size::TextRange;
+
+use super::text::{has_word, offset};
+use crate::locals::Locals;
+use crate::magics::{self, CellMagic};
+use crate::names::Unknown;
+use crate::parse::{MAX_NESTED, bounded, with_statements};
+use crate::scope::{Kind, Scope, Scopes};
+
+mod escapes;
+mod visit;
+
+/// What a cell has of the old name and of the new one.
+#[derive(Debug, Default)]
+pub(super) struct Occurrences {
+    /// Where the old name is a name.
+    pub(super) places: Vec<Place>,
+    /// Where it is an attribute, or the name of an argument.
+    others: Vec<usize>,
+    /// Where a call passes an argument of the old name.
+    pub(super) passed_by_name: Option<usize>,
+    /// Whether the new name is one that cells share.
+    pub(super) is_new_shared: bool,
+    /// Whether the new name is a name at all.
+    pub(super) has_new: bool,
+    /// Why the cell may bind names that cannot be known.
+    pub(super) may_bind: Option<Unknown>,
+    /// Why a part of the cell that has the old name as a word could not be read.
+    pub(super) unread: Option<Unknown>,
+}
+
+/// Where the old name is a name.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// In the source of the cell.
+    pub(super) range: Range<usize>,
+    pub(super) owner: Owner,
+    /// Whether the new name means something local here.
+    pub(super) is_captured: bool,
+    pub(super) role: Role,
+}
+
+/// Whose name it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    Module,
+    Class,
+    Function,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Use,
+    Binding,
+    Parameter,
+    /// `import old`, which has to say what it imports.
+    Import,
+    /// `import old.part`
+    Submodule,
+}
+
+struct Finder<'n> {
+    old: &'n str,
+    new: &'n str,
+    found: Occurrences,
+    scopes: Scopes,
+    /// The text that the tree's positions count in, and where it begins in the cell.
+    source: String,
+    start: usize,
+    /// How many sources the walk is in.
+    sources: usize,
+}
+
+impl Occurrences {
+    pub(super) fn of(source: &str, old: &str, new: &str) -> Self {
+        // What cannot have either name is not parsed, unless it may bind names that are not seen.
+        let (body, magics) = match magics::split(source) {
+            magics::Cell::Blank => return Self::default(),
+            magics::Cell::Other { .. } => (None, Vec::new()),
+            magics::Cell::Python { body, magics } => (Some(body), magics),
+        };
+        let walk = || {
+            let mut finder = Finder {
+                old,
+                new,
+                found: Self::default(),
+                scopes: Scopes::default(),
+                source: source.to_owned(),
+                start: 0,
+                sources: 0,
+            };
+            match body {
+                Some(body) => finder.cell(body, &magics),
+                None => finder.foreign_cell(),
+            }
+            finder.found
+        };
+        bounded(source, walk).unwrap_or_else(|why| Self {
+            unread: has_word(source, old).then(|| why.clone()),
+            may_bind: Some(why),
+            ..Self::default()
+        })
+    }
+
+    /// Where the word begins whenever it is an identifier of the code.
+    pub(super) fn known_starts(&self) -> impl Iterator<Item = usize> {
+        self.places.iter().map(|place| place.range.start).chain(self.others.iter().copied())
+    }
+}
+
+impl Finder<'_> {
+    /// A cell of Python below its magics.
+    fn cell(&mut self, body: &str, magics: &[CellMagic]) {
+        let start = self.source.len() - body.len();
+        self.header(start, magics);
+        if magics.contains(&CellMagic::Timeit) {
+            self.nested_function(body, start);
+        } else {
+            self.nested(body, start, |finder, statements| finder.visit_body(statements));
+        }
+    }
+
+    /// Walks through a source that begins at `start` of the present one.
+    fn nested(&mut self, source: &str, start: usize, walk: impl FnOnce(&mut Self, &Suite)) {
+        if self.sources == MAX_NESTED {
+            return self.cannot_read(source, Unknown::TooDeep);
+        }
+        self.sources += 1;
+        let outer = (std::mem::replace(&mut self.source, source.to_owned()), self.start);
+        self.start += start;
+        let walked = with_statements(source, |statements| walk(self, statements));
+        (self.source, self.start) = outer;
+        self.sources -= 1;
+        if let Err(why) = walked {
+            self.cannot_read(source, why);
+        }
+    }
+
+    /// The same for one that runs as a function.
+    fn nested_function(&mut self, source: &str, start: usize) {
+        self.nested(source, start, |finder, statements| {
+            let scope = Scope::function(Locals::of_body(statements));
+            finder.within(scope, |finder| finder.visit_body(statements));
+        });
+    }
+
+    fn cannot_read(&mut self, text: &str, why: Unknown) {
+        if has_word(text, self.old) {
+            self.found.unread.get_or_insert_with(|| why.clone());
+        }
+        self.found.may_bind.get_or_insert(why);
+    }
+
+    fn within(&mut self, scope: Scope, walk: impl FnOnce(&mut Self)) {
+        self.scopes.push(scope);
+        walk(self);
+        self.scopes.pop();
+    }
+
+    /// A name at a place of the present source.
+    fn name(&mut self, name: &str, range: TextRange, role: Role) {
+        let owner = match self.scopes.owner(name) {
+            None => Owner::Module,
+            Some(Kind::Class) => Owner::Class,
+            Some(_) => Owner::Function,
+        };
+        self.owned(name, range, owner, role);
+    }
+
+    fn owned(&mut self, name: &str, range: TextRange, owner: Owner, role: Role) {
+        if name == self.new {
+            self.found.has_new = true;
+            self.found.is_new_shared |= owner == Owner::Module;
+        }
+        if name != self.old {
+            return;
+        }
+        let range = range.to_std_range();
+        self.found.places.push(Place {
+            range: self.start + range.start..self.start + range.end,
+            owner,
+            is_captured: owner == Owner::Module && self.scopes.captures(name, self.new),
+            role,
+        });
+    }
+
+    fn binding(&mut self, name: &Identifier) {
+        self.scopes.bind(name);
+        self.name(name, name.range, Role::Binding);
+    }
+
+    /// The word as an attribute, or as the name of an argument.
+    fn other(&mut self, name: &Identifier) {
+        if name.as_str() == self.old {
+            self.found.others.push(self.start + name.range.start().to_usize());
+        }
+    }
+
+    fn import(&mut self, alias: &ruff_python_ast::Alias, is_from: bool) {
+        if let Some(name) = &alias.asname {
+            if is_from {
+                self.other(&alias.name);
+            }
+            return self.binding(name);
+        }
+        let bound = alias.name.split('.').next().unwrap_or_default();
+        let role = if bound.len() == alias.name.len() { Role::Import } else { Role::Submodule };
+        self.scopes.bind(bound);
+        let start = alias.name.range.start();
+        let range = TextRange::at(start, ruff_text_size::TextSize::of(bound));
+        self.name(bound, range, role);
+    }
+
+    /// The names of parameters, which belong to the function. Their defaults and annotations do not.
+    fn parameters(&mut self, parameters: &Parameters) {
+        self.visit_parameters(parameters);
+        for parameter in parameters {
+            let name = parameter.name();
+            self.owned(name, name.range, Owner::Function, Role::Parameter);
+        }
+    }
+
+    fn with_type_params(&mut self, params: Option<&TypeParams>, walk: impl FnOnce(&mut Self)) {
+        let Some(params) = params else { return walk(self) };
+        let names = params.type_params.iter().map(|param| param.name().to_string()).collect();
+        self.within(Scope { bound: names, ..Scope::of(Kind::TypeParams) }, |finder| {
+            for param in &params.type_params {
+                finder.name(param.name(), param.name().range, Role::Binding);
+            }
+            finder.visit_type_params(params);
+            walk(finder);
+        });
+    }
+
+    /// The first iterable is evaluated outside; the targets are local throughout.
+    fn comprehension(&mut self, generators: &[Comprehension], elements: &[&Expr]) {
+        if let Some(first) = generators.first() {
+            self.visit_expr(&first.iter);
+        }
+        let scope = Scope { bound: Locals::of_targets(generators).bound, ..Scope::of(Kind::Comprehension) };
+        self.within(scope, |finder| {
+            for (index, generator) in generators.iter().enumerate() {
+                if index > 0 {
+                    finder.visit_expr(&generator.iter);
+                }
+                finder.visit_expr(&generator.target);
+                generator.ifs.iter().for_each(|test| finder.visit_expr(test));
+            }
+            for element in elements {
+                finder.visit_expr(element);
+            }
+        });
+    }
+
+    /// An expression in the text of a magic.
+    fn expression(&mut self, text: &str, start: usize) {
+        let trimmed = text.trim();
+        let cut = trimmed.find([':', '!', '=']).map_or(trimmed, |at| &trimmed[..at]);
+        for part in [trimmed, cut] {
+            let begin = start + offset(text, part);
+            let mut is_read = false;
+            let _ = with_statements(part, |statements| {
+                is_read = matches!(&**statements, [Stmt::Expr(_)]);
+            });
+            if is_read {
+                return self.nested(part, begin, |finder, statements| finder.visit_body(statements));
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Finds a name in text that is not parsed: of magics, of commands, and of cells that cannot be read.
+
+use std::ops::Range;
+
+/// Where a word stands on its own.
+pub(super) fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).map(|(start, _)| start).filter(move |start| {
+        !text[..*start].ends_with(is_part) && !text[start + word.len()..].starts_with(is_part)
+    })
+}
+
+pub(super) fn has_word(text: &str, word: &str) -> bool {
+    words(text, word).next().is_some()
+}
+
+/// What `IPython` replaces in the text of a magic or a command: the `x` of `$x` and `$x.y`, and the `x + 1` of `{x + 1}`.
+pub(super) fn expansions(text: &str) -> Vec<Range<usize>> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found = Vec::new();
+    let mut rest = 0;
+    while let Some(at) = text[rest..].find(['$', '{']).map(|at| rest + at) {
+        let (begin, is_brace) = (at + 1, text[at..].starts_with('{'));
+        // A doubled one stands for itself.
+        if text[begin..].starts_with(if is_brace { '{' } else { '$' }) {
+            rest = begin + 1;
+            continue;
+        }
+        let end = if is_brace {
+            text[begin..].find('}').map(|length| begin + length)
+        } else {
+            let length = text[begin..].find(|c: char| !is_part(c)).unwrap_or(text.len() - begin);
+            (length > 0).then_some(begin + length)
+        };
+        if let Some(end) = end {
+            found.push(begin..end);
+        }
+        rest = end.unwrap_or(begin);
+    }
+    found
+}
+
+/// Where a slice of a text begins in it. One that is none is at the end.
+pub(super) fn offset(text: &str, slice: &str) -> usize {
+    let start = (slice.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
+    if start <= text.len() { start } else { text.len() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stand_on_their_own() {
+        assert_eq!(words("df dfs _df df.df", "df").collect::<Vec<_>>(), [0, 11, 14]);
+        assert_eq!(words("édf dfé (df)", "df").collect::<Vec<_>>(), [11]);
+    }
+
+    #[test]
+    fn braces_and_dollars_are_expanded() {
+        let text = "cp {a.b} $c.d ${e} {{f}} $$g {h + 1";
+        let found: Vec<_> = expansions(text).into_iter().map(|range| &text[range]).collect();
+        assert_eq!(found, ["a.b", "c", "e"]);
+    }
+}
