@@ -23,9 +23,11 @@ mod names;
 mod parse;
 mod rename;
 mod scope;
+mod undefined;
 mod walker;
 
 pub use builtins::is_builtin;
 pub use magics::is_blank;
 pub use names::{Argument, Effects, Name, Names, Passed, Unknown};
 pub use rename::{CannotRename, Renamed, RenamedCell, rename};
+pub use undefined::{Undefined, definers, undefined};

@@ -55,6 +55,41 @@ pub(crate) fn split(source: &str) -> Cell<'_> {
     if magics.is_empty() && is_blank(body) { Cell::Blank } else { Cell::Python { body, magics } }
 }
 
+/// Cell magics whose body has no names of the notebook.
+const TEXT: &str =
+    "HTML SVG bash cmd file html javascript js latex markdown perl ruby script sh svg sx system writefile";
+
+/// Whether the body under this cell magic is text for something else than the kernel.
+pub(crate) fn is_text(magic: &str) -> bool {
+    magic.starts_with('!') || TEXT.split(' ').any(|text| text == magic)
+}
+
+/// Whether a cell with a magic binds no name: its body is text, and no output of it goes into a variable.
+pub(crate) fn binds_nothing(source: &str) -> bool {
+    let line = source.trim_start().trim_start_matches('%').lines().next().unwrap_or_default();
+    let mut words = line.split_whitespace();
+    words.next().is_some_and(is_text) && !words.any(|word| word.starts_with("--"))
+}
+
+/// The words of a text that may be names.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty() && is_identifier(word))
+}
+
+/// Line magics of `IPython` that bind no names.
+const BINDING_NOTHING: &str = "alias autoreload autosave bookmark cat cd colors conda config cp debug dhist dirs doctest_mode env \
+    gui history killbgscripts ldir less lf lk ll load_ext logoff logon logstart logstate logstop ls lsmagic lx magic man matplotlib \
+    memit mkdir mamba micromamba more mprun mv notebook page pastebin pdb pdef pdoc pfile pinfo pinfo2 pip popd pprint precision \
+    prun psearch psource pushd pwd pycat quickref rehashx reload_ext rm rmdir save sc set_env sx system tb tensorboard time timeit \
+    unalias unload_ext uv watermark who who_ls whos writefile xmode";
+
+/// Whether a line magic, `name rest` without the `%`, may bind a name that is in its text.
+pub(crate) fn may_bind(text: &str) -> bool {
+    let name = text.split_whitespace().next().unwrap_or_default();
+    !BINDING_NOTHING.split_whitespace().any(|magic| magic == name)
+}
+
 /// Whether a cell has no code, only blank lines and comments.
 pub fn is_blank(source: &str) -> bool {
     source.lines().map(str::trim_start).all(|line| line.is_empty() || line.starts_with('#'))

@@ -7,6 +7,9 @@ use crate::{magics, parse};
 
 pub type Name = String;
 
+/// The words of a longer text that cannot be read are not kept, in bytes.
+const MAX_WORDS: usize = 16 * 1024;
+
 /// The names of a cell of Python, with the magics of `IPython`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
@@ -21,6 +24,10 @@ pub struct Names {
     /// Definitions that give the same value each time they run: imports, and functions without decorators and defaults.
     /// The number stands for their text.
     pub fixed: BTreeMap<Name, u64>,
+    /// Words of what could not be read. Any of them may be a name that it binds.
+    pub possible: BTreeSet<Name>,
+    /// Whether it may bind any name at all, as `from m import *`, `exec()` and `%run` do.
+    pub binds_anything: bool,
 }
 
 /// What running code does with the names of its module.
@@ -28,6 +35,8 @@ pub struct Names {
 pub struct Effects {
     /// Read before the code itself binds them.
     pub uses: BTreeSet<Name>,
+    /// Of these, the ones without which it fails: not those in a `try` that handles the error, in annotations and in commands.
+    pub needs: BTreeSet<Name>,
     /// Read at all.
     pub reads: BTreeSet<Name>,
     pub defines: BTreeSet<Name>,
@@ -99,8 +108,21 @@ impl Names {
     pub fn of_cell(source: &str) -> Self {
         match magics::split(source) {
             magics::Cell::Blank => Self::default(),
-            magics::Cell::Other { magic } => Self::unknown(Unknown::CellMagic { magic }),
-            magics::Cell::Python { body, magics } => parse::names(body, &magics),
+            magics::Cell::Other { magic } => {
+                let mut names = Self::unknown(Unknown::CellMagic { magic });
+                if !magics::binds_nothing(source) {
+                    names.may_bind(source);
+                }
+                names
+            }
+            magics::Cell::Python { body, magics } => {
+                let mut names = parse::names(body, &magics);
+                if magics.contains(&magics::CellMagic::Timeit) {
+                    // What stands behind the magic is code that runs before the body.
+                    names.may_bind(&source[..source.len() - body.len()]);
+                }
+                names
+            }
         }
     }
 
@@ -110,9 +132,29 @@ impl Names {
         Self { effects, ..Self::default() }
     }
 
+    /// Notes that text which cannot be read may bind names.
+    pub(crate) fn may_bind(&mut self, text: &str) {
+        if text.len() > MAX_WORDS {
+            self.binds_anything = true;
+        } else {
+            self.possible.extend(magics::words(text).map(ToOwned::to_owned));
+        }
+    }
+
     /// Whether running the cell does nothing with names, which holds for one without code.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+impl Unknown {
+    /// Whether such code may bind names that its text does not have.
+    pub(crate) fn binds_anything(&self) -> bool {
+        match self {
+            Self::StarImport { .. } | Self::NotPython => true,
+            Self::DynamicCode { by } => by != "eval()",
+            Self::CellMagic { .. } | Self::SyntaxError | Self::TooLong | Self::TooDeep => false,
+        }
     }
 }
 

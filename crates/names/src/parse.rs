@@ -23,7 +23,11 @@ const STACK_OF_LEVEL: usize = 1024;
 
 /// The names of a cell's body. It has been freed of its cell magics, which are given from the outermost inwards.
 pub(crate) fn names(body: &str, magics: &[CellMagic]) -> Names {
-    bounded(body, || Walker::walk_cell(body, magics)).unwrap_or_else(Names::unknown)
+    bounded(body, || Walker::walk_cell(body, magics)).unwrap_or_else(|why| {
+        let mut names = Names::unknown(why);
+        names.may_bind(body);
+        names
+    })
 }
 
 /// Calls `walk`, which walks through this source, with enough stack, if the source is within bounds.

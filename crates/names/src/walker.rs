@@ -36,6 +36,8 @@ pub(crate) struct Walker {
     source: String,
     /// How many sources the walk is in.
     sources: usize,
+    /// In how many places the walk is where a name that nothing defines is no error.
+    tolerant: usize,
 }
 
 impl Walker {
@@ -51,6 +53,7 @@ impl Walker {
             functions: 0,
             source: String::new(),
             sources: 0,
+            tolerant: 0,
         };
         if magics.contains(&CellMagic::Timeit) {
             walker.walk_as_function(body);
@@ -86,13 +89,23 @@ impl Walker {
         let walked = with_statements(source, |statements| walk(self, statements));
         self.source = outer;
         self.sources -= 1;
+        if walked.is_err() {
+            self.names.may_bind(source);
+        }
         self.note(walked);
     }
 
     fn note(&mut self, walked: Result<(), Unknown>) {
         if let Err(why) = walked {
+            self.names.binds_anything |= why.binds_anything();
             self.effects().unknown.get_or_insert(why);
         }
+    }
+
+    fn tolerant(&mut self, walk: impl FnOnce(&mut Self)) {
+        self.tolerant += 1;
+        walk(self);
+        self.tolerant -= 1;
     }
 
     /// The effects of the code that the walk is in.
@@ -116,6 +129,9 @@ impl Walker {
         if self.scopes.resolve(name) == Resolved::Module {
             if self.is_from_outside(name) {
                 self.effects().uses.insert(name.to_owned());
+                if self.tolerant == 0 {
+                    self.effects().needs.insert(name.to_owned());
+                }
             }
             self.effects().reads.insert(name.to_owned());
         }
@@ -135,6 +151,9 @@ impl Walker {
         self.effects().defines.insert(name.to_owned());
         if self.functions == 0 {
             self.forget(name);
+        } else {
+            // The function may be called under another name.
+            self.names.possible.insert(name.to_owned());
         }
     }
 
@@ -349,6 +368,11 @@ impl Walker {
         });
     }
 
+    /// Reads what `IPython` replaces, unless it means something else, as `$HOME` does.
+    fn expand(&mut self, text: &str) {
+        self.tolerant(|walker| magics::expanded(text).for_each(|name| walker.read(name)));
+    }
+
     fn escape(&mut self, kind: IpyEscapeKind, text: &str) {
         match kind {
             IpyEscapeKind::Help | IpyEscapeKind::Help2 => {}
@@ -356,11 +380,14 @@ impl Walker {
                 LineMagic::Python(source) => self.walk_source(source),
                 LineMagic::Function(source) => self.walk_as_function(source),
                 LineMagic::Unknown(why) => self.note(Err(why)),
-                LineMagic::Text => magics::expanded(text).for_each(|name| self.read(name)),
+                LineMagic::Text => {
+                    if magics::may_bind(text) {
+                        self.names.may_bind(text);
+                    }
+                    self.expand(text);
+                }
             },
-            IpyEscapeKind::Shell | IpyEscapeKind::ShCap => {
-                magics::expanded(text).for_each(|name| self.read(name));
-            }
+            IpyEscapeKind::Shell | IpyEscapeKind::ShCap => self.expand(text),
             IpyEscapeKind::Quote | IpyEscapeKind::Quote2 | IpyEscapeKind::Paren => {
                 self.note(Err(Unknown::DynamicCode { by: "a line that IPython calls".to_owned() }));
             }

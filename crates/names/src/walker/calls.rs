@@ -10,11 +10,19 @@ impl Walker {
     /// After its parts have been visited.
     pub(super) fn call(&mut self, call: &ExprCall) {
         match &*call.func {
-            Expr::Name(function) => self.call_of_function(&function.id, call),
+            Expr::Name(function) => {
+                if matches!(function.id.as_str(), "var" | "init_session") {
+                    self.names_in_text(call);
+                }
+                self.call_of_function(&function.id, call);
+            }
             Expr::Attribute(method) if is_ipython(&method.value) && runs_code(&method.attr) => {
                 self.note(Err(dynamic(&format!("get_ipython().{}", method.attr))));
             }
             Expr::Attribute(method) => {
+                if method.attr.as_str() == "var" {
+                    self.names_in_text(call);
+                }
                 if method.attr.as_str() == "shuffle" {
                     self.may_change_first(call);
                 }
@@ -34,6 +42,15 @@ impl Walker {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// `var("x y")` of `SymPy` binds `x` and `y`.
+    fn names_in_text(&mut self, call: &ExprCall) {
+        for argument in &call.arguments.args {
+            if let Expr::StringLiteral(text) = argument {
+                self.names.may_bind(text.value.to_str());
+            }
         }
     }
 

@@ -47,6 +47,7 @@ impl<'a> Visitor<'a> for Walker {
             }
             Stmt::Import(import) => {
                 for alias in &import.names {
+                    self.names.binds_anything |= binds_elsewhere(&alias.name);
                     self.import(imported(alias), &format!("import {}", alias.name));
                 }
             }
@@ -56,10 +57,20 @@ impl<'a> Visitor<'a> for Walker {
                     if alias.name.as_str() == "*" {
                         self.note(Err(Unknown::StarImport { module: module.clone() }));
                     } else if module != "__future__" {
+                        self.names.binds_anything |= binds_elsewhere(&module);
                         self.import(imported(alias), &format!("from {module} import {}", alias.name));
                     }
                 }
             }
+            Stmt::Try(block) if handles_name_errors(&block.handlers) => {
+                self.tolerant(|walker| walker.visit_body(&block.body));
+                block.handlers.iter().for_each(|handler| self.visit_except_handler(handler));
+                self.visit_body(&block.orelse);
+                self.visit_body(&block.finalbody);
+            }
+            Stmt::If(block) if is_false(&block.test) => self.tolerant(|walker| {
+                visitor::walk_stmt(walker, statement);
+            }),
             Stmt::Global(global) => {
                 self.scopes.declare_global(global.names.iter().map(ToString::to_string));
             }
@@ -110,6 +121,11 @@ impl<'a> Visitor<'a> for Walker {
         }
     }
 
+    /// Not evaluated in Python 3.14 and after.
+    fn visit_annotation(&mut self, annotation: &'a Expr) {
+        self.tolerant(|walker| visitor::walk_annotation(walker, annotation));
+    }
+
     fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
         let ExceptHandler::ExceptHandler(inner) = handler;
         let Some(name) = &inner.name else { return visitor::walk_except_handler(self, handler) };
@@ -133,4 +149,27 @@ fn is_changed(part: &Expr) -> bool {
         return false;
     };
     matches!(ctx, ExprContext::Store | ExprContext::Del)
+}
+
+fn handles_name_errors(handlers: &[ExceptHandler]) -> bool {
+    let is_error = |class: &Expr| matches!(class, Expr::Name(name) if matches!(name.id.as_str(), "NameError" | "Exception" | "BaseException"));
+    handlers.iter().any(|ExceptHandler::ExceptHandler(handler)| match handler.type_.as_deref() {
+        None => true,
+        Some(Expr::Tuple(classes)) => classes.elts.iter().any(is_error),
+        Some(class) => is_error(class),
+    })
+}
+
+/// `if False:` and `if 0:`
+fn is_false(test: &Expr) -> bool {
+    match test {
+        Expr::BooleanLiteral(literal) => !literal.value,
+        Expr::NumberLiteral(literal) => literal.value == ruff_python_ast::Number::Int(0_u8.into()),
+        _ => false,
+    }
+}
+
+/// Modules through which code can bind names of the notebook.
+fn binds_elsewhere(module: &str) -> bool {
+    matches!(module, "__main__" | "builtins" | "__builtin__")
 }

@@ -5,3 +5,4 @@ mod cells;
 mod corpus;
 mod limits;
 mod rename;
+mod undefined;

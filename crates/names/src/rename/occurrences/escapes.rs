@@ -8,9 +8,6 @@ use crate::magics::{self, CellMagic, LineMagic};
 use crate::names::Unknown;
 use crate::rename::text::{expansions, words};
 
-/// Cell magics whose body has no names of the notebook.
-const TEXT: &str =
-    "HTML SVG bash cmd file html javascript js latex markdown perl ruby script sh svg sx system writefile";
 /// Line magics that take an expression.
 const EXPRESSION: &str = "pdef pdoc pfile pinfo pinfo2 psource";
 
@@ -46,7 +43,7 @@ impl Finder<'_> {
         self.expand(&rest, begin);
         let known = self.found.known_starts().collect::<Vec<_>>();
         let body = offset(&source, line) + line.len();
-        let is_text = TEXT.split(' ').any(|name| name == magic) || magic.starts_with('!');
+        let is_text = magics::is_text(magic);
         let end = if is_text { body } else { source.len() };
         if words(&source[..end], self.old).any(|start| !known.contains(&start)) {
             self.found.unread.get_or_insert_with(|| unknown.clone());
