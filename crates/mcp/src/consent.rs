@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use notebook::{Cell, CellId};
 use workspace::{Error, ErrorKind, Fault};
 
+use crate::call_order::Turn;
 use crate::elicitation::{Person, PersonReply, Question};
 use crate::permissions::{Access, Group, Permission};
 
@@ -16,6 +17,8 @@ pub(crate) struct Consent<'a> {
     accepted: OnceLock<Vec<ShownCell>>,
     /// Set if the call does nothing, so that the person need not be asked.
     is_preview: OnceLock<()>,
+    /// Readers overtake a call that waits for the person.
+    turn: Turn,
 }
 
 /// What a person is shown of a call.
@@ -39,7 +42,12 @@ impl From<&Cell> for ShownCell {
 
 impl<'a> Consent<'a> {
     pub(crate) fn new(access: Access<'a>, person: Option<&'a Person>) -> Self {
-        Self { access, person, accepted: OnceLock::new(), is_preview: OnceLock::new() }
+        Self { access, person, accepted: OnceLock::new(), is_preview: OnceLock::new(), turn: Turn::default() }
+    }
+
+    /// The call has this place in the order of its session's calls.
+    pub(crate) fn holding(self, turn: &Turn) -> Self {
+        Self { turn: turn.clone(), ..self }
     }
 
     /// The call does nothing, so the person need not be asked.
@@ -92,6 +100,7 @@ impl<'a> Consent<'a> {
 
     async fn ask(&self, person: &Person, what: &str, preview: Preview) -> Result<(), Error> {
         let Preview { text, cells } = preview;
+        self.turn.takes_long();
         match person.ask(Question::Consent(text)).await {
             PersonReply::Accepted { .. } => {
                 let _ = self.accepted.set(cells);

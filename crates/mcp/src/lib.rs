@@ -6,6 +6,7 @@
 
 #![expect(deprecated, reason = "logging is deprecated in the 2026-07-28 era and served to older agents")]
 
+mod call_order;
 mod consent;
 mod elicitation;
 mod instructions;

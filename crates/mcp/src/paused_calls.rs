@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use workspace::{Error, ErrorKind, NextStep, Report, Secret};
 
+use crate::call_order::Turn;
 use crate::elicitation::{PERSON_TIMEOUT, PendingQuestion, PersonReply};
 use crate::permissions::Permissions;
 use crate::progress::Audience;
@@ -36,6 +37,7 @@ pub(crate) struct OngoingCall {
     pub(crate) name: String,
     pub(crate) params: Arc<RawValue>,
     pub(crate) permissions: Permissions,
+    pub(crate) turn: Turn,
     pub(crate) work: BoxFuture<'static, Result<Reply, Error>>,
     pub(crate) reports: mpsc::Receiver<Report>,
     pub(crate) questions: mpsc::Receiver<PendingQuestion>,
@@ -209,6 +211,7 @@ mod tests {
             name: "t".into(),
             params: Arc::from(params(&json!({ "n": 1 }), &json!({}))),
             permissions: ALL,
+            turn: Turn::default(),
             work,
             reports: mpsc::channel(1).1,
             questions,
@@ -301,6 +304,7 @@ mod tests {
             name: "t".into(),
             params: Arc::from(params(&json!({}), &json!({}))),
             permissions: ALL,
+            turn: Turn::default(),
             work,
             reports: mpsc::channel(1).1,
             questions,

@@ -21,6 +21,7 @@ use tokio::sync::watch::{self, error::RecvError};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use workspace::{Error, Relay};
 
+use crate::call_order::CallOrder;
 use crate::elicitation::shows_forms;
 use crate::metrics::Counted;
 use crate::next_step::message;
@@ -40,6 +41,8 @@ pub(crate) struct Session {
     pub(crate) policy: Arc<Policy>,
     lists_all_tools: bool,
     pub(crate) paused_calls: Arc<PausedCalls>,
+    /// Calls that share no session are in no order.
+    pub(crate) order: Arc<CallOrder>,
     pub(crate) counted: Counted,
     /// Cancelled when the session ends; all tasks of the session end with it.
     pub(crate) over: CancellationToken,
@@ -63,6 +66,7 @@ impl Session {
             policy: server.policy.clone(),
             lists_all_tools: server.lists_all_tools,
             paused_calls: server.paused_calls.clone(),
+            order: Arc::default(),
             counted,
             over: over.clone(),
             _guard: over.drop_guard(),

@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use workspace::{Call, Error, ErrorKind, Relay};
 
+use crate::call_order::{Ordering, Turn};
 use crate::consent::Consent;
 use crate::elicitation::Person;
 use crate::metrics::Metrics;
@@ -38,8 +39,8 @@ pub(crate) enum Reply {
 }
 
 /// Who calls, as far as the answer is concerned.
-#[derive(Default)]
 pub(crate) struct Caller {
+    turn: Turn,
     cancelled: CancellationToken,
     person: Option<Person>,
     is_stateless: bool,
@@ -49,7 +50,13 @@ pub(crate) struct Caller {
 impl Caller {
     /// A caller without the protocol, of whom only the permissions are known.
     pub(crate) fn with(permissions: Permissions) -> Self {
-        Self { permissions, ..Self::default() }
+        Self {
+            turn: Turn::default(),
+            cancelled: CancellationToken::new(),
+            person: None,
+            is_stateless: false,
+            permissions,
+        }
     }
 }
 
@@ -99,10 +106,14 @@ impl Session {
         };
         match round {
             Round::Over(answer) => response(answer),
-            Round::Asked(question) => match self.paused_calls.pause(call, question) {
-                Ok(result) => Ok(result.into()),
-                Err(error) => response(Err(error)),
-            },
+            Round::Asked(question) => {
+                // The agent learns that the call is not done, and may never repeat it.
+                call.turn.finish();
+                match self.paused_calls.pause(call, question) {
+                    Ok(result) => Ok(result.into()),
+                    Err(error) => response(Err(error)),
+                }
+            }
         }
     }
 
@@ -123,7 +134,9 @@ impl Session {
         let (reports, reported) = mpsc::channel(MAX_QUEUED_REPORTS);
         let wants_progress = context.meta.get_progress_token().is_some();
         let cancelled = CancellationToken::new();
+        let turn = self.order.arrive(tools::find(&name).map_or(Ordering::Unordered, Tool::ordering));
         let caller = Caller {
+            turn: turn.clone(),
             cancelled: cancelled.clone(),
             person,
             is_stateless: is_new_era && context.extensions.get::<Parts>().is_some(),
@@ -132,7 +145,7 @@ impl Session {
         let span = telemetry::call_span(self, &name, context);
         let call = Call { name: name.clone(), params: params.clone(), reports, wants_progress };
         let work = Box::pin(telemetry::traced(span, self.answer(call, caller)));
-        Ok(OngoingCall { name, params, permissions, work, reports: reported, questions, cancelled })
+        Ok(OngoingCall { name, params, permissions, turn, work, reports: reported, questions, cancelled })
     }
 
     /// The answer of one of our tools, or of the relay. It may outlive this session, which is one request over HTTP in
@@ -168,15 +181,17 @@ async fn call_tool(
     caller: Caller,
 ) -> Result<CallToolResult, Error> {
     let Call { name, params, reports, wants_progress } = call;
-    let Caller { cancelled, person, is_stateless, permissions } = caller;
+    let Caller { turn, cancelled, person, is_stateless, permissions } = caller;
     let access = Access { policy, permissions, tool: tool.name };
     access.check(tool.groups, tool.permission, &name)?;
     if is_stateless {
         session.be_stateless();
     }
-    let consent = Consent::new(access, person.as_ref());
+    let consent = Consent::new(access, person.as_ref()).holding(&turn);
+    turn.wait().await;
     let context = tools::Context {
         session,
+        turn: &turn,
         reports,
         wants_progress,
         cancelled,

@@ -12,6 +12,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use workspace::{Error, progress};
 
+use crate::call_order::Ordering;
 use crate::permissions::{Group, Offer, Permission, Policy};
 pub(crate) use shared::answer::{Answer, Outcome};
 pub(crate) use shared::cell_text::{banner, index_or_id};
@@ -100,12 +101,18 @@ enum Discovery {
 enum Effect {
     /// Changes nothing.
     Reads,
+    /// Changes nothing, and is about runs alone, whatever notebook is current.
+    Watches,
     /// Changes nothing, but asks a kernel, which takes the permission to execute.
     AsksKernel,
     /// Adds something; loses nothing.
     Adds,
     /// Changes, removes or ends something; the same call again may do more of it.
     Changes,
+    /// Interrupts a run.
+    Interrupts,
+    /// Answers a run that waits, which then does anything.
+    Answers,
     /// Runs code, which may do anything.
     Runs,
     /// Connects to any server; loses nothing, and the same call again changes nothing more.
@@ -167,13 +174,23 @@ impl Tool {
         policy.offers(self.name, self.groups, self.permission)
     }
 
+    /// What a call of it may overtake.
+    pub(crate) fn ordering(&self) -> Ordering {
+        match self.effect {
+            Effect::Watches => Ordering::Unordered,
+            Effect::Reads | Effect::AsksKernel => Ordering::Reads,
+            Effect::Interrupts | Effect::Answers => Ordering::Signals,
+            Effect::Adds | Effect::Changes | Effect::Runs | Effect::Connects => Ordering::Changes,
+        }
+    }
+
     /// The tool as clients list it.
     fn definition(&self) -> Value {
         let (reads, destroys, is_idempotent, is_open) = match self.effect {
-            Effect::Reads | Effect::AsksKernel => (true, false, true, false),
+            Effect::Reads | Effect::Watches | Effect::AsksKernel => (true, false, true, false),
             Effect::Adds => (false, false, false, false),
-            Effect::Changes => (false, true, false, false),
-            Effect::Runs => (false, true, false, true),
+            Effect::Changes | Effect::Interrupts => (false, true, false, false),
+            Effect::Runs | Effect::Answers => (false, true, false, true),
             Effect::Connects => (false, false, true, true),
         };
         let annotations = json!({
@@ -199,7 +216,7 @@ impl Tool {
     /// Runs the tool, if it may be run.
     pub(crate) async fn call(&self, context: &Context<'_>) -> Outcome {
         let given = context.called.arguments()?;
-        let changes = !matches!(self.effect, Effect::Reads | Effect::AsksKernel);
+        let changes = !matches!(self.effect, Effect::Reads | Effect::Watches | Effect::AsksKernel);
         if changes && given.flag("preview")? == Some(true) {
             if !self.takes("preview") {
                 let name = context.called.name;

@@ -7,6 +7,7 @@ mod orphan;
 mod outputs;
 mod run;
 mod runner;
+mod session_order;
 mod state;
 mod suffix;
 
@@ -16,5 +17,6 @@ pub use orphan::{Orphan, OrphanedExecution, RunNote};
 pub use run::Run;
 pub use runner::Runner;
 pub(crate) use runner::no_kernel;
+pub(crate) use session_order::{InLine, RunTarget, SessionOrder};
 pub use state::{RunCell, RunState, RunView};
 pub use suffix::RunSuffix;

@@ -14,6 +14,7 @@ use crate::open_notebook::{EndsKernel, OpenNotebook};
 use crate::place::{Applied, Expected, Kernel, Mode, Place};
 use crate::places::Located;
 use crate::recorder::Change;
+use crate::runs::SessionOrder;
 use crate::shown_paths::ShownPaths;
 use crate::workspace::Workspace;
 use crate::{Error, ErrorKind, NextStep, NotebookPath, SessionId};
@@ -34,6 +35,7 @@ pub struct Session {
     workspace: Arc<Workspace>,
     id: SessionId,
     slots: Slots,
+    run_order: SessionOrder,
     shown_paths: ShownPaths,
     /// Tells its operations from those of other sessions.
     lock: Arc<SessionLock>,
@@ -66,6 +68,7 @@ impl Session {
             workspace,
             id,
             slots,
+            run_order: SessionOrder::default(),
             shown_paths: ShownPaths::default(),
             lock: Arc::default(),
             state: Mutex::default(),

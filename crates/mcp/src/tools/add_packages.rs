@@ -70,6 +70,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let opened = context.notebook(&notebook).await?;
     let kernel = context.session.kernel_for_run(&opened).await?;
     let names: Vec<String> = packages.iter().map(|package| package.name().to_owned()).collect();
+    context.turn.takes_long();
     let installation = Installation::prepare(kernel.clone(), packages, record, build).await?;
     let turns = context.session.workspace().installation_turns();
     let _turn = turns.enter(&installation.environment.prefix).await;

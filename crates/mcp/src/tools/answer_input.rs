@@ -18,7 +18,7 @@ pub(super) const TOOL: Tool = Tool {
     title: "Answer input()",
     description: "Answer the prompt of a cell that waits for input(), and wait on for its outputs.",
     discovery: Discovery::FoundBy("stdin, prompt, type an answer for input()"),
-    effect: Effect::Runs,
+    effect: Effect::Answers,
     groups: &[Group::Run],
     permission: Permission::Execute,
     availability: Availability::Always,

@@ -34,7 +34,7 @@ pub(super) const TOOL: Tool = Tool {
     title: "See a run",
     description: "See whether a run is still running, its progress and outputs. With output: one output from offset on, or its lines with pattern. Without run_id: the latest runs.",
     discovery: Discovery::FoundBy("wait for a long-running cell, is training done, page through long output"),
-    effect: Effect::Reads,
+    effect: Effect::Watches,
     groups: &[Group::Read],
     permission: Permission::Read,
     availability: Availability::Always,

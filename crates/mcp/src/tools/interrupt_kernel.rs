@@ -21,7 +21,7 @@ pub(super) const TOOL: Tool = Tool {
     title: "Interrupt a run",
     description: "Interrupt: stop a running cell; variables stay. With run_id that run alone, also from the queue.",
     discovery: Discovery::FoundBy("stop, cancel or kill a cell that hangs"),
-    effect: Effect::Changes,
+    effect: Effect::Interrupts,
     groups: &[Group::Run],
     permission: Permission::Execute,
     availability: Availability::Always,

@@ -15,6 +15,7 @@ use tracing::Instrument as _;
 use super::journal::Journal;
 use super::kernel_queue::KernelQueue;
 use super::run::Run;
+use super::session_order::InLine;
 use super::state::{RunCell, RunState};
 use crate::kernel_request::KernelRequest;
 use crate::limits::Slot;
@@ -115,6 +116,7 @@ impl Runner {
         source: String,
         session: SessionId,
         slot: Slot,
+        in_line: InLine,
     ) -> Arc<Run> {
         let cell = cell.map(|id| RunCell { path: notebook.path().clone(), id });
         let run = self.journal.begin(cell, source);
@@ -122,7 +124,11 @@ impl Runner {
             run.span().record("cellbridge.notebook.path", notebook.path().as_str());
         }
         let (runner, begun) = (self.clone(), run.clone());
-        let running = async move { runner.run_in_notebook(&notebook, &begun, session).await };
+        let running = async move {
+            if runner.wait_in_line(&notebook, std::slice::from_ref(&begun), &in_line).await {
+                runner.run_in_notebook(&notebook, &begun, session).await;
+            }
+        };
         self.tasks.spawn(slot.hold_during(actor::carried(running)));
         run
     }
@@ -135,12 +141,16 @@ impl Runner {
         stops_on_error: bool,
         session: SessionId,
         slot: Slot,
+        in_line: InLine,
     ) -> Vec<Arc<Run>> {
         let begin =
             |(id, source)| self.journal.begin(Some(RunCell { path: notebook.path().clone(), id }), source);
         let runs: Vec<_> = cells.into_iter().map(begin).collect();
         let (runner, notebook, begun) = (self.clone(), notebook.clone(), runs.clone());
         let running = async move {
+            if !runner.wait_in_line(&notebook, &begun, &in_line).await {
+                return;
+            }
             let mut has_failed = false;
             for (index, run) in begun.iter().enumerate() {
                 // The first run may have to start the kernel; then the others are announced after it.
@@ -186,10 +196,12 @@ impl Runner {
         kernel: Option<Arc<dyn Kernel>>,
         source: String,
         slot: Slot,
+        in_line: InLine,
     ) -> Arc<Run> {
         let run = self.journal.begin(None, source);
         let (runner, begun) = (self.clone(), run.clone());
         let running = async move {
+            in_line.wait().await;
             let kernel = match kernel {
                 Some(kernel) => Ok(kernel),
                 None => runner.default_kernel(&place, &begun).await,

@@ -10,7 +10,7 @@ use crate::limits::Slot;
 use crate::open_notebook::{OpenNotebook, find_kernel};
 use crate::place::{FoundRun, Kernel, KernelChoice, Mode};
 use crate::places::Located;
-use crate::runs::Run;
+use crate::runs::{InLine, Run, RunTarget};
 use crate::verify::{VerifyOptions, Verifying};
 use crate::{Error, ErrorKind, KernelId, RunId};
 
@@ -86,7 +86,8 @@ impl Session {
         if cell.is_some() {
             self.checkpoint_first_run(&notebook);
         }
-        Ok(self.workspace.runner().run(notebook, cell, source, self.id, slot))
+        let in_line = self.line_up_in(&notebook);
+        Ok(self.workspace.runner().run(notebook, cell, source, self.id, slot, in_line))
     }
 
     /// Runs cells, given by id and source, in order. Each has its run at once. Never waits.
@@ -98,7 +99,8 @@ impl Session {
     ) -> Result<Vec<Arc<Run>>, Error> {
         let slot = self.slot()?;
         self.checkpoint_first_run(notebook);
-        Ok(self.workspace.runner().run_in_order(notebook, cells, stops_on_error, self.id, slot))
+        let in_line = self.line_up_in(notebook);
+        Ok(self.workspace.runner().run_in_order(notebook, cells, stops_on_error, self.id, slot, in_line))
     }
 
     /// Outputs change a notebook, too.
@@ -131,7 +133,11 @@ impl Session {
             Some(id) => Some(self.kernel(id).await?),
             None => None,
         };
-        Ok(self.workspace.runner().run_code(self.place(), kernel, source, self.slot()?))
+        let slot = self.slot()?;
+        let target =
+            kernel.as_ref().map_or(RunTarget::Default, |kernel| RunTarget::Kernel(kernel.id().clone()));
+        let in_line = self.run_order.line_up(&[target]);
+        Ok(self.workspace.runner().run_code(self.place(), kernel, source, slot, in_line))
     }
 
     /// Verifies a notebook in a fresh kernel. Never waits.
@@ -141,6 +147,14 @@ impl Session {
             self.checkpoint_first_run(&notebook);
         }
         Ok(self.workspace.runner().verify(notebook, options, slot))
+    }
+
+    /// The place of a run of this notebook after those that the session has requested before.
+    fn line_up_in(&self, notebook: &OpenNotebook) -> InLine {
+        let kernel = notebook.kernel().map(|kernel| RunTarget::Kernel(kernel.id().clone()));
+        let targets: Vec<_> =
+            [RunTarget::Notebook(notebook.path().clone())].into_iter().chain(kernel).collect();
+        self.run_order.line_up(&targets)
     }
 
     /// Permission for one more run.

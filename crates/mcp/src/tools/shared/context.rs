@@ -15,6 +15,7 @@ use super::given::Given;
 use super::older_names;
 use super::parameters::{BudgetArguments, NotebookArgument};
 use super::preview::preview;
+use crate::call_order::Turn;
 use crate::consent::Consent;
 use crate::elicitation::Person;
 use crate::permissions::{Group, Permission};
@@ -26,6 +27,8 @@ const MIN_CHARACTERS: usize = 500;
 /// One call of a tool.
 pub(crate) struct Context<'a> {
     pub(crate) session: &'a Session,
+    /// Its place among the calls of the session.
+    pub(crate) turn: &'a Turn,
     /// Where progress goes; it is dropped while this is full.
     pub(crate) reports: mpsc::Sender<Report>,
     pub(crate) wants_progress: bool,

@@ -1,5 +1,6 @@
 //! The task of a run: it chooses a kernel, waits for its turn, and stays until the outputs are stored.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use notebook::Notebook;
 use tokio::time::sleep;
 use tracing::Instrument as _;
 
-use super::{Runner, no_kernel};
+use super::{Runner, SHUT_DOWN_BEFORE, no_kernel};
 use crate::executor::{Code, Execution, Executor};
 use crate::kernel_request::KernelSelector;
 use crate::open_notebook::OpenNotebook;
@@ -17,18 +18,68 @@ use crate::recorder::Change;
 use crate::runs::memory_changes::MemoryChanges;
 use crate::runs::outputs;
 use crate::runs::run::Run;
+use crate::runs::session_order::InLine;
 use crate::runs::state::RunState;
 use crate::{Error, ErrorKind, RunNote, SessionId, progress, telemetry};
 
 /// Output that comes within this time after the end is written at once.
 const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
 
+const RESTARTED_BEFORE: &str = "The kernel was restarted before this could run.";
 const REPLACED: &str =
     "The kernel was shut down since the last run. This one is new: the variables are gone.";
 const ELSEWHERE: &str =
     "The notebook has another kernel now, which was started elsewhere. This run uses its variables.";
 
 impl Runner {
+    /// Waits until everything is done that the session requested before these runs. Returns whether one of them is still to
+    /// run; otherwise all have ended.
+    pub(super) async fn wait_in_line(
+        &self,
+        notebook: &OpenNotebook,
+        runs: &[Arc<Run>],
+        in_line: &InLine,
+    ) -> bool {
+        if in_line.is_first() {
+            return true;
+        }
+        let kernel = notebook.kernel().filter(|kernel| is_started(&**kernel));
+        for run in runs {
+            run.set_stage("waiting for earlier runs of this session");
+            match &kernel {
+                Some(kernel) => {
+                    run.set_kernel(kernel.clone());
+                    kernel.announce(&run.to_note());
+                }
+                None => self.announce(notebook.place(), run),
+            }
+        }
+        let restarts = || kernel.as_ref().map(|kernel| self.queue(kernel.id()).restarts());
+        let before = restarts();
+        in_line.wait().await;
+        let reason = match () {
+            () if self.is_ending.load(Ordering::Relaxed) => Some(SHUT_DOWN_BEFORE),
+            () if restarts() != before => Some(RESTARTED_BEFORE),
+            () => None,
+        };
+        if let Some(reason) = reason {
+            for run in runs.iter().filter(|run| !run.state().is_over()) {
+                run.note(reason);
+                run.end(RunState::Interrupted);
+            }
+        }
+        if runs.iter().any(|run| !run.state().is_over()) {
+            return true;
+        }
+        for run in runs {
+            if let Some(kernel) = &kernel {
+                self.retract(&**kernel, run);
+            }
+            self.handed_over(run);
+        }
+        false
+    }
+
     pub(super) async fn run_in_notebook(
         self: &Arc<Self>,
         notebook: &Arc<OpenNotebook>,
@@ -88,7 +139,7 @@ impl Runner {
         run.set_stage("waiting for earlier runs of the kernel");
         kernel.announce(&run.to_note());
         let Some(_turn) = queue.enter(run).await else {
-            run.note("The kernel was restarted before this could run.");
+            run.note(RESTARTED_BEFORE);
             run.end(RunState::Interrupted);
             self.retract(&*kernel, run);
             return Ok(());
