@@ -175,5 +175,7 @@ proptest! {
         let names = Names::of_cell(&source);
         prop_assert!(names.effects.uses.is_subset(&names.effects.reads));
         prop_assert_eq!(&names, &Names::of_cell(&source));
+        prop_assert!(names.effects.needs.is_subset(&names.effects.uses));
+        names::nondeterminism(&[&source]);
     }
 }

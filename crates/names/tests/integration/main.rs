@@ -4,5 +4,6 @@
 mod cells;
 mod corpus;
 mod limits;
+mod nondeterminism;
 mod rename;
 mod undefined;

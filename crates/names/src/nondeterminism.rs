@@ -1,0 +1,55 @@
+//! Which cells may give other results when they run again, and why: read from their source, in the order of the notebook.
+//!
+//! Followed are imports under other names, in any cell above, and the notebook's own functions. What a random number
+//! generator gives is no cause after a seed for it. A class of scikit-learn that was given no `random_state` is not taken for one
+//! that draws: many draw only with some of their other arguments.
+
+use std::collections::BTreeMap;
+
+mod calls;
+mod finder;
+mod table;
+
+use finder::Finder;
+
+/// Why a cell may give another result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// It draws random numbers, and no seed is in sight.
+    Random,
+    /// It reads a clock, or measures how long something takes.
+    Clock,
+    File,
+    Network,
+    /// It asks the machine, the environment or a person, or runs a command.
+    System,
+    /// It depends on how often code has run, or on addresses in memory.
+    Counter,
+}
+
+/// The causes of a cell, each with the first code that is one: `np.random.rand()`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Nondeterminism {
+    causes: BTreeMap<Cause, String>,
+}
+
+impl Nondeterminism {
+    /// The code that has this cause, if any.
+    pub fn get(&self, cause: Cause) -> Option<&str> {
+        self.causes.get(&cause).map(String::as_str)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (Cause, &str)> {
+        self.causes.iter().map(|(cause, code)| (*cause, code.as_str()))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.causes.is_empty()
+    }
+}
+
+/// The causes of the code cells of a notebook, given in order. A cell that cannot be read has none.
+pub fn nondeterminism(cells: &[&str]) -> Vec<Nondeterminism> {
+    let mut finder = Finder::default();
+    cells.iter().map(|source| Nondeterminism { causes: finder.cell(source) }).collect()
+}

@@ -1,0 +1,113 @@
+//! What is known of functions by their full names.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::Cause;
+
+const TABLE: &str = include_str!("table.txt");
+
+/// Whose random numbers: a seed is for those of one library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Library {
+    Python,
+    NumPy,
+    Torch,
+    TensorFlow,
+    /// They have no seed.
+    System,
+}
+
+impl Library {
+    pub(super) const SEEDED: [Self; 4] = [Self::Python, Self::NumPy, Self::Torch, Self::TensorFlow];
+}
+
+/// What a function does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    Nothing,
+    Draws(Library),
+    /// `None`: for all libraries.
+    Seeds(Option<Library>),
+    /// Makes a generator of random numbers, which takes its seed.
+    Generator,
+    Has(Cause),
+    /// Reads the clock if it gets no time.
+    ClockIfEmpty,
+    /// Reads the clock if it gets the word `now` or `today`.
+    ClockByWord,
+}
+
+static ACTIONS: LazyLock<HashMap<&str, Action>> = LazyLock::new(|| {
+    let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
+    let entries = lines.filter_map(|line| line.split_once(' '));
+    entries
+        .filter_map(|(word, paths)| Some((action(word)?, paths)))
+        .flat_map(|(action, paths)| paths.split(' ').map(move |path| (path, action)))
+        .collect()
+});
+
+fn action(word: &str) -> Option<Action> {
+    let (kind, of) = word.split_once('.').unwrap_or((word, ""));
+    let library = match of {
+        "python" => Some(Library::Python),
+        "numpy" => Some(Library::NumPy),
+        "torch" => Some(Library::Torch),
+        "tensorflow" => Some(Library::TensorFlow),
+        "system" => Some(Library::System),
+        _ => None,
+    };
+    Some(match (kind, of) {
+        ("nothing", _) => Action::Nothing,
+        ("draws", _) => Action::Draws(library?),
+        ("seeds", _) => Action::Seeds(library),
+        ("generator", _) => Action::Generator,
+        ("clock", "empty") => Action::ClockIfEmpty,
+        ("clock", "word") => Action::ClockByWord,
+        ("clock", _) => Action::Has(Cause::Clock),
+        ("file", _) => Action::Has(Cause::File),
+        ("network", _) => Action::Has(Cause::Network),
+        ("system", _) => Action::Has(Cause::System),
+        ("counter", _) => Action::Has(Cause::Counter),
+        _ => return None,
+    })
+}
+
+/// What is known of a full name such as `numpy.random.rand`, or `pathlib.Path().open` for a method.
+pub(super) fn lookup(path: &str) -> Option<Action> {
+    if let Some(action) = ACTIONS.get(path) {
+        return Some(*action);
+    }
+    let (parent, name) = path.rsplit_once('.')?;
+    if let Some(action) = ACTIONS.get(&*format!("{parent}.*")) {
+        return Some(*action);
+    }
+    // pandas, polars, dask: read_csv, scan_parquet, …
+    let is_table = matches!(parent, "pandas" | "polars" | "dask.dataframe" | "cudf" | "modin.pandas");
+    if is_table && (name.starts_with("read_") || name.starts_with("scan_")) {
+        return Some(Action::Has(Cause::File));
+    }
+    if parent == "sklearn.datasets" && name.starts_with("fetch_") {
+        return Some(Action::Has(Cause::Network));
+    }
+    let ancestors = path.match_indices('.').map(|(at, _)| &path[..at]);
+    ancestors.into_iter().find_map(|ancestor| ACTIONS.get(&*format!("{ancestor}.**")).copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_table_is_read() {
+        for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
+            let (word, paths) = line.split_once(' ').unwrap();
+            let action = action(word).unwrap_or_else(|| panic!("{line}"));
+            let last = paths.split(' ').next_back().unwrap();
+            assert_eq!(lookup(&last.replace('*', "x")), Some(action), "{line}");
+        }
+        assert_eq!(lookup("numpy.random.rand().mean"), None);
+        assert_eq!(lookup("requests.Session().get"), Some(Action::Has(Cause::Network)));
+        assert_eq!(lookup("numpy.zeros"), None);
+    }
+}
