@@ -2,7 +2,7 @@
 //!
 //! [`record`] describes a change by the states of its cells before and after; [`plan`] finds the edits that lead back, or says
 //! which cells somebody else has changed since; [`live`] says what is left to be undone. These only compute.
-//! [`OperationLog`] keeps the operations of one notebook in a folder.
+//! [`OperationLog`] keeps the operations of one notebook in a folder, and [`KernelRuns`] the last runs on one kernel.
 
 mod blob;
 mod describe;
@@ -12,6 +12,7 @@ mod operation;
 mod others;
 mod plan;
 mod record;
+mod runs;
 #[cfg(test)]
 mod testing;
 
@@ -23,3 +24,4 @@ pub use operation::{CellChange, CellState, Creation, MetadataChange, Operation, 
 pub use others::changed_since;
 pub use plan::{Obstacle, Part, Plan, Refusal, plan};
 pub use record::{Recorded, compare, record};
+pub use runs::{KernelRun, KernelRuns, ReadPosition};

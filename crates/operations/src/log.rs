@@ -184,14 +184,14 @@ fn operations(text: &[u8]) -> impl Iterator<Item = Operation> {
 }
 
 /// Writes a line in one piece, after a line break if the line before was torn.
-fn write_line(file: &mut File, value: &impl Serialize, is_torn: bool) -> io::Result<()> {
+pub(crate) fn write_line(file: &mut File, value: &impl Serialize, is_torn: bool) -> io::Result<()> {
     let mut line = if is_torn { vec![b'\n'] } else { Vec::new() };
     serde_json::to_writer(&mut line, value)?;
     line.push(b'\n');
     file.write_all(&line)
 }
 
-fn ends_with_line(file: &mut File) -> io::Result<bool> {
+pub(crate) fn ends_with_line(file: &mut File) -> io::Result<bool> {
     let mut last = [0];
     file.seek(SeekFrom::End(-1))?;
     file.read_exact(&mut last)?;
@@ -199,7 +199,7 @@ fn ends_with_line(file: &mut File) -> io::Result<bool> {
 }
 
 /// A folder for this user alone.
-fn create_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
@@ -214,7 +214,7 @@ fn create_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Files that are created are for this user alone.
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;

@@ -23,11 +23,11 @@ impl Workspace {
         let history = self.runner().history();
         let kernel = opened.kernel().filter(|kernel| !kernel.is_gone());
         let Some((kernel, instance)) =
-            kernel.and_then(|kernel| history.instance(kernel.id()).map(|instance| (kernel, instance)))
+            kernel.and_then(|kernel| history.instance(&*kernel).map(|instance| (kernel, instance)))
         else {
             return Assignments::new();
         };
-        let runs = history.runs(opened.path());
+        let runs = history.runs(opened, Some(&*kernel));
         let runs: Vec<&Run> = runs.iter().filter(|run| run.instance == instance).collect();
         let indices: HashMap<&CellId, usize> =
             notebook.cells().iter().enumerate().map(|(index, cell)| (cell.id(), index)).collect();

@@ -1,4 +1,4 @@
-//! Which cells of a notebook are stale, in any place: from its cells, the runs of this process and its kernel as it is now.
+//! Which cells of a notebook are stale, in any place: from its cells, the runs on its kernel and the kernel as it is now.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -50,13 +50,13 @@ impl Workspace {
     /// The states of the code cells of `notebook`, a snapshot of `opened`. `clock` words the time of a run.
     pub fn cell_states(&self, opened: &OpenNotebook, notebook: &Notebook, clock: Clock<'_>) -> CellStates {
         let history = self.runner().history();
-        let runs = history.runs(opened.path());
         let kernel =
             opened.kernel().filter(|kernel| !kernel.is_gone()).map(|kernel| (kernel.description(), kernel));
+        let runs = history.runs(opened, kernel.as_ref().map(|(_, kernel)| &**kernel));
         let is_alive =
             |state: &KernelState| !matches!(state, KernelState::Dead { .. } | KernelState::NotStarted);
         let alive = kernel.as_ref().filter(|(known, _)| is_alive(&known.state));
-        let instance = alive.and_then(|(_, kernel)| history.instance(kernel.id()));
+        let instance = alive.and_then(|(_, kernel)| history.instance(&**kernel));
         let language = kernel.map(|(known, _)| known.language).or_else(|| notebook.language());
         let language = language.unwrap_or_else(|| "python".to_owned());
 

@@ -9,7 +9,9 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
 use notebook::{Edit, Notebook};
-use operations::{Blobs, Creation, LogError, Operation, OperationLog, Recorded, prune, record};
+use operations::{
+    Blobs, Creation, KernelRun, KernelRuns, LogError, Operation, OperationLog, Recorded, prune, record,
+};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -17,7 +19,7 @@ use tokio::time::timeout;
 use crate::actor::{self, Actor};
 use crate::open_notebook::OpenNotebook;
 use crate::runs::Run;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, KernelId};
 
 /// How long an answer waits until it is known whether its changes could be recorded, unless the last ones could.
 const ANSWER_WAIT: Duration = Duration::from_millis(20);
@@ -150,6 +152,23 @@ impl Recorder {
             let made = Operation { created: Some(Creation { copy_of }), ..operation(&log, actor) };
             log.append(made, &Blobs::default()).map(drop)
         });
+    }
+
+    /// The runs on a kernel that servers of this person keep.
+    pub(crate) fn kernel_runs(&self, kernel: &KernelId) -> KernelRuns {
+        KernelRuns::new(&self.root, kernel.as_str())
+    }
+
+    /// Keeps a run for later servers. Never waits.
+    pub(crate) fn keep_run(&self, kernel: &KernelId, run: KernelRun) {
+        let runs = self.kernel_runs(kernel);
+        let job = Box::new(move || {
+            if let Err(error) = runs.append(&run) {
+                tracing::warn!(%error, "a later server will not know which cells are stale");
+            }
+        });
+        // Without it, the cell has outputs from elsewhere for a later server.
+        let _ = self.jobs.try_send(job);
     }
 
     /// Asks the log of a notebook, after all that was recorded before. Fails if that takes too long.

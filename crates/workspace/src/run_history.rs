@@ -1,146 +1,287 @@
-//! What is remembered of runs to tell which cells are stale.
+//! What is remembered of runs to tell which cells are stale. Of those on a kernel that outlives this program, every server of
+//! this person knows: each adds its runs to the kernel's file, and reads what others have added.
 
-use std::sync::Arc;
-use std::time::SystemTime;
+mod instance;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
 
 use names::{Names, Unknown};
+use notebook::CellId;
+use operations::KernelRun;
 use parking_lot::Mutex;
 use staleness::{Ended, History, hash};
+use uuid::Uuid;
 
+use crate::open_notebook::OpenNotebook;
 use crate::place::Kernel;
+use crate::recorder::Recorder;
 use crate::runs::{Run, RunState};
 use crate::{KernelId, LossCause, NotebookPath};
+
+use instance::{Instances, KnownKernel};
 
 /// How many notebooks are remembered, and how many kernels. The ones that were used longest ago are forgotten.
 const MAX_NOTEBOOKS: usize = 64;
 const MAX_KERNELS: usize = 256;
+/// A run of a longer source is not kept for later servers, in bytes.
+const MAX_SOURCE: usize = 256 * 1024;
 
 /// The last runs of the cells of all notebooks, and the instances of their kernels. It does not keep outputs.
-#[derive(Default)]
-pub(crate) struct RunHistory(Mutex<Inner>);
+pub(crate) struct RunHistory {
+    inner: Mutex<Inner>,
+    /// Keeps the runs on kernels that outlive this program.
+    recorder: OnceLock<Arc<Recorder>>,
+    /// Tells the runs of this program from those of others in the files.
+    server: String,
+}
 
 #[derive(Default)]
 struct Inner {
-    /// The notebook that ran last is at the end.
-    notebooks: Vec<(NotebookPath, History)>,
+    /// The notebook that was used last is at the end.
+    notebooks: Vec<(NotebookPath, Notebook)>,
     /// The same for kernels.
-    kernels: Vec<(KernelId, Instance)>,
-    instances: u64,
+    kernels: Vec<(KernelId, KnownKernel)>,
+    instances: Instances,
 }
 
-/// The life of a kernel between two restarts.
-#[derive(Debug, Clone, Copy)]
-struct Instance {
-    number: u64,
-    /// The last count that it gave.
+#[derive(Default)]
+struct Notebook {
+    history: History,
+    /// The runs in the history.
+    known: HashSet<String>,
+    /// Of each kernel, how many runs of its file were looked at.
+    taken: HashMap<KernelId, u64>,
+}
+
+/// How a run has ended with which its kernel had begun.
+struct End {
+    /// The kernel has said how.
+    has_replied: bool,
+    has_failed: bool,
+    /// The kernel has ended with it.
+    is_of_kernel: bool,
     count: Option<u64>,
 }
 
+impl End {
+    fn of(run: &Run) -> Option<Self> {
+        let view = run.view();
+        let (state, count) = (view.state, view.execution_count);
+        let has_replied = matches!(state, RunState::Done | RunState::Error { .. });
+        let has_begun = match &state {
+            RunState::Lost { is_started, .. } => *is_started,
+            RunState::Interrupted | RunState::KernelDied { .. } => count.is_some(),
+            _ => has_replied,
+        };
+        let is_of_kernel = matches!(
+            state,
+            RunState::KernelDied { .. } | RunState::Lost { cause: LossCause::KernelReplaced, .. }
+        );
+        has_begun.then(|| Self { has_replied, has_failed: state != RunState::Done, is_of_kernel, count })
+    }
+}
+
+/// What the beginning of a run finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Begun {
+    /// The life of the kernel between two restarts.
+    pub(crate) instance: u64,
+    /// The kernel was restarted since the last run, and nobody asked this server for it.
+    pub(crate) is_restarted: bool,
+}
+
+impl Default for RunHistory {
+    fn default() -> Self {
+        let server = Uuid::new_v4().simple().to_string();
+        Self { inner: Mutex::default(), recorder: OnceLock::new(), server }
+    }
+}
+
 impl RunHistory {
+    /// Runs on kernels that outlive this program are kept from now on.
+    pub(crate) fn keep_with(&self, recorder: Arc<Recorder>) {
+        let _ = self.recorder.set(recorder);
+    }
+
     /// The kernel's instance, for a run that begins.
-    pub(crate) fn begin(&self, kernel: &KernelId) -> u64 {
-        let mut inner = self.0.lock();
-        match inner.instance(kernel) {
-            Some(instance) => instance.number,
-            None => inner.begin(kernel).number,
-        }
+    pub(crate) fn begin(&self, kernel: &dyn Kernel) -> Begun {
+        let mut inner = self.inner.lock();
+        self.refresh(&mut inner, kernel);
+        let Inner { kernels, instances, .. } = &mut *inner;
+        let begun = known(kernels, kernel.id()).begin(kernel.instance(), instances);
+        forget_oldest(kernels, MAX_KERNELS);
+        begun
     }
 
     /// A restart was requested: what runs from now on finds no names.
-    pub(crate) fn restarted(&self, kernel: &KernelId) {
-        self.0.lock().begin(kernel);
+    pub(crate) fn restarted(&self, kernel: &dyn Kernel) {
+        let mut inner = self.inner.lock();
+        let Inner { kernels, instances, .. } = &mut *inner;
+        let name = known(kernels, kernel.id()).restart(kernel.instance(), instances);
+        self.keep(kernel, KernelRun { instance: name, ..KernelRun::default() });
     }
 
     /// The present instance of a kernel that has run something.
-    pub(crate) fn instance(&self, kernel: &KernelId) -> Option<u64> {
-        self.0.lock().instance(kernel).map(|instance| instance.number)
+    pub(crate) fn instance(&self, kernel: &dyn Kernel) -> Option<u64> {
+        let mut inner = self.inner.lock();
+        self.refresh(&mut inner, kernel);
+        let Inner { kernels, instances, .. } = &mut *inner;
+        let (_, known) = kernels.iter_mut().find(|(id, _)| id == kernel.id())?;
+        known.present(kernel.instance(), instances)
     }
 
-    /// The runs of a notebook's cells.
-    pub(crate) fn runs(&self, path: &NotebookPath) -> Vec<staleness::Run> {
-        let inner = self.0.lock();
-        let known = inner.notebooks.iter().find(|(known, _)| known == path);
-        known.map(|(_, history)| history.runs().to_vec()).unwrap_or_default()
+    /// The runs of a notebook's cells, in this program and, on a kernel that outlives it, in others.
+    pub(crate) fn runs(&self, notebook: &OpenNotebook, kernel: Option<&dyn Kernel>) -> Vec<staleness::Run> {
+        let mut inner = self.inner.lock();
+        if let Some(kernel) = kernel {
+            self.take_kept(&mut inner, notebook, kernel);
+        }
+        let known = inner.notebooks.iter().find(|(known, _)| known == notebook.path());
+        known.map(|(_, known)| known.history.runs().to_vec()).unwrap_or_default()
     }
 
-    /// Adds a run that is over, if its kernel had begun with it in this instance.
-    pub(crate) fn ended(&self, path: &NotebookPath, run: &Run, kernel: &dyn Kernel, instance: u64) {
-        let view = run.view();
-        let (state, count) = (view.state, view.execution_count);
-        let has_begun = match &state {
-            RunState::Done | RunState::Error { .. } => true,
-            RunState::Lost { is_started, .. } => *is_started,
-            RunState::Interrupted | RunState::KernelDied { .. } => count.is_some(),
-            _ => false,
-        };
-        if !has_begun {
+    /// Adds a run that is over, if its kernel had begun with it. Returns whether it turns out that the kernel was restarted before
+    /// it, although nobody asked this server for that.
+    pub(crate) fn ended(
+        &self,
+        notebook: &OpenNotebook,
+        run: &Run,
+        kernel: &dyn Kernel,
+        begun: Begun,
+    ) -> bool {
+        let Some(end) = End::of(run) else { return false };
+        let mut inner = self.inner.lock();
+        self.take_kept(&mut inner, notebook, kernel);
+        let Inner { kernels, instances, .. } = &mut *inner;
+        let process = kernel.instance().filter(|_| end.has_replied);
+        let (instance, is_restarted) =
+            known(kernels, kernel.id()).counted(begun.instance, process, end.count, instances);
+        self.add(&mut inner, notebook, run, kernel, (instance, &end));
+        if end.is_of_kernel {
+            let Inner { kernels, instances, .. } = &mut *inner;
+            let ended = instances.name(begun.instance);
+            let name = known(kernels, kernel.id()).restart(Some(ended), instances);
+            self.keep(kernel, KernelRun { instance: name, ..KernelRun::default() });
+        }
+        is_restarted
+    }
+
+    /// Adds a run of an earlier server that is over. Without a reply, nobody knows whether the kernel is still the one that ran it.
+    pub(crate) fn adopted(&self, notebook: &OpenNotebook, run: &Run, kernel: &dyn Kernel) {
+        let Some(end) = End::of(run) else { return };
+        let mut inner = self.inner.lock();
+        self.take_kept(&mut inner, notebook, kernel);
+        let Inner { kernels, instances, .. } = &mut *inner;
+        let instance = known(kernels, kernel.id()).present_or_new(kernel.instance(), instances);
+        let instance = if end.has_replied { instance } else { instances.unknown() };
+        self.add(&mut inner, notebook, run, kernel, (instance, &end));
+    }
+
+    fn add(
+        &self,
+        inner: &mut Inner,
+        notebook: &OpenNotebook,
+        run: &Run,
+        kernel: &dyn Kernel,
+        (instance, end): (u64, &End),
+    ) {
+        let home = known(&mut inner.notebooks, notebook.path());
+        if !home.known.insert(key(&self.server, run.id().as_str())) {
             return;
         }
-        let mut ended = Ended {
-            cell: run.cell().map(|cell| cell.id.clone()),
-            source: hash(run.source()),
-            names: Arc::new(names_of(run.source(), &kernel.description().language)),
-            instance,
-            ended_at: SystemTime::now(),
-            has_failed: state != RunState::Done,
-            execution_count: count,
+        let kept = KernelRun {
+            instance: inner.instances.name(instance),
+            run: run.id().to_string(),
+            notebook: notebook.place().identity(notebook.path()),
+            cell: run.cell().map(|cell| cell.id.to_string()),
+            source: run.source().to_owned(),
+            language: kernel.description().language,
+            ended_at: milliseconds(SystemTime::now()),
+            has_failed: end.has_failed,
+            execution_count: end.count,
+            server: String::new(),
         };
-        let mut inner = self.0.lock();
-        ended.instance = inner.counted(kernel.id(), instance, count);
-        inner.history(path).add(ended);
-        if matches!(
-            state,
-            RunState::KernelDied { .. } | RunState::Lost { cause: LossCause::KernelReplaced, .. }
-        ) {
-            inner.begin(kernel.id());
+        home.history.add(ended(&kept, instance));
+        self.keep(kernel, kept);
+        forget_oldest(&mut inner.notebooks, MAX_NOTEBOOKS);
+    }
+
+    /// Adds what other servers have run on the kernel since, to its instance and to the history of a notebook.
+    fn take_kept(&self, inner: &mut Inner, notebook: &OpenNotebook, kernel: &dyn Kernel) {
+        self.refresh(inner, kernel);
+        let Inner { kernels, instances, notebooks } = inner;
+        let Some((_, known_kernel)) = kernels.iter().find(|(id, _)| id == kernel.id()) else { return };
+        if known_kernel.kept.is_empty() {
+            return;
+        }
+        let home = known(notebooks, notebook.path());
+        let taken = home.taken.entry(kernel.id().clone()).or_default();
+        if std::mem::replace(taken, known_kernel.version) == known_kernel.version {
+            return;
+        }
+        let identity = notebook.place().identity(notebook.path());
+        let of_notebook = known_kernel.kept.iter().filter(|run| run.notebook == identity);
+        for run in of_notebook {
+            if !run.run.is_empty() && home.known.insert(key(&run.server, &run.run)) {
+                home.history.add(ended(run, instances.number(&run.instance)));
+            }
+        }
+        forget_oldest(notebooks, MAX_NOTEBOOKS);
+    }
+
+    /// Reads what other servers have added to the kernel's file.
+    fn refresh(&self, inner: &mut Inner, kernel: &dyn Kernel) {
+        let Some(recorder) = self.recorder.get().filter(|_| kernel.outlives_us()) else { return };
+        let Inner { kernels, instances, .. } = inner;
+        let known = known(kernels, kernel.id());
+        let runs = recorder.kernel_runs(kernel.id()).read(&mut known.position);
+        known.add(runs.into_iter().filter(|run| run.server != self.server), instances);
+    }
+
+    fn keep(&self, kernel: &dyn Kernel, run: KernelRun) {
+        let Some(recorder) = self.recorder.get().filter(|_| kernel.outlives_us()) else { return };
+        if run.source.len() <= MAX_SOURCE {
+            recorder.keep_run(kernel.id(), KernelRun { server: self.server.clone(), ..run });
         }
     }
 }
 
-impl Inner {
-    fn instance(&mut self, kernel: &KernelId) -> Option<&mut Instance> {
-        self.kernels.iter_mut().find(|(known, _)| known == kernel).map(|(_, instance)| instance)
+fn ended(run: &KernelRun, instance: u64) -> Ended {
+    Ended {
+        cell: run.cell.clone().map(CellId::from),
+        source: hash(&run.source),
+        names: Arc::new(names_of(&run.source, &run.language)),
+        instance,
+        ended_at: SystemTime::UNIX_EPOCH + Duration::from_millis(run.ended_at),
+        has_failed: run.has_failed,
+        execution_count: run.execution_count,
     }
+}
 
-    fn begin(&mut self, kernel: &KernelId) -> Instance {
-        self.instances += 1;
-        let instance = Instance { number: self.instances, count: None };
-        self.kernels.retain(|(known, _)| known != kernel);
-        self.kernels.push((kernel.clone(), instance));
-        if self.kernels.len() > MAX_KERNELS {
-            self.kernels.remove(0);
-        }
-        instance
-    }
+/// What tells a run from all others. The ids of servers that adopt runs are unique by themselves.
+fn key(server: &str, run: &str) -> String {
+    if run.contains('-') { run.to_owned() } else { format!("{run} of {server}") }
+}
 
-    /// The instance in which a run with this count was. Counts grow, so that one that does not is of another instance:
-    /// somebody else restarted the kernel, or it died while idle.
-    fn counted(&mut self, kernel: &KernelId, began_in: u64, count: Option<u64>) -> u64 {
-        let Some(present) = self.instance(kernel).filter(|present| present.number == began_in) else {
-            return began_in;
-        };
-        let is_restarted = count.zip(present.count).is_some_and(|(now, last)| now <= last);
-        if !is_restarted {
-            present.count = count.or(present.count);
-            return began_in;
-        }
-        let begun = self.begin(kernel).number;
-        if let Some(present) = self.instance(kernel) {
-            present.count = count;
-        }
-        begun
-    }
+fn milliseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
 
-    fn history(&mut self, path: &NotebookPath) -> &mut History {
-        let known = self.notebooks.iter().position(|(known, _)| known == path);
-        let known = known.map(|index| self.notebooks.remove(index));
-        if self.notebooks.len() == MAX_NOTEBOOKS {
-            self.notebooks.remove(0);
-        }
-        self.notebooks.push(known.unwrap_or_else(|| (path.clone(), History::default())));
-        let last = self.notebooks.len() - 1;
-        &mut self.notebooks[last].1
-    }
+/// The entry of this key, which is then at the end.
+fn known<'a, K: Clone + PartialEq, V: Default>(all: &'a mut Vec<(K, V)>, key: &K) -> &'a mut V {
+    let found = all.iter().position(|(known, _)| known == key).map(|index| all.remove(index));
+    all.push(found.unwrap_or_else(|| (key.clone(), V::default())));
+    let last = all.len() - 1;
+    &mut all[last].1
+}
+
+fn forget_oldest<T>(all: &mut Vec<T>, limit: usize) {
+    all.drain(..all.len().saturating_sub(limit));
 }
 
 /// The names of a cell in this language.
@@ -149,43 +290,5 @@ pub(crate) fn names_of(source: &str, language: &str) -> Names {
         Names::of_cell(source)
     } else {
         Names::unknown(Unknown::NotPython)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_count_that_does_not_grow_is_of_another_instance() {
-        let (mut inner, kernel) = (Inner::default(), KernelId::from("k"));
-        let first = inner.begin(&kernel).number;
-        assert_eq!(inner.counted(&kernel, first, Some(3)), first);
-        assert_eq!(inner.counted(&kernel, first, None), first);
-        assert_eq!(inner.counted(&kernel, first, Some(4)), first);
-        let second = inner.counted(&kernel, first, Some(1));
-        assert_ne!(second, first);
-        assert_eq!(inner.counted(&kernel, second, Some(2)), second);
-        // A run that a restart ended belongs to the instance in which it began.
-        let third = inner.begin(&kernel).number;
-        assert_eq!(inner.counted(&kernel, second, Some(3)), second);
-        assert_eq!(inner.counted(&kernel, third, Some(1)), third);
-    }
-
-    #[test]
-    fn what_was_used_longest_ago_is_forgotten() {
-        let (mut inner, path) =
-            (Inner::default(), |index: usize| NotebookPath::from(format!("{index}.ipynb")));
-        for index in 0..MAX_NOTEBOOKS {
-            inner.history(&path(index));
-        }
-        inner.history(&path(0));
-        inner.history(&path(MAX_NOTEBOOKS));
-        let kept: Vec<_> = inner.notebooks.iter().map(|(path, _)| path.clone()).collect();
-        assert_eq!((kept.len(), &kept[0], kept.contains(&path(0))), (MAX_NOTEBOOKS, &path(2), true));
-        for index in 0..=MAX_KERNELS {
-            inner.begin(&KernelId::from(format!("k{index}")));
-        }
-        assert_eq!(inner.kernels.len(), MAX_KERNELS);
     }
 }

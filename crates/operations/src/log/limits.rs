@@ -103,6 +103,7 @@ fn contents(operation: &Operation) -> impl Iterator<Item = &str> {
 /// ones if all together are too large.
 pub fn prune(root: &Path, now: SystemTime) {
     sessions::prune(root, now);
+    crate::runs::prune(root, now);
     let mut logs = Vec::new();
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         let folder = entry.path();

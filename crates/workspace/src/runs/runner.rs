@@ -44,7 +44,7 @@ pub struct Runner {
     /// Kernels are asked what runs have changed in their memory.
     asks_for_changes: bool,
     /// Records the outputs that runs replace.
-    recorder: OnceLock<Recorder>,
+    recorder: OnceLock<Arc<Recorder>>,
     /// By the kernel's id.
     queues: Mutex<HashMap<KernelId, Arc<KernelQueue>>>,
     /// The runs of earlier servers in the first reply, and whether they were over then.
@@ -84,11 +84,13 @@ impl Runner {
 
     /// Records with this from now on, unless something records already.
     pub(crate) fn record_with(&self, recorder: Recorder) {
+        let recorder = Arc::new(recorder);
+        self.history.keep_with(recorder.clone());
         let _ = self.recorder.set(recorder);
     }
 
     pub(crate) fn recorder(&self) -> Option<&Recorder> {
-        self.recorder.get()
+        self.recorder.get().map(|recorder| &**recorder)
     }
 
     /// These runs of earlier servers were reported to an agent. Those that did not run are nowhere but in the journal from now on.
@@ -276,7 +278,7 @@ impl Runner {
         kernel.check_restartable()?;
         let queue = self.queue(kernel.id());
         queue.restarted();
-        self.history.restarted(kernel.id());
+        self.history.restarted(kernel);
         if let Some(run) = queue.running() {
             run.expect_restart();
             run.note("The kernel was restarted while this ran.");

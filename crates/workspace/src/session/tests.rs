@@ -13,6 +13,7 @@ use crate::workspace::Settings;
 
 mod adopted;
 mod fakes;
+mod kept_runs;
 mod limits;
 mod packages;
 mod places;

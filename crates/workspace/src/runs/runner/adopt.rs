@@ -72,8 +72,15 @@ impl Runner {
                 continue;
             }
             notices.extend(self.news_of(&run));
+            let adopted = Adopted { run: run.clone(), shown_before, is_out_of_reach, events, executor };
+            if run.is_finished()
+                && let Ok(Some(home)) = adopted.home(place, notebook.cloned()).await
+            {
+                // Before anybody asks which cells are stale, and before the next run.
+                self.history.adopted(&home, &run, &**kernel);
+            }
             if is_stored && run.is_finished() {
-                executor.acknowledge(run.id());
+                adopted.executor.acknowledge(run.id());
                 run.close();
                 continue;
             }
@@ -83,7 +90,6 @@ impl Runner {
                 // Later runs wait for it, and an interrupt is meant for it.
                 Some(self.queue(kernel.id()).line_up(run.clone()).await)
             };
-            let adopted = Adopted { run, shown_before, is_out_of_reach, events, executor };
             let (runner, kernel) = (self.clone(), kernel.clone());
             let (place, notebook) = (place.clone(), notebook.cloned());
             self.tasks.spawn(async move {
@@ -127,6 +133,9 @@ impl Runner {
             adopted.receive().await;
         }
         // If this program ends, or the kernel was restarted, another one stores the outcome.
+        if let Ok(Some(home)) = &home {
+            self.history.adopted(home, &run, kernel);
+        }
         let is_settled = run.is_finished()
             && match home {
                 Ok(Some(home)) => self.store(&adopted, &home, before, kernel).await,

@@ -28,6 +28,10 @@ const LATE_WRITE_DELAY: Duration = Duration::from_millis(200);
 const RESTARTED_BEFORE: &str = "The kernel was restarted before this could run.";
 const REPLACED: &str =
     "The kernel was shut down since the last run. This one is new: the variables are gone.";
+const RESTARTED: &str =
+    "The kernel was restarted since the last run, not by this server: the variables from before are gone.";
+const RESTARTED_BEFORE: &str =
+    "The kernel was restarted before this run, not by this server: the variables from before were gone.";
 const ELSEWHERE: &str =
     "The notebook has another kernel now, which was started elsewhere. This run uses its variables.";
 
@@ -148,7 +152,11 @@ impl Runner {
             self.retract(&*kernel, run);
             return Ok(());
         }
-        if let KernelState::Dead { how } = kernel.description().state {
+        let died = match kernel.description().state {
+            KernelState::Dead { how } => Some(how),
+            _ => None,
+        };
+        if let Some(how) = &died {
             run.note(format!("The kernel had died ({how}) and was restarted: its variables are gone."));
         }
         run.set_stage("starting the kernel");
@@ -181,8 +189,7 @@ impl Runner {
             self.retract(&*kernel, run);
             return Ok(());
         }
-        let path = notebook.map(|notebook| notebook.path());
-        let notebook = notebook.filter(|notebook| !notebook.document().stores_outputs());
+        let (home, notebook) = (notebook, notebook.filter(|notebook| !notebook.document().stores_outputs()));
         let place = notebook.zip(run.cell());
         let before = match place {
             Some((notebook, _)) => notebook.document().snapshot().await.ok(),
@@ -190,7 +197,10 @@ impl Runner {
         };
         let shown_before = before.as_ref().zip(run.cell()).and_then(|(before, cell)| before.cell(&cell.id));
         let shown_before = shown_before.map(|(_, cell)| cell.shown_revision());
-        let instance = self.history.begin(kernel.id());
+        let begun = self.history.begin(&*kernel);
+        if begun.is_restarted && died.is_none() {
+            run.note(RESTARTED);
+        }
         let note = RunNote { shown_before, ..run.to_note() };
         let code = Code { source: run.source(), cell: run.cell().map(|cell| &cell.id), note: &note };
         let execution = executor.execute(code, self.sink(run, notebook));
@@ -204,8 +214,10 @@ impl Runner {
             is_settled
         };
         let (is_settled, ()) = tokio::join!(written, self.ask_for_changes(run, &*execution));
-        if let Some(path) = path {
-            self.history.ended(path, run, &*kernel, instance);
+        if let Some(home) = home
+            && self.history.ended(home, run, &*kernel, begun)
+        {
+            run.note(RESTARTED_BEFORE);
         }
         // Otherwise a later server stores the rest.
         if run.is_finished() && is_settled {

@@ -85,6 +85,9 @@ pub(super) struct Idle {
     /// The runs that were announced and not retracted, and whether it is left to them when this program ends.
     pub(super) announced: Mutex<Vec<crate::RunId>>,
     pub(super) outlives_us: AtomicBool,
+    /// The process that it is now.
+    pub(super) instance: Mutex<Option<String>>,
+    pub(super) language: &'static str,
     /// The runs of earlier servers.
     pub(super) orphans: Mutex<Vec<crate::Orphan>>,
 }
@@ -100,6 +103,8 @@ impl Idle {
             is_shut_down_at_start: AtomicBool::new(false),
             announced: Mutex::default(),
             outlives_us: AtomicBool::new(false),
+            instance: Mutex::default(),
+            language: "none",
             orphans: Mutex::default(),
         }
     }
@@ -114,7 +119,7 @@ impl Kernel for Idle {
         KernelDescription {
             name: "idle".into(),
             display_name: "Idle".into(),
-            language: "none".into(),
+            language: self.language.into(),
             environment: "/bin/false".into(),
             state: if self.executor.is_some() { KernelState::Idle } else { KernelState::NotStarted },
             last_activity: None,
@@ -143,6 +148,10 @@ impl Kernel for Idle {
 
     fn outlives_us(&self) -> bool {
         self.outlives_us.load(Ordering::Relaxed)
+    }
+
+    fn instance(&self) -> Option<String> {
+        self.instance.lock().unwrap().clone()
     }
 
     fn take_orphans(&self) -> BoxFuture<'_, Vec<crate::Orphan>> {

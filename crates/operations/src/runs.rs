@@ -1,0 +1,315 @@
+//! The last runs on a kernel that outlives its servers, so that a later one knows which cells are stale.
+//!
+//! A kernel has a file of JSON lines, to which every server of this person appends, one after the other by a lock on a file beside
+//! it. Once it is long, the runs are removed that a later one has replaced.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::BlobId;
+use crate::log::{create_folder, ends_with_line, private, write_line};
+
+/// The version of the file that this program writes. One of a later version is left alone.
+const VERSION: u32 = 1;
+/// Beside the logs of the notebooks.
+const FOLDER: &str = "runs";
+/// At this length, runs are removed until half of it is left.
+const MAX_BYTES: u64 = 2 * 1024 * 1024;
+/// How long the file of a kernel is kept on which nothing runs.
+const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// A run that is over, or the begin of another instance of the kernel.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KernelRun {
+    /// The server that wrote it.
+    pub server: String,
+    /// The process of the kernel: another one after each restart.
+    pub instance: String,
+    /// The id of the run; empty if only an instance began.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub run: String,
+    /// The identity of the notebook.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub notebook: String,
+    /// `None` for code of no cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cell: Option<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub source: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub language: String,
+    /// In milliseconds since 1970.
+    pub ended_at: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_failed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub execution_count: Option<u64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    version: u32,
+    /// Another one after runs were removed.
+    generation: String,
+}
+
+/// How far somebody has read.
+#[derive(Debug, Clone, Default)]
+pub struct ReadPosition {
+    generation: String,
+    offset: u64,
+}
+
+/// The runs on one kernel.
+#[derive(Debug, Clone)]
+pub struct KernelRuns {
+    path: PathBuf,
+}
+
+impl KernelRuns {
+    /// Those on the kernel with this id, below the folder of the operations. Touches no file.
+    pub fn new(root: &Path, kernel: &str) -> Self {
+        Self { path: root.join(FOLDER).join(BlobId::of(kernel.as_bytes()).as_str()) }
+    }
+
+    /// Adds a run.
+    pub fn append(&self, run: &KernelRun) -> io::Result<()> {
+        if let Some(folder) = self.path.parent() {
+            create_folder(folder)?;
+        }
+        let lock = private(OpenOptions::new().write(true).create(true).truncate(false))
+            .open(self.path.with_extension("lock"))?;
+        lock.lock()?;
+        let mut file = private(OpenOptions::new().read(true).append(true).create(true)).open(&self.path)?;
+        let length = file.metadata()?.len();
+        if length == 0 {
+            write_line(&mut file, &header(), false)?;
+        } else if read_header(&mut file)?.is_none() {
+            return Ok(());
+        }
+        let is_torn = length > 0 && !ends_with_line(&mut file)?;
+        write_line(&mut file, run, is_torn)?;
+        if length > MAX_BYTES {
+            drop(file);
+            self.shorten()?;
+        }
+        Ok(())
+    }
+
+    /// What was added since `position`, which is then at the end. After runs were removed, everything is returned again.
+    pub fn read(&self, position: &mut ReadPosition) -> Vec<KernelRun> {
+        self.try_read(position).unwrap_or_default()
+    }
+
+    fn try_read(&self, position: &mut ReadPosition) -> io::Result<Vec<KernelRun>> {
+        let mut file = File::open(&self.path)?;
+        if file.metadata()?.len() == position.offset {
+            return Ok(Vec::new());
+        }
+        let Some((generation, start)) = read_header(&mut file)? else { return Ok(Vec::new()) };
+        if generation != position.generation {
+            *position = ReadPosition { generation, offset: start };
+        }
+        file.seek(SeekFrom::Start(position.offset))?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
+        // Somebody may be writing the last line.
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        position.offset += whole as u64;
+        Ok(runs(&text[..whole]).collect())
+    }
+
+    /// Removes runs that others have replaced, then the oldest. The file must be locked.
+    fn shorten(&self) -> io::Result<()> {
+        let text = fs::read(&self.path)?;
+        let all: Vec<KernelRun> = runs(&text).collect();
+        let (mut length, mut lines) = (0, Vec::new());
+        for run in all.iter().zip(needed(&all)).filter_map(|(run, is_needed)| is_needed.then_some(run)).rev()
+        {
+            let line = serde_json::to_vec(run)?;
+            length += line.len() as u64 + 1;
+            if length > MAX_BYTES / 2 {
+                break;
+            }
+            lines.push(line);
+        }
+        let mut text = serde_json::to_vec(&header())?;
+        text.push(b'\n');
+        for line in lines.iter().rev() {
+            text.extend_from_slice(line);
+            text.push(b'\n');
+        }
+        let temporary = self.path.with_extension("new");
+        private(OpenOptions::new().write(true).create(true).truncate(true))
+            .open(&temporary)?
+            .write_all(&text)?;
+        fs::rename(&temporary, &self.path)
+    }
+}
+
+/// For each run, whether it is the first or the last of its cell in the present instance, with its source, or the last at all.
+fn needed(all: &[KernelRun]) -> Vec<bool> {
+    let present = all.last().map(|run| run.instance.as_str()).unwrap_or_default();
+    let is_of_a_cell = |run: &&KernelRun| run.cell.is_some();
+    let cell = |run: &'_ KernelRun| (run.notebook.clone(), run.cell.clone());
+    let mut kept = vec![false; all.len()];
+    let (mut firsts, mut lasts, mut sources) = (HashMap::new(), HashMap::new(), HashMap::new());
+    for (index, run) in all.iter().enumerate().filter(|(_, run)| is_of_a_cell(run)) {
+        lasts.insert(cell(run), index);
+        if run.instance == present {
+            firsts.entry(cell(run)).or_insert(index);
+            sources.insert((cell(run), run.source.as_str()), index);
+        }
+    }
+    for index in firsts.into_values().chain(lasts.into_values()).chain(sources.into_values()) {
+        kept[index] = true;
+    }
+    for (index, run) in all.iter().enumerate() {
+        kept[index] |= run.cell.is_none() && run.instance == present;
+    }
+    kept
+}
+
+fn header() -> Header {
+    Header { version: VERSION, generation: Uuid::new_v4().simple().to_string() }
+}
+
+/// The generation, and where the first run begins; `None` for a file of a later version, or none of ours.
+fn read_header(file: &mut File) -> io::Result<Option<(String, u64)>> {
+    let mut text = [0; 256];
+    file.seek(SeekFrom::Start(0))?;
+    let mut length = 0;
+    while length < text.len() {
+        match file.read(&mut text[length..])? {
+            0 => break,
+            read => length += read,
+        }
+    }
+    let Some(end) = text[..length].iter().position(|byte| *byte == b'\n') else { return Ok(None) };
+    let header = serde_json::from_slice::<Header>(&text[..end]).ok();
+    let header = header.filter(|header| header.version <= VERSION);
+    Ok(header.map(|header| (header.generation, end as u64 + 1)))
+}
+
+/// The runs in the text of a file. What is no run is skipped.
+fn runs(text: &[u8]) -> impl Iterator<Item = KernelRun> {
+    text.split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice::<KernelRun>(line).ok())
+        .filter(|run| !run.instance.is_empty())
+}
+
+/// Removes the files of kernels on which nothing has run for long.
+pub(crate) fn prune(root: &Path, now: SystemTime) {
+    for entry in fs::read_dir(root.join(FOLDER)).into_iter().flatten().flatten() {
+        let modified = entry.metadata().and_then(|it| it.modified()).unwrap_or(now);
+        if now.duration_since(modified).is_ok_and(|age| age > MAX_AGE) {
+            // What stays is removed another time.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(cell: &str, source: &str, instance: &str) -> KernelRun {
+        KernelRun {
+            server: "s".to_owned(),
+            instance: instance.to_owned(),
+            run: Uuid::new_v4().to_string(),
+            notebook: "local:/a.ipynb".to_owned(),
+            cell: Some(cell.to_owned()),
+            source: source.to_owned(),
+            language: "python".to_owned(),
+            ended_at: 1,
+            has_failed: false,
+            execution_count: Some(1),
+        }
+    }
+
+    #[test]
+    fn what_was_added_since_is_read_once() {
+        let root = tempfile::tempdir().unwrap();
+        let (runs, mut position) = (KernelRuns::new(root.path(), "k"), ReadPosition::default());
+        assert_eq!(runs.read(&mut position), []);
+        let all = [run("a", "1", "p"), run("b", "2", "p"), run("a", "3", "q")];
+        runs.append(&all[0]).unwrap();
+        runs.append(&all[1]).unwrap();
+        assert_eq!(runs.read(&mut position), all[..2]);
+        KernelRuns::new(root.path(), "k").append(&all[2]).unwrap();
+        assert_eq!(runs.read(&mut position), all[2..]);
+        assert_eq!(runs.read(&mut position), []);
+        assert_eq!(runs.read(&mut ReadPosition::default()), all);
+        assert_eq!(KernelRuns::new(root.path(), "other").read(&mut ReadPosition::default()), []);
+    }
+
+    #[test]
+    fn a_torn_line_is_skipped_and_a_line_that_is_being_written_is_read_later() {
+        let root = tempfile::tempdir().unwrap();
+        let (runs, mut position) = (KernelRuns::new(root.path(), "k"), ReadPosition::default());
+        runs.append(&run("a", "1", "p")).unwrap();
+        let line = serde_json::to_string(&run("b", "2", "p")).unwrap();
+        let mut file = OpenOptions::new().append(true).open(&runs.path).unwrap();
+        file.write_all(&line.as_bytes()[..20]).unwrap();
+        assert_eq!(runs.read(&mut position).len(), 1);
+        assert_eq!(runs.read(&mut position), []);
+        runs.append(&run("c", "3", "p")).unwrap();
+        let read = runs.read(&mut position);
+        assert_eq!(read.iter().map(|run| run.source.as_str()).collect::<Vec<_>>(), ["3"]);
+    }
+
+    #[test]
+    fn a_file_stays_short_and_keeps_the_first_and_the_last_run_of_each_cell() {
+        let root = tempfile::tempdir().unwrap();
+        let (runs, mut position) = (KernelRuns::new(root.path(), "k"), ReadPosition::default());
+        let long = "x".repeat(10_000);
+        runs.append(&run("old", "0", "p")).unwrap();
+        let first = run("a", &long, "q");
+        runs.append(&first).unwrap();
+        runs.read(&mut position);
+        for _ in 0..300 {
+            runs.append(&run("a", &long, "q")).unwrap();
+        }
+        let last = run("a", "short", "q");
+        runs.append(&last).unwrap();
+        assert!(fs::metadata(&runs.path).unwrap().len() <= MAX_BYTES + 20_000);
+        let read = runs.read(&mut position);
+        assert_eq!(read[0].cell.as_deref(), Some("old"), "the last of its cell, though of another instance");
+        assert!(read.contains(&first) && read.last() == Some(&last), "{} runs", read.len());
+    }
+
+    #[test]
+    fn a_file_of_a_later_version_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let runs = KernelRuns::new(root.path(), "k");
+        runs.append(&run("a", "1", "p")).unwrap();
+        let later = "{\"version\": 2, \"generation\": \"g\"}\n{\"instance\": \"p\"}\n";
+        fs::write(&runs.path, later).unwrap();
+        runs.append(&run("a", "1", "p")).unwrap();
+        assert_eq!(runs.read(&mut ReadPosition::default()), []);
+        assert_eq!(fs::read_to_string(&runs.path).unwrap(), later);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_can_read_it_and_it_is_removed_one_day() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let root = tempfile::tempdir().unwrap();
+        let runs = KernelRuns::new(root.path(), "k");
+        runs.append(&run("a", "1", "p")).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&runs.path), mode(runs.path.parent().unwrap())), (0o600, 0o700));
+        prune(root.path(), SystemTime::now());
+        assert!(runs.path.exists());
+        prune(root.path(), SystemTime::now() + MAX_AGE * 2);
+        assert!(!runs.path.exists());
+    }
+}

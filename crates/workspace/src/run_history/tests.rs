@@ -1,0 +1,93 @@
+use super::*;
+
+fn begin(known: &mut KnownKernel, process: Option<&str>, instances: &mut Instances) -> (u64, bool) {
+    let Begun { instance, is_restarted } = known.begin(process.map(str::to_owned), instances);
+    (instance, is_restarted)
+}
+
+fn line(instance: &str) -> KernelRun {
+    KernelRun { instance: instance.to_owned(), ..KernelRun::default() }
+}
+
+#[test]
+fn without_names_a_count_that_does_not_grow_is_of_another_instance() {
+    let (mut known, mut instances) = (KnownKernel::default(), Instances::default());
+    let (first, _) = begin(&mut known, None, &mut instances);
+    assert_eq!(known.counted(first, None, Some(3), &mut instances), (first, false));
+    assert_eq!(known.counted(first, None, None, &mut instances), (first, false));
+    assert_eq!(known.counted(first, None, Some(4), &mut instances), (first, false));
+    let (second, is_news) = known.counted(first, None, Some(1), &mut instances);
+    assert!(second != first && is_news);
+    assert_eq!(known.counted(second, None, Some(2), &mut instances), (second, false));
+    assert_eq!(begin(&mut known, None, &mut instances), (second, false), "that was said");
+    // A run that a restart ended belongs to the instance in which it began.
+    known.restart(None, &mut instances);
+    let (third, _) = begin(&mut known, None, &mut instances);
+    assert_eq!(known.counted(second, None, Some(3), &mut instances), (second, false));
+    assert_eq!(known.counted(third, None, Some(1), &mut instances), (third, false));
+}
+
+#[test]
+fn a_restart_that_nobody_asked_for_is_noticed_once() {
+    let (mut known, mut instances) = (KnownKernel::default(), Instances::default());
+    let (first, is_news) = begin(&mut known, Some("p1"), &mut instances);
+    assert!(!is_news);
+    assert_eq!(known.counted(first, Some("p1".to_owned()), Some(9), &mut instances), (first, false));
+    assert_eq!(known.counted(first, Some("p1".to_owned()), Some(1), &mut instances), (first, false), "named");
+    let (second, is_news) = begin(&mut known, Some("p2"), &mut instances);
+    assert!(second != first && is_news);
+    assert_eq!(begin(&mut known, Some("p2"), &mut instances), (second, false));
+    // It is noticed only with the run.
+    let (third, is_news) = known.counted(second, Some("p3".to_owned()), Some(1), &mut instances);
+    assert!(third != second && is_news);
+    assert_eq!(begin(&mut known, Some("p3"), &mut instances), (third, false));
+}
+
+#[test]
+fn a_restart_on_request_is_no_news() {
+    let (mut known, mut instances) = (KnownKernel::default(), Instances::default());
+    let (first, _) = begin(&mut known, Some("p1"), &mut instances);
+    known.restart(Some("p1".to_owned()), &mut instances);
+    // The connection does not know yet.
+    let present = known.present(Some("p1".to_owned()), &mut instances);
+    assert!(present.is_some() && present != Some(first));
+    assert_eq!(begin(&mut known, Some("p2"), &mut instances), (present.unwrap(), false));
+    assert_eq!(instances.name(present.unwrap()), "p2");
+}
+
+#[test]
+fn what_other_servers_have_run_is_in_the_instance_of_its_name() {
+    let (mut known, mut instances) = (KnownKernel::default(), Instances::default());
+    known.add([line("p1"), line("p1")].into_iter(), &mut instances);
+    let first = known.present(None, &mut instances).unwrap();
+    assert_eq!(begin(&mut known, Some("p1"), &mut instances), (first, false));
+    // Another server has restarted it, and has not run anything since.
+    known.add([line("?x")].into_iter(), &mut instances);
+    let (second, is_news) = begin(&mut known, Some("p2"), &mut instances);
+    assert!(second != first && is_news);
+    known.add([line("p2")].into_iter(), &mut instances);
+    assert_eq!(begin(&mut known, Some("p2"), &mut instances), (second, false));
+}
+
+#[test]
+fn a_restart_while_no_server_ran_is_noticed_by_the_next_one() {
+    let (mut known, mut instances) = (KnownKernel::default(), Instances::default());
+    known.add([line("p1")].into_iter(), &mut instances);
+    assert!(begin(&mut known, Some("p2"), &mut instances).1);
+    let (mut known, mut instances) = (KnownKernel::default(), Instances::default());
+    known.add([line("p1"), line("?x")].into_iter(), &mut instances);
+    assert!(!begin(&mut known, Some("p2"), &mut instances).1, "the earlier server was asked for it");
+}
+
+#[test]
+fn what_was_used_longest_ago_is_forgotten() {
+    let mut all: Vec<(usize, ())> = Vec::new();
+    for index in 0..MAX_NOTEBOOKS {
+        known(&mut all, &index);
+    }
+    known(&mut all, &0);
+    known(&mut all, &MAX_NOTEBOOKS);
+    forget_oldest(&mut all, MAX_NOTEBOOKS);
+    let kept: Vec<_> = all.iter().map(|(index, ())| *index).collect();
+    assert_eq!((kept.len(), kept[0], kept.contains(&0)), (MAX_NOTEBOOKS, 2, true));
+}

@@ -1,0 +1,206 @@
+//! What is stale, as a later server knows it: on a kernel that outlives its servers.
+
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+
+use kernel::{Event, Outcome, Sink, Status};
+use notebook::Json;
+use tokio::sync::watch;
+
+use super::fakes::{Idle, Memory};
+use super::*;
+use crate::{Code, Execution, Executor, Run, StaleState};
+
+/// A kernel that runs everything at once, and counts.
+#[derive(Default)]
+struct Counting(AtomicU64);
+
+struct Over;
+
+impl Execution for Over {}
+
+impl Executor for Counting {
+    fn execute(&self, code: Code<'_>, mut sink: Sink) -> Arc<dyn Execution> {
+        let execution_count = Some(self.0.fetch_add(1, Ordering::Relaxed) + 1);
+        sink(Event::Started { execution_count });
+        sink(Event::Finished(if code.source.contains("raise") {
+            let (name, value) = ("E".to_owned(), String::new());
+            Outcome::Error { name, value, execution_count }
+        } else {
+            Outcome::Done { execution_count, next_input: None }
+        }));
+        Arc::new(Over)
+    }
+
+    fn status(&self) -> watch::Receiver<Status> {
+        watch::Sender::new(Status::Idle).subscribe()
+    }
+
+    fn language_info(&self) -> Json {
+        Json::parse("{}".into()).unwrap()
+    }
+}
+
+/// A notebook and a kernel that stay while servers come and go.
+struct Machine {
+    memory: Arc<Memory>,
+    kernel: Arc<Idle>,
+    state: tempfile::TempDir,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let kernel =
+            Idle { executor: Some(Arc::new(Counting::default())), language: "python", ..Idle::new("kept") };
+        kernel.outlives_us.store(true, Ordering::Relaxed);
+        *kernel.instance.lock().unwrap() = Some("process 1".to_owned());
+        let memory = Arc::new(Memory::default());
+        let kernel = Arc::new(kernel);
+        memory.kernels.lock().unwrap().push(kernel.clone());
+        Self { memory, kernel, state: tempfile::tempdir().unwrap() }
+    }
+
+    async fn server(&self) -> Server {
+        Server::new(self.memory.clone(), self.state.path()).await
+    }
+
+    fn restarts(&self) {
+        let mut instance = self.kernel.instance.lock().unwrap();
+        *instance = Some(format!("{} and on", instance.as_deref().unwrap()));
+    }
+}
+
+struct Server {
+    session: Session,
+    opened: Arc<OpenNotebook>,
+}
+
+impl Server {
+    async fn new(memory: Arc<Memory>, state: &Path) -> Self {
+        let workspace = Workspace::new(memory, Settings::default());
+        workspace.keep_history(state.to_path_buf());
+        let session = Session::new(workspace);
+        let opened = session.use_notebook("a", &"a.ipynb".into(), Mode::Connect).await.unwrap();
+        session.choose_kernel(&opened, KernelSelector::Existing("kept".into())).await.unwrap();
+        Self { session, opened }
+    }
+
+    async fn snapshot(&self) -> Notebook {
+        self.opened.document().snapshot().await.unwrap()
+    }
+
+    async fn edit(&self, edits: Vec<Edit>) {
+        let before = self.snapshot().await;
+        self.session.edit(&self.opened, &before, edits, Vec::new()).await.unwrap();
+    }
+
+    async fn write(&self, sources: &[&str]) {
+        let cells = sources.iter().map(|source| NewCell::new(CellType::Code, *source));
+        self.edit(cells.enumerate().map(|(index, cell)| Edit::Insert { index, cell }).collect()).await;
+    }
+
+    async fn set(&self, index: usize, source: &str) {
+        let id = self.snapshot().await.cells()[index].id().clone();
+        self.edit(vec![Edit::SetSource { id, source: source.to_owned() }]).await;
+    }
+
+    async fn run(&self, index: usize) -> Arc<Run> {
+        let notebook = self.snapshot().await;
+        let cell = &notebook.cells()[index];
+        let (id, source) = (cell.id().clone(), cell.source().into_owned());
+        let run = self.session.run(self.opened.clone(), Some(id), source).unwrap();
+        run.ended().await;
+        // Until what it has left for later servers is written.
+        self.session.workspace().recorder().unwrap().drain(std::time::Duration::from_secs(10)).await;
+        run
+    }
+
+    async fn run_all(&self) {
+        for index in 0..self.snapshot().await.cells().len() {
+            self.run(index).await;
+        }
+    }
+
+    async fn states(&self) -> Vec<StaleState> {
+        let notebook = self.snapshot().await;
+        let states = self.session.workspace().cell_states(&self.opened, &notebook, &|_| String::new());
+        (0..notebook.cells().len()).filter_map(|index| states.get(index).map(|it| it.state)).collect()
+    }
+}
+
+#[tokio::test]
+async fn what_is_stale_survives_the_server() {
+    let machine = Machine::new();
+    let first = machine.server().await;
+    first.write(&["x = 1", "y = x + 1", "print(y)"]).await;
+    first.run_all().await;
+    first.set(1, "y = x + 2").await;
+    let expected = [StaleState::UpToDate, StaleState::Edited, StaleState::InputChanged];
+    assert_eq!(first.states().await, expected);
+    drop(first);
+    let second = machine.server().await;
+    assert_eq!(second.states().await, expected);
+    second.run(1).await;
+    second.run(2).await;
+    assert_eq!(second.states().await, [StaleState::UpToDate; 3]);
+    assert_eq!(machine.server().await.states().await, [StaleState::UpToDate; 3]);
+}
+
+#[tokio::test]
+async fn runs_of_other_servers_count_while_both_work() {
+    let machine = Machine::new();
+    let (one, other) = (machine.server().await, machine.server().await);
+    one.write(&["x = 1", "print(x)"]).await;
+    one.run_all().await;
+    assert_eq!(other.states().await, [StaleState::UpToDate; 2]);
+    other.run(0).await;
+    assert_eq!(one.states().await, [StaleState::UpToDate, StaleState::InputChanged]);
+    one.run(1).await;
+    assert_eq!(other.states().await, [StaleState::UpToDate; 2]);
+}
+
+#[tokio::test]
+async fn a_restart_between_two_servers_is_seen_and_said_once() {
+    let machine = Machine::new();
+    let first = machine.server().await;
+    first.write(&["x = 1", "print(x)"]).await;
+    first.run_all().await;
+    drop(first);
+    machine.restarts();
+    let second = machine.server().await;
+    assert_eq!(second.states().await, [StaleState::OtherKernel; 2]);
+    let notes = second.run(0).await.view().notes;
+    assert!(notes.iter().any(|note| note.contains("variables from before are gone")), "{notes:?}");
+    assert_eq!(second.run(1).await.view().notes, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_restart_behind_our_back_is_said_with_the_first_run_and_one_on_request_is_not() {
+    let machine = Machine::new();
+    let server = machine.server().await;
+    server.write(&["x = 1"]).await;
+    assert_eq!(server.run(0).await.view().notes, [""; 0]);
+    machine.restarts();
+    let notes = server.run(0).await.view().notes;
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].contains("not by this server") && notes[0].contains("gone"), "{notes:?}");
+    let kernel = server.opened.kernel().unwrap();
+    server.session.workspace().runner().restart(&*kernel).await.unwrap();
+    machine.restarts();
+    assert_eq!(server.states().await, [StaleState::OtherKernel]);
+    assert_eq!(server.run(0).await.view().notes, [""; 0]);
+    assert_eq!(server.states().await, [StaleState::UpToDate]);
+    // The other server's agent was not asked.
+    machine.server().await;
+}
+
+#[tokio::test]
+async fn failures_survive_too() {
+    let machine = Machine::new();
+    let first = machine.server().await;
+    first.write(&["x = 1\nraise E", "print(x)"]).await;
+    first.run_all().await;
+    let states = first.states().await;
+    assert_eq!(states[1], StaleState::InputChanged);
+    assert_eq!(machine.server().await.states().await, states);
+}
