@@ -8,6 +8,8 @@ use walkdir::WalkDir;
 use workspace::{Error, ErrorKind, FolderCopy, NextStep};
 
 use crate::listing::is_generated;
+use crate::real_path::canonicalize;
+use crate::temporary::private_folder;
 
 /// What is copied at most: a person waits for it.
 const MAX: Extent = Extent { bytes: 1_000_000_000, files: 20_000 };
@@ -18,21 +20,21 @@ struct Extent {
     files: usize,
 }
 
-/// Copies a folder, links followed, into the folder for temporary files. Environments and caches are left out: their programs are
-/// used where they are.
-pub(crate) fn copy_folder(folder: &Path) -> Result<FolderCopy, Error> {
-    copy_within(folder, MAX)
+/// Copies a folder into a new one in `temp_dir` that only this user may read. Links are followed, unless they lead out of `root`: what
+/// they lead to is left out. So are environments and caches, whose programs are used where they are.
+pub(crate) fn copy_folder(folder: &Path, root: &Path, temp_dir: &Path) -> Result<FolderCopy, Error> {
+    copy_within(folder, root, temp_dir, MAX)
 }
 
-fn copy_within(folder: &Path, max: Extent) -> Result<FolderCopy, Error> {
+fn copy_within(folder: &Path, root: &Path, temp_dir: &Path, max: Extent) -> Result<FolderCopy, Error> {
     let failed = |error: io::Error| {
         let cause = format!("{} was not copied: {error}.", folder.display());
         Error::new(ErrorKind::Internal, cause, NextStep::TryAgain)
     };
-    let temporary = tempfile::Builder::new().prefix("cellbridge-").tempdir().map_err(failed)?;
+    let temporary = private_folder("cellbridge-", temp_dir).map_err(failed)?;
     // With its name, which code may look at.
     let copy = temporary.path().join(folder.file_name().unwrap_or("folder".as_ref()));
-    if !copy_files(folder, &copy, temporary.path(), max).map_err(failed)? {
+    if !copy_files((folder, root), &copy, temporary.path(), max).map_err(failed)? {
         return Err(Error::new(
             ErrorKind::Unsupported,
             format!(
@@ -48,13 +50,23 @@ fn copy_within(folder: &Path, max: Extent) -> Result<FolderCopy, Error> {
 }
 
 /// Whether everything was copied, which is not more than `max`.
-fn copy_files(folder: &Path, copy: &Path, temporary: &Path, max: Extent) -> io::Result<bool> {
+fn copy_files(
+    (folder, root): (&Path, &Path),
+    copy: &Path,
+    temporary: &Path,
+    max: Extent,
+) -> io::Result<bool> {
     fs::create_dir(copy)?;
     let (mut bytes, mut files) = (0, 0);
     let walk = WalkDir::new(folder).min_depth(1).follow_links(true).into_iter();
     // What cannot be read now is missed by code that needs it.
     let is_copied = |folder: &Path| folder != temporary && !is_generated(folder);
-    for entry in walk.filter_entry(|entry| !entry.file_type().is_dir() || is_copied(entry.path())).flatten() {
+    let leads_out = |path: &Path| canonicalize(path).is_ok_and(|real| !real.starts_with(root));
+    let walk = walk.filter_entry(|entry| {
+        (!entry.file_type().is_dir() || is_copied(entry.path()))
+            && !(entry.path_is_symlink() && leads_out(entry.path()))
+    });
+    for entry in walk.flatten() {
         let Ok(path) = entry.path().strip_prefix(folder) else { continue };
         let target = copy.join(path);
         if entry.file_type().is_dir() {
@@ -65,13 +77,27 @@ fn copy_files(folder: &Path, copy: &Path, temporary: &Path, max: Extent) -> io::
             if bytes > max.bytes || files > max.files {
                 return Ok(false);
             }
-            match fs::copy(entry.path(), target) {
-                Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
-                _ => {}
+            match fs::copy(entry.path(), &target) {
+                Ok(_) => make_private(&target)?,
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+                Err(error) => return Err(error),
             }
         }
     }
     Ok(true)
+}
+
+/// Takes away what others may do with a file; what runs, still runs.
+fn make_private(file: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = fs::metadata(file)?.permissions().mode();
+        fs::set_permissions(file, fs::Permissions::from_mode(mode & 0o700))?;
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -90,6 +116,32 @@ mod tests {
         folder
     }
 
+    fn copied(folder: &TempDir) -> Result<FolderCopy, Error> {
+        let root = canonicalize(folder.path()).unwrap();
+        copy_folder(&root.join("work"), &root, &std::env::temp_dir())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_this_user_reads_a_copy_and_links_out_of_the_root_are_not_followed() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let (folder, outside) = (folder(), tempfile::tempdir().unwrap());
+        fs::write(outside.path().join("secret"), "secret").unwrap();
+        let work = folder.path().join("work");
+        symlink(outside.path().join("secret"), work.join("file")).unwrap();
+        symlink(outside.path(), work.join("folder")).unwrap();
+        symlink(outside.path(), folder.path().join("inside")).unwrap();
+        symlink("../inside/secret", work.join("data/bent")).unwrap();
+        fs::set_permissions(work.join("data/a.csv"), fs::Permissions::from_mode(0o754)).unwrap();
+        let copy = copied(&folder).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(copy.path().parent().unwrap()), 0o700);
+        assert_eq!(mode(&copy.path().join("data/a.csv")), 0o700);
+        for left_out in ["file", "folder", "data/bent"] {
+            assert!(copy.path().join(left_out).symlink_metadata().is_err(), "{left_out}");
+        }
+    }
+
     #[test]
     fn a_copy_has_the_files_and_is_removed_when_it_is_dropped() {
         let folder = folder();
@@ -98,7 +150,7 @@ mod tests {
             std::os::unix::fs::symlink("../elsewhere.txt", folder.path().join("work/link")).unwrap();
             std::os::unix::fs::symlink("..", folder.path().join("work/data/loop")).unwrap();
         }
-        let copy = copy_folder(&folder.path().join("work")).unwrap();
+        let copy = copied(&folder).unwrap();
         let path = copy.path().to_path_buf();
         assert!(path.ends_with("work") && path.join("data/empty").is_dir());
         assert_eq!(fs::read_to_string(path.join("data/a.csv")).unwrap(), "1,2");
@@ -115,7 +167,8 @@ mod tests {
     #[test]
     fn a_folder_that_is_too_large_is_refused() {
         let folder = folder();
-        let copy = |max| copy_within(&folder.path().join("work"), max).map(drop);
+        let root = canonicalize(folder.path()).unwrap();
+        let copy = |max| copy_within(&root.join("work"), &root, &std::env::temp_dir(), max).map(drop);
         assert!(copy(Extent { bytes: 3, files: 1 }).is_ok());
         assert!(copy(Extent { bytes: 2, files: 1 }).unwrap_err().to_string().contains("is not copied"));
         assert!(copy(Extent { bytes: 3, files: 0 }).is_err());

@@ -37,6 +37,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long all kernels together may take to shut down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(4);
 
+/// What the first run starts if an environment has to be made for it.
+const MADE: &str = "a Python environment that is made for it first";
+
 /// What begins paths that mean the folder, wherever an agent works.
 const NAME: &str = "local:";
 
@@ -115,9 +118,16 @@ impl Folder {
             folder,
             name: request.kernel.kernelspec(),
             preferred: request.preferred.as_ref(),
+            is_for_run: request.is_for_run,
             progress: progress.as_ref(),
         };
-        let choice = self.chooser.choose(&query).await?;
+        let Some(choice) = self.chooser.choose(&query).await? else {
+            return if request.can_wait() {
+                Ok(KernelChoice::OnFirstRun(MADE.to_owned()))
+            } else {
+                Err(not_made())
+            };
+        };
         let is_scratch = matches!(request.kernel, KernelSelector::Scratch(_));
         let is_to_be_new = is_scratch || matches!(request.kernel, KernelSelector::New(_));
         // A scratch kernel is not the notebook's, and ends with this program.
@@ -130,11 +140,15 @@ impl Folder {
                 None => self.left_kernel_of_no_notebook(&choice).await.map(Ok),
             };
             match kept {
-                Some(Ok(kernel)) => return Ok(KernelChoice::Kernel { kernel, is_new: false }),
+                Some(Ok(kernel)) => {
+                    choice.replacement().into_iter().for_each(|notice| kernel.add_notice(notice));
+                    return Ok(KernelChoice::Kernel { kernel, is_new: false });
+                }
                 Some(Err(error)) => refused = Some(error),
                 None => {}
             }
         }
+        let replacement = choice.replacement();
         let launcher = KernelLauncher {
             id: KernelId::new(uuid::Uuid::new_v4().to_string()),
             choice,
@@ -151,7 +165,7 @@ impl Folder {
         if let Some(Refused { cause }) = refused {
             kernel.notify_of_unused(&cause);
         }
-        for notice in left.into_iter().chain(self.unused_folders()) {
+        for notice in replacement.into_iter().chain(left).chain(self.unused_folders()) {
             kernel.add_notice(notice);
         }
         let mut kernels = self.kernels.lock();
@@ -165,6 +179,15 @@ impl Folder {
         kernels.push(kernel.clone());
         Ok(KernelChoice::Kernel { kernel, is_new: true })
     }
+}
+
+/// An environment is made with programs that lie in the folder.
+fn not_made() -> Error {
+    Error::new(
+        ErrorKind::Unavailable,
+        "There is no Python kernel yet. An environment would be made with programs of this folder, which are started for a run only.",
+        "Open the notebook without a kernel of choice, and run a cell.",
+    )
 }
 
 /// The keeper of a notebook's kernel lives, and cannot be used.
@@ -275,10 +298,10 @@ impl Place for Folder {
     }
 
     fn copy_folder(&self, notebook: &NotebookPath) -> Future<'_, FolderCopy> {
-        let (root, notebook) = (self.root.clone(), notebook.clone());
+        let (root, notebook, temp_dir) = (self.root.clone(), notebook.clone(), self.process_env.temp_dir());
         on_disk(move || {
             let notebook = root.resolve(&notebook)?;
-            copy::copy_folder(notebook.parent().unwrap_or(root.real()))
+            copy::copy_folder(notebook.parent().unwrap_or(root.real()), root.real(), &temp_dir)
         })
         .boxed()
     }

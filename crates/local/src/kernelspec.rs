@@ -6,4 +6,4 @@ mod paths;
 
 pub(crate) use command::{arguments, is_bare_python, program, variables};
 pub(crate) use installed::{InstalledKernelspec, InterruptMode, list, read_all};
-pub(crate) use paths::data_folders;
+pub(crate) use paths::{data_folders, user_bases};

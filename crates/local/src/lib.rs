@@ -22,6 +22,7 @@ mod replacement;
 mod root;
 mod stamp;
 mod store;
+mod temporary;
 mod variables;
 
 pub use environment::{
@@ -36,10 +37,12 @@ pub use keeper::{
     KeptKernel, KeptState, Lifetimes, LogEntry, LogEntryKind, StopError, close_inherited_descriptors, detach,
     keep_from_stdin, kept_kernels, unused_folders,
 };
+pub use kernel_env::PackagedClient;
 pub use launch::KernelKeeping;
 #[cfg(unix)]
 pub use launch::{Leftover, leftovers};
 pub use process_env::ProcessEnv;
+pub use root::lies_in;
 pub use variables::Variables;
 
 #[cfg(test)]

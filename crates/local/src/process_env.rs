@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
+use crate::root::lies_in;
 use crate::{Variables, kernel_env};
 
 /// What separates folders in `PATH`.
@@ -19,7 +20,7 @@ pub struct ProcessEnv {
 
 impl ProcessEnv {
     /// Of these variables, all that kernels may have: not those of the client that started this program, nor the keys of
-    /// its model, except those that `kept` names.
+    /// its model, nor paths into the package that the client comes in, except those that `kept` names.
     pub fn inherited(
         variables: impl IntoIterator<Item = (OsString, OsString)>,
         home: Option<PathBuf>,
@@ -59,6 +60,13 @@ impl ProcessEnv {
             let path = std::env::join_paths([&folder]).ok()?;
             which::which_in(name, Some(path), &folder).ok()
         })
+    }
+
+    /// The same for programs that are started before anybody has asked for a run: without what variables name in the served folder,
+    /// such as programs on `PATH`, and without the environment that a shell has activated there.
+    pub(crate) fn outside(&self, root: &Path) -> Self {
+        let is_outside = |_: &OsStr, path: &Path| !path.is_absolute() || !lies_in(root, path);
+        Self { variables: self.variables.with_paths(is_outside), home: self.home.clone() }
     }
 
     /// The user's data folder of Jupyter (`jupyter_core.paths.jupyter_data_dir`).
@@ -227,6 +235,33 @@ pub(crate) mod tests {
             assert_eq!(with(&[("F", value)]).flag("F"), Some(expected), "{value}");
         }
         assert_eq!(with(&[]).flag("F"), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_in_the_served_folder_is_named_to_programs_that_nobody_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        std::fs::create_dir_all(root.join("bin")).unwrap();
+        std::os::unix::fs::symlink(root.join("bin"), folder.path().join("linked")).unwrap();
+        let at = |path: &str| folder.path().join(path).display().to_string();
+        let path = [at("bin"), at("root/bin"), at("linked"), "/usr/bin".to_owned()].join(":");
+        let process_env = with(&[
+            ("PATH", &path),
+            ("VIRTUAL_ENV", &at("root/.venv")),
+            ("LD_PRELOAD", &at("linked/x.so")),
+            ("URL", "http://h:1/x"),
+            ("RELATIVE", "a:b"),
+        ]);
+        let outside = process_env.outside(&root);
+        let found: Vec<_> =
+            outside.variables.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let expected = [
+            ("PATH", format!("{}:/usr/bin", at("bin"))),
+            ("RELATIVE", "a:b".into()),
+            ("URL", "http://h:1/x".into()),
+        ];
+        assert_eq!(found, expected.map(|(name, value)| (name.into(), value.into())));
     }
 
     #[test]

@@ -95,6 +95,15 @@ pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<Stamp> {
     Stamp::of_file(&file)
 }
 
+/// Another name for the file `path`, for a moment.
+#[cfg(unix)]
+pub(crate) fn second_name(path: &Path) -> io::Result<tempfile::TempPath> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX);
+    let named = builder.make_in(folder_of(path), |name| fs::hard_link(path, name))?;
+    Ok(named.into_temp_path())
+}
+
 /// The same on Windows, where the access control list is copied as well.
 #[cfg(windows)]
 pub(crate) fn replace(file: NamedTempFile, path: &Path) -> io::Result<Stamp> {

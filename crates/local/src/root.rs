@@ -8,8 +8,11 @@ use workspace::{Error, ErrorKind, NextStep};
 
 use crate::real_path::canonicalize;
 
+mod contains;
 #[cfg(any(windows, test))]
 mod windows_path;
+
+pub use contains::lies_in;
 
 #[cfg(any(windows, test))]
 pub(crate) use windows_path::check_name;

@@ -46,6 +46,12 @@ impl Stamp {
         Self { modified: metadata.modified().ok(), size: metadata.len(), identity }
     }
 
+    /// Whether the size and the time of the last change of the content are the same, whatever became of the name.
+    #[cfg(unix)]
+    pub(crate) fn has_same_content(&self, other: &Self) -> bool {
+        (self.size, self.modified) == (other.size, other.modified)
+    }
+
     /// Whether both are of one file, which may have changed.
     #[cfg(windows)]
     pub(crate) fn is_same_file(&self, other: &Self) -> bool {

@@ -1,5 +1,7 @@
 //! Notebook files. A file that is opened several times, under whatever path, is one document.
 
+#[cfg(unix)]
+mod displaced;
 mod document;
 mod file;
 mod io_error;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 /// How names of variables compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,9 +76,38 @@ impl Variables {
         self.all.retain(|_, (name, _)| is_kept(name));
     }
 
+    /// All but the paths that are not `kept`, in lists such as `PATH`, too. A variable of which nothing is left is not there.
+    pub(crate) fn with_paths(&self, kept: impl Fn(&OsStr, &Path) -> bool) -> Self {
+        let all = self.iter().filter_map(|(name, value)| {
+            // It is read with spaces, too.
+            let is_spaced = name == "LD_PRELOAD" && value.to_str().is_some_and(|value| value.contains(' '));
+            let spaced = || value.to_str().map(|value| value.replace(' ', ":").into());
+            let list: OsString = is_spaced.then(spaced).flatten().unwrap_or_else(|| value.to_owned());
+            let parts: Vec<PathBuf> = std::env::split_paths(&list).collect();
+            if is_url(value) || parts.iter().all(|part| kept(name, part)) {
+                return Some((name.to_owned(), value.to_owned()));
+            }
+            // What puts its folders before nothing leaves an empty one.
+            let left = parts.iter().filter(|part| !part.as_os_str().is_empty() && kept(name, part));
+            let left = std::env::join_paths(left).ok().filter(|left| !left.is_empty())?;
+            Some((name.to_owned(), left))
+        });
+        Self { names: self.names, all: BTreeMap::new() }.extended(all)
+    }
+
+    fn extended(mut self, all: impl Iterator<Item = (OsString, OsString)>) -> Self {
+        self.extend(all);
+        self
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.all.values().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
+}
+
+/// Its colons separate nothing.
+fn is_url(value: &OsStr) -> bool {
+    value.to_str().is_some_and(|value| value.contains("://"))
 }
 
 impl Extend<(OsString, OsString)> for Variables {

@@ -45,23 +45,17 @@ async fn gather(root: &Path, process_env: &ProcessEnv) -> Facts {
     let inspect =
         |process_env: ProcessEnv| KernelInspection::new(root.to_path_buf(), process_env, QUERY_TIMEOUT);
     let (here, hidden) = (inspect(process_env.clone()), inspect(passed_on(process_env)));
-    let (next, next_if_hidden, (kernelspecs, unreadable), environments, activated, on_path) = tokio::join!(
-        here.next(),
-        hidden.next(),
-        here.kernelspecs(),
-        here.environments(),
-        here.activated(),
-        here.on_path()
-    );
+    let (next, next_if_hidden, (kernelspecs, unreadable)) =
+        tokio::join!(here.next(), hidden.next(), here.kernelspecs());
     Facts {
         root: root.to_path_buf(),
         next,
         next_if_hidden,
         kernelspecs,
         unreadable,
-        environments,
-        activated,
-        on_path,
+        environments: here.environments(),
+        activated: here.activated(),
+        on_path: here.on_path(),
         managed: here.managed(),
         has_uv: process_env.find_program("uv").is_some(),
         has_default_prefix: root.join(".venv").symlink_metadata().is_ok(),

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::install::find_python;
+use super::install::{OLDEST, candidates};
 use super::kernelspec_choice::KernelspecChooser;
 use super::project::{ACTIVATED, prefixes};
 use super::venv::Environment;
 use crate::ProcessEnv;
 use crate::kernelspec::{self, InstalledKernelspec, program};
 
-/// Looks at the kernels that notebooks of one folder can get. Changes nothing and makes no environment.
+/// Looks at the kernels that notebooks of one folder can get. Changes nothing, makes no environment, and starts nothing that lies in
+/// the folder.
 pub struct KernelInspection {
     root: PathBuf,
     process_env: Arc<ProcessEnv>,
@@ -117,49 +118,45 @@ impl KernelInspection {
             return Err(BrokenKernelspec::NoProgram(spec.argv.first().cloned().unwrap_or_default()));
         };
         let lacks_kernel = match environment_of(&program) {
-            Some(environment) => spec.needs_ipykernel() && !self.chooser.runs_kernel(&environment).await,
+            Some(environment) => spec.needs_ipykernel() && !environment.runs_kernel(&self.process_env),
             None => self.chooser.lacks_kernel(spec).await,
         };
         if lacks_kernel { Err(BrokenKernelspec::NoKernel(program)) } else { Ok(program) }
     }
 
     /// The environments in the folder, the preferred one first.
-    pub async fn environments(&self) -> Vec<FoundEnvironment> {
-        let mut found = Vec::new();
-        for prefix in prefixes(&self.root, &self.root) {
-            if let Some(state) = self.state(&prefix).await {
-                found.push(FoundEnvironment { prefix, state });
-            }
-        }
-        found
+    pub fn environments(&self) -> Vec<FoundEnvironment> {
+        let found = prefixes(&self.root, &self.root);
+        found.filter_map(|prefix| Some(FoundEnvironment { state: self.state(&prefix)?, prefix })).collect()
     }
 
     /// The environments that variables name.
-    pub async fn activated(&self) -> Vec<ActivatedEnvironment> {
-        let mut found = Vec::new();
-        for variable in ACTIVATED {
-            let Some(prefix) = self.process_env.path(variable) else { continue };
-            let state = self.state(&prefix).await;
-            found.push(ActivatedEnvironment { variable, prefix, state });
-        }
-        found
+    pub fn activated(&self) -> Vec<ActivatedEnvironment> {
+        let named =
+            ACTIVATED.into_iter().filter_map(|variable| Some((variable, self.process_env.path(variable)?)));
+        let found = named.map(|(variable, prefix)| ActivatedEnvironment {
+            variable,
+            state: self.state(&prefix),
+            prefix,
+        });
+        found.collect()
     }
 
     /// The environment whose Python comes first on `PATH`, as after its activation.
-    pub async fn on_path(&self) -> Option<FoundEnvironment> {
+    pub fn on_path(&self) -> Option<FoundEnvironment> {
         let python =
             ["python", "python3"].into_iter().find_map(|name| self.process_env.find_program(name))?;
         let prefix = Environment::of(&python)?.prefix;
-        let state = self.state(&prefix).await?;
+        let state = self.state(&prefix)?;
         Some(FoundEnvironment { prefix, state })
     }
 
-    async fn state(&self, prefix: &Path) -> Option<EnvironmentState> {
+    fn state(&self, prefix: &Path) -> Option<EnvironmentState> {
         let Some(environment) = Environment::at(prefix) else {
             return prefix.join("pyvenv.cfg").is_file().then_some(EnvironmentState::NoPython);
         };
         let has_pip = environment.has_pip();
-        Some(if self.chooser.runs_kernel(&environment).await {
+        Some(if environment.runs_kernel(&self.process_env) {
             EnvironmentState::Ready(environment.interpreter)
         } else {
             EnvironmentState::NoKernel { interpreter: environment.interpreter, has_pip }
@@ -190,13 +187,21 @@ impl KernelInspection {
         }
     }
 
-    /// The program that can make an environment.
+    /// The program that can make an environment. One that lies in the folder is started by the first run only.
     async fn maker(&self) -> Option<PathBuf> {
         if let Some(uv) = self.process_env.find_program("uv") {
             return Some(uv);
         }
-        let python = tokio::time::timeout(self.query_timeout, find_python(&self.process_env));
-        python.await.ok()?.ok()
+        let look = async {
+            for python in candidates(&self.process_env) {
+                let info = self.chooser.interpreters.info(&python).await;
+                if let Some(info) = info.filter(|info| info.version >= OLDEST) {
+                    return Some(info.executable);
+                }
+            }
+            None
+        };
+        tokio::time::timeout(self.query_timeout, look).await.ok()?
     }
 }
 

@@ -8,20 +8,25 @@ use std::time::Duration;
 
 use workspace::{Error, ErrorKind};
 
+use super::python_files::Version;
 use super::venv::interpreter_in;
 use super::{interpreter, registered};
 use crate::ProcessEnv;
 use crate::output_capture::OutputCapture;
+use crate::root::lies_in;
 
 /// A kernel, and what a first plot imports. `pip` is for `%pip` in a cell.
 const PACKAGES: [&str; 4] = ["ipykernel", "matplotlib", "pandas", "pip"];
 
 /// The oldest Python that the packages still support.
-const OLDEST: (u32, u32) = (3, 9);
+pub(super) const OLDEST: Version = Version(3, 9);
 
 /// The programs to try; `python3` may be too old.
 const NAMES: [&str; 8] =
     ["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python3.9"];
+
+/// As in [`interpreter`]: nothing but the standard library is used.
+const VENV: [&str; 2] = ["-ISm", "venv"];
 
 /// As many as Debian's `venv` needs to say that a package of the system is missing, and one more.
 const LAST_LINES: usize = 8;
@@ -33,12 +38,14 @@ pub(super) type Progress = Arc<dyn Fn(&str) + Send + Sync>;
 pub(super) struct Installer<'a> {
     pub(super) folder: &'a Path,
     pub(super) process_env: &'a ProcessEnv,
+    /// What lies in this folder is not started.
+    pub(super) spared: Option<&'a Path>,
     pub(super) progress: Progress,
 }
 
 impl Installer<'_> {
     pub(super) async fn install(&self) -> Result<(), Error> {
-        if let Some(uv) = self.process_env.find_program("uv") {
+        if let Some(uv) = find_uv(self.process_env, self.spared) {
             (self.progress)("Making a Python environment with uv");
             let made = self.run(&uv, [OsStr::new("venv"), self.folder.as_os_str()]).await;
             match made {
@@ -47,10 +54,10 @@ impl Installer<'_> {
                 Err(failure) => tracing::warn!("uv could not make an environment: {}", failure.output),
             }
         }
-        let python = find_python(self.process_env).await?;
+        let python = find_python(self.process_env, self.spared).await?;
         (self.progress)("Making a Python environment");
         let with_pip =
-            self.run(&python, [OsStr::new("-m"), OsStr::new("venv"), self.folder.as_os_str()]).await;
+            self.run(&python, VENV.map(OsStr::new).into_iter().chain([self.folder.as_os_str()])).await;
         let Err(failure) = with_pip else {
             return self.install_with_pip(&self.interpreter()?, &[]).await;
         };
@@ -61,8 +68,8 @@ impl Installer<'_> {
 
     /// Debian splits Python: without `python3-venv` an environment comes without pip, if at all.
     async fn make_without_pip(&self, python: &Path, first: &Failure) -> Result<(), Error> {
-        let arguments = ["-m", "venv", "--without-pip"].map(OsStr::new);
-        let made = self.run(python, arguments.into_iter().chain([self.folder.as_os_str()])).await;
+        let arguments = VENV.into_iter().chain(["--without-pip"]).map(OsStr::new);
+        let made = self.run(python, arguments.chain([self.folder.as_os_str()])).await;
         let pip = self.run(python, ["-m", "pip", "--version"].map(OsStr::new)).await;
         if made.is_err() || pip.is_err() {
             return Err(Error::new(
@@ -121,8 +128,6 @@ impl Installer<'_> {
             command.env_remove(name);
         }
         command.env("PYTHONUNBUFFERED", "1").env("PYTHONIOENCODING", "utf-8");
-        // Not in a project's folder: its settings for uv and pip do not apply here.
-        command.current_dir(self.folder.parent().unwrap_or(self.folder));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let failed = |output: String| Failure { program: program.display().to_string(), output };
         let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
@@ -138,12 +143,24 @@ impl Installer<'_> {
     }
 }
 
-/// The first Python that is new enough.
-pub(super) async fn find_python(process_env: &ProcessEnv) -> Result<PathBuf, Error> {
-    let on_path = NAMES.iter().filter_map(|name| process_env.find_program(name));
-    for path in on_path.chain(registered::pythons(process_env)) {
+/// The Pythons that may be new enough, the preferred first.
+pub(super) fn candidates(process_env: &ProcessEnv) -> impl Iterator<Item = PathBuf> {
+    NAMES.iter().filter_map(|name| process_env.find_program(name)).chain(registered::pythons(process_env))
+}
+
+/// uv, unless it lies in the folder `spared`.
+pub(super) fn find_uv(process_env: &ProcessEnv, spared: Option<&Path>) -> Option<PathBuf> {
+    process_env.find_program("uv").filter(|uv| spared.is_none_or(|folder| !lies_in(folder, uv)))
+}
+
+/// The first Python that is new enough. What lies in the folder `spared` is not started.
+pub(super) async fn find_python(process_env: &ProcessEnv, spared: Option<&Path>) -> Result<PathBuf, Error> {
+    let is_spared = |path: &Path| spared.is_some_and(|folder| lies_in(folder, path));
+    for path in candidates(process_env).filter(|path| !is_spared(path)) {
         match interpreter::query(&path, process_env).await {
-            Some(reply) if reply.info.version >= OLDEST => return Ok(reply.info.executable),
+            Some(reply) if reply.info.version >= OLDEST && !is_spared(&reply.info.executable) => {
+                return Ok(reply.info.executable);
+            }
             _ => {}
         }
     }

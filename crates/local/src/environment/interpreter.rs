@@ -12,7 +12,10 @@ use std::time::{Duration, SystemTime};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use super::python_files::{self, Version};
+use super::venv::Environment;
 use crate::ProcessEnv;
+use crate::root::lies_in;
 use crate::stamp::Stamp;
 
 /// How long a Python may take to reply. The first start from a cold disk takes seconds.
@@ -25,29 +28,49 @@ const TIME_RESOLUTION: Duration = Duration::from_secs(2);
 /// which one can change without any of the watched files changing.
 const WRAPPER_TTL: Duration = Duration::from_secs(10);
 
-/// Prints the version, whether ipykernel can be imported, the interpreter's path, and the files on which this
-/// depends: installing a package changes the modification time of a folder on `sys.path`, and a `.pth` file can add
-/// folders. `ipykernel` is named itself, for an installation that is repaired or damaged in place.
+/// Prints the version, whether ipykernel is installed, the interpreter's path, and the files on which this depends: installing a
+/// package changes the modification time of a folder with packages, and a `.pth` file can add folders. `ipykernel` is named itself,
+/// for an installation that is repaired or damaged in place.
+///
+/// Runs without `site` ([`OPTIONS`]), which would run `sitecustomize` and lines of `.pth` files, and these can lead into the served
+/// folder: that of a project that is installed there in editable form. Folders are found as `site` finds them instead.
 const SCRIPT: &str = "
 import os, site, sys
-from importlib.util import find_spec
-# With `-c`, the working directory comes first; a kernel does not import from there.
-sys.path[:] = folders = [folder for folder in sys.path if folder]
-lines = ['%d.%d %d' % (*sys.version_info[:2], find_spec('ipykernel') is not None), sys.executable]
-lines += [os.path.join(sys.prefix, 'pyvenv.cfg'), site.getusersitepackages()]
+folders = site.getsitepackages([sys.base_prefix, sys.base_exec_prefix])
+if not os.environ.get('PYTHONNOUSERSITE'):
+    folders.append(site.getusersitepackages())
+for name in ('PYTHONPATH', 'NIX_PYTHONPATH'):
+    folders += filter(os.path.isabs, os.environ.get(name, '').split(os.pathsep))
+watched = [os.path.join(sys.prefix, 'pyvenv.cfg')]
+for folder in list(folders):
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith('.pth'))
+    except OSError:
+        continue
+    for name in names:
+        watched.append(os.path.join(folder, name))
+        try:
+            with open(watched[-1], encoding='utf-8', errors='surrogateescape') as lines:
+                folders += [os.path.join(folder, line.rstrip()) for line in lines
+                            if line.strip() and not line.startswith(('#', 'import ', 'import\\t'))]
+        except OSError:
+            pass
+has_kernel = any(os.path.isfile(os.path.join(folder, 'ipykernel', '__init__.py')) for folder in folders)
+lines = ['%d.%d %d' % (sys.version_info[0], sys.version_info[1], has_kernel), sys.executable] + watched
 for folder in folders:
     lines += [folder, os.path.join(folder, 'ipykernel')]
-    if os.path.isdir(folder):
-        lines += [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith('.pth')]
 sys.stdout.buffer.write(os.fsencode('\\n'.join(lines)))
 ";
+
+/// Neither the working directory nor variables decide what Python imports, and nothing is run at its start.
+const OPTIONS: &str = "-ISc";
 
 /// What a Python interpreter reports about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InterpreterInfo {
     /// `sys.executable`: the interpreter behind a wrapper such as those of pyenv.
     pub(crate) executable: PathBuf,
-    pub(crate) version: (u32, u32),
+    pub(crate) version: Version,
     pub(crate) has_kernel: bool,
 }
 
@@ -58,16 +81,18 @@ pub(super) struct Reply {
     depends_on: Vec<PathBuf>,
 }
 
-/// The interpreters that were queried, with their replies.
+/// The interpreters that were queried, with their replies. Of those that lie in the served
+/// folder, and of virtual environments, the files are read instead.
 pub(super) struct Interpreters {
+    root: PathBuf,
     process_env: Arc<ProcessEnv>,
     query_timeout: Duration,
     remembered: Mutex<HashMap<PathBuf, Remembered>>,
 }
 
 impl Interpreters {
-    pub(super) fn new(process_env: Arc<ProcessEnv>) -> Self {
-        Self { process_env, query_timeout: QUERY_TIMEOUT, remembered: Mutex::default() }
+    pub(super) fn new(root: PathBuf, process_env: Arc<ProcessEnv>) -> Self {
+        Self { root, process_env, query_timeout: QUERY_TIMEOUT, remembered: Mutex::default() }
     }
 
     pub(super) fn with_query_timeout(self, query_timeout: Duration) -> Self {
@@ -77,11 +102,17 @@ impl Interpreters {
     /// What the interpreter at `path` reports; `None` if it does not run. Starts it only if a file on which its last
     /// reply depends has changed since.
     pub(super) async fn info(&self, path: &Path) -> Option<InterpreterInfo> {
+        // Without `site`, a virtual environment is not recognised as one.
+        let is_venv = Environment::of(path).is_some_and(|environment| environment.is_venv());
+        if is_venv || lies_in(&self.root, path) {
+            return python_files::info(path, &self.process_env);
+        }
         if let Some(info) = self.recall(path) {
             return Some(info);
         }
         let started = SystemTime::now();
-        let asked = tokio::time::timeout(self.query_timeout, query(path, &self.process_env));
+        let process_env = self.process_env.outside(&self.root);
+        let asked = tokio::time::timeout(self.query_timeout, query(path, &process_env));
         let reply = asked.await.ok()??;
         let remembered = Remembered::new(path, &reply, started);
         let mut all = self.remembered.lock();
@@ -130,11 +161,7 @@ impl Remembered {
 
 /// Starts the Python at `path` and reads its reply. `None` if it does not run, or takes too long.
 pub(super) async fn query(path: &Path, process_env: &ProcessEnv) -> Option<Reply> {
-    let output = super::command(path, process_env)
-        // Not `-I`: packages in the user's own folder count, as they do for the kernel.
-        .args(["-c", SCRIPT])
-        .stderr(Stdio::null())
-        .output();
+    let output = super::command(path, process_env).args([OPTIONS, SCRIPT]).stderr(Stdio::null()).output();
     let output = tokio::time::timeout(QUERY_TIMEOUT, output).await.ok()?.ok()?;
     parse_reply(&output.stdout)
 }
@@ -142,10 +169,9 @@ pub(super) async fn query(path: &Path, process_env: &ProcessEnv) -> Option<Reply
 fn parse_reply(stdout: &[u8]) -> Option<Reply> {
     let mut lines = stdout.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let (version, has_kernel) = str::from_utf8(lines.next()?).ok()?.trim().split_once(' ')?;
-    let (major, minor) = version.split_once('.')?;
     let mut paths = lines.filter(|line| !line.is_empty()).filter_map(path_from);
     let executable = paths.next()?;
-    let version = (major.parse().ok()?, minor.parse().ok()?);
+    let version = Version::parse(version)?;
     let info = InterpreterInfo { executable, version, has_kernel: has_kernel == "1" };
     Some(Reply { info, depends_on: paths.collect() })
 }
@@ -165,14 +191,14 @@ mod tests {
     use super::*;
     use crate::tests::program;
 
-    fn info(executable: &str, version: (u32, u32), has_kernel: bool) -> InterpreterInfo {
+    fn info(executable: &str, version: Version, has_kernel: bool) -> InterpreterInfo {
         InterpreterInfo { executable: executable.into(), version, has_kernel }
     }
 
     #[test]
     fn a_reply_names_the_interpreter_and_what_it_depends_on() {
         let reply = parse_reply("3.12 1\r\n/opt/a b/python\r\n/opt/ä\r\n".as_bytes()).unwrap();
-        assert_eq!(reply.info, info("/opt/a b/python", (3, 12), true));
+        assert_eq!(reply.info, info("/opt/a b/python", Version(3, 12), true));
         assert_eq!(reply.depends_on, [PathBuf::from("/opt/ä")]);
         #[cfg(unix)]
         assert!(parse_reply(b"3.12 1\n/opt/\xff\n").is_some());
@@ -187,7 +213,7 @@ mod tests {
         let path = folder.path().join("python3");
         let path = program(&path, &["out 3.9 0", "out /usr/bin/python3.9"]);
         let reply = query(&path, &ProcessEnv::default()).await.unwrap();
-        assert_eq!(reply.info, info("/usr/bin/python3.9", (3, 9), false));
+        assert_eq!(reply.info, info("/usr/bin/python3.9", Version(3, 9), false));
         program(&folder.path().join("python3"), &["exit 3"]);
         assert_eq!(query(&path, &ProcessEnv::default()).await, None);
         assert_eq!(query(&folder.path().join("none"), &ProcessEnv::default()).await, None);
@@ -203,7 +229,7 @@ mod tests {
             let earlier = SystemTime::now() - Duration::from_secs(3600);
             fs::File::options().write(true).open(path).unwrap().set_modified(earlier).unwrap();
         }
-        let info = InterpreterInfo { executable: real.clone(), version: (3, 12), has_kernel: false };
+        let info = InterpreterInfo { executable: real.clone(), version: Version(3, 12), has_kernel: false };
         let reply = Reply { info, depends_on: Vec::new() };
         let remembered = |path: &Path| Remembered::new(path, &reply, SystemTime::now()).unwrap();
         let later = now + 2 * WRAPPER_TTL;
@@ -217,7 +243,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("python3");
         fs::write(&path, "").unwrap();
-        let info = InterpreterInfo { executable: path.clone(), version: (3, 12), has_kernel: false };
+        let info = InterpreterInfo { executable: path.clone(), version: Version(3, 12), has_kernel: false };
         let reply = Reply { info, depends_on: vec![folder.path().to_path_buf()] };
         assert!(Remembered::new(&path, &reply, SystemTime::now()).is_none());
         let later = SystemTime::now() + Duration::from_secs(60);
@@ -234,7 +260,7 @@ mod tests {
         // Nothing to see on a machine without Python.
         let Some(python) = process_env.find_program("python3") else { return };
         let reply = query(&python, &process_env).await.unwrap();
-        assert!(reply.info.version >= (3, 0));
+        assert!(reply.info.version >= Version(3, 0));
         assert!(reply.info.executable.is_file());
         assert!(reply.depends_on.iter().any(|file| file.ends_with("ipykernel")));
     }

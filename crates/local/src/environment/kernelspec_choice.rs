@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use workspace::{Error, ErrorKind, KernelspecInfo, NextStep};
 
+use super::install::{candidates, find_python, find_uv};
 use super::interpreter::Interpreters;
 use super::managed::Managed;
 use super::project::environments;
@@ -16,6 +17,7 @@ use super::registered;
 use super::venv::Environment;
 use crate::ProcessEnv;
 use crate::kernelspec::{self, InstalledKernelspec, InterruptMode, is_bare_python, program};
+use crate::root::lies_in;
 
 /// The kernelspec name of the [managed environment](Managed).
 pub(crate) const MANAGED: &str = "cellbridge-python";
@@ -35,6 +37,8 @@ pub(crate) struct KernelspecQuery<'a> {
     pub(crate) name: Option<&'a str>,
     /// The kernelspec in the notebook's metadata.
     pub(crate) preferred: Option<&'a Kernelspec>,
+    /// Whether somebody asked for a run. If not, nothing that lies in the served folder is started.
+    pub(crate) is_for_run: bool,
     pub(crate) progress: Option<&'a mpsc::Sender<String>>,
 }
 
@@ -45,6 +49,9 @@ pub(crate) struct KernelChoice {
     pub(crate) program: PathBuf,
     /// The Python environment to activate, if any.
     pub(crate) environment: Option<Environment>,
+    /// The kernelspec that the notebook names and nobody has, in whose place this one is.
+    #[serde(skip)]
+    pub(crate) in_place_of: Option<String>,
 }
 
 /// Chooses kernels below one root folder.
@@ -52,13 +59,13 @@ pub(crate) struct KernelspecChooser {
     root: PathBuf,
     process_env: Arc<ProcessEnv>,
     pub(super) managed: Managed,
-    interpreters: Interpreters,
+    pub(super) interpreters: Interpreters,
 }
 
 impl KernelspecChooser {
     pub(crate) fn new(root: PathBuf, process_env: Arc<ProcessEnv>) -> Self {
         let managed = Managed::new(process_env.clone());
-        let interpreters = Interpreters::new(process_env.clone());
+        let interpreters = Interpreters::new(root.clone(), process_env.clone());
         Self { root, process_env, managed, interpreters }
     }
 
@@ -75,9 +82,9 @@ impl KernelspecChooser {
     pub(crate) async fn list(&self, folder: &Path) -> Vec<KernelspecInfo> {
         let project = self.project(folder);
         let mut choices = self.installed(&project).await;
-        if let Some(environment) = project.iter().find(|environment| environment.has_kernel()) {
+        if let Some(choice) = self.in_project(&project) {
             choices.retain(|choice| choice.kernelspec.name != GENERIC);
-            choices.push(in_environment(environment));
+            choices.push(choice);
         }
         let mut list: Vec<KernelspecInfo> = choices.iter().map(KernelChoice::info).collect();
         list.extend(self.managed_info());
@@ -92,7 +99,9 @@ impl KernelspecChooser {
     /// project with ipykernel (`.venv` beside the notebook or above it), the kernelspec `python3`, any other Python
     /// kernelspec, the Python on `PATH` or a registered one if it has ipykernel, and the managed environment. The same notebook in
     /// language R gets the first installed R kernelspec, or an error that lists what is installed.
-    pub(crate) async fn choose(&self, query: &KernelspecQuery<'_>) -> Result<KernelChoice, Error> {
+    ///
+    /// `None` if the environment has to be made with programs that only a run may start.
+    pub(crate) async fn choose(&self, query: &KernelspecQuery<'_>) -> Result<Option<KernelChoice>, Error> {
         let wanted = query.name.or(query.preferred.map(|preferred| &*preferred.name)).map(str::trim);
         let wanted = wanted.filter(|name| !name.is_empty());
         if wanted.is_some_and(|name| name.eq_ignore_ascii_case(MANAGED)) {
@@ -100,10 +109,12 @@ impl KernelspecChooser {
         }
         let project = self.project(query.folder);
         let installed = self.installed(&project).await;
+        let mut missing = None;
         if let Some(name) = wanted.filter(|name| !name.eq_ignore_ascii_case(GENERIC)) {
+            missing = Some(name);
             let by_name = |choice: &&KernelChoice| choice.kernelspec.name.eq_ignore_ascii_case(name);
             if let Some(choice) = installed.iter().find(by_name) {
-                return Ok(choice.clone());
+                return Ok(Some(choice.clone()));
             }
             let language = query.preferred.filter(|_| query.name.is_none()).map(language_of);
             match language.flatten() {
@@ -111,12 +122,18 @@ impl KernelspecChooser {
                 language => {
                     let same =
                         |choice: &&KernelChoice| Some(&choice.kernelspec.language) == language.as_ref();
-                    let other = installed.iter().find(same).cloned();
-                    return other.ok_or_else(|| self.unknown(name, language.as_deref(), query, &installed));
+                    let other = installed.iter().find(same).map(|other| other.in_place_of(name));
+                    return other
+                        .map(Some)
+                        .ok_or_else(|| self.unknown(name, language.as_deref(), query, &installed));
                 }
             }
         }
-        self.choose_python(query, &project, &installed).await
+        let choice = self.choose_python(query, &project, &installed).await?;
+        Ok(choice.map(|choice| match missing {
+            Some(name) => choice.in_place_of(name),
+            None => choice,
+        }))
     }
 
     async fn choose_python(
@@ -124,13 +141,16 @@ impl KernelspecChooser {
         query: &KernelspecQuery<'_>,
         project: &[Environment],
         installed: &[KernelChoice],
-    ) -> Result<KernelChoice, Error> {
-        if let Some(choice) = self.in_project(project).await {
-            return Ok(choice);
+    ) -> Result<Option<KernelChoice>, Error> {
+        if let Some(choice) = self.in_project(project) {
+            return Ok(Some(choice));
         }
         let choice = match self.outside_project(installed).await {
             Some(choice) => choice,
-            None => self.make(query).await?,
+            None => match self.make(query).await? {
+                Some(choice) => choice,
+                None => return Ok(None),
+            },
         };
         if let (Some(environment), Some(progress)) = (project.first(), query.progress) {
             let _ = progress.try_send(format!(
@@ -139,25 +159,20 @@ impl KernelspecChooser {
                 choice.program.display()
             ));
         }
-        Ok(choice)
+        Ok(Some(choice))
     }
 
     /// What a Python notebook gets if nothing has to be made for it.
     pub(super) async fn existing_python(&self, folder: &Path) -> Option<KernelChoice> {
         let project = self.project(folder);
-        match self.in_project(&project).await {
+        match self.in_project(&project) {
             Some(choice) => Some(choice),
             None => self.outside_project(&self.installed(&project).await).await,
         }
     }
 
-    async fn in_project(&self, project: &[Environment]) -> Option<KernelChoice> {
-        for environment in project {
-            if self.runs_kernel(environment).await {
-                return Some(in_environment(environment));
-            }
-        }
-        None
+    fn in_project(&self, project: &[Environment]) -> Option<KernelChoice> {
+        project.iter().find(|environment| environment.runs_kernel(&self.process_env)).map(in_environment)
     }
 
     /// The Python kernel for notebooks whose project has none; `None` if one must be made.
@@ -176,15 +191,30 @@ impl KernelspecChooser {
         None
     }
 
-    /// Whether ipykernel is installed in an environment, or in the Python whose packages it also uses.
-    pub(super) async fn runs_kernel(&self, environment: &Environment) -> bool {
-        environment.has_kernel()
-            || (environment.sees_system()
-                && self.interpreters.info(&environment.interpreter).await.is_some_and(|info| info.has_kernel))
+    async fn make(&self, query: &KernelspecQuery<'_>) -> Result<Option<KernelChoice>, Error> {
+        let spared = Some(&*self.root).filter(|_| !query.is_for_run);
+        if self.managed.made().is_none()
+            && let Some(root) = spared
+            && self.makes_inside(root).await
+        {
+            return Ok(None);
+        }
+        Ok(Some(in_environment(&self.managed.make(query.progress, spared).await?)))
     }
 
-    async fn make(&self, query: &KernelspecQuery<'_>) -> Result<KernelChoice, Error> {
-        Ok(in_environment(&self.managed.make(query.progress).await?))
+    /// Whether making the managed environment would start something that lies in the folder: what makes it, its Pythons, which uv
+    /// has in the home folder, or its own.
+    async fn makes_inside(&self, root: &Path) -> bool {
+        let own = [self.managed.folder(), self.process_env.home.as_deref()];
+        if own.into_iter().flatten().any(|folder| lies_in(root, folder)) {
+            return true;
+        }
+        let outside = self.process_env.outside(root);
+        let has_other = find_uv(&self.process_env, None).is_some()
+            || candidates(&self.process_env).any(|python| lies_in(root, &python));
+        has_other
+            && find_uv(&outside, Some(root)).is_none()
+            && find_python(&outside, Some(root)).await.is_err()
     }
 
     /// The kernelspecs that are installed and whose program exists.
@@ -211,7 +241,7 @@ impl KernelspecChooser {
                 );
                 continue;
             }
-            choices.push(KernelChoice { kernelspec: spec, program, environment: own });
+            choices.push(KernelChoice { kernelspec: spec, program, environment: own, in_place_of: None });
         }
         choices
     }
@@ -268,6 +298,21 @@ impl KernelspecChooser {
 }
 
 impl KernelChoice {
+    fn in_place_of(&self, name: &str) -> Self {
+        Self { in_place_of: Some(name.to_owned()), ..self.clone() }
+    }
+
+    /// What an agent is to know if the notebook names another kernelspec.
+    pub(crate) fn replacement(&self) -> Option<String> {
+        let name = self.in_place_of.as_ref()?;
+        Some(format!(
+            "The notebook names the kernelspec {name:?}, which is not installed here: its code runs in {} ({}) in its place. Packages \
+             that it imports may be missing there, or others than it was written for.",
+            self.kernelspec.name,
+            self.program.display()
+        ))
+    }
+
     pub(crate) fn info(&self) -> KernelspecInfo {
         KernelspecInfo {
             name: self.kernelspec.name.clone(),
@@ -294,7 +339,12 @@ fn python_at(interpreter: &Path) -> KernelChoice {
         env: std::collections::BTreeMap::new(),
         interrupt_mode: InterruptMode::Signal,
     };
-    KernelChoice { kernelspec: spec, program: interpreter.to_path_buf(), environment: None }
+    KernelChoice {
+        kernelspec: spec,
+        program: interpreter.to_path_buf(),
+        environment: None,
+        in_place_of: None,
+    }
 }
 
 /// The language of a notebook, in lower case. Python notebooks often name an environment that exists on one machine

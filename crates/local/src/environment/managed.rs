@@ -54,8 +54,12 @@ impl Managed {
         self.folder.as_deref()
     }
 
-    /// The environment; makes it if necessary.
-    pub(crate) async fn make(&self, progress: Option<&mpsc::Sender<String>>) -> Result<Environment, Error> {
+    /// The environment; makes it if necessary, without starting anything that lies in the folder `spared`.
+    pub(crate) async fn make(
+        &self,
+        progress: Option<&mpsc::Sender<String>>,
+        spared: Option<&Path>,
+    ) -> Result<Environment, Error> {
         if let Some(environment) = self.made() {
             return Ok(environment);
         }
@@ -67,7 +71,7 @@ impl Managed {
             )
         })?;
         self.progress.lock().extend(progress.cloned());
-        let mut outcome = self.attempt(&folder);
+        let mut outcome = self.attempt(&folder, spared);
         let outcome = match outcome.wait_for(Option::is_some).await {
             Ok(outcome) => outcome.clone().unwrap_or(Ok(())),
             Err(_) => Err(Error::new(
@@ -91,7 +95,7 @@ impl Managed {
     }
 
     /// Joins the running attempt, or starts one.
-    fn attempt(&self, folder: &Path) -> watch::Receiver<Option<Result<(), Error>>> {
+    fn attempt(&self, folder: &Path, spared: Option<&Path>) -> watch::Receiver<Option<Result<(), Error>>> {
         let mut attempt = self.attempt.lock();
         if let Some(attempt) = &*attempt
             && !attempt.task.is_finished()
@@ -99,8 +103,12 @@ impl Managed {
             return attempt.outcome.clone();
         }
         let (sender, outcome) = watch::channel(None);
-        let (folder, process_env, senders) =
-            (folder.to_path_buf(), self.process_env.clone(), self.progress.clone());
+        let process_env = match spared {
+            Some(spared) => Arc::new(self.process_env.outside(spared)),
+            None => self.process_env.clone(),
+        };
+        let (folder, spared) = (folder.to_path_buf(), spared.map(Path::to_path_buf));
+        let senders = self.progress.clone();
         let receivers = senders.clone();
         let progress = Arc::new(move |line: &str| {
             let line: String = line.chars().take(200).collect();
@@ -109,7 +117,8 @@ impl Managed {
             });
         });
         let task = tokio::spawn(async move {
-            let result = tokio::time::timeout(INSTALL_TIMEOUT, make(&folder, &process_env, progress)).await;
+            let made = make(&folder, &process_env, spared.as_deref(), progress);
+            let result = tokio::time::timeout(INSTALL_TIMEOUT, made).await;
             let result = result.unwrap_or_else(|_| {
                 let cause = format!(
                     "Making a Python environment took longer than {} minutes.",
@@ -140,6 +149,7 @@ fn complete(folder: &Path) -> Option<Environment> {
 async fn make(
     folder: &Path,
     process_env: &ProcessEnv,
+    spared: Option<&Path>,
     progress: Arc<dyn Fn(&str) + Send + Sync>,
 ) -> Result<(), Error> {
     let failed = |error: std::io::Error| {
@@ -163,7 +173,7 @@ async fn make(
         _ => Ok(()),
     });
     removed.await.unwrap_or(Ok(())).map_err(failed)?;
-    Installer { folder, process_env, progress }.install().await?;
+    Installer { folder, process_env, spared, progress }.install().await?;
     fs::write(folder.join(COMPLETE_FILE), "").map_err(failed)
 }
 

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::python_files::{Packages, Version};
+use crate::ProcessEnv;
+
 /// Where an environment of conda has its programs and their DLLs on Windows, besides its own folder.
 const CONDA_ON_WINDOWS: [&str; 5] =
     ["Library/mingw-w64/bin", "Library/usr/bin", "Library/bin", "Scripts", "bin"];
@@ -45,23 +48,77 @@ impl Environment {
         self.interpreter.parent().map(Path::to_path_buf).into_iter().chain(further).collect()
     }
 
-    /// Whether ipykernel is installed in it. Reads files only: starting Python would take a hundred times as long.
+    /// Whether ipykernel is installed in it. Reads files only: starting Python would take a hundred times as long, and what is in a
+    /// folder is not started before a run.
     pub(crate) fn has_kernel(&self) -> bool {
-        site_packages(&self.prefix).any(|folder| folder.join("ipykernel/__init__.py").is_file())
+        Packages::below(&self.prefix, None).contain("ipykernel")
     }
 
     /// Whether pip is installed in it; environments of uv have none.
     pub(crate) fn has_pip(&self) -> bool {
-        site_packages(&self.prefix).any(|folder| folder.join("pip/__init__.py").is_file())
+        Packages::below(&self.prefix, None).contain("pip")
     }
 
-    /// Whether it also uses the packages of the Python that it was made from.
-    pub(crate) fn sees_system(&self) -> bool {
-        let settings = fs::read_to_string(self.prefix.join("pyvenv.cfg")).unwrap_or_default();
-        settings.lines().filter_map(|line| line.split_once('=')).any(|(key, value)| {
-            key.trim() == "include-system-site-packages" && value.trim().eq_ignore_ascii_case("true")
-        })
+    /// Whether ipykernel is installed in it, or where its Python also looks: in the Python that it was made from, and in the user's
+    /// own folder. Reads files only.
+    pub(crate) fn runs_kernel(&self, process_env: &ProcessEnv) -> bool {
+        if self.has_kernel() {
+            return true;
+        }
+        let settings = self.settings();
+        let version = settings.version.or_else(|| Packages::version_below(&self.prefix));
+        // An environment of conda looks there, too.
+        let sees_others = settings.sees_system || !self.is_venv();
+        let base = settings.base.filter(|_| settings.sees_system);
+        base.is_some_and(|base| Packages::below(&base, version).contain("ipykernel"))
+            || (sees_others && Packages::of_user(process_env, version).contain("ipykernel"))
     }
+
+    /// Its version, if its files say so.
+    pub(super) fn version(&self) -> Option<Version> {
+        self.settings().version.or_else(|| Packages::version_below(&self.prefix))
+    }
+
+    fn settings(&self) -> Settings {
+        Settings::parse(&fs::read_to_string(self.prefix.join("pyvenv.cfg")).unwrap_or_default())
+    }
+}
+
+/// What `pyvenv.cfg` says.
+#[derive(Default)]
+struct Settings {
+    /// Whether the packages of the Python that it was made from are used as well.
+    sees_system: bool,
+    /// The prefix of that Python.
+    base: Option<PathBuf>,
+    version: Option<Version>,
+}
+
+impl Settings {
+    fn parse(text: &str) -> Self {
+        let mut settings = Self::default();
+        for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
+            let value = value.trim();
+            match key.trim() {
+                "include-system-site-packages" => settings.sees_system = value.eq_ignore_ascii_case("true"),
+                "home" => settings.base = base_of(Path::new(value)),
+                // `venv` writes the one, `virtualenv` and uv the other.
+                "version" | "version_info" => settings.version = Version::parse(value),
+                _ => {}
+            }
+        }
+        settings
+    }
+}
+
+/// The prefix of the Python whose programs are in `home`.
+fn base_of(home: &Path) -> Option<PathBuf> {
+    // Looking at a share of Windows would log in to whatever server the file names.
+    let is_share = home.as_os_str().as_encoded_bytes().starts_with(b"\\\\");
+    if !home.is_absolute() || is_share {
+        return None;
+    }
+    if cfg!(windows) { Some(home.to_path_buf()) } else { home.parent().map(Path::to_path_buf) }
 }
 
 /// The interpreter of the environment in `prefix`, if there is one.
@@ -70,15 +127,6 @@ pub(crate) fn interpreter_in(prefix: &Path) -> Option<PathBuf> {
         if cfg!(windows) { &["Scripts/python.exe", "python.exe"] } else { &["bin/python", "bin/python3"] };
     // `is_file` follows links, so an environment whose Python was removed has no interpreter.
     names.iter().map(|name| prefix.join(name)).find(|path| path.is_file())
-}
-
-fn site_packages(prefix: &Path) -> impl Iterator<Item = PathBuf> {
-    let versions = ["lib", "lib64"].into_iter().flat_map({
-        let prefix = prefix.to_path_buf();
-        move |lib| fs::read_dir(prefix.join(lib)).into_iter().flatten().flatten()
-    });
-    let versions = versions.filter(|entry| entry.file_name().to_string_lossy().starts_with("python3"));
-    versions.map(|entry| entry.path().join("site-packages")).chain([prefix.join("Lib/site-packages")])
 }
 
 #[cfg(test)]
@@ -111,10 +159,39 @@ pub(super) mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert!(venv(&folder.path().join("with"), true).has_kernel());
         let without = venv(&folder.path().join("without"), false);
-        assert!(!without.has_kernel() && without.is_venv() && !without.sees_system());
-        fs::write(without.prefix.join("pyvenv.cfg"), "include-system-site-packages = True").unwrap();
-        assert!(without.sees_system());
+        assert!(!without.has_kernel() && without.is_venv());
         assert_eq!(Environment::at(folder.path()), None);
+    }
+
+    #[test]
+    fn packages_of_the_base_and_of_the_user_count_where_python_uses_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let inheriting = venv(&folder.path().join("v"), false);
+        let base = folder.path().join("base");
+        let home = if cfg!(windows) { base.clone() } else { base.join("bin") };
+        let process_env = ProcessEnv { home: Some(folder.path().join("home")), ..ProcessEnv::default() };
+        let write = |settings: &str| {
+            let text = format!("home = {}\nversion_info = 3.12.3.final.0\n{settings}", home.display());
+            fs::write(inheriting.prefix.join("pyvenv.cfg"), text).unwrap();
+        };
+        write("include-system-site-packages = True");
+        assert_eq!(inheriting.version(), Some(Version(3, 12)));
+        assert!(!inheriting.runs_kernel(&process_env));
+        let folders = [base.join(PACKAGES), folder.path().join("home/.local").join(PACKAGES)];
+        for packages in folders.iter().take(if cfg!(unix) { 2 } else { 1 }) {
+            let module = packages.join("ipykernel");
+            fs::create_dir_all(&module).unwrap();
+            fs::write(module.join("__init__.py"), "").unwrap();
+            assert!(inheriting.runs_kernel(&process_env), "{}", packages.display());
+            write("include-system-site-packages = false");
+            assert!(!inheriting.runs_kernel(&process_env), "{}", packages.display());
+            write("include-system-site-packages = true");
+            fs::remove_dir_all(module).unwrap();
+        }
+        for home in ["bin", "", "../bin"] {
+            assert_eq!(base_of(Path::new(home)), None);
+        }
+        assert_eq!(base_of(Path::new(r"\\server\share")), None);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::log::is_log;
 use super::private::{create_parent, is_own_process, is_private, is_private_below_ours};
 use crate::ProcessEnv;
 use crate::environment::KernelChoice;
+use crate::temporary::private_folder;
 
 /// Linux has room for 108 bytes in the path of a socket, macOS for 104, both with the closing NUL.
 const MAX_SOCKET_PATH: usize = 100;
@@ -170,13 +171,11 @@ impl KeeperFolder {
         {
             return Ok((listener, own));
         }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix("cellbridge-").permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         let temporary = process_env.temp_dir();
         // What tempfile adds to the prefix, and the socket.
         let is_short = temporary.as_os_str().len() + "/cellbridge-123456/s".len() <= MAX_SOCKET_PATH;
         let temporary = if is_short { &*temporary } else { Path::new("/tmp") };
-        let path = builder.tempdir_in(temporary)?.keep().join(SOCKET);
+        let path = private_folder("cellbridge-", temporary)?.keep().join(SOCKET);
         Ok((UnixListener::bind(&path)?, path))
     }
 

@@ -10,7 +10,7 @@ pub(crate) async fn resident_bytes(process: u32) -> Option<u64> {
             status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.trim_end_matches("kB"),
         );
     }
-    let mut command = Command::new("ps");
+    let mut command = Command::new("/bin/ps");
     command.args(["-o", "rss=", "-p"]).arg(process.to_string());
     kibibytes(&String::from_utf8_lossy(&command.output().await.ok()?.stdout))
 }

@@ -312,7 +312,7 @@ mod tests {
         KeepSpec {
             folder,
             id: "id".to_owned(),
-            choice: KernelChoice { kernelspec, program: "/k".into(), environment: None },
+            choice: KernelChoice { kernelspec, program: "/k".into(), environment: None, in_place_of: None },
             working_folder: "/".into(),
             notebook: None,
             variables: Vec::new(),

@@ -43,7 +43,7 @@ fn user_folders(process_env: &ProcessEnv) -> Vec<PathBuf> {
 }
 
 /// Where `pip install --user` installs: Python's `site.getuserbase()`, for any Python that there is.
-fn user_bases(process_env: &ProcessEnv) -> Vec<PathBuf> {
+pub(crate) fn user_bases(process_env: &ProcessEnv) -> Vec<PathBuf> {
     if let Some(base) = process_env.path("PYTHONUSERBASE") {
         return vec![base];
     }

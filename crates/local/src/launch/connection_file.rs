@@ -9,6 +9,7 @@ use jupyter_protocol::connection_info::{ConnectionInfo, Transport};
 use tempfile::TempDir;
 
 use crate::ProcessEnv;
+use crate::temporary::private_folder;
 
 /// Linux has room for 108 bytes in the path of a socket, macOS for 104, both with the closing NUL.
 const MAX_SOCKET_PATH: usize = 100;
@@ -36,7 +37,7 @@ impl ConnectionFile {
     ///
     /// IPC is for kernels built on ipykernel: many others ignore the transport, or build the endpoint differently.
     pub(crate) fn create(id: &str, name: &str, use_ipc: bool, process_env: &ProcessEnv) -> io::Result<Self> {
-        let socket_folder = if use_ipc { private_folder(process_env)? } else { None };
+        let socket_folder = if use_ipc { socket_folder(process_env)? } else { None };
         let mut info = match &socket_folder {
             Some(folder) => {
                 let prefix = folder.path().join(SOCKET).to_string_lossy().into_owned();
@@ -110,15 +111,11 @@ fn connection_info(transport: Transport, ip: String, ports: [u16; 5]) -> Connect
 }
 
 /// A new folder that only this user may enter. `None` if the paths of sockets in it would be too long.
-fn private_folder(process_env: &ProcessEnv) -> io::Result<Option<TempDir>> {
+fn socket_folder(process_env: &ProcessEnv) -> io::Result<Option<TempDir>> {
     if !cfg!(unix) {
         return Ok(None);
     }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(SOCKET_FOLDER);
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    let folder = builder.tempdir_in(process_env.temp_dir())?;
+    let folder = private_folder(SOCKET_FOLDER, &process_env.temp_dir())?;
     let path = folder.path();
     let fits = path.to_str().is_some() && path.as_os_str().len() + "/k-5".len() <= MAX_SOCKET_PATH;
     Ok(fits.then_some(folder))

@@ -14,6 +14,9 @@ use workspace::{
     SaveStatus, StoredNotebook,
 };
 
+#[cfg(unix)]
+use super::displaced::{Displaced, DisplacedFiles, Late};
+use super::file::Version;
 use super::{file, io_error, lock};
 use crate::held::naming_holders;
 use crate::real_path::canonicalize;
@@ -36,7 +39,13 @@ impl FileDocument {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             notebook: StoredNotebook::new(
-                NotebookFile { file, path, is_edited: AtomicBool::new(false) },
+                NotebookFile {
+                    file,
+                    path,
+                    is_edited: AtomicBool::new(false),
+                    #[cfg(unix)]
+                    displaced: DisplacedFiles::default(),
+                },
                 watch::Sender::new(0),
             ),
         })
@@ -45,6 +54,47 @@ impl FileDocument {
     /// Reads the file again if it has changed, and notifies subscribers.
     pub(crate) async fn refresh_if_read(&self) {
         self.notebook.refresh_if_read().await;
+    }
+}
+
+#[cfg(unix)]
+impl FileDocument {
+    /// Looks for a while at the files that were replaced, and puts back what editors write there.
+    fn watch_displaced(&self) {
+        if !self.notebook.store().displaced.begin_watching() {
+            return;
+        }
+        let this = self.this.clone();
+        tokio::spawn(async move {
+            // Held until the end: what is written late counts, whoever has the notebook open.
+            let Some(this) = this.upgrade() else { return };
+            let displaced = &this.notebook.store().displaced;
+            for pause in displaced.pauses() {
+                tokio::time::sleep(pause).await;
+                this.put_back().await;
+            }
+        });
+    }
+
+    /// Looks at the files that were replaced.
+    pub(super) async fn put_back(&self) {
+        let Some(this) = self.this.upgrade() else { return };
+        let found = spawn_blocking(move || {
+            let store = this.notebook.store();
+            store.displaced.put_back(&store.file)
+        });
+        match found.await.map_err(std::io::Error::other).flatten() {
+            Ok(None) => {}
+            Ok(Some(Late { edits })) => {
+                tracing::info!("{}: an editor had the file open while it was replaced", self.path());
+                for edit in edits {
+                    if let Err(error) = self.notebook.apply(&[edit], &[]).await {
+                        tracing::warn!("{}: an edit was not made again: {error}", self.path());
+                    }
+                }
+            }
+            Err(error) => tracing::debug!("{}: a replaced file cannot be read: {error}", self.path()),
+        }
     }
 }
 
@@ -62,7 +112,12 @@ impl Document for FileDocument {
             // A separate task: the caller may be dropped, which must not leave half of the work.
             let this =
                 self.this.upgrade().ok_or_else(|| Error::notebook_task_failed("the notebook was closed"))?;
-            let task = tokio::spawn(async move { this.notebook.apply(&edits, &expected).await });
+            let task = tokio::spawn(async move {
+                let applied = this.notebook.apply(&edits, &expected).await;
+                #[cfg(unix)]
+                this.watch_displaced();
+                applied
+            });
             let notebook = task.await.unwrap_or_else(|error| Err(Error::notebook_task_failed(error)))?;
             Ok(Applied { notebook, saved: SaveStatus::OnDisk })
         }
@@ -80,15 +135,8 @@ struct NotebookFile {
     /// The path that agents see.
     path: NotebookPath,
     is_edited: AtomicBool,
-}
-
-/// One content of the file. The stamp alone shows most changes; the digest shows that a rewritten file is the same.
-#[derive(Debug, Clone, Copy)]
-struct Version {
-    stamp: Stamp,
-    digest: u64,
-    /// Whether the next change is certain to change the stamp.
-    is_settled: bool,
+    #[cfg(unix)]
+    displaced: DisplacedFiles,
 }
 
 impl NotebookStore for NotebookFile {
@@ -120,8 +168,11 @@ impl NotebookStore for NotebookFile {
         &self,
         current: &Known<Version>,
         edited: Notebook,
-        _edits: &[Edit],
+        #[cfg_attr(not(unix), expect(unused_variables, reason = "nothing is put back there"))]
+        edits: &[Edit],
     ) -> Result<Replaced<Version>, Error> {
+        #[cfg(unix)]
+        let before = (current.notebook.clone(), current.version.digest);
         let (file, current) = (self.file.clone(), current.version);
         let is_first = !self.is_edited.swap(true, Ordering::Relaxed);
         let replaced = spawn_blocking(move || {
@@ -129,22 +180,28 @@ impl NotebookStore for NotebookFile {
                 replacement::remove_leftovers(&file);
             }
             // Held until the file is replaced.
-            let Some(_lock) = lock::try_lock(&file)? else { return Ok(Replaced::Conflict) };
-            let replaced = file::replace(&file, &edited, current.stamp, current.digest)
-                .map_err(|error| naming_holders(error, &file))?;
+            let Some(_lock) = lock::try_lock(&file)? else { return Ok((Replaced::Conflict, None)) };
+            let replaced =
+                file::replace(&file, &edited, &current).map_err(|error| naming_holders(error, &file))?;
             Ok(match replaced {
-                // Nobody can have changed the new file within the resolution of its modification time: before, the
-                // path named another file, with another stamp.
-                file::Replaced::Written { stamp, digest } => Replaced::Written {
-                    notebook: edited,
-                    version: Version { stamp, digest, is_settled: true },
-                },
-                file::Replaced::Same => Replaced::Written { notebook: edited, version: current },
-                file::Replaced::Changed => Replaced::Conflict,
+                file::Replaced::Written { version, old } => {
+                    (Replaced::Written { notebook: edited, version }, old)
+                }
+                file::Replaced::Same => (Replaced::Written { notebook: edited, version: current }, None),
+                file::Replaced::Changed => (Replaced::Conflict, None),
             })
         });
         let replaced = replaced.await.map_err(Error::notebook_task_failed)?;
-        replaced.map_err(|error| io_error::writing(&self.path, error))
+        let (replaced, old) = replaced.map_err(|error| io_error::writing(&self.path, error))?;
+        #[cfg(unix)]
+        if let (Replaced::Written { version, .. }, Some(old)) = (&replaced, old)
+            && let Ok(old) = Displaced::new(old, before, edits, version.stamp)
+        {
+            self.displaced.add(old);
+        }
+        #[cfg(not(unix))]
+        drop(old);
+        Ok(replaced)
     }
 }
 
@@ -179,7 +236,7 @@ fn read(file: &Path, known: Option<Version>) -> Result<Content<Version>, ReadErr
     }
     let contents = file::read(file).map_err(|error| ReadError::Io(naming_holders(error, file)))?;
     let contents = contents.ok_or(ReadError::Changing)?;
-    let version = Version { stamp: contents.stamp, digest: contents.digest, is_settled: contents.is_settled };
+    let version = contents.version;
     if known.is_some_and(|known| known.digest == version.digest) {
         return Ok(Content::Unchanged { version });
     }

@@ -17,12 +17,18 @@ const MAX_BYTES: u64 = 1 << 30;
 /// File systems record the time of a change in steps of a few milliseconds.
 const TIME_RESOLUTION: Duration = Duration::from_millis(50);
 
-pub(crate) struct Contents {
-    pub(crate) bytes: Bytes,
-    pub(crate) digest: u64,
+/// One content of a file. The stamp alone shows most changes; the digest shows that a rewritten file is the same.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Version {
     pub(crate) stamp: Stamp,
+    pub(crate) digest: u64,
     /// Whether the next change is certain to change the stamp.
     pub(crate) is_settled: bool,
+}
+
+pub(crate) struct Contents {
+    pub(crate) bytes: Bytes,
+    pub(crate) version: Version,
 }
 
 /// Reads a file. `None` if it changed during the reading.
@@ -44,12 +50,8 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Contents>> {
         return Ok(None);
     }
     let digest = digest_of(&bytes);
-    Ok(Some(Contents {
-        bytes: bytes.into(),
-        digest,
-        stamp,
-        is_settled: stamp.is_settled(now, TIME_RESOLUTION),
-    }))
+    let version = Version { stamp, digest, is_settled: stamp.is_settled(now, TIME_RESOLUTION) };
+    Ok(Some(Contents { bytes: bytes.into(), version }))
 }
 
 /// Writes a new file; fails if there is one already.
@@ -64,15 +66,29 @@ pub(crate) fn create(path: &Path, notebook: &Notebook) -> io::Result<()> {
 
 pub(crate) enum Replaced {
     /// The file contains the notebook now.
-    Written { stamp: Stamp, digest: u64 },
+    Written {
+        version: Version,
+        /// The file that had the name before.
+        old: Option<File>,
+    },
     /// The file had this content already.
     Same,
     /// Somebody else changed the file; it was left alone.
     Changed,
 }
 
-/// Atomically replaces the file, if it still has the stamp `current`. `digest` is that of its content.
-pub(crate) fn replace(path: &Path, notebook: &Notebook, current: Stamp, digest: u64) -> io::Result<Replaced> {
+/// Atomically replaces the file, if it still has the content `current`.
+pub(crate) fn replace(path: &Path, notebook: &Notebook, current: &Version) -> io::Result<Replaced> {
+    replace_while(path, notebook, current, || ())
+}
+
+/// The same; `others` is what happens right before the file is replaced, after its last comparison.
+pub(super) fn replace_while(
+    path: &Path,
+    notebook: &Notebook,
+    current: &Version,
+    others: impl FnOnce(),
+) -> io::Result<Replaced> {
     let old = replacement::check_writable(path)?;
     let mut file = replacement::temporary(path, replacement::REPLACING)?;
     let new_digest = {
@@ -82,15 +98,67 @@ pub(crate) fn replace(path: &Path, notebook: &Notebook, current: Stamp, digest: 
         writer.inner.flush()?;
         writer.hash.finish()
     };
-    if new_digest == digest {
-        return Ok(if Stamp::of(path)? == current { Replaced::Same } else { Replaced::Changed });
+    if new_digest == current.digest {
+        let is_same = Stamp::of(path)? == current.stamp;
+        return Ok(if is_same { Replaced::Same } else { Replaced::Changed });
     }
     replacement::prepare(file.as_file(), &old)?;
-    if Stamp::of(path)? != current {
+    put_in_place(file, path, current, new_digest, others)
+}
+
+#[cfg(unix)]
+fn put_in_place(
+    new: tempfile::NamedTempFile,
+    path: &Path,
+    current: &Version,
+    digest: u64,
+    others: impl FnOnce(),
+) -> io::Result<Replaced> {
+    let mut old = File::open(path)?;
+    if Stamp::of_file(&old)? != current.stamp || Stamp::of(path)? != current.stamp {
         return Ok(Replaced::Changed);
     }
-    let stamp = replacement::replace(file, path)?;
-    Ok(Replaced::Written { stamp, digest: new_digest })
+    // So that the file can get its name back. Some file systems cannot do that.
+    let second_name = replacement::second_name(path).ok();
+    others();
+    let stamp = replacement::replace(new, path)?;
+    if is_written(&mut old, current)?
+        && let Some(second_name) = second_name
+        && Stamp::of(path)? == stamp
+    {
+        // An editor had opened it before: it goes on writing what has the name again.
+        second_name.persist(path).map_err(|error| error.error)?;
+        return Ok(Replaced::Changed);
+    }
+    // Nobody can have changed the new file within the resolution of its modification time: before, the path named another file, with
+    // another stamp.
+    Ok(Replaced::Written { version: Version { stamp, digest, is_settled: true }, old: Some(old) })
+}
+
+/// On Windows, a file that an editor writes is not replaced.
+#[cfg(windows)]
+fn put_in_place(
+    new: tempfile::NamedTempFile,
+    path: &Path,
+    current: &Version,
+    digest: u64,
+    others: impl FnOnce(),
+) -> io::Result<Replaced> {
+    if Stamp::of(path)? != current.stamp {
+        return Ok(Replaced::Changed);
+    }
+    others();
+    let stamp = replacement::replace(new, path)?;
+    Ok(Replaced::Written { version: Version { stamp, digest, is_settled: true }, old: None })
+}
+
+/// Whether somebody has written a file since it had this content.
+#[cfg(unix)]
+fn is_written(file: &mut File, known: &Version) -> io::Result<bool> {
+    if !Stamp::of_file(file)?.has_same_content(&known.stamp) {
+        return Ok(true);
+    }
+    Ok(!known.is_settled && digest_of(&super::displaced::read_again(file)?) != known.digest)
 }
 
 /// Computes a digest of all that is written.
@@ -115,7 +183,7 @@ fn hasher() -> std::hash::DefaultHasher {
     std::hash::DefaultHasher::new()
 }
 
-fn digest_of(bytes: &[u8]) -> u64 {
+pub(super) fn digest_of(bytes: &[u8]) -> u64 {
     let mut hash = hasher();
     hash.write(bytes);
     hash.finish()

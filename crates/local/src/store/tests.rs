@@ -136,11 +136,100 @@ async fn changes_within_the_resolution_of_the_clock_are_noticed() {
 #[test]
 fn a_file_that_changed_since_it_was_read_is_not_replaced() {
     let (_folder, file) = folder();
-    let stamp = Stamp::of(&file).unwrap();
+    let current = file::Version { stamp: Stamp::of(&file).unwrap(), digest: 0, is_settled: true };
     fs::write(&file, NOTEBOOK.replace("two", "two, by hand")).unwrap();
-    let replaced = file::replace(&file, &Notebook::new(), stamp, 0).unwrap();
+    let replaced = file::replace(&file, &Notebook::new(), &current).unwrap();
     assert!(matches!(replaced, file::Replaced::Changed));
     assert_eq!(on_disk(&file), ["one", "two, by hand"]);
+}
+
+/// An editor that has opened the file in place before ours replaces it.
+#[cfg(unix)]
+struct OpenEditor(fs::File);
+
+#[cfg(unix)]
+impl OpenEditor {
+    fn open(file: &Path) -> Self {
+        Self(fs::File::options().write(true).open(file).unwrap())
+    }
+
+    fn write(&mut self, text: &str) {
+        use std::io::{Seek as _, Write as _};
+        self.0.rewind().unwrap();
+        self.0.write_all(text.as_bytes()).unwrap();
+        self.0.set_len(text.len() as u64).unwrap();
+    }
+}
+
+#[cfg(unix)]
+async fn until_on_disk(document: &FileDocument, file: &Path, expected: &[&str]) {
+    let merged = async {
+        while on_disk(file) != expected {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), merged).await.expect("what was written late is lost");
+    let shown = async { while sources(&document.snapshot().await.unwrap()) != expected {} };
+    tokio::time::timeout(Duration::from_secs(30), shown).await.unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_an_editor_writes_into_a_file_that_was_replaced_is_merged() {
+    let (folder, file) = folder();
+    let (_store, document) = open(&folder).await;
+    let mut editor = OpenEditor::open(&file);
+    let cell = NewCell::new(CellType::Code, "new");
+    document.apply(set("a", "three"), vec![]).await.unwrap();
+    document.apply(vec![Edit::Insert { index: 2, cell }], vec![]).await.unwrap();
+    let mut changes = document.changes();
+    editor.write(&NOTEBOOK.replace("two", "two, by hand"));
+    drop(editor);
+    until_on_disk(&document, &file, &["three", "two, by hand", "new"]).await;
+    assert!(changes.has_changed().unwrap());
+    changes.mark_unchanged();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn of_two_changes_of_a_cell_the_one_written_late_counts() {
+    let (folder, file) = folder();
+    let (_store, document) = open(&folder).await;
+    let mut editor = OpenEditor::open(&file);
+    document.apply([set("a", "three"), set("b", "four")].concat(), vec![]).await.unwrap();
+    editor.write(&NOTEBOOK.replace("one", "one, by hand"));
+    until_on_disk(&document, &file, &["one, by hand", "four"]).await;
+}
+
+/// Whoever writes the file after us has seen what we wrote.
+#[cfg(unix)]
+#[tokio::test]
+async fn what_was_written_late_does_not_replace_what_is_newer() {
+    let (folder, file) = folder();
+    let (_store, document) = open(&folder).await;
+    let mut editor = OpenEditor::open(&file);
+    document.apply(set("a", "three"), vec![]).await.unwrap();
+    let newer = fs::read_to_string(&file).unwrap().replace("two", "two, newest");
+    fs::write(&file, newer).unwrap();
+    editor.write(&NOTEBOOK.replace("two", "two, by hand"));
+    document.put_back().await;
+    assert_eq!(on_disk(&file), ["three", "two, newest"]);
+}
+
+/// The editor opens the file right before it is replaced, and is not done when we look.
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_being_written_while_it_is_replaced_gets_its_name_back() {
+    let (folder, file) = folder();
+    let current = file::read(&file).unwrap().unwrap().version;
+    let mut edited = Notebook::parse(fs::read(&file).unwrap().into()).unwrap();
+    edited.apply(&set("a", "three")[0]).unwrap();
+    let mut editor = OpenEditor::open(&file);
+    let replaced = file::replace_while(&file, &edited, &current, || editor.write(&NOTEBOOK[..20])).unwrap();
+    assert!(matches!(replaced, file::Replaced::Changed));
+    editor.write(&NOTEBOOK.replace("two", "two, by hand"));
+    assert_eq!(on_disk(&file), ["one", "two, by hand"]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[tokio::test]

@@ -85,10 +85,10 @@ async fn environments_of_the_folder_and_of_variables_are_told_apart() {
     fs::remove_file(broken.interpreter).unwrap();
     let active = venv(&machine.at("active"), true);
     let inspection = machine.inspect();
-    let states: Vec<_> = inspection.environments().await.into_iter().map(|found| found.state).collect();
+    let states: Vec<_> = inspection.environments().into_iter().map(|found| found.state).collect();
     let bare = EnvironmentState::NoKernel { interpreter, has_pip: false };
     assert_eq!(states, [bare, EnvironmentState::NoPython]);
-    let activated = inspection.activated().await;
+    let activated = inspection.activated();
     let states: Vec<_> = activated.iter().map(|found| (found.variable, found.state.clone())).collect();
     let ready = EnvironmentState::Ready(active.interpreter.clone());
     assert_eq!(states, [("VIRTUAL_ENV", Some(ready)), ("CONDA_PREFIX", None)]);
@@ -99,9 +99,9 @@ async fn environments_of_the_folder_and_of_variables_are_told_apart() {
 #[tokio::test]
 async fn an_environment_is_recognised_by_path() {
     let machine = Machine::new().set("PATH", &format!("active/{PROGRAMS}"));
-    assert_eq!(machine.inspect().on_path().await, None);
+    assert_eq!(machine.inspect().on_path(), None);
     let active = venv(&machine.at("active"), true);
-    let found = machine.inspect().on_path().await;
+    let found = machine.inspect().on_path();
     let state = EnvironmentState::Ready(active.interpreter);
     assert_eq!(found, Some(FoundEnvironment { prefix: machine.at("active"), state }));
 }

@@ -16,6 +16,8 @@ use crate::tests::program;
 #[cfg(unix)]
 mod counting;
 mod making;
+#[cfg(unix)]
+mod traps;
 
 /// A machine with nothing on it but a root folder, a home and an empty `PATH`.
 struct Machine {
@@ -76,9 +78,10 @@ impl Machine {
             folder: &self.at("root/sub"),
             name,
             preferred: preferred.as_ref(),
+            is_for_run: false,
             progress: None,
         };
-        self.chooser().choose(&query).await
+        self.chooser().choose(&query).await.map(|choice| choice.expect("it needs nothing of the folder"))
     }
 
     async fn program(&self, name: Option<&str>, preferred: Option<(&str, Option<&str>)>) -> PathBuf {
@@ -125,8 +128,15 @@ async fn a_missing_kernel_is_replaced_by_one_of_its_language() {
     machine.install("r-4.3", "r", "R");
     let project = venv(&machine.at("root/.venv"), true).interpreter;
     assert_eq!(machine.program(None, Some(("ir", Some("R")))).await, r);
+    let choice = machine.choose(None, Some(("ir", Some("R")))).await.unwrap();
+    let notice = choice.replacement().unwrap();
+    assert!(notice.contains(r#""ir", which is not installed"#) && notice.contains("r-4.3"), "{notice}");
+    for known in [None, Some(("r-4.3", Some("R"))), Some(("python3", None))] {
+        assert_eq!(machine.choose(None, known).await.unwrap().replacement(), None, "{known:?}");
+    }
     for named in [("my-project", Some("python")), ("conda-env-x-py", None), (".venv", None)] {
-        assert_eq!(machine.program(None, Some(named)).await, project, "{named:?}");
+        let choice = machine.choose(None, Some(named)).await.unwrap();
+        assert_eq!((&choice.program, choice.in_place_of.as_deref()), (&project, Some(named.0)));
     }
 }
 

@@ -39,8 +39,14 @@ impl Machine {
 
     async fn program_of(&self, chooser: &KernelspecChooser) -> PathBuf {
         let folder = self.at("root");
-        let query = KernelspecQuery { folder: &folder, name: None, preferred: None, progress: None };
-        chooser.choose(&query).await.unwrap().program
+        let query = KernelspecQuery {
+            folder: &folder,
+            name: None,
+            preferred: None,
+            is_for_run: false,
+            progress: None,
+        };
+        chooser.choose(&query).await.unwrap().unwrap().program
     }
 }
 
@@ -67,21 +73,4 @@ async fn installing_and_removing_ipykernel_is_noticed() {
     assert_eq!(machine.program_of(&chooser).await, own);
     fs::remove_dir(machine.at("packages/ipykernel")).unwrap();
     assert_eq!(machine.program_of(&chooser).await, managed);
-}
-
-#[tokio::test]
-async fn an_environment_that_inherits_packages_is_started_once() {
-    let machine = Machine::new();
-    let chooser = counting_python(&machine);
-    let inheriting = venv(&machine.at("root/.venv"), false);
-    fs::write(inheriting.prefix.join("pyvenv.cfg"), "include-system-site-packages = true").unwrap();
-    fs::create_dir(machine.at("packages/ipykernel")).unwrap();
-    fs::copy(machine.at("bin/python3"), &inheriting.interpreter).unwrap();
-    machine.age_files();
-    let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
-    fs::File::open(&inheriting.interpreter).unwrap().set_modified(earlier).unwrap();
-    for _ in 0..3 {
-        assert_eq!(machine.program_of(&chooser).await, inheriting.interpreter);
-    }
-    assert_eq!(machine.starts(), 1);
 }

@@ -7,17 +7,19 @@ use crate::environment::venv::tests::{PACKAGES, PROGRAMS};
 
 /// A uv that makes an environment, notes each call, and fails at installing while there is a file `broken`.
 pub(super) fn uv(machine: &Machine) {
-    // It is started in the folder of the environment's folder.
+    let folder = machine.folder.path().display();
+    let python = machine.at("home/data/cellbridge/python");
+    let python = python.display();
     program(
         &machine.at("bin/uv"),
         &[
-            "argument ../../../calls",
-            "for venv make python/pyvenv.cfg",
-            &format!("for venv make python/{PROGRAMS}/python{}", std::env::consts::EXE_SUFFIX),
+            &format!("argument {folder}/calls"),
+            &format!("for venv make {python}/pyvenv.cfg"),
+            &format!("for venv make {python}/{PROGRAMS}/python{}", std::env::consts::EXE_SUFFIX),
             "for pip out Downloading ipykernel-7.4.0",
-            &format!("for pip make python/{PACKAGES}/ipykernel/__init__.py"),
-            "for pip if ../../../broken err no network",
-            "for pip if ../../../broken exit 2",
+            &format!("for pip make {python}/{PACKAGES}/ipykernel/__init__.py"),
+            &format!("for pip if {folder}/broken err no network"),
+            &format!("for pip if {folder}/broken exit 2"),
         ],
     );
 }
@@ -39,10 +41,16 @@ async fn concurrent_callers_share_one_new_environment() {
     let (one, other) = (machine.chooser(), machine.chooser());
     let (progress, mut lines) = mpsc::channel(20);
     let folder = machine.at("root");
-    let query = KernelspecQuery { folder: &folder, name: None, preferred: None, progress: Some(&progress) };
+    let query = KernelspecQuery {
+        folder: &folder,
+        name: None,
+        preferred: None,
+        is_for_run: false,
+        progress: Some(&progress),
+    };
     let (a, b, c) = tokio::join!(one.choose(&query), one.choose(&query), other.choose(&query));
     for choice in [a, b, c] {
-        assert_eq!(choice.unwrap().program, interpreter(&machine));
+        assert_eq!(choice.unwrap().unwrap().program, interpreter(&machine));
     }
     assert_eq!(calls(&machine), "venv pip ");
     lines.close();
@@ -76,7 +84,13 @@ async fn making_an_environment_goes_on_without_its_caller() {
     uv(&machine);
     let chooser = machine.chooser();
     let folder = machine.at("root");
-    let query = KernelspecQuery { folder: &folder, name: Some(MANAGED), preferred: None, progress: None };
+    let query = KernelspecQuery {
+        folder: &folder,
+        name: Some(MANAGED),
+        preferred: None,
+        is_for_run: false,
+        progress: None,
+    };
     tokio::select! {
         biased;
         _ = chooser.choose(&query) => unreachable!("it takes a process or two"),
@@ -94,8 +108,9 @@ async fn without_python_the_error_says_what_to_install() {
     let error = machine.choose(None, None).await.unwrap_err();
     assert!(error.cause.contains("no Python") && error.to_string().contains("Install Python"), "{error}");
     let python = machine.at("bin/python3");
-    let itself = format!("for -c out {}", python.display());
-    let steps = ["for -c out 3.11 0", &itself, "for -c exit 0", "out ensurepip is not available", "exit 1"];
+    let itself = format!("for -ISc out {}", python.display());
+    let steps =
+        ["for -ISc out 3.11 0", &itself, "for -ISc exit 0", "out ensurepip is not available", "exit 1"];
     program(&python, &steps);
     let error = machine.choose(None, None).await.unwrap_err();
     assert!(error.cause.contains("ensurepip") && error.to_string().contains("python3-venv"), "{error}");
