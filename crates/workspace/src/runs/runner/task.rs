@@ -30,7 +30,7 @@ const REPLACED: &str =
     "The kernel was shut down since the last run. This one is new: the variables are gone.";
 const RESTARTED: &str =
     "The kernel was restarted since the last run, not by this server: the variables from before are gone.";
-const RESTARTED_BEFORE: &str =
+const RESTARTED_ELSEWHERE: &str =
     "The kernel was restarted before this run, not by this server: the variables from before were gone.";
 const ELSEWHERE: &str =
     "The notebook has another kernel now, which was started elsewhere. This run uses its variables.";
@@ -217,7 +217,7 @@ impl Runner {
         if let Some(home) = home
             && self.history.ended(home, run, &*kernel, begun)
         {
-            run.note(RESTARTED_BEFORE);
+            run.note(RESTARTED_ELSEWHERE);
         }
         // Otherwise a later server stores the rest.
         if run.is_finished() && is_settled {
