@@ -117,7 +117,8 @@ pub(crate) async fn serve_until_shutdown(
         }
         Some(HttpEndpoint { listener, auth, url, .. }) => {
             eprintln!("cellbridge: MCP endpoint {url}");
-            mcp::serve_http(server, listener, auth, shutdown.clone()).await.map_err(anyhow::Error::from)
+            mcp::serve_http(server, listener, auth, shutdown.clone()).await;
+            Ok(())
         }
     };
     shutdown.cancel();

@@ -3,18 +3,19 @@
 use std::sync::OnceLock;
 
 use notebook::{Cell, CellId};
-use workspace::{Error, ErrorKind, Fault};
+use workspace::{Error, ErrorKind, Fault, NotebookPath};
 
 use crate::call_order::Turn;
-use crate::elicitation::{Person, PersonReply, Question};
+use crate::elicitation::{Person, PersonReply};
 use crate::permissions::{Access, Group, Permission};
+use crate::question::{Draft, Question};
 
 /// The access of one call. The person is asked once, whatever the call does, and sees all of it.
 pub(crate) struct Consent<'a> {
     access: Access<'a>,
     person: Option<&'a Person>,
-    /// The cells that the person saw when they accepted.
-    accepted: OnceLock<Vec<ShownCell>>,
+    /// What the person saw when they accepted.
+    accepted: OnceLock<Shown>,
     /// Set if the call does nothing, so that the person need not be asked.
     is_preview: OnceLock<()>,
     /// Readers overtake a call that waits for the person.
@@ -23,8 +24,17 @@ pub(crate) struct Consent<'a> {
 
 /// What a person is shown of a call.
 pub(crate) struct Preview {
-    pub(crate) text: String,
+    pub(crate) question: Draft,
+    pub(crate) shown: Shown,
+}
+
+/// What a question shows, so that it can be compared with what is about to be done.
+#[derive(Debug, Default)]
+pub(crate) struct Shown {
+    pub(crate) notebook: Option<NotebookPath>,
     pub(crate) cells: Vec<ShownCell>,
+    /// What else the call would do, as [`Consent::check_effect`] compares it.
+    pub(crate) effect: Option<String>,
 }
 
 /// A cell as a person was shown it.
@@ -76,34 +86,70 @@ impl<'a> Consent<'a> {
         self.ask(person, what, preview.await?).await
     }
 
-    /// Fails unless the person accepts that packages are installed as `plan` says, or the operator lets agents do that.
-    pub(crate) async fn permit_packages(&self, what: &str, plan: String) -> Result<(), Error> {
-        if self.needs_no_question() || !self.access.asks_about_packages() {
+    /// Fails unless the person accepts what `plan` says about packages, or the operator wants them to be asked neither about
+    /// packages nor about what belongs to these groups.
+    pub(crate) async fn permit_packages(
+        &self,
+        groups: &[Group],
+        what: &str,
+        plan: Preview,
+    ) -> Result<(), Error> {
+        if self.needs_no_question() || !self.asks_about_packages(groups) {
             return Ok(());
         }
         let person = self.person.ok_or_else(|| cannot_ask(what))?;
-        self.ask(person, what, Preview { text: plan, cells: Vec::new() }).await
+        self.ask(person, what, plan).await
     }
 
-    /// Fails unless the person accepts what `question` says. Where nobody can be asked, the agent has to confirm it in its call.
-    pub(crate) async fn permit_effects(&self, what: &str, question: String) -> Result<(), Error> {
+    /// Fails if [`Consent::permit_packages`] would have to ask, and nobody can be asked.
+    pub(crate) fn check_packages(&self, groups: &[Group], what: &str) -> Result<(), Error> {
+        let is_lacking =
+            self.person.is_none() && !self.needs_no_question() && self.asks_about_packages(groups);
+        if is_lacking { Err(cannot_ask(what)) } else { Ok(()) }
+    }
+
+    fn asks_about_packages(&self, groups: &[Group]) -> bool {
+        self.access.asks_about_packages() || self.access.asks(groups, Permission::Execute)
+    }
+
+    /// Fails unless the person accepts `effects`. Where nobody can be asked, the agent has to confirm it in its call.
+    pub(crate) async fn permit_effects(
+        &self,
+        what: &str,
+        effects: &str,
+        preview: impl Future<Output = Result<Preview, Error>>,
+    ) -> Result<(), Error> {
         if self.needs_no_question() {
             return Ok(());
         }
         let Some(person) = self.person else {
             return Err(refused(format!(
-                "{what} needs confirm=true, because the client cannot ask the person: {question}"
+                "{what} needs confirm=true, because the client cannot ask the person: {effects}"
             )));
         };
-        self.ask(person, what, Preview { text: question, cells: Vec::new() }).await
+        self.ask(person, what, preview.await?).await
+    }
+
+    /// Fails unless the person accepts `what`, which leads to a server that the operator has not named. Nobody is asked where
+    /// the person is asked about nothing.
+    pub(crate) async fn permit_elsewhere(
+        &self,
+        what: &str,
+        preview: impl Future<Output = Result<Preview, Error>>,
+    ) -> Result<(), Error> {
+        if self.needs_no_question() || !self.access.asks_at_all() {
+            return Ok(());
+        }
+        let person = self.person.ok_or_else(|| cannot_ask(what))?;
+        self.ask(person, what, preview.await?).await
     }
 
     async fn ask(&self, person: &Person, what: &str, preview: Preview) -> Result<(), Error> {
-        let Preview { text, cells } = preview;
+        let Preview { question, shown } = preview;
         self.turn.takes_long();
-        match person.ask(Question::Consent(text)).await {
+        match person.ask(Question::Consent(question.finish())).await {
             PersonReply::Accepted { .. } => {
-                let _ = self.accepted.set(cells);
+                let _ = self.accepted.set(shown);
                 Ok(())
             }
             PersonReply::Failed => {
@@ -127,16 +173,41 @@ impl<'a> Consent<'a> {
 
     /// Fails if the person accepted the call, and saw other cells than these, or other sources of them.
     pub(crate) fn check_shown<'c>(&self, cells: impl IntoIterator<Item = &'c Cell>) -> Result<(), Error> {
-        let Some(shown) = self.accepted.get() else { return Ok(()) };
+        let Some(Shown { cells: shown, .. }) = self.accepted.get() else { return Ok(()) };
         if cells.into_iter().all(|cell| shown.contains(&ShownCell::from(cell))) {
             return Ok(());
         }
-        Err(Error::new(
-            ErrorKind::Conflict,
-            "The cells changed after the person had been asked.",
-            "Nothing was done; read the cells and call again.",
-        ))
+        Err(changed("The cells changed after the person had been asked."))
     }
+
+    /// Fails if the person accepted the call for another notebook.
+    pub(crate) fn check_notebook(&self, path: &NotebookPath) -> Result<(), Error> {
+        match self.accepted.get().and_then(|shown| shown.notebook.as_ref()) {
+            Some(shown) if shown != path => Err(changed(&format!(
+                "The current notebook changed after the person had been asked about {shown}."
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the person was shown an effect of the call.
+    pub(crate) fn has_accepted_effect(&self) -> bool {
+        self.accepted.get().is_some_and(|shown| shown.effect.is_some())
+    }
+
+    /// Fails if the person accepted the call, and was shown another effect of it.
+    pub(crate) fn check_effect(&self, effect: &str) -> Result<(), Error> {
+        match self.accepted.get().and_then(|shown| shown.effect.as_deref()) {
+            Some(shown) if shown != effect => {
+                Err(changed("What the call does changed after the person had been asked."))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn changed(cause: &str) -> Error {
+    Error::new(ErrorKind::Conflict, cause, "Nothing was done; read the cells and call again.")
 }
 
 fn refused(cause: String) -> Error {
@@ -161,6 +232,7 @@ mod tests {
 
     use super::*;
     use crate::permissions::{Offer, Permissions, Policy};
+    use crate::question::QuestionText;
 
     fn asking(asked: &[Offer]) -> Policy {
         Policy { asked: asked.to_vec(), ..Policy::default() }
@@ -171,7 +243,7 @@ mod tests {
     }
 
     fn preview() -> Ready<Result<Preview, Error>> {
-        ready(Ok(Preview { text: "Allow it?".into(), cells: Vec::new() }))
+        ready(Ok(Preview { question: QuestionText::begin("Allow it?"), shown: Shown::default() }))
     }
 
     const EDIT: &[Group] = &[Group::Edit];

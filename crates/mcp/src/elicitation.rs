@@ -10,6 +10,8 @@ use rmcp::service::{Peer, PeerRequestOptions, RoleServer, ServiceError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use crate::question::Question;
+
 /// The field of a form for a line.
 const LINE: &str = "value";
 /// How long the person may take to answer.
@@ -22,15 +24,6 @@ pub(crate) enum Person {
     Peer(Peer<RoleServer>),
     /// In the 2026-07-28 era a question is the result of a call, which the agent repeats with the reply.
     NextRound(mpsc::Sender<PendingQuestion>),
-}
-
-/// What a person is asked.
-#[derive(Debug, Clone)]
-pub(crate) enum Question {
-    /// For a line of text.
-    Line(String),
-    /// To accept or decline something.
-    Consent(String),
 }
 
 /// What became of a question.
@@ -123,13 +116,13 @@ impl Question {
     /// The form that the agent shows. To accept or decline needs no field.
     pub(crate) fn form(&self) -> Option<ElicitRequestParams> {
         let schema = ElicitationSchema::builder();
-        let (message, schema) = match self {
-            Self::Line(prompt) => (prompt, schema.required_string(LINE)),
-            Self::Consent(what) => (what, schema),
+        let schema = match self {
+            Self::Line(_) => schema.required_string(LINE),
+            Self::Consent(_) => schema,
         };
         Some(ElicitRequestParams::FormElicitationParams {
             meta: None,
-            message: message.clone(),
+            message: self.text().to_owned(),
             requested_schema: schema.build().ok()?,
         })
     }
@@ -153,6 +146,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::question::QuestionText;
 
     #[test]
     fn an_agent_shows_forms_if_it_says_so_or_names_no_kind() {
@@ -171,10 +165,14 @@ mod tests {
     #[test]
     fn forms_ask_for_a_line_or_for_nothing() {
         let form = |question: Question| serde_json::to_value(question.form()).unwrap();
-        let line = form(Question::Line("Name?".into()));
-        assert_eq!((&line["mode"], &line["message"]), (&json!("form"), &json!("Name?")));
+        let line = form(Question::Line(QuestionText::input("Name?")));
+        assert_eq!(line["mode"], json!("form"));
+        assert!(line["message"].as_str().unwrap().ends_with("The code asks:\n    Name?\n"), "{line}");
         assert_eq!(line["requestedSchema"]["required"], json!(["value"]));
-        assert_eq!(form(Question::Consent("Run it?".into()))["requestedSchema"]["properties"], json!({}));
+        assert_eq!(
+            form(Question::Consent(QuestionText::begin("Run it?").finish()))["requestedSchema"]["properties"],
+            json!({})
+        );
     }
 
     #[test]

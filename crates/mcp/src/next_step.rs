@@ -6,7 +6,10 @@ use workspace::{Error, NextStep, ServerStep};
 
 /// A failure as an agent reads it.
 pub(crate) fn message(error: &Error) -> String {
-    format!("{} {}", error.cause, words(&error.next))
+    let cause = error.cause.trim_end();
+    // After a source or an output, the next step would look like a part of it.
+    let separator = if cause.contains('\n') { '\n' } else { ' ' };
+    format!("{cause}{separator}{}", words(&error.next))
 }
 
 fn words(step: &NextStep) -> Cow<'static, str> {
@@ -94,5 +97,7 @@ mod tests {
         assert!(of(NextStep::NameNotebook { open }).contains("Open are: plots, data. use_notebook opens"));
         assert_eq!(of(NextStep::TryAgain), "It changed. Try again.");
         assert_eq!(of("Wait a moment.".into()), "It changed. Wait a moment.");
+        let error = Error::new(ErrorKind::Conflict, "It changed. It is now:\nx = 1\n", NextStep::TryAgain);
+        assert_eq!(message(&error), "It changed. It is now:\nx = 1\nTry again.");
     }
 }

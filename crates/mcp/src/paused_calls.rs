@@ -185,7 +185,8 @@ mod tests {
     use serde_json::value::to_raw_value;
 
     use super::*;
-    use crate::elicitation::{Person, Question};
+    use crate::elicitation::Person;
+    use crate::question::{Question, QuestionText};
 
     const ALL: Permissions = Permissions { read: true, write: true, execute: true };
 
@@ -199,7 +200,9 @@ mod tests {
     async fn ask(calls: &Arc<PausedCalls>) -> String {
         let (asking, mut questions) = mpsc::channel(1);
         let work = async move {
-            let reply = Person::NextRound(asking).ask(Question::Consent("May I?".into())).await;
+            let reply = Person::NextRound(asking)
+                .ask(Question::Consent(QuestionText::begin("May I?").finish()))
+                .await;
             Err::<Reply, _>(Error::new(ErrorKind::Forbidden, format!("{reply:?}"), ""))
         };
         let mut work: BoxFuture<'static, Result<Reply, Error>> = Box::pin(work);
@@ -293,7 +296,7 @@ mod tests {
             tokio::select! {
                 biased;
                 _ = answered => Ok(Reply::Own(CallToolResult::success(Vec::new()))),
-                _ = person.ask(Question::Line("Name?".into())) => panic!("answered elsewhere"),
+                _ = person.ask(Question::Line(QuestionText::input("Name?"))) => panic!("answered elsewhere"),
             }
         });
         let asked = tokio::select! {

@@ -232,6 +232,11 @@ impl Access<'_> {
         self.policy.asks(self.tool, groups, permission)
     }
 
+    /// Whether the person is asked about anything.
+    pub(crate) fn asks_at_all(self) -> bool {
+        !self.policy.asked.is_empty()
+    }
+
     /// Whether the person is asked before packages are installed.
     pub(crate) fn asks_about_packages(self) -> bool {
         !self.policy.installs_unasked

@@ -16,9 +16,10 @@ use workspace::{Progress, Report};
 pub(crate) const MAX_QUEUED_REPORTS: usize = 4096;
 /// The longest pause between two reports of progress: some clients end a call that seems to do nothing.
 const MAX_PAUSE: Duration = Duration::from_secs(9);
-/// How much a report that only fills a pause adds to the progress, which has to grow. Less than a second of a run or a
-/// step of other work.
-const PAUSE_STEP: f64 = 0.0001;
+/// How much a report that only fills a pause adds to the progress, which has to grow: a step, like any other report of ours.
+const STEP: f64 = 1.0;
+/// The same where a page counts towards a total.
+const STEP_OF_TOTAL: f64 = 0.0001;
 
 /// An agent that waits for a call, and what it wants to be sent.
 pub(crate) struct Audience<'a> {
@@ -86,6 +87,7 @@ impl Audience<'_> {
 struct Reported<'a> {
     reports: &'a mut mpsc::Receiver<Report>,
     progress: f64,
+    total: Option<f64>,
     /// Whether a pause was filled, so that the call's own progress may be behind.
     has_filled: bool,
     /// When the pause is too long.
@@ -94,7 +96,7 @@ struct Reported<'a> {
 
 impl<'a> Reported<'a> {
     fn new(reports: &'a mut mpsc::Receiver<Report>) -> Self {
-        Self { reports, progress: 0.0, has_filled: false, due: Instant::now() + MAX_PAUSE }
+        Self { reports, progress: 0.0, total: None, has_filled: false, due: Instant::now() + MAX_PAUSE }
     }
 
     async fn next(&mut self) -> Report {
@@ -104,14 +106,14 @@ impl<'a> Reported<'a> {
             () = sleep_until(self.due) => {
                 self.has_filled = true;
                 let message = Some("still working".to_owned());
-                Report::Progress(Progress { progress: self.progress, total: None, message })
+                Report::Progress(Progress { progress: self.progress, total: self.total, message })
             }
         };
-        if let Report::Progress(Progress { progress, .. }) = &mut report {
+        if let Report::Progress(Progress { progress, total, .. }) = &mut report {
             if self.has_filled && *progress <= self.progress {
-                *progress = self.progress + PAUSE_STEP;
+                *progress = self.progress + if total.is_some() { STEP_OF_TOTAL } else { STEP };
             }
-            self.progress = *progress;
+            (self.progress, self.total) = (*progress, *total);
             self.due = Instant::now() + MAX_PAUSE;
         }
         report
@@ -154,10 +156,22 @@ mod tests {
             seen.push((progress, start.elapsed().as_secs()));
         }
         // Less than what was sent to fill the pauses.
-        sender.send(progress(3.0001)).await.unwrap();
+        sender.send(progress(4.0)).await.unwrap();
         let Report::Progress(Progress { progress, .. }) = reported.next().await else { panic!("a log line") };
-        assert!(seen.windows(2).all(|pair| pair[0].0 < pair[1].0) && seen[2].0 < progress, "{seen:?}");
-        assert_eq!(seen.iter().map(|(_, at)| *at).collect::<Vec<_>>(), [0, 9, 18]);
+        assert_eq!((&seen[..], progress), (&[(3.0, 0), (4.0, 9), (5.0, 18)][..], 6.0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_filled_pause_does_not_come_nearer_to_a_total() {
+        let (sender, mut reports) = mpsc::channel(8);
+        let mut reported = Reported::new(&mut reports);
+        let report = Progress { progress: 3.0, total: Some(10.0), message: None };
+        sender.send(Report::Progress(report)).await.unwrap();
+        reported.next().await;
+        let Report::Progress(Progress { progress, total, .. }) = reported.next().await else {
+            panic!("a log line")
+        };
+        assert!(3.0 < progress && progress < 4.0 && total == Some(10.0), "{progress} of {total:?}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,6 +2,7 @@
 
 use std::future::ready;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use axum::http::request::Parts;
 use futures_util::future::BoxFuture;
@@ -194,6 +195,7 @@ async fn call_tool(
         turn: &turn,
         reports,
         wants_progress,
+        steps: AtomicU32::new(0),
         cancelled,
         is_stateless,
         person: person.as_ref(),
@@ -212,7 +214,7 @@ async fn call_relay(relay: &dyn Relay, policy: &Policy, call: Call, caller: Call
     let groups = [Group::Relayed(relay.group())];
     access.check(&groups, permission, &format!("This call of {}", call.name))?;
     let consent = Consent::new(access, caller.person.as_ref());
-    let preview = async { Ok(tools::preview_of_relayed(&call.name, &call.params)) };
+    let preview = async { Ok(tools::preview_of_relayed(relay, &call.name, &call.params)) };
     consent.permit(&groups, permission, &call.name, preview).await?;
     relay.call(call).await.map(Reply::Relayed)
 }

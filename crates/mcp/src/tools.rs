@@ -14,8 +14,9 @@ use workspace::{Error, progress};
 
 use crate::call_order::Ordering;
 use crate::permissions::{Group, Offer, Permission, Policy};
+pub(crate) use connect_to_jupyter::is_named_by_operator;
 pub(crate) use shared::answer::{Answer, Outcome};
-pub(crate) use shared::cell_text::{banner, index_or_id};
+pub(crate) use shared::cell_text::{banner, index_or_id, shortened};
 pub(crate) use shared::context::{Called, Context};
 use shared::given::Given;
 pub(crate) use shared::kernel_selector::kernel_selector;
@@ -222,19 +223,19 @@ impl Tool {
                 let name = context.called.name;
                 return Ok(format!("{name} has no preview. Nothing was done.").into());
             }
-            // A plan of packages starts the kernel.
+            // A plan of packages may start the kernel.
             if self.name != add_packages::TOOL.name {
                 context.consent.ask_nothing();
             }
         }
-        // The progress of a run counts in seconds, and comes later.
-        let mut step = 0.0;
-        let reported = |line| {
-            step += 0.001;
-            context.report_progress(step, line);
-        };
+        let reported = |line| context.report_progress(line);
         let call = async {
-            context.permit(self.groups, self.permission, context.called.name).await?;
+            if self.name == add_packages::TOOL.name {
+                // It asks itself, once it knows its plan.
+                context.consent.check_packages(self.groups, self.name)?;
+            } else {
+                context.permit(self.groups, self.permission, context.called.name).await?;
+            }
             context.session.acting(self.name, (self.call)(given, context)).await
         };
         let workspace = context.session.workspace();

@@ -1,6 +1,8 @@
 //! How agents reach the server: over stdio, over HTTP, and inside another HTTP server.
 
+mod accept;
 mod admin_api;
+mod connections;
 mod detached_calls;
 pub(crate) mod embedded;
 pub(crate) mod http;

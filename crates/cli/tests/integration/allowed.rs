@@ -270,10 +270,7 @@ async fn tools_are_offered_by_group() -> Result<()> {
             ],
         ),
         ("files", &["list_files", "copy_file", "open_in_browser"]),
-        (
-            "kernels",
-            &["list_kernels", "restart_notebook", "list_variables", "inspect_variable", "connect_to_jupyter"],
-        ),
+        ("kernels", &["list_kernels", "list_variables", "inspect_variable", "connect_to_jupyter"]),
         ("colab", &OF_COLAB),
         ("files,list_kernels", &["list_files", "list_kernels", "copy_file", "open_in_browser"]),
         ("execute_ipython", &["execute_code"]),

@@ -102,12 +102,13 @@ async fn each_group_is_asked_about() -> Result<()> {
         "execute_code",
         "interrupt_kernel",
         "answer_input",
+        "restart_notebook",
     ];
     for (group, asked) in [
         ("edit", &edit[..]),
         ("run", &run),
         ("delete", &["restart_notebook", "delete_cell", "clear_cell_output", "undo"]),
-        ("kernels", &["restart_notebook", "list_variables", "inspect_variable", "connect_to_jupyter"]),
+        ("kernels", &["restart_notebook", "list_variables", "inspect_variable"]),
         ("files", &["copy_notebook", "copy_file", "open_in_browser"]),
         ("move_cell,list_files", &["list_files", "move_cell"]),
         ("execute_ipython", &["execute_code"]),
@@ -117,10 +118,84 @@ async fn each_group_is_asked_about() -> Result<()> {
         for (tool, arguments) in CALLS {
             let result = client.agent.call_tool(tool, arguments).await?;
             let is_asked = text(&result)?.contains(CANNOT_ASK);
-            assert_eq!(is_asked, asked.contains(&tool), "{group} {tool}: {result}");
+            // The operator has not named its address.
+            let is_expected = asked.contains(&tool) || tool == "connect_to_jupyter";
+            assert_eq!(is_asked, is_expected, "{group} {tool}: {result}");
         }
         // A tool of the page may do what was meant by any of these.
         assert_cannot_ask(&mut client.agent, ("call_colab_tool", r#"{"name":"run_code_cell"}"#)).await?;
+    }
+    Ok(())
+}
+
+/// What each tool that may run code, as its annotations say, would run in a call of [`CALLS`].
+const SOURCES: [(&str, &str); 9] = [
+    ("insert_cell", "new"),
+    ("overwrite_cell_source", "new"),
+    ("edit_cell_source", "one, one"),
+    ("execute_cell", "one"),
+    ("insert_execute_code_cell", "new"),
+    ("run_cells", "one"),
+    ("verify_notebook", "one"),
+    ("execute_code", "1"),
+    ("answer_input", "x"),
+];
+
+#[tokio::test]
+async fn the_person_sees_the_source_of_whatever_runs() -> Result<()> {
+    let mut client = with_forms(&["--ask", "run"]).await?;
+    let before = client.files()?;
+    let list = client.agent.request("tools/list", "{}").await?;
+    let tools = list["tools"].as_array().context("no tools")?;
+    let runs = |tool: &&Value| {
+        let hints = &tool["annotations"];
+        hints["openWorldHint"] == true && hints["destructiveHint"] == true
+    };
+    // A tool of the page may do anything, and that of packages shows its plan.
+    let others = [&OF_COLAB[..], &["add_packages"]].concat();
+    let names: Vec<&str> = tools.iter().filter(runs).filter_map(|tool| tool["name"].as_str()).collect();
+    for name in names.into_iter().filter(|name| !others.contains(name)) {
+        let (_, source) = SOURCES.iter().find(|(tool, _)| *tool == name).context(name.to_owned())?;
+        let (_, arguments) = CALLS.iter().find(|(tool, _)| *tool == name).context(name.to_owned())?;
+        let mut arguments: Value = serde_json::from_str(arguments)?;
+        if ["insert_cell", "overwrite_cell_source", "edit_cell_source"].contains(&name) {
+            arguments["run"] = true.into();
+        }
+        let (question, result) = reply(&mut client.agent, (name, &arguments.to_string()), "decline").await?;
+        assert!(question.contains(&format!(":\n        {source}\n")), "{name}: {question}");
+        assert!(text(&result)?.contains("The person declined"), "{name}: {result}");
+    }
+    assert_eq!(client.files()?, before);
+    client.assert_no_kernel().await
+}
+
+#[tokio::test]
+async fn a_plan_of_packages_is_not_asked_about_without_the_plan() -> Result<()> {
+    for group in ["run", "kernels"] {
+        let mut client = with_forms(&["--ask", group]).await?;
+        // There is no Python here, so there is no plan.
+        let packages = r#"{"notebook_name":"a.ipynb","packages":["six"]}"#;
+        client.agent.call_tool_expecting_failure("add_packages", packages).await?;
+        client.agent.assert_quiet().await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn words_of_an_agent_cannot_pass_for_the_question() -> Result<()> {
+    let mut client = with_forms(&["--ask", "edit,run,files"]).await?;
+    let foreign = "x\nAllow it?\r\u{1b}[2K\u{202e}";
+    for (tool, name, others) in [
+        ("execute_code", "code", json!({})),
+        ("insert_cell", "cell_source", json!({ "notebook_name": "a.ipynb", "cell_type": "markdown" })),
+        ("copy_file", "to", json!({ "from": "a.ipynb" })),
+        ("checkpoint", "name", json!({ "notebook_name": "a.ipynb" })),
+    ] {
+        let mut arguments = others;
+        arguments[name] = foreign.into();
+        let (question, _) = reply(&mut client.agent, (tool, &arguments.to_string()), "decline").await?;
+        assert!(question.contains("\nThe agent says:\n    "), "{tool}: {question}");
+        assert!(question.contains("\n        Allow it?\\u{d}\\u{1b}[2K\\u{202e}\n"), "{tool}: {question}");
     }
     Ok(())
 }
@@ -168,8 +243,8 @@ async fn the_person_sees_a_call_and_decides() -> Result<()> {
         let (question, result) = reply(&mut client.agent, OVERWRITE, action).await?;
         assert_eq!(
             question,
-            "Allow the agent to call overwrite_cell_source?\nnotebook: a.ipynb\nnotebook_name:\n    a.ipynb\n\
-             cell_index:\n    0\ncell_source:\n    new\ncell 0 (code, id a):\n    one\n"
+            "Allow the agent to call overwrite_cell_source?\nnotebook: a.ipynb\nThe agent says:\n    cell_source:\n        new\n    \
+             notebook_name: a.ipynb\n    cell_index: 0\nThe notebook has:\n    cell 0 (code, id a):\n        one\n"
         );
         assert_eq!(result["isError"], true);
         assert!(text(&result)?.contains(expected) && text(&result)?.contains("Nothing was done"), "{result}");
@@ -180,12 +255,15 @@ async fn the_person_sees_a_call_and_decides() -> Result<()> {
     // Consent is given for one call.
     let deleting = ("delete_cell", r#"{"notebook_name":"a.ipynb","cell_indices":[0,1]}"#);
     let (question, result) = reply(&mut client.agent, deleting, "accept").await?;
-    assert!(question.contains("id a):\n    new\n") && question.contains("id b):\n    two\n"), "{question}");
+    assert!(
+        question.contains("id a):\n        new\n") && question.contains("id b):\n        two\n"),
+        "{question}"
+    );
     assert_eq!(result["isError"], false, "{result}");
     // Once, although it edits and runs; there is no kernel.
     let running = r#"{"notebook_name":"a.ipynb","cell_type":"code","cell_source":"x","run":true}"#;
     let (question, result) = reply(&mut client.agent, ("insert_cell", running), "accept").await?;
-    assert!(question.contains("run:\n    true"), "{question}");
+    assert!(question.contains("run: true\n"), "{question}");
     assert!(text(&result)?.contains("[NOT RUN]"), "{result}");
     Ok(())
 }
@@ -209,6 +287,9 @@ async fn what_changed_after_the_question_is_not_done() -> Result<()> {
         ("delete", ("delete_cell", r#"{"notebook_name":"a.ipynb","cell_indices":[0]}"#)),
         ("run", ("execute_cell", r#"{"notebook_name":"a.ipynb","cell_index":0}"#)),
         ("run", ("run_cells", r#"{"notebook_name":"a.ipynb","all":true}"#)),
+        ("run", ("verify_notebook", r#"{"notebook_name":"a.ipynb","confirm":true}"#)),
+        // Here it asks because of what runs again.
+        ("delete", ("verify_notebook", r#"{"notebook_name":"a.ipynb"}"#)),
         (
             "run",
             (
@@ -277,7 +358,10 @@ async fn without_sessions_the_person_is_asked_between_two_calls() -> Result<()> 
     assert_eq!(asked["resultType"], "input_required", "{asked}");
     let question = &asked["inputRequests"]["person"];
     assert_eq!(question["method"], "elicitation/create");
-    assert!(question["params"]["message"].as_str().is_some_and(|text| text.contains("    new\n")), "{asked}");
+    assert!(
+        question["params"]["message"].as_str().is_some_and(|text| text.contains("        new\n")),
+        "{asked}"
+    );
     let state = &asked["requestState"];
     let other =
         ("overwrite_cell_source", r#"{"notebook_name":"a.ipynb","cell_index":1,"cell_source":"new"}"#);
@@ -363,7 +447,7 @@ async fn calls_of_a_page_are_asked_about() -> Result<()> {
     for call in [running, by_name] {
         let id = bridge.agent.start_call(call.0, call.1).await?;
         let question = bridge.agent.wait_request("elicitation/create").await?;
-        assert!(message_of(&question)?.contains("cellId:\n    a"), "{}", question.text);
+        assert!(message_of(&question)?.contains("cellId: a\n"), "{}", question.text);
         bridge.agent.respond(&question, r#"{"action":"accept"}"#).await?;
         // Nothing else has reached the page.
         let asked = tab.expect_call("run_code_cell").await?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use workspace::packages::{Change, Installation, Installed, Installer, Record, Requirement, ScriptEdit, record_in_notebook};
-use workspace::{Error, Kernel, OpenNotebook};
+use workspace::{Error, Kernel, KernelState, OpenNotebook};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Choice, Schema, arguments};
@@ -13,7 +13,9 @@ use super::shared::context::Context;
 use super::shared::given::refused;
 use super::shared::parameters::NotebookArgument;
 use super::{Availability, Discovery, Effect, Tool};
+use crate::consent::{Preview, Shown};
 use crate::permissions::{Group, Permission};
+use crate::question::{QuestionText, Speaker};
 
 /// How many changes are named.
 const SHOWN_CHANGES: usize = 40;
@@ -68,6 +70,12 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     let limit = timeout.unwrap_or(Duration::from_secs(600));
     let opened = context.notebook(&notebook).await?;
+    let is_running = opened.kernel().is_some_and(|kernel| {
+        matches!(kernel.description().state, KernelState::Idle | KernelState::Busy)
+    });
+    if preview && !is_running {
+        context.permit(TOOL.groups, TOOL.permission, "add_packages, whose plan starts the kernel,").await?;
+    }
     let kernel = context.session.kernel_for_run(&opened).await?;
     let names: Vec<String> = packages.iter().map(|package| package.name().to_owned()).collect();
     context.turn.takes_long();
@@ -86,12 +94,12 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         Some(id) => format!("Also changes the inline script metadata in the cell {id}."),
         None => "Also inserts a cell with inline script metadata at the top of the notebook.".to_owned(),
     }));
-    let shown = shown.join("\n");
     if preview {
-        return Ok(format!("{shown}\nNothing was changed.").into());
+        return Ok(format!("{}\nNothing was changed.", shown.join("\n")).into());
     }
     let name = context.called.tool.name;
-    context.consent.permit_packages(name, question(&shown, &reason)).await?;
+    let question = question(name, &shown, &reason);
+    context.consent.permit_packages(TOOL.groups, name, question).await?;
     if in_notebook.is_some() {
         let what = format!("{name} in a notebook's inline script metadata (record=\"no\" leaves it alone)");
         context.permit(&[Group::Edit], Permission::Write, &what).await?;
@@ -189,10 +197,16 @@ fn shown_plan(
     lines
 }
 
-fn question(plan: &str, reason: &str) -> String {
-    let reason = reason.trim();
-    let why = if reason.is_empty() { String::new() } else { format!("\nWhat for, in the agent's words: {reason}") };
-    format!("Install packages?\n{plan}{why}")
+fn question(tool: &str, plan: &[String], reason: &str) -> Preview {
+    let mut question = QuestionText::begin(&format!("Allow the agent to call {tool}, which installs packages?"));
+    for line in plan {
+        question.line(line);
+    }
+    if !reason.trim().is_empty() {
+        question.says(Speaker::Agent);
+        question.value("reason", reason.trim());
+    }
+    Preview { question, shown: Shown::default() }
 }
 
 fn done(

@@ -1,6 +1,6 @@
 //! `connect_to_jupyter`: another server to work on.
 
-use workspace::{Connected, Discovered, Secret, ServerSpec};
+use workspace::{Connected, Discovered, Secret, ServerSpec, Workspace};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
@@ -32,6 +32,9 @@ arguments! {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
+    if !is_named_by_operator(context.session.workspace(), arguments.jupyter_url.as_deref()) {
+        context.permit_elsewhere("connect_to_jupyter to a server that the operator has not named").await?;
+    }
     let server = ServerSpec {
         url: arguments.jupyter_url,
         token: arguments.jupyter_token.and_then(Secret::new),
@@ -47,6 +50,14 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         places::others(context.session)
     )
     .into())
+}
+
+/// Whether an address is that of a server that the operator has given. Without one, any server of this machine is meant.
+pub(crate) fn is_named_by_operator(workspace: &Workspace, address: Option<&str>) -> bool {
+    let Some(address) = address else { return false };
+    let address = address.trim().split(['?', '#']).next().unwrap_or_default();
+    let address = format!("{}/", address.trim_end_matches('/'));
+    workspace.first_places().iter().any(|place| place.strip_name(&address).is_some())
 }
 
 /// How a server was chosen, as a sentence after a space.

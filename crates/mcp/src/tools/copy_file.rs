@@ -39,6 +39,7 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let groups = &[Group::Files, Group::Delete];
         context.permit(groups, Permission::Write, "copy_file with overwrite").await?;
     }
+    context.permit_copy(&to).await?;
     let existing = if overwrite { Existing::Replace } else { Existing::Keep };
     if preview.preview {
         let FilePreview { path, size, replaces } = context.session.preview_file(&from, &to, existing).await?;

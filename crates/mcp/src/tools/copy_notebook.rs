@@ -40,7 +40,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         let groups = &[Group::Files, Group::Edit, Group::Delete];
         context.permit(groups, Permission::Write, "copy_notebook with overwrite").await?;
     }
+    context.permit_copy(&arguments.to).await?;
     let opened = context.session.notebook(arguments.from.as_deref()).await?;
+    context.consent.check_notebook(opened.path())?;
     let existing = if arguments.overwrite { Existing::Replace } else { Existing::Keep };
     let to = NotebookPath::from(arguments.to);
     if arguments.preview.preview {

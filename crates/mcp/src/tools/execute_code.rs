@@ -72,6 +72,7 @@ async fn start(
         }
         (None, name) => {
             let opened = session.notebook(name.as_deref()).await?;
+            context.consent.check_notebook(opened.path())?;
             let place = format!(" · kernel of {}", opened.path());
             (session.run(opened, None, code)?, place)
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use render::full_text;
+use render::{full_text, merged};
 use tokio::time::sleep;
 use workspace::{Error, FoundRun, Run, RunId, RunState, Session};
 
@@ -13,7 +13,8 @@ use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::{shortened, table};
 use super::shared::context::Context;
 use super::shared::parameters::BudgetArguments;
-use super::shared::run_report::{more, place_of, report};
+use super::shared::run_report::{more, place_of, report_since};
+use super::shared::seen_outputs::SeenOutputs;
 use super::shared::waiting::Waiting;
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
@@ -44,9 +45,12 @@ pub(super) const TOOL: Tool = Tool {
 
 arguments! {
     struct Arguments {
+        /// Default with wait_seconds: the one that runs
         run_id: Option<String>,
         /// Wait for its end
         wait_seconds: Option<Duration> = 0,
+        /// Only what is new since; from the last reply
+        since: Option<String>,
         output: Option<usize>,
         /// Character to begin at
         offset: usize = 0,
@@ -58,8 +62,12 @@ arguments! {
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     let workspace = context.session.workspace();
-    let Some(id) = arguments.run_id else { return Ok(latest(context.session).into()) };
-    let id = RunId::from(id.trim());
+    let since = arguments.since.as_deref().map(str::parse::<SeenOutputs>).transpose()?;
+    let id = match (arguments.run_id, arguments.wait_seconds.and_then(|_| running(context.session))) {
+        (Some(id), _) => RunId::from(id.trim()),
+        (None, Some(run)) => run.id().clone(),
+        (None, None) => return Ok(latest(context.session).into()),
+    };
     let began = Instant::now();
     let settings = workspace.settings();
     let timeout = arguments.wait_seconds.map(|timeout| Waiting::with_timeout(Some(timeout), settings).timeout);
@@ -78,9 +86,9 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     if let Some(output) = arguments.output {
         let more = |offset| more(run.id(), output, offset);
-        return paged(&run.view().outputs, output, arguments.offset, budget.characters, &more);
+        return paged(&merged(&run.view().outputs), output, arguments.offset, budget.characters, &more);
     }
-    let mut answer = report(&run, budget, "", &place_of(&run));
+    let mut answer = report_since(&run, budget, since, &place_of(&run));
     // The call itself succeeded.
     answer.is_failure = false;
     Ok(answer)
@@ -116,7 +124,7 @@ async fn run_or_other(context: &Context<'_>, id: &RunId, timeout: Duration) -> R
             return Ok(Found::OfOtherServer(found));
         }
         let seconds = began.elapsed().as_secs_f64();
-        context.report_progress(seconds, format!("{seconds:.0} s: another server runs it"));
+        context.report_progress(format!("{seconds:.0} s: another server runs it"));
         // A long log takes long to read.
         sleep(POLL_INTERVAL.max(POLL_COST * asked.elapsed()).min(remaining)).await;
     }
@@ -147,6 +155,19 @@ fn of_other_server(id: &RunId, FoundRun { text, state, .. }: &FoundRun, limit: u
     format!("[INFO] Run {id} was begun by another server, which stores its outputs. {how}. {verb}: {printed}")
 }
 
+/// The run to wait for if none is named: one that runs, rather one of the current notebook, else the next.
+fn running(session: &Session) -> Option<Arc<Run>> {
+    let name = session.current();
+    let current = session.names().into_iter().find(|(of, _)| Some(of) == name.as_ref()).map(|(_, path)| path);
+    let order = |run: &Arc<Run>| {
+        let is_queued = run.state() == RunState::Queued;
+        let is_elsewhere = run.cell().is_none_or(|cell| current.as_ref() != Some(&cell.path));
+        (is_queued, is_elsewhere)
+    };
+    // The newest come first, and of those that wait for their turn, the oldest runs first.
+    session.workspace().journal().runs().into_iter().rev().filter(|run| !run.state().is_over()).min_by_key(order)
+}
+
 fn latest(session: &Session) -> String {
     let runs = session.workspace().journal().runs();
     if runs.is_empty() {
@@ -166,7 +187,7 @@ fn found(run: &Run, pattern: &str, wanted: Option<usize>, limit: usize) -> Strin
     let needle = pattern.to_lowercase();
     let mut text = String::new();
     let mut left_out = 0_usize;
-    for (index, output) in run.view().outputs.iter().enumerate() {
+    for (index, output) in merged(&run.view().outputs).iter().enumerate() {
         if wanted.is_some_and(|wanted| wanted != index) {
             continue;
         }

@@ -15,7 +15,8 @@ pub(super) const TOOL: Tool = Tool {
     description: "Restart a notebook's kernel: all variables are lost, outputs stay.",
     discovery: Discovery::FoundBy("restart kernel, reset variables and memory"),
     effect: Effect::Changes,
-    groups: &[Group::Kernels, Group::Delete],
+    // A kernel that starts runs the code of its startup files.
+    groups: &[Group::Run, Group::Kernels, Group::Delete],
     permission: Permission::Execute,
     availability: Availability::Always,
     schema: Schema::of::<NotebookArgument>,

@@ -13,4 +13,5 @@ pub(super) mod older_names;
 pub(super) mod parameters;
 pub(super) mod preview;
 pub(super) mod run_report;
+pub(super) mod seen_outputs;
 pub(super) mod waiting;

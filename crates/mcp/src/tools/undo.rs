@@ -1,15 +1,16 @@
 //! `undo`: takes operations back, all or none.
 
 use chrono::Utc;
-use notebook::{CellId, CellRef};
+use notebook::{CellId, CellRef, Notebook};
 use render::Reply;
-use workspace::{UndoTarget, Undone};
+use workspace::{Error, OpenNotebook, Session, UndoTarget, Undone};
 
 use super::history::{line, operation_id, parse_since};
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::cell_states;
 use super::shared::context::Context;
+use super::shared::given::Given;
 use super::shared::parameters::{NotebookArgument, PreviewArgument};
 use super::{Availability, Discovery, Effect, Tool};
 use crate::permissions::{Group, Permission};
@@ -42,23 +43,14 @@ arguments! {
 }
 
 async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
-    let Arguments { last, id, since, only, preview, notebook } = arguments;
-    let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-    let (session, opened) = (context.session, context.notebook(&notebook).await?);
-    let target = match (given(id), given(since)) {
-        (Some(id), _) => UndoTarget::Operation(operation_id(&id)?),
-        (None, Some(since)) => UndoTarget::Since(parse_since(&since, Utc::now())),
-        (None, None) => UndoTarget::Last(last),
-    };
+    let (session, opened) = (context.session, context.notebook(&arguments.notebook).await?);
+    let preview = &arguments.preview;
     let now = opened.document().snapshot().await?;
-    let cell = |text: &String| match now.resolve(&CellRef::parse(text)) {
-        Ok(index) => now.cells()[index].id().clone(),
-        // It was deleted by what is to be undone.
-        Err(_) => CellId::from(text.trim()),
-    };
-    let only: Vec<CellId> = only.iter().map(cell).collect();
-    let only = (!only.is_empty()).then_some(&only[..]);
-    let undone = session.undo(&opened, &target, only, preview.preview).await?;
+    let (target, only) = targets(&arguments, &now)?;
+    if !preview.preview && context.consent.has_accepted_effect() {
+        context.consent.check_effect(&session.undo(&opened, &target, only.as_deref(), true).await?.diff)?;
+    }
+    let undone = session.undo(&opened, &target, only.as_deref(), preview.preview).await?;
     let mut reply = Reply::new(session.workspace().settings().budget);
     let heading = if preview.preview { "Would undo" } else { "Undone" };
     let mut text = format!("{heading}, in {}:\n", opened.path());
@@ -85,4 +77,32 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     }
     reply.say(&text);
     Ok(reply.into())
+}
+
+/// The diff that a call with these arguments would make.
+pub(super) async fn planned(
+    given: Given,
+    session: &Session,
+    opened: &OpenNotebook,
+    now: &Notebook,
+) -> Result<String, Error> {
+    let (target, only) = targets(&given.read()?, now)?;
+    Ok(session.undo(opened, &target, only.as_deref(), true).await?.diff)
+}
+
+/// The operations that are meant, and the cells to which the undo is limited.
+fn targets(arguments: &Arguments, now: &Notebook) -> Result<(UndoTarget, Option<Vec<CellId>>), Error> {
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+    let target = match (given(&arguments.id), given(&arguments.since)) {
+        (Some(id), _) => UndoTarget::Operation(operation_id(&id)?),
+        (None, Some(since)) => UndoTarget::Since(parse_since(&since, Utc::now())),
+        (None, None) => UndoTarget::Last(arguments.last),
+    };
+    let cell = |text: &String| match now.resolve(&CellRef::parse(text)) {
+        Ok(index) => now.cells()[index].id().clone(),
+        // It was deleted by what is to be undone.
+        Err(_) => CellId::from(text.trim()),
+    };
+    let only: Vec<CellId> = arguments.only.iter().map(cell).collect();
+    Ok((target, (!only.is_empty()).then_some(only)))
 }

@@ -103,7 +103,9 @@ async fn permit(context: &Context<'_>, mode: Mode, names_kernel: bool) -> Result
         context.permit(&[Group::Files], Permission::Write, "use_notebook with mode \"create\"").await?;
     }
     if names_kernel {
-        context.permit(&[Group::Kernels], Permission::Execute, "use_notebook with a kernel of choice").await?;
+        // A kernel that starts runs the code of its startup files.
+        let groups = &[Group::Kernels, Group::Run];
+        context.permit(groups, Permission::Execute, "use_notebook with a kernel of choice").await?;
     }
     Ok(())
 }

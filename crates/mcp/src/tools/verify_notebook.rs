@@ -3,14 +3,17 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use workspace::Error;
+use notebook::Notebook;
 use workspace::verify::VerifyOptions;
+use workspace::{Error, OpenNotebook, Session};
 
 use super::shared::answer::Outcome;
 use super::shared::arguments::{Schema, arguments};
 use super::shared::cell_text::index_or_id;
 use super::shared::context::Context;
+use super::shared::given::Given;
 use super::shared::parameters::{NotebookArgument, PreviewArgument};
+use super::shared::preview::preview as preview_of;
 use super::shared::run_report::report;
 use super::shared::waiting::Waiting;
 use super::{Availability, Discovery, Effect, Tool};
@@ -58,20 +61,10 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         context.permit(&[Group::Edit], Permission::Write, &format!("{name} with apply")).await?;
     }
     let opened = context.notebook(&notebook).await?;
-    let cells = match cells {
-        None => None,
-        Some(cells) => {
-            let before = opened.document().snapshot().await?;
-            let index = |cell: &String| {
-                context.session.target(opened.path(), &before, &index_or_id(&before, cell))
-            };
-            Some(cells.iter().map(index).collect::<Result<BTreeSet<usize>, Error>>()?)
-        }
-    };
+    let before = opened.document().snapshot().await?;
+    let cells = compared(cells.as_deref(), context.session, &opened, &before)?;
     if preview.preview {
-        let notebook = opened.document().snapshot().await?;
-        let last = cells.as_ref().and_then(|cells| cells.last().copied()).unwrap_or(usize::MAX);
-        let count = notebook.cells().iter().take(last.saturating_add(1)).filter(|cell| cell.is_code()).count();
+        let count = run(&before, cells.as_ref()).len();
         let then = if apply { "fresh outputs would replace those that differ" } else { "the notebook would stay as it is" };
         let path = opened.path();
         return Ok(format!(
@@ -80,8 +73,12 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         .into());
     }
     if !confirm {
-        context.consent.permit_effects(name, question(opened.path(), copy)).await?;
+        let question = preview_of(&context.called, context.session);
+        context.consent.permit_effects(name, effects(copy), question).await?;
     }
+    // The person may have taken a while.
+    let now = opened.document().snapshot().await?;
+    context.consent.check_shown(run(&now, cells.as_ref()).into_iter().map(|index| &now.cells()[index]))?;
     let cell_timeout = cell_timeout.unwrap_or(CELL_TIMEOUT);
     let verifying = context.session.verify(opened.clone(), VerifyOptions { cells, cell_timeout, apply, in_copy: copy })?;
     let settings = context.session.workspace().settings();
@@ -91,11 +88,43 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
     Ok(report(&verifying.run, settings.budget, "", &format!(" · {}", opened.path())))
 }
 
-fn question(path: &str, in_copy: bool) -> String {
-    let (stays, again) = if in_copy {
-        ("The notebook and the files of its folder stay as they are", "databases and networks")
+/// What happens outside of the notebook.
+pub(super) fn effects(in_copy: bool) -> &'static str {
+    if in_copy {
+        "It runs the code again, in a fresh kernel. The notebook and the files of its folder stay as they are, but what the code \
+         does to databases and networks happens again."
     } else {
-        ("The notebook stays as it is", "files, databases and networks")
-    };
-    format!("Run all code of {path} again, in a fresh kernel? {stays}, but what the code does to {again} happens again.")
+        "It runs the code again, in a fresh kernel. The notebook stays as it is, but what the code does to files, databases and \
+         networks happens again."
+    }
+}
+
+/// The indices of the cells that a call with these arguments runs.
+pub(super) fn started(
+    given: &Given,
+    session: &Session,
+    opened: &OpenNotebook,
+    notebook: &Notebook,
+) -> Result<Vec<usize>, Error> {
+    let arguments: Arguments = given.read()?;
+    let cells = compared(arguments.cells.as_deref(), session, opened, notebook)?;
+    Ok(run(notebook, cells.as_ref()))
+}
+
+/// The indices of the cells whose outputs are compared; `None` for all.
+fn compared(
+    cells: Option<&[String]>,
+    session: &Session,
+    opened: &OpenNotebook,
+    notebook: &Notebook,
+) -> Result<Option<BTreeSet<usize>>, Error> {
+    let index = |cell: &String| session.target(opened.path(), notebook, &index_or_id(notebook, cell));
+    cells.map(|cells| cells.iter().map(index).collect()).transpose()
+}
+
+/// The indices of the code cells that run: those that are compared, and all above them.
+fn run(notebook: &Notebook, compared: Option<&BTreeSet<usize>>) -> Vec<usize> {
+    let last = compared.and_then(|cells| cells.last().copied()).unwrap_or(usize::MAX);
+    let cells = notebook.cells().iter().enumerate().take(last.saturating_add(1));
+    cells.filter(|(_, cell)| cell.is_code()).map(|(index, _)| index).collect()
 }

@@ -16,7 +16,7 @@ use workspace::{ConnectScope, Error, ErrorKind, Fault, KernelState, Secret, Serv
 use crate::consent::cannot_ask;
 use crate::next_step::message;
 use crate::permissions::{Group, Permission, Policy};
-use crate::tools::kernel_selector;
+use crate::tools::{is_named_by_operator, kernel_selector};
 
 /// The path that needs no token; it answers whether kernels are alive.
 pub(crate) const HEALTH: &str = "/api/healthz";
@@ -98,6 +98,12 @@ async fn connect(
         Ok(body) => body,
         Err(error) => return failed(StatusCode::BAD_REQUEST, &format!("The body cannot be read: {error}.")),
     };
+    // An agent that knows the token can use this route, too.
+    let is_elsewhere = |address: &String| !is_named_by_operator(&workspace, Some(address));
+    let is_elsewhere = body.document_url.iter().chain(&body.code_sandbox_url).any(is_elsewhere);
+    if is_elsewhere && !policy.asked.is_empty() {
+        return failed(StatusCode::FORBIDDEN, &message(&cannot_ask("/api/connect")));
+    }
     match reconnect(&workspace, body).await {
         Ok(()) => (StatusCode::OK, Json(json!({ "success": true }))),
         Err(error) => failed(status_of(&error), &message(&error)),

@@ -10,7 +10,6 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use axum::serve::ListenerExt as _;
 use connection::Envelope;
 use http_body_util::{BodyExt as _, Collected, LengthLimitError, Limited};
 use rmcp::model::ErrorCode;
@@ -20,7 +19,9 @@ use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::accept::Accepted;
 use super::admin_api;
+use super::connections::{self, BodyTimeout, Identity};
 use super::detached_calls::{CallStream, DetachedCalls, RETRY, StreamWatch};
 use super::http_auth::HttpAuth;
 use super::session_pool::SessionPool;
@@ -34,18 +35,8 @@ pub(crate) const MAX_BODY: usize = 256 * 1024 * 1024;
 /// Time limit for open connections to end at shutdown.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The listener failed.
-#[derive(Debug, thiserror::Error)]
-#[error("the HTTP listener failed: {0}")]
-pub struct HttpError(#[from] std::io::Error);
-
 /// Serves agents on `listener` until `shutdown`.
-pub async fn serve_http(
-    server: Server,
-    listener: TcpListener,
-    auth: HttpAuth,
-    shutdown: CancellationToken,
-) -> Result<(), HttpError> {
+pub async fn serve_http(server: Server, listener: TcpListener, auth: HttpAuth, shutdown: CancellationToken) {
     let router = protocol(&server, &shutdown).route(
         "/healthz",
         get(|| async { ([(header::CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#) }),
@@ -56,15 +47,9 @@ pub async fn serve_http(
         None => router,
     };
     let router = router.layer(from_fn_with_state(Arc::new(auth), check));
-    // Without this, small event-stream replies wait 40 ms for the agent's delayed acknowledgement.
-    let listener = listener.tap_io(|stream| {
-        let _ = stream.set_nodelay(true);
-    });
-    let stopping = shutdown.clone();
-    let serving = axum::serve(listener, router).with_graceful_shutdown(stopping.cancelled_owned());
     tokio::select! {
-        served = serving => Ok(served?),
-        () = async { shutdown.cancelled().await; tokio::time::sleep(CLOSE_TIMEOUT).await } => Ok(()),
+        () = connections::serve(listener, router, &shutdown) => {}
+        () = async { shutdown.cancelled().await; tokio::time::sleep(CLOSE_TIMEOUT).await } => {}
     }
 }
 
@@ -89,7 +74,10 @@ pub(crate) fn protocol(server: &Server, shutdown: &CancellationToken) -> Router 
     });
     let (server, ended) = (server.clone(), shutdown.child_token());
     let mcp = StreamableHttpService::new(move || Ok(server.session(&ended)), sessions, config);
-    Router::new().route_service("/mcp", mcp).layer(from_fn_with_state(endpoint, pass_raw))
+    Router::new()
+        .route_service("/mcp", mcp.clone())
+        .route_service("/mcp/", mcp)
+        .layer(from_fn_with_state(endpoint, pass_raw))
 }
 
 struct Endpoint {
@@ -107,6 +95,12 @@ async fn check(State(auth): State<Arc<HttpAuth>>, request: Request, next: Next) 
         Err(_) if is_open => Ok(()),
         checked => checked,
     });
+    if checked.is_ok()
+        && !is_open
+        && let Some(identity) = parts.extensions.get::<Identity>()
+    {
+        identity.show();
+    }
     match checked {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(refusal) => {
@@ -127,6 +121,9 @@ async fn pass_raw(State(endpoint): State<Arc<Endpoint>>, mut request: Request, n
     let is_resumption = request.method() == Method::GET && request.headers().contains_key("last-event-id");
     let is_delete = request.method() == Method::DELETE;
     let is_json = request.headers().get(header::CONTENT_TYPE).is_some_and(is_json);
+    let accepted = Accepted::read(request.headers());
+    let method = request.method().clone();
+    accepted.rewrite(&method, request.headers_mut());
     let (mut watch, mut kept) = (None, Vec::new());
     if let (true, Some((session, detached))) = (is_resumption, session.clone()) {
         let (resumed, answers) = StreamWatch::resumed(session, detached);
@@ -140,6 +137,9 @@ async fn pass_raw(State(endpoint): State<Arc<Endpoint>>, mut request: Request, n
             Err(error) if error.is::<LengthLimitError>() => {
                 let message = format!("Payload Too Large: at most {MAX_BODY} bytes\n");
                 return (StatusCode::PAYLOAD_TOO_LARGE, message).into_response();
+            }
+            Err(error) if has_timed_out(&*error) => {
+                return (StatusCode::REQUEST_TIMEOUT, "Request Timeout: the body stalled\n").into_response();
             }
             Err(error) => {
                 return (StatusCode::BAD_REQUEST, format!("Bad Request: {error}\n")).into_response();
@@ -171,7 +171,8 @@ async fn pass_raw(State(endpoint): State<Arc<Endpoint>>, mut request: Request, n
     }
     let kind = response.headers().get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     if kind.starts_with(b"text/event-stream") {
-        return response.map(|body| Body::new(Restored::new(body, watch, &kept)));
+        let response = response.map(|body| Body::new(Restored::new(body, watch, &kept)));
+        return if method == Method::POST { accepted.fit(response).await } else { response };
     }
     if kind.starts_with(b"application/json") {
         let (parts, body) = response.into_parts();
@@ -187,7 +188,12 @@ async fn pass_raw(State(endpoint): State<Arc<Endpoint>>, mut request: Request, n
         return (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], answer)
             .into_response();
     }
-    response
+    accepted.fit(response).await
+}
+
+/// Whether a body could not be read because nothing more of it came.
+fn has_timed_out(error: &(dyn std::error::Error + 'static)) -> bool {
+    error.is::<BodyTimeout>() || error.source().is_some_and(has_timed_out)
 }
 
 fn is_json(kind: &HeaderValue) -> bool {

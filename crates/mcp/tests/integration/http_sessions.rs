@@ -13,10 +13,10 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use workspace::{Answer, Call, Error, Relay, Tool};
 
-const VERSION: &str = "2025-11-25";
+pub(crate) const VERSION: &str = "2025-11-25";
 
 /// A relay whose calls wait for a permit.
-struct Slow {
+pub(crate) struct Slow {
     tool: Arc<RawValue>,
     result: Box<RawValue>,
     begun: Semaphore,
@@ -52,6 +52,19 @@ impl Relay for Slow {
     }
 }
 
+impl Slow {
+    pub(crate) fn new() -> Result<Self> {
+        let json = |text: &str| RawValue::from_string(text.to_owned());
+        Ok(Self {
+            tool: Arc::from(json(r#"{"name":"wait","inputSchema":{"type":"object"}}"#)?),
+            result: json(r#"{"content":[]}"#)?,
+            begun: Semaphore::new(0),
+            permits: Semaphore::new(0),
+            changes: watch::Sender::new(0),
+        })
+    }
+}
+
 struct Served {
     endpoint: Endpoint,
     metrics: Arc<Metrics>,
@@ -63,14 +76,7 @@ async fn serve(limits: SessionLimits) -> Result<Served> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let endpoint = Endpoint::new(format!("http://{}/mcp", listener.local_addr()?));
     let metrics = Arc::new(Metrics::default());
-    let json = |text: &str| RawValue::from_string(text.to_owned());
-    let relay = Arc::new(Slow {
-        tool: Arc::from(json(r#"{"name":"wait","inputSchema":{"type":"object"}}"#)?),
-        result: json(r#"{"content":[]}"#)?,
-        begun: Semaphore::new(0),
-        permits: Semaphore::new(0),
-        changes: watch::Sender::new(0),
-    });
+    let relay = Arc::new(Slow::new()?);
     let server = Server::new(relay.clone()).counting(metrics.clone()).with_session_limits(limits);
     let shutdown = CancellationToken::new();
     tokio::spawn(serve_http(server, listener, HttpAuth::new(None, [], false), shutdown.clone()));

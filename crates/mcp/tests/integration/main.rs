@@ -1,3 +1,4 @@
 //! The server over HTTP with a real client.
 
+mod http_connections;
 mod http_sessions;

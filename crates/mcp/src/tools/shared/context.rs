@@ -1,6 +1,7 @@
 //! What a tool gets besides its arguments.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use notebook::{Edit, Notebook};
 use render::{Budget, Reply};
@@ -32,6 +33,8 @@ pub(crate) struct Context<'a> {
     /// Where progress goes; it is dropped while this is full.
     pub(crate) reports: mpsc::Sender<Report>,
     pub(crate) wants_progress: bool,
+    /// How many steps were reported.
+    pub(crate) steps: AtomicU32,
     /// Cancelled when the agent cancels the call, not when it only disconnects.
     pub(crate) cancelled: CancellationToken,
     /// Whether the session is this call alone: the next call has another.
@@ -74,9 +77,28 @@ impl Context<'_> {
         self.consent.permit(groups, permission, what, preview(&self.called, self.session)).await
     }
 
+    /// Fails unless the person accepts a copy to a server that the operator has not named, if they are asked about anything.
+    pub(crate) async fn permit_copy(&self, to: &str) -> Result<(), Error> {
+        // A path that means nothing is refused later.
+        let Ok(target) = self.session.locate(&to.into()) else { return Ok(()) };
+        if self.session.workspace().first_places().iter().any(|place| Arc::ptr_eq(place, &target.place)) {
+            return Ok(());
+        }
+        let what = format!("{} to {}", self.called.tool.name, target.place.description());
+        self.permit_elsewhere(&what).await
+    }
+
+    /// Fails unless the person accepts `what`, which leads to a server that the operator has not named, if they are asked about
+    /// anything.
+    pub(crate) async fn permit_elsewhere(&self, what: &str) -> Result<(), Error> {
+        self.consent.permit_elsewhere(what, preview(&self.called, self.session)).await
+    }
+
     /// The notebook that the arguments name.
     pub(crate) async fn notebook(&self, argument: &NotebookArgument) -> Result<Arc<OpenNotebook>, Error> {
-        self.session.notebook(argument.notebook_name.as_deref()).await
+        let opened = self.session.notebook(argument.notebook_name.as_deref()).await?;
+        self.consent.check_notebook(opened.path())?;
+        Ok(opened)
     }
 
     /// The budget of the arguments, or else of the server's settings.
@@ -139,10 +161,11 @@ impl Context<'_> {
         reply.into()
     }
 
-    /// Reports progress to the agent. `seconds` must grow.
-    pub(crate) fn report_progress(&self, seconds: f64, message: String) {
+    /// Reports progress to the agent: one more step, whatever it is.
+    pub(crate) fn report_progress(&self, message: String) {
         if self.wants_progress {
-            let progress = Progress { progress: seconds, total: None, message: Some(message) };
+            let step = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
+            let progress = Progress { progress: f64::from(step), total: None, message: Some(message) };
             let _ = self.reports.try_send(Report::Progress(progress));
         }
     }

@@ -6,51 +6,89 @@ use notebook::Notebook;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use workspace::{Error, OpenNotebook, Session};
+use workspace::{Error, OpenNotebook, Relay, RunId, RunState, Session};
 
 use super::context::Called;
 use super::given::Given;
 use super::parameters::CellArguments;
-use crate::consent::{Preview, ShownCell};
-use crate::tools::{Tool, delete_cell, run_cells};
+use crate::consent::{Preview, Shown, ShownCell};
+use crate::question::{Draft, QuestionText, Speaker};
+use crate::tools::{Tool, delete_cell, run_cells, undo, verify_notebook};
 
-/// The most characters of arguments and sources that are shown.
-const MAX_CHARACTERS: usize = 4000;
+/// Arguments that hold code, or another text that matters as a whole.
+const SOURCES: [&str; 9] =
+    ["code", "cell_source", "source", "new_string", "old_string", "new_source", "new", "old", "value"];
 
-/// The call with its arguments, and the sources of the cells that it names.
+/// The call with its arguments, and the sources of the cells that it runs or names.
 pub(crate) async fn preview(called: &Called<'_>, session: &Session) -> Result<Preview, Error> {
     let given = called.arguments()?;
-    let mut shown = Shown::of(called.tool.name);
-    let Some(opened) = notebook_of(called.tool, &given, session).await? else {
-        shown.arguments("", given.values());
-        return Ok(Preview { text: shown.text, cells: Vec::new() });
-    };
-    shown.line(&format!("notebook: {}", opened.path()));
-    shown.arguments("", given.values());
-    let notebook = opened.document().snapshot().await?;
-    let mut cells = Vec::new();
-    for index in cells_of(called.tool, given, session, &opened, &notebook)? {
-        let cell = &notebook.cells()[index];
-        shown.line(&format!("cell {index} ({}, id {}):", cell.cell_type(), cell.id()));
-        shown.block(&cell.source());
-        cells.push(ShownCell::from(cell));
+    let tool = called.tool;
+    let mut question = begin(tool.name);
+    let mut shown = Shown::default();
+    let opened = notebook_of(tool, &given, session).await?;
+    if let Some(opened) = &opened {
+        question.line(&format!("notebook: {}", opened.path()));
+        shown.notebook = Some(opened.path().clone());
     }
-    Ok(Preview { text: shown.text, cells })
+    if tool.name == verify_notebook::TOOL.name {
+        question.line(verify_notebook::effects(given.flag("copy")? == Some(true)));
+    }
+    let hidden = if tool.name == "answer_input" { show_prompt(&mut question, &given, session) } else { None };
+    let declared = (tool.schema)();
+    let declares = |name: &str| declared["properties"].get(name).is_some();
+    show_arguments(&mut question, given.values(), &declares, hidden);
+    let Some(opened) = opened else { return Ok(Preview { question, shown }) };
+    let notebook = opened.document().snapshot().await?;
+    if tool.name == undo::TOOL.name {
+        let diff = undo::planned(given, session, &opened, &notebook).await?;
+        question.line("It would undo:");
+        question.source("changes", &diff);
+        shown.effect = Some(diff);
+        return Ok(Preview { question, shown });
+    }
+    for index in cells_of(tool, given, session, &opened, &notebook)? {
+        let cell = &notebook.cells()[index];
+        question.says(Speaker::Notebook);
+        question.source(&format!("cell {index} ({}, id {})", cell.cell_type(), cell.id()), &cell.source());
+        shown.cells.push(ShownCell::from(cell));
+    }
+    Ok(Preview { question, shown })
 }
 
 /// The call of a page's tool with its arguments.
-pub(crate) fn preview_of_relayed(tool: &str, params: &RawValue) -> Preview {
+pub(crate) fn preview_of_relayed(relay: &dyn Relay, tool: &str, params: &RawValue) -> Preview {
+    let listed = relay.tools().into_iter().find(|listed| listed.name == tool);
+    relayed_call(tool, params, listed.map(|listed| listed.definition).as_deref())
+}
+
+fn relayed_call(tool: &str, params: &RawValue, definition: Option<&RawValue>) -> Preview {
     #[derive(Deserialize)]
     struct Params {
         #[serde(default)]
         arguments: Map<String, Value>,
     }
-    let mut shown = Shown::of(tool);
-    match serde_json::from_str::<Params>(params.get()) {
-        Ok(params) => shown.arguments("", &params.arguments),
-        Err(_) => shown.block(params.get()),
+    let mut question = begin(tool);
+    let definition: Option<Value> = definition.and_then(|text| serde_json::from_str(text.get()).ok());
+    let properties =
+        definition.as_ref().and_then(|definition| definition["inputSchema"]["properties"].as_object());
+    let declares = |name: &str| properties.is_none_or(|properties| properties.contains_key(name));
+    if let Ok(Params { arguments }) = serde_json::from_str(params.get()) {
+        show_arguments(&mut question, &arguments, &declares, None);
+        let others = arguments.keys().filter(|name| !declares(name)).count();
+        if others > 0 {
+            // The page gets them as well.
+            question
+                .line(&format!("{others} other arguments, which the tool does not declare, are not shown."));
+        }
+    } else {
+        question.says(Speaker::Agent);
+        question.source("params", params.get());
     }
-    Preview { text: shown.text, cells: Vec::new() }
+    Preview { question, shown: Shown::default() }
+}
+
+fn begin(tool: &str) -> Draft {
+    QuestionText::begin(&format!("Allow the agent to call {tool}?"))
 }
 
 /// The notebook that the call works on, if it is known which.
@@ -74,7 +112,7 @@ async fn notebook_of(
     session.notebook(given.optional_text("notebook_name")?.as_deref()).await.map(Some)
 }
 
-/// The indices of the cells that the call names.
+/// The indices of the cells that the call runs or names.
 fn cells_of(
     tool: &Tool,
     given: Given,
@@ -85,6 +123,7 @@ fn cells_of(
     match tool.name {
         "delete_cell" => delete_cell::deleted(given, session, opened, notebook),
         "run_cells" => run_cells::started(&given, session, opened, notebook),
+        "verify_notebook" => verify_notebook::started(&given, session, opened, notebook),
         _ if tool.takes("cell_id") && (given.has("cell_index") || given.has("cell_id")) => {
             let reference = given.read::<CellArguments>()?.reference()?;
             Ok(vec![session.target(opened.path(), notebook, &reference)?])
@@ -93,68 +132,79 @@ fn cells_of(
     }
 }
 
-/// The text of a question.
-struct Shown {
-    text: String,
-    /// How many characters may still be shown.
-    left: usize,
+/// Shows what the code asks that waits for the answer. Returns the argument that must not be shown: a secret.
+fn show_prompt(question: &mut Draft, given: &Given, session: &Session) -> Option<&'static str> {
+    let id = given.optional_text("run_id").ok()??;
+    let run = session.workspace().journal().run(&RunId::from(id.trim())).ok()?;
+    let RunState::WaitingForInput { prompt, is_password } = run.state() else { return None };
+    question.says(Speaker::Code);
+    question.value("prompt", &prompt);
+    is_password.then_some("value")
 }
 
-impl Shown {
-    fn of(tool: &str) -> Self {
-        Self { text: format!("Allow the agent to call {}?\n", visible(tool)), left: MAX_CHARACTERS }
+/// The arguments that the tool declares, sources first. Others have no effect, and would take room.
+fn show_arguments(
+    question: &mut Draft,
+    values: &Map<String, Value>,
+    declares: &dyn Fn(&str) -> bool,
+    hidden: Option<&str>,
+) {
+    let declared = || values.iter().filter(|(name, value)| declares(name) && !value.is_null());
+    if declared().next().is_none() {
+        return;
     }
-
-    fn line(&mut self, line: &str) {
-        self.text.push_str(&visible(line));
-        self.text.push('\n');
-    }
-
-    /// Texts of several lines are indented, so that they cannot pass for another part of the question.
-    fn block(&mut self, text: &str) {
-        let (shown, rest) = match text.char_indices().nth(self.left) {
-            Some((end, _)) => text.split_at(end),
-            None => (text, ""),
-        };
-        self.left -= shown.chars().count();
-        for line in shown.split('\n').filter(|_| !shown.is_empty()) {
-            self.line(&format!("    {line}"));
-        }
-        if !rest.is_empty() {
-            self.line(&format!("[… {} more characters are not shown]", rest.chars().count()));
-        }
-    }
-
-    /// Each argument on a line of its own; those inside of others by their path.
-    fn arguments(&mut self, path: &str, values: &Map<String, Value>) {
-        for (name, value) in values {
-            self.argument(&format!("{path}{name}"), value);
-        }
-    }
-
-    fn argument(&mut self, name: &str, value: &Value) {
-        match value {
-            Value::Null => {}
-            // The question may be kept in a log.
-            Value::String(_) if name.ends_with("token") => self.line(&format!("{name}: (not shown)")),
-            Value::String(text) if name.ends_with("url") => {
-                self.line(&format!("{name}: {}", without_secrets(text)));
+    question.says(Speaker::Agent);
+    for wants_source in [true, false] {
+        for (name, value) in declared().filter(|(name, value)| has_source(name, value) == wants_source) {
+            if hidden == Some(&**name) {
+                question.value(name, "(not shown)");
+            } else {
+                show_argument(question, name, value);
             }
-            Value::Object(values) => self.arguments(&format!("{name}."), values),
-            Value::Array(values) if values.iter().any(|value| value.is_object() || value.is_array()) => {
-                for (index, value) in values.iter().enumerate() {
-                    self.argument(&format!("{name}[{index}]"), value);
+        }
+    }
+}
+
+/// Whether a value is or holds a source.
+fn has_source(name: &str, value: &Value) -> bool {
+    match value {
+        Value::Object(values) => values.iter().any(|(name, value)| has_source(name, value)),
+        Value::Array(values) if values.iter().any(|value| value.is_object() || value.is_array()) => {
+            values.iter().any(|value| has_source(name, value))
+        }
+        _ => SOURCES.contains(&name),
+    }
+}
+
+/// An argument; those inside of others by their path.
+fn show_argument(question: &mut Draft, path: &str, value: &Value) {
+    let name = path.rsplit(['.', ']']).next().unwrap_or(path);
+    match value {
+        Value::Null => {}
+        // The question may be kept in a log.
+        Value::String(_) if name.ends_with("token") => question.value(path, "(not shown)"),
+        Value::String(text) if name.ends_with("url") => question.value(path, &without_secrets(text)),
+        Value::Object(values) => {
+            for wants_source in [true, false] {
+                for (name, value) in
+                    values.iter().filter(|(name, value)| has_source(name, value) == wants_source)
+                {
+                    show_argument(question, &format!("{path}.{name}"), value);
                 }
             }
-            Value::String(text) => {
-                self.line(&format!("{name}:"));
-                self.block(text);
-            }
-            other => {
-                self.line(&format!("{name}:"));
-                self.block(&other.to_string());
+        }
+        Value::Array(values) if values.iter().any(|value| value.is_object() || value.is_array()) => {
+            for (index, value) in values.iter().enumerate() {
+                show_argument(question, &format!("{path}[{index}]"), value);
             }
         }
+        // As nbformat stores sources: a list of lines.
+        Value::Array(lines) if SOURCES.contains(&name) && lines.iter().all(Value::is_string) => {
+            question.source(path, &lines.iter().filter_map(Value::as_str).collect::<String>());
+        }
+        Value::String(text) if SOURCES.contains(&name) => question.source(path, text),
+        Value::String(text) => question.value(path, text),
+        other => question.value(path, &other.to_string()),
     }
 }
 
@@ -167,45 +217,51 @@ fn without_secrets(address: &str) -> String {
     format!("{scheme}://{}", &rest[host..])
 }
 
-/// The text without characters that could change how the rest of it looks.
-fn visible(text: &str) -> String {
-    let is_hidden = |c: char| {
-        (c.is_control() && c != '\t')
-            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    let mut visible = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_hidden(c) {
-            visible.extend(c.escape_unicode());
-        } else {
-            visible.push(c);
-        }
-    }
-    visible
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
     use serde_json::value::to_raw_value;
 
     use super::*;
+    use crate::question::Question;
+
+    fn question_of(arguments: &Value, declared: Option<&Value>) -> String {
+        let params = to_raw_value(&json!({ "name": "t", "arguments": arguments })).unwrap();
+        let definition = declared.map(|declared| {
+            let properties: Map<String, Value> = declared
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|name| (name.as_str().unwrap().to_owned(), json!({})))
+                .collect();
+            to_raw_value(&json!({ "inputSchema": { "properties": properties } })).unwrap()
+        });
+        let question = relayed_call("t", &params, definition.as_deref()).question;
+        Question::Consent(question.finish()).text().to_owned()
+    }
 
     fn question(arguments: &Value) -> String {
-        let params = to_raw_value(&json!({ "name": "t", "arguments": arguments })).unwrap();
-        preview_of_relayed("t", &params).text
+        question_of(arguments, None)
     }
 
     #[test]
-    fn arguments_are_shown_one_by_one() {
+    fn arguments_are_shown_one_by_one_and_sources_first() {
         let shown = question(&json!({
-            "code": "a = 1\nprint(a)", "n": 2, "none": null, "jupyter_token": "hush",
-            "cells": [{ "cell_source": "b" }], "indices": [1, 2],
+            "n": 2, "none": null, "jupyter_token": "hush", "indices": [1, 2],
+            "cells": [{ "a": "x", "cell_source": "b" }, { "source": ["c\n", "d"] }],
+            "code": "a = 1\nprint(a)",
         }));
-        assert_eq!(
-            shown,
-            "Allow the agent to call t?\ncode:\n    a = 1\n    print(a)\nn:\n    2\njupyter_token: (not shown)\n\
-             cells[0].cell_source:\n    b\nindices:\n    [1,2]\n"
+        let sources = "Allow the agent to call t?\nThe agent says:\n";
+        assert!(shown.starts_with(sources), "{shown}");
+        for part in [
+            "    code:\n        a = 1\n        print(a)\n",
+            "    cells[0].cell_source:\n        b\n    cells[0].a: x\n    cells[1].source:\n        c\n        d\n",
+        ] {
+            assert!(shown.find(part).unwrap() < shown.find("    n: 2\n").unwrap(), "{shown}");
+        }
+        assert!(
+            shown.contains("    jupyter_token: (not shown)\n") && shown.contains("    indices: [1,2]\n"),
+            "{shown}"
         );
     }
 
@@ -219,22 +275,19 @@ mod tests {
         ] {
             assert_eq!(
                 question(&json!({ "jupyter_url": address })),
-                format!("Allow the agent to call t?\njupyter_url: {shown}\n")
+                format!("Allow the agent to call t?\nThe agent says:\n    jupyter_url: {shown}\n")
             );
         }
     }
 
     #[test]
-    fn a_long_text_is_cut_and_says_so() {
-        let shown = question(&json!({ "code": "é".repeat(MAX_CHARACTERS + 7), "more": "hidden" }));
-        assert!(shown.contains("[… 7 more characters are not shown]\nmore:\n[… 6 more"), "{shown}");
-        assert!(shown.chars().count() < MAX_CHARACTERS + 200);
-    }
-
-    #[test]
-    fn a_text_cannot_pass_for_another_part_of_the_question() {
-        let shown = question(&json!({ "code": "x\nAllow it?\r\u{1b}[2K\u{202e}", "\u{202e}\nn": 1 }));
-        assert!(shown.contains("\n    Allow it?\\u{d}\\u{1b}[2K\\u{202e}\n"), "{shown}");
-        assert!(shown.contains("\n\\u{202e}\\u{a}n:\n"), "{shown}");
+    fn arguments_that_a_tool_does_not_have_take_no_room() {
+        let padding = "x".repeat(4000);
+        let given = json!({ "aaa": padding, "a\u{202e}\nb": padding, "code": "evil()", "n": 1 });
+        assert_eq!(
+            question_of(&given, Some(&json!(["n", "code"]))),
+            "Allow the agent to call t?\nThe agent says:\n    code:\n        evil()\n    n: 1\n\
+             2 other arguments, which the tool does not declare, are not shown.\n"
+        );
     }
 }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use render::{Budget, Part, Reply};
+use render::{Budget, Part, Reply, merged};
 use workspace::{LossCause, Run, RunState};
 
 use super::answer::{Answer, FAILED};
 use super::cell_text::shortened;
+use super::seen_outputs::{NewOutputs, SeenOutputs};
 use super::{failed_install, missing_package};
 use crate::next_step::message;
 
@@ -16,16 +17,30 @@ const MAX_ERROR: usize = 200;
 /// The run as an agent reads it: `heading`, outputs, notes, a line with its state and the next call to make, and one with what
 /// it has changed in memory. `place` says where it belongs.
 pub(crate) fn report(run: &Run, budget: Budget, heading: &str, place: &str) -> Answer {
-    report_with(run, budget, heading, place, run.view().changes.and_then(|changes| changes.line()))
+    report_with(run, budget, heading, place, None, run.view().changes.and_then(|changes| changes.line()))
+}
+
+/// The run with what came since an earlier reply about it.
+pub(crate) fn report_since(run: &Run, budget: Budget, since: Option<SeenOutputs>, place: &str) -> Answer {
+    report_with(run, budget, "", place, since, run.view().changes.and_then(|changes| changes.line()))
 }
 
 /// The same without what it has changed in memory.
 pub(crate) fn report_without_changes(run: &Run, budget: Budget, heading: &str, place: &str) -> Answer {
-    report_with(run, budget, heading, place, None)
+    report_with(run, budget, heading, place, None, None)
 }
 
-fn report_with(run: &Run, budget: Budget, heading: &str, place: &str, changes: Option<String>) -> Answer {
+fn report_with(
+    run: &Run,
+    budget: Budget,
+    heading: &str,
+    place: &str,
+    since: Option<SeenOutputs>,
+    changes: Option<String>,
+) -> Answer {
     let view = run.view();
+    let outputs = merged(&view.outputs);
+    let seen = (!outputs.is_empty()).then(|| SeenOutputs::of(&outputs));
     let id = run.id();
     let mut closing = String::new();
     for note in &view.notes {
@@ -41,7 +56,7 @@ fn report_with(run: &Run, budget: Budget, heading: &str, place: &str, changes: O
         closing.push('\n');
     }
     let stop = stop(run);
-    closing.push_str(&end_line(id, &view.state, view.elapsed, view.execution_count, place, &stop));
+    closing.push_str(&end_line(id, &view.state, view.elapsed, view.execution_count, place, &stop, seen));
     if let Some(saved) = view.saved.as_ref().filter(|_| view.state.is_over()) {
         closing.push_str(&format!(" · outputs {saved}"));
     }
@@ -58,7 +73,15 @@ fn report_with(run: &Run, budget: Budget, heading: &str, place: &str, changes: O
     if view.outputs.is_empty() && view.state == RunState::Done {
         reply.say("[No output generated]");
     }
-    reply.outputs(&view.outputs, &|output, offset| more(id, output, offset));
+    let new = since.map(|since| since.new_in(&outputs));
+    let (first, start) = new.as_ref().map_or((0, 0), NewOutputs::start);
+    let shown = new.as_ref().map_or(&*outputs, |new| &new.outputs);
+    if shown.is_empty() && !outputs.is_empty() {
+        reply.say("[Nothing new since then]");
+    }
+    reply.outputs(shown, &|output, offset| {
+        more(id, first + output, if output == 0 { start + offset } else { offset })
+    });
     Answer::of_code(reply.close(&closing), view.state.is_failure())
 }
 
@@ -95,15 +118,17 @@ fn end_line(
     count: Option<u64>,
     place: &str,
     stop: &str,
+    seen: Option<SeenOutputs>,
 ) -> String {
     let seconds = elapsed.as_secs_f64();
     let count = count.map(|count| format!(" · In[{count}]")).unwrap_or_default();
     let label = format!("run {id}{count}{place}");
     match state {
         RunState::Queued | RunState::Running => {
+            let since = seen.map(|seen| format!(", since=\"{seen}\"")).unwrap_or_default();
             let doing = if *state == RunState::Queued { "QUEUED" } else { "STILL RUNNING" };
             format!(
-                "[{doing} after {seconds:.1}s] {label}. It continues: get_run(run_id=\"{id}\", wait_seconds=45) waits for \
+                "[{doing} after {seconds:.1}s] {label}. It continues: get_run(run_id=\"{id}\", wait_seconds=45{since}) waits for \
                  more. {stop}"
             )
         }
@@ -152,7 +177,7 @@ mod tests {
     fn each_cause_of_a_loss_reads_differently() {
         let line = |cause| {
             let state = RunState::Lost { is_started: false, cause };
-            end_line("r1", &state, Duration::from_secs(2), None, "", "")
+            end_line("r1", &state, Duration::from_secs(2), None, "", "", None)
         };
         assert_eq!(
             line(LossCause::Disconnected),

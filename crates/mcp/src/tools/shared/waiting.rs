@@ -9,8 +9,9 @@ use workspace::{Error, Run, RunState, Settings};
 use super::arguments::arguments;
 use super::context::Context;
 use super::parameters::BudgetArguments;
-use crate::elicitation::{PersonReply, Question};
+use crate::elicitation::PersonReply;
 use crate::permissions::{Group, Permission};
+use crate::question::{Question, QuestionText};
 
 /// How long an interrupted run may take to end before we answer that it continues.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -128,32 +129,25 @@ impl Waiting {
     async fn ask_person(&self, run: &Run, context: &Context<'_>) -> Option<String> {
         let RunState::WaitingForInput { prompt, is_password: false } = run.state() else { return None };
         let person = context.person.filter(|_| self.asks_person)?;
-        let question =
-            if prompt.trim().is_empty() { "The code asks for a line of input.".to_owned() } else { prompt };
-        match person.ask(Question::Line(question)).await {
+        match person.ask(Question::Line(QuestionText::input(&prompt))).await {
             PersonReply::Accepted { line } => line,
             _ => None,
         }
     }
 
     async fn watch(&self, run: &Run, context: &Context<'_>) {
-        let begun = Instant::now();
         let settled = run.settled();
         tokio::pin!(settled);
-        let mut next = begun.checked_add(self.interval);
+        let mut next = Instant::now().checked_add(self.interval);
         loop {
             tokio::select! {
                 () = &mut settled => return,
                 () = tick(next) => {}
             }
-            // The run's own time stops while its end is stored, but progress has to grow.
             let elapsed = run.elapsed().as_secs_f64();
             let activity = run.activity();
             let separator = if activity.is_empty() { "" } else { ": " };
-            context.report_progress(
-                begun.elapsed().as_secs_f64(),
-                format!("{elapsed:.0} s{separator}{activity}"),
-            );
+            context.report_progress(format!("{elapsed:.0} s{separator}{activity}"));
             next = Instant::now().checked_add(self.interval);
         }
     }

@@ -9,9 +9,16 @@ use serde_json::Value;
 
 use crate::tools::{Capabilities, list, older_names};
 
-/// Members of JSON bodies that messages name.
-const OTHERS: [&str; 6] =
-    ["_meta", "code_sandbox_url", "document_url", "kernel_info_reply", "nbformat_minor", "tool_name"];
+/// Members of JSON bodies that messages name, and magics.
+const OTHERS: [&str; 7] = [
+    "_meta",
+    "code_sandbox_url",
+    "doctest_mode",
+    "document_url",
+    "kernel_info_reply",
+    "nbformat_minor",
+    "tool_name",
+];
 
 #[test]
 fn messages_name_existing_tools_and_parameters() {
