@@ -63,7 +63,7 @@ pub(crate) async fn serve(options: Start) -> anyhow::Result<()> {
         JupyterConnector::new(reach, discovery, Some(place.clone()), run_logs);
     let images = if options.allow_img_output { options.max_images as usize } else { 0 };
     let settings = workspace::Settings {
-        budget: render::Budget { characters: options.max_characters as usize, images },
+        budget: render::Budget::new(options.max_characters as usize, images),
         default_timeout: options.execution_timeout.min(options.max_execution_timeout),
         max_timeout: options.max_execution_timeout,
         run_suffix: run_suffix()?,

@@ -50,8 +50,7 @@ pub(crate) async fn every_place(options: args::Every) -> anyhow::Result<()> {
     let state_env = process_env.clone();
     let keeping = keeping(options.keep_kernels);
     let run_logs = jupyter::run_logs(&state_env);
-    let budget =
-        render::Budget { characters: options.max_characters as usize, images: options.max_images as usize };
+    let budget = render::Budget::new(options.max_characters as usize, options.max_images as usize);
     let settings = workspace::Settings {
         budget,
         default_timeout: options.execution_timeout,

@@ -15,6 +15,8 @@ pub enum ParseError {
         column: usize,
         problem: String,
     },
+    #[error("encoded in {encoding}, but notebooks are UTF-8; save it as UTF-8")]
+    Encoding { encoding: &'static str },
     /// It is JSON, but not a notebook.
     #[error("not a notebook: {problem}")]
     NotANotebook { problem: String },
@@ -39,6 +41,18 @@ impl ParseError {
         let line = memchr::memchr_iter(b'\n', before).count() + 1;
         let problem = "the text is not UTF-8".to_owned();
         Self::Json { line, column: valid - line_start + 1, problem }
+    }
+
+    /// The encoding of a text that is not in UTF-8, if it is one that editors and PowerShell write: by its byte order mark, or by the
+    /// zeros beside its first characters.
+    pub(crate) fn encoding(text: &[u8]) -> Option<Self> {
+        let encoding = match *text {
+            [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => "UTF-32",
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "UTF-16",
+            [first, 0, second, 0, ..] | [0, first, 0, second, ..] if first != 0 && second != 0 => "UTF-16",
+            _ => return None,
+        };
+        Some(Self::Encoding { encoding })
     }
 
     pub(crate) fn not_json(text: &str, error: &serde_json::Error) -> Self {

@@ -25,6 +25,7 @@ mod search;
 mod text;
 mod text_id;
 mod truncate;
+mod visible;
 mod write;
 
 pub use cell::{Cell, CellType};
@@ -43,3 +44,4 @@ pub use record::other_members;
 pub use search::{Hit, HitLocation, Query, search};
 pub use text::Text;
 pub use truncate::truncate;
+pub use visible::{is_hidden, one_line, visible};

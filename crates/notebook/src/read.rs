@@ -25,6 +25,9 @@ impl Notebook {
         } else {
             text.clone()
         };
+        if let Some(error) = ParseError::encoding(&body) {
+            return Err(error);
+        }
         let body = ByteString::try_from(body.clone()).map_err(|_| ParseError::not_utf8(&body))?;
         let object = Json::parse_str(&body).map_err(|error| ParseError::not_json(&body, &error))?;
         if !object.is_object() {

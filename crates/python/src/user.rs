@@ -56,7 +56,7 @@ impl User {
             in_process: Some(managers.clone() as Arc<dyn InProcessServer>),
         });
         let settings = workspace::Settings {
-            budget: Budget { characters: config.max_characters, images: config.max_images },
+            budget: Budget::new(config.max_characters, config.max_images),
             default_timeout: config.execution_timeout.min(config.max_execution_timeout),
             max_timeout: config.max_execution_timeout,
             limits: Limits { notebooks: config.max_notebooks, runs: config.max_runs },

@@ -7,11 +7,29 @@ pub struct Budget {
     pub characters: usize,
     /// Further images are described in text.
     pub images: usize,
+    /// The characters of a stream that is longer than the whole budget.
+    pub long_stream: usize,
+}
+
+impl Budget {
+    /// A smaller budget has no room for the last line, and counts as this.
+    pub const MIN_CHARACTERS: usize = 300;
+
+    /// Of a stream that does not fit, only the ends are shown: whoever wants more asks for it.
+    pub fn new(characters: usize, images: usize) -> Self {
+        Self { characters, images, long_stream: 2_000 }
+    }
+
+    /// A budget that somebody asked for: a long stream may take all of it.
+    #[must_use]
+    pub fn asked_for(self) -> Self {
+        Self { long_stream: self.characters, ..self }
+    }
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { characters: 20_000, images: 4 }
+        Self::new(20_000, 4)
     }
 }
 

@@ -6,7 +6,9 @@ use std::borrow::Cow;
 
 use notebook::{Json, MimeBundle};
 
-use crate::{chart, data_uri, html, size, svg, terminal};
+use crate::data_uri::without_data_uris;
+use crate::marks::marked;
+use crate::{chart, html, size, svg, terminal};
 
 #[derive(Debug)]
 pub(crate) enum Rendered {
@@ -31,7 +33,7 @@ impl ImageSource {
     /// A note about the image, followed by its plain text.
     pub(crate) fn with_plain(&self, note: String) -> String {
         match &self.plain {
-            Some(plain) => format!("{note}\n{plain}"),
+            Some(plain) => format!("{note}\n{}", marked(plain)),
             None => note,
         }
     }
@@ -79,7 +81,7 @@ impl Forms<'_> {
 
     /// `text/plain`, as a terminal would show it.
     fn plain(&self) -> Option<String> {
-        Some(data_uri::replaced(&terminal::render(&self.text("text/plain")?)).into_owned())
+        Some(without_data_uris(&terminal::render(&self.text("text/plain")?)).into_owned())
     }
 
     /// `text/plain`, if it is more than the name of an object.
@@ -100,7 +102,7 @@ fn text(forms: &Forms<'_>) -> Rendered {
         return Rendered::Text(latex.trim().to_owned());
     }
     if let Some(markdown) = forms.text("text/markdown") {
-        return Rendered::Text(data_uri::replaced(markdown.trim_end()).into_owned());
+        return Rendered::Text(without_data_uris(markdown.trim_end()).into_owned());
     }
     if let Some(drawing) = forms.text("image/svg+xml") {
         return Rendered::Description(svg::described(&drawing));
@@ -129,7 +131,7 @@ fn html_or_plain(html: &str, plain: Option<String>) -> Rendered {
     if let Some(chart) = is_drawn.then(|| chart::in_html(html)).flatten() {
         return Rendered::Description(chart);
     }
-    let text = match data_uri::replaced(&text) {
+    let text = match without_data_uris(&text) {
         Cow::Owned(replaced) => replaced,
         Cow::Borrowed(_) => text,
     };
@@ -174,7 +176,7 @@ fn others(forms: &Forms<'_>) -> Rendered {
 
 /// JSON without whitespace between its parts and without base64.
 fn compact(json: &Json) -> String {
-    data_uri::replaced(&json.compact()).into_owned()
+    without_data_uris(&json.compact()).into_owned()
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! Replaces `data:` URIs by descriptions.
+//! Shortens `data:` URIs.
 
 use std::borrow::Cow;
 
+use crate::offsets::{Replaced, Replacing};
 use crate::size;
 
 /// Shorter URIs stay.
@@ -15,26 +16,30 @@ pub(crate) fn described(address: &str) -> Option<String> {
     Some(format!("{mime}, {}", size(bytes)))
 }
 
-/// `text` with its base64 `data:` URIs replaced by descriptions.
-pub(crate) fn replaced(text: &str) -> Cow<'_, str> {
-    if !text.contains(";base64,") {
-        return Cow::Borrowed(text);
-    }
-    let mut result = String::new();
-    let mut rest = text;
+/// `text` with its long base64 `data:` URIs shortened: `data:image/png;base64,… (12 kB)`.
+pub fn without_data_uris(text: &str) -> Cow<'_, str> {
+    shortened(text).text
+}
+
+/// The same, with the positions in `text`.
+pub(crate) fn shortened(text: &str) -> Replaced<'_> {
+    let mut shown = Replacing::default();
+    let mut rest = if text.contains(";base64,") { text } else { "" };
     while let Some(start) = rest.find("data:") {
         let (before, address) = rest.split_at(start);
-        result.push_str(before);
-        let end = uri_length(address);
-        let (address, after) = address.split_at(end);
-        match described(address).filter(|_| address.len() >= MIN_LENGTH) {
-            Some(description) => result.push_str(&description),
-            None => result.push_str(address),
+        shown.keep(before);
+        let (address, after) = address.split_at(uri_length(address));
+        match address.split_once(',').filter(|_| address.len() >= MIN_LENGTH) {
+            Some((head, content)) => {
+                let size = size(content.len() / 4 * 3);
+                shown.replace(address, &format!("{head},… ({size})"));
+            }
+            None => shown.keep(address),
         }
         rest = after;
     }
-    result.push_str(rest);
-    Cow::Owned(result)
+    shown.keep(rest);
+    shown.finish(text)
 }
 
 /// The length of the URI at the start of `text`; that of `data:` if what follows is not base64.
@@ -54,11 +59,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_uris_are_replaced_by_descriptions() {
+    fn long_uris_are_shortened() {
         let text = format!("![dot](data:image/png;base64,{}) and more", "A".repeat(400));
-        assert_eq!(replaced(&text), "![dot](image/png, 300 B) and more");
+        assert_eq!(without_data_uris(&text), "![dot](data:image/png;base64,… (300 B)) and more");
         let two = format!("'{0}' '{0}'", format_args!("data:a/b;base64,{}", "A".repeat(200)));
-        assert_eq!(replaced(&two), "'a/b, 150 B' 'a/b, 150 B'");
+        assert_eq!(without_data_uris(&two), "'data:a/b;base64,… (150 B)' 'data:a/b;base64,… (150 B)'");
     }
 
     #[test]
@@ -66,7 +71,7 @@ mod tests {
         for text in
             ["data: 1;base64,", "no data:image/png;base64,iVBORw0KGgo= here", "data:,a;base64,", "data:"]
         {
-            assert_eq!(replaced(text), text);
+            assert_eq!(without_data_uris(text), text);
         }
     }
 

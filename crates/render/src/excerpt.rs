@@ -3,6 +3,9 @@
 use crate::chars::{byte_index, first_chars};
 use crate::text_ends::{TextEnds, line_breaks};
 
+/// Fewer characters of both ends are not shown.
+const MIN_ENDS: usize = 16;
+
 /// Which part of a text matters most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Focus {
@@ -12,29 +15,56 @@ pub(crate) enum Focus {
     End,
 }
 
+/// A text, or its ends with a note on what was left out between them.
+#[derive(Debug)]
+pub(crate) struct Excerpt {
+    pub(crate) text: String,
+    /// The first character that is left out, if one is.
+    pub(crate) missing: Option<usize>,
+}
+
 /// The ends of a text in at most `limit` characters, with a note on what was left out between them.
 pub fn shortened(text: &str, limit: usize) -> String {
-    excerpt(&TextEnds::of(text, limit), Focus::Both, limit, &|_| String::new())
+    excerpt(&TextEnds::of(text, limit), Focus::Both, limit, &|_| String::new()).text
 }
 
 /// The text in at most `limit` characters: whole if it fits, else its ends with a note between them.
 ///
-/// `more` says how to see the part that was left out, which starts at the given character.
+/// `more` says how to see the part that was left out, which starts at the given character. A note is never cut: if there is
+/// no room for it, it does without `more`, and at last it is `…`.
 ///
 /// Example: the lines `line 0` to `line 999` in 120 characters. The longest note takes 53 of them, so 67 are available. The
 /// head gets half of these, 33, and is cut after its last whole line: 28 characters, 4 lines. The tail gets the other 39
 /// and is cut before its first whole line: 35 characters, 4 lines. The note says that 992 lines are left out, and `more`
 /// is asked for the way to character 28.
-pub(crate) fn excerpt(ends: &TextEnds, focus: Focus, limit: usize, more: &dyn Fn(usize) -> String) -> String {
+pub(crate) fn excerpt(
+    ends: &TextEnds,
+    focus: Focus,
+    limit: usize,
+    more: &dyn Fn(usize) -> String,
+) -> Excerpt {
     if let Some(whole) = ends.whole().filter(|_| ends.characters() <= limit) {
-        return whole.to_owned();
+        return Excerpt { text: whole.to_owned(), missing: None };
     }
-    // The more is left out, the longer is the note.
-    let longest = within_line(&note(ends.characters(), "characters", &more(ends.characters())));
-    let available = limit.saturating_sub(longest.chars().count());
+    let none = |_| String::new();
+    let ways: [&dyn Fn(usize) -> String; 2] = [more, &none];
+    for more in ways {
+        // The more is left out, the longer is the note.
+        let longest = within_line(&note(ends.characters(), "characters", &more(ends.characters())));
+        if let Some(available) = limit.checked_sub(longest.chars().count()) {
+            // A few characters on each side only look like a part of the note.
+            return around_note(ends, focus, if available < MIN_ENDS { 0 } else { available }, more);
+        }
+    }
+    Excerpt { text: first_chars("…", limit).to_owned(), missing: Some(0) }
+}
+
+/// The ends of the text in `available` characters, and the note between them.
+fn around_note(ends: &TextEnds, focus: Focus, available: usize, more: &dyn Fn(usize) -> String) -> Excerpt {
     let head = head(ends, focus, available);
-    let (tail, starts_line) = tail(ends, available - head.chars().count());
-    let way = more(head.chars().count());
+    let missing = head.chars().count();
+    let (tail, starts_line) = tail(ends, available - missing);
+    let way = more(missing);
     let text = if (head.is_empty() || head.ends_with('\n')) && starts_line {
         // Without a tail, the last line is left out too, which has no line break.
         let breaks = ends.line_breaks() - line_breaks(head) - line_breaks(tail);
@@ -42,10 +72,10 @@ pub(crate) fn excerpt(ends: &TextEnds, focus: Focus, limit: usize, more: &dyn Fn
         let what = if lines == 1 { "line" } else { "lines" };
         format!("{head}{}{}{tail}", note(lines, what, &way), if tail.is_empty() { "" } else { "\n" })
     } else {
-        let left_out = ends.characters() - head.chars().count() - tail.chars().count();
+        let left_out = ends.characters() - missing - tail.chars().count();
         format!("{head}{}{tail}", within_line(&note(left_out, "characters", &way)))
     };
-    if text.chars().count() <= limit { text } else { first_chars(&text, limit).to_owned() }
+    Excerpt { text, missing: Some(missing) }
 }
 
 fn note(count: usize, what: &str, more: &str) -> String {
@@ -90,7 +120,7 @@ mod tests {
     use super::*;
 
     fn cut(text: &str, focus: Focus, limit: usize) -> String {
-        excerpt(&TextEnds::of(text, limit), focus, limit, &|offset| format!("page({offset})"))
+        excerpt(&TextEnds::of(text, limit), focus, limit, &|offset| format!("page({offset})")).text
     }
 
     fn numbered(lines: usize) -> String {
@@ -130,13 +160,15 @@ mod tests {
 
     #[test]
     fn the_way_to_see_more_is_optional() {
-        let text = excerpt(&TextEnds::of(&"a".repeat(99), 60), Focus::Both, 60, &|_| String::new());
+        let text = excerpt(&TextEnds::of(&"a".repeat(99), 60), Focus::Both, 60, &|_| String::new()).text;
         assert_eq!(text, format!("{0} … 67 characters left out … {0}", "a".repeat(16)));
     }
 
     #[test]
     fn a_tiny_limit_is_not_exceeded() {
-        assert_eq!(cut(&"a".repeat(99), Focus::Both, 5), "… 1 l");
+        assert_eq!(cut(&"a".repeat(99), Focus::Both, 5), "…");
+        assert_eq!(cut(&"a".repeat(99), Focus::Both, 30), "… 1 line left out");
+        assert_eq!(cut("a\n".repeat(99).trim_end(), Focus::Both, 30), "… 99 lines left out");
         assert_eq!(cut("abc", Focus::End, 0), "");
     }
 

@@ -31,7 +31,7 @@ fn readable_up_to(html: &str, limit: usize) -> Readable {
     page.end_table();
     let mut text = page.flow.finish();
     if unread > 0 {
-        text.push_str(&format!("\n… {} of HTML not read", size(unread)));
+        text.push_str(&format!("\n… ({} of HTML not read)", size(unread)));
     }
     let only_image = page.image.take().filter(|(note, _)| *note == text).map(|(_, address)| address);
     Readable { text, has_table: page.has_table, only_image }

@@ -5,6 +5,8 @@
 
 use std::io::Cursor;
 
+use notebook::one_line;
+
 use crate::bundle::ImageSource;
 use crate::{base64_json, size};
 use ::image::codecs::jpeg::JpegEncoder;
@@ -73,7 +75,7 @@ pub(crate) fn fit(source: &ImageSource) -> Fitted {
 
 fn bracketed(description: &str, source: &ImageSource) -> String {
     match &source.label {
-        Some(label) => format!("[{description}: {label}]"),
+        Some(label) => format!("[{description}: {}]", one_line(label)),
         None => format!("[{description}]"),
     }
 }

@@ -11,23 +11,28 @@ mod data_uri;
 mod excerpt;
 mod html;
 mod image;
+mod marks;
 mod markup;
 mod merge;
+mod offsets;
 mod output;
 mod page;
 mod reply;
 mod same_image;
+mod source;
 mod svg;
 mod terminal;
 mod text_ends;
 mod traceback;
 
 pub use budget::Budget;
+pub use data_uri::without_data_uris;
 pub use excerpt::shortened;
+pub use marks::marked;
 pub use merge::merged;
 pub use output::{full_text, last_line};
-pub use page::page;
-pub use reply::{Part, Reply};
+pub use page::{page, paged};
+pub use reply::{Keep, Part, Reply};
 pub use same_image::is_same_image;
 
 fn size(bytes: usize) -> String {

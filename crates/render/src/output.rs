@@ -3,6 +3,7 @@
 use notebook::{Json, Output, Text, truncate};
 
 use crate::bundle::{self, Rendered};
+use crate::marks::{Marks, marked};
 use crate::terminal::{self, Terminal};
 use crate::{image, size, traceback};
 
@@ -15,24 +16,42 @@ const MAX_LAST_LINE: usize = 200;
 ///
 /// Streams, plain text and tracebacks appear as on a terminal: without escape sequences, with progress bars in their last
 /// state, and with repeated lines counted. Of other contents the most informative MIME type is taken. Images are described
-/// in one line.
+/// in one line. Lines that begin like lines of ours are [`marked`](crate::marked).
 pub fn full_text(output: &Output) -> String {
     match output {
-        Output::Stream { text, .. } => terminal::render_pieces(text.pieces()),
+        Output::Stream { text, .. } => {
+            let mut full = String::new();
+            stream_text(text, |piece| full.push_str(piece));
+            full
+        }
         Output::Display(bundle) | Output::Result { bundle, .. } => match bundle::render(bundle) {
-            Rendered::Text(text) | Rendered::Description(text) => text,
+            Rendered::Text(text) => marked(&text).into_owned(),
+            Rendered::Description(text) => description(&text),
             Rendered::Image(source) => source.with_plain(image::description(&source)),
         },
-        Output::Error { name, value, traceback } => traceback::traceback(name, value, traceback),
+        Output::Error { name, value, traceback } => {
+            let text = traceback::traceback(name, value, traceback);
+            marked(&text).into_owned()
+        }
         Output::Other(json) => unknown(json),
+    }
+}
+
+/// A description, whose first line is ours, and whose other lines may be of the content.
+pub(crate) fn description(text: &str) -> String {
+    match text.split_once('\n') {
+        Some((first, rest)) => format!("{first}\n{}", marked(rest)),
+        None => text.to_owned(),
     }
 }
 
 /// Passes the readable text of a stream to `sink` piece by piece.
 pub(crate) fn stream_text(text: &Text, sink: impl FnMut(&str)) {
-    let mut terminal = Terminal::new(sink);
+    let mut marks = Marks::new(sink);
+    let mut terminal = Terminal::new(|piece: &str| marks.push(piece));
     text.pieces().for_each(|piece| terminal.write(piece));
     terminal.finish();
+    marks.finish();
 }
 
 fn unknown(json: &Json) -> String {

@@ -19,6 +19,18 @@ pub fn page(text: &str, offset: usize, limit: usize) -> (&str, Option<usize>) {
     (page, Some(offset + page.chars().count()))
 }
 
+/// A page of `text`, and a line about the rest, together in at most `limit` characters; `more` is the call for the next.
+pub fn paged(text: &str, offset: usize, limit: usize, more: &dyn Fn(usize) -> String) -> String {
+    let count = text.chars().count();
+    let closing = |next: Option<usize>| match next {
+        Some(next) => format!("\n[{count} characters in all; {} shows more]", more(next)),
+        None => "\n[end]".to_owned(),
+    };
+    let longest = closing(Some(count)).chars().count();
+    let (shown, next) = page(text, offset, limit.saturating_sub(longest));
+    format!("{}{}", shown.strip_suffix('\n').unwrap_or(shown), closing(next))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -44,6 +56,15 @@ mod tests {
         assert_eq!(page("abc", 7, 10), ("", None));
         assert_eq!(page("abc", usize::MAX, usize::MAX), ("", None));
         assert_eq!(page("abc", 0, 0), ("a", Some(1)));
+    }
+
+    #[test]
+    fn the_line_about_the_rest_is_within_the_limit() {
+        let more = |next| format!("more({next})");
+        let text = "one\ntwo\nthree\n".repeat(9);
+        let shown = paged(&text, 0, 60, &more);
+        assert_eq!(shown, "one\ntwo\nthree\n[126 characters in all; more(14) shows more]");
+        assert_eq!(paged("short", 0, 60, &more), "short\n[end]");
     }
 
     proptest! {

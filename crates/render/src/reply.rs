@@ -1,19 +1,25 @@
 //! Builds one reply within one budget.
+//!
+//! What a reply holds is collected first and laid out at its end, so that notes keep their room wherever they stand.
 
+mod content;
 mod item;
-
-use std::cell::RefCell;
+mod layout;
+mod sections;
 
 use notebook::Output;
 
 use crate::budget::{Budget, Claim, shares};
-use crate::chars::first_chars;
+use crate::source;
+use content::{Content, More};
 use item::Item;
+use sections::{Kind, Section};
 
-/// The fewest characters for an output; if they do not suffice for all, outputs in the middle are left out.
-const MIN_OUTPUT: usize = 60;
-/// The characters that are kept free for the last line if something was left out.
-const HINT: usize = 120;
+/// The fewest characters that are kept of a text, as its share is not known before the end.
+const MIN_KEPT: usize = 500;
+
+/// A larger budget counts as this, so that sizes can be added.
+const MAX_CHARACTERS: usize = 1_000_000_000;
 
 /// A part of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,172 +34,163 @@ pub enum Part {
     },
 }
 
-/// A reply whose texts together never exceed one budget.
-#[derive(Debug)]
-pub struct Reply {
-    remaining: Budget,
-    parts: Vec<Part>,
-    /// The characters that are kept free for the last line.
-    reserved: usize,
-    /// The first thing that was left out.
-    left_out: Option<LeftOut>,
+/// Which cells stay if there is no room for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Those at both ends.
+    IfRoom,
+    /// Cells about which an agent has to know, as those that failed.
+    First,
 }
 
-/// Something that was left out of a reply.
+/// A reply whose texts together never exceed one budget.
+///
+/// *Notes* are text of the tool that is never shortened: their room is reserved first. *Content* shares what is left. If
+/// the notes alone exceed the budget, the last ones stay, in whole lines.
 #[derive(Debug)]
-struct LeftOut {
-    /// The index of its output.
-    output: usize,
-    /// How to see it; empty if there is no other way than a larger budget.
-    way: String,
+pub struct Reply {
+    budget: Budget,
+    /// Images that may still be added.
+    images: usize,
+    first: Vec<String>,
+    sections: Vec<Section>,
+    last: Vec<String>,
+    more_sections: More,
+    /// The most characters that a text added now can get.
+    kept: usize,
 }
 
 impl Reply {
-    /// An empty reply.
+    /// An empty reply. A budget below [`Budget::MIN_CHARACTERS`] counts as that.
     pub fn new(budget: Budget) -> Self {
-        Self { remaining: budget, parts: Vec::new(), reserved: 0, left_out: None }
+        let characters = budget.characters.clamp(Budget::MIN_CHARACTERS, MAX_CHARACTERS);
+        Self {
+            budget: Budget { characters, ..budget },
+            images: budget.images,
+            first: Vec::new(),
+            sections: vec![Section::new(Kind::Frame)],
+            last: Vec::new(),
+            more_sections: More::none(),
+            kept: characters,
+        }
+    }
+
+    /// Adds text of the tool on lines of its own, which is never shortened.
+    pub fn note(&mut self, text: &str) {
+        self.open().note(text);
+    }
+
+    /// Adds a note before everything else.
+    pub fn note_first(&mut self, text: &str) {
+        self.first.insert(0, text.to_owned());
+    }
+
+    /// Adds a note after everything else, also after what is added later. Clients that shorten a reply themselves keep its
+    /// end.
+    pub fn note_last(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.last.push(text.to_owned());
+        }
     }
 
     /// Adds text of the tool on lines of its own, shortened in the middle if it is longer than the budget allows.
     pub fn say(&mut self, text: &str) {
-        if text.chars().count() > self.available() {
-            self.reserve();
-            self.left_out.get_or_insert_with(|| LeftOut { output: 0, way: String::new() });
-        }
-        let available = self.available();
-        self.add(&Item::from_tool(text, available).render(available, &|_| String::new()));
+        let item = Item::from_tool(text, self.kept);
+        self.open().content(Content::of_text(item, None, More::none()));
     }
 
-    /// Fits outputs into the remaining budget: short ones whole, long ones with their ends, and more of errors and results
-    /// than of streams.
+    /// Adds the source of a cell, with its `data:` URIs shortened and lines marked that could pass for ours.
     ///
-    /// `more` says how to see what was left out of an output, given its index and the first missing character of its
-    /// [`full_text`](crate::full_text). The words "shows them" follow it.
-    pub fn outputs(&mut self, outputs: &[Output], more: &dyn Fn(usize, usize) -> String) {
-        let first: RefCell<Option<LeftOut>> = RefCell::default();
-        let noted = |output: usize, offset: usize| {
-            let way = more(output, offset);
-            let mut first = first.borrow_mut();
-            if first.as_ref().is_none_or(|first| output <= first.output) {
-                *first = Some(LeftOut { output, way: way.clone() });
-            }
-            way
-        };
-        let available = self.available();
-        let items = self.items(outputs, available, &noted);
-        let size: usize = items.iter().map(|(_, item)| item.size()).sum();
-        if size > available || first.borrow().is_some() {
-            self.reserve();
-        }
-        self.fit(items, self.available(), &noted);
-        if let Some(first) = first.into_inner().filter(|_| self.left_out.is_none()) {
-            self.left_out = Some(first);
-        }
+    /// `more` is the call that shows the source as it is, from a character on.
+    pub fn source(&mut self, text: &str, more: impl Fn(usize) -> String + Send + Sync + 'static) {
+        let shown = source::shown(text);
+        let item = Item::from_tool(&shown.text, self.kept);
+        let changed = shown.first_change();
+        let more = More::new(move |_, offset| more(shown.original(offset)));
+        self.open().content(Content::of_text(item, changed, more));
     }
 
-    /// The characters that remain.
-    pub fn left(&self) -> usize {
-        self.remaining.characters
-    }
-
-    /// The parts of the reply; adjacent texts are joined. The last line is `closing`, which does not count, and says what
-    /// was left out above: clients that shorten a reply themselves keep its end.
-    pub fn close(mut self, closing: &str) -> Vec<Part> {
-        let hint = self.left_out.take().map(|LeftOut { way, .. }| {
-            if way.is_empty() {
-                "part of the text above was left out".to_owned()
-            } else {
-                format!("left out above: {way} shows it")
-            }
-        });
-        let hint = hint.filter(|hint| hint.chars().count() + 4 <= self.available() + self.reserved);
-        let last = match (closing.is_empty(), hint) {
-            (_, None) => closing.to_owned(),
-            (true, Some(hint)) => format!("[{hint}]"),
-            (false, Some(hint)) => format!("{closing} · {hint}"),
-        };
-        self.remaining.characters = usize::MAX;
-        self.add(&last);
-        self.parts
-    }
-
-    /// Reads the outputs, each with its index. If they are too many for `available` characters, only those at both ends are
-    /// read: if a run ended with an error, its last output matters most.
-    fn items(
+    /// Adds outputs: short ones whole, long ones with their ends, and more of errors and results than of streams. Adjacent
+    /// pieces of one stream are one output, as in [`merged`](crate::merged).
+    ///
+    /// `more` is the call that shows what was left out of an output, given its index and the first missing character of its
+    /// [`full_text`](crate::full_text).
+    pub fn outputs(
         &mut self,
         outputs: &[Output],
-        available: usize,
-        more: &dyn Fn(usize, usize) -> String,
-    ) -> Vec<(usize, Item)> {
-        let is_single = outputs.len() == 1;
-        let kept = self.available();
-        let most = (available / MIN_OUTPUT).max(2);
-        let (head, tail) = if outputs.len() <= most {
-            (outputs.len(), outputs.len())
-        } else {
-            (most / 2, outputs.len() - most / 2)
-        };
-        let mut items = Vec::new();
-        for (index, output) in outputs.iter().enumerate() {
-            if index == head {
-                let note =
-                    format!("… {} outputs left out, {} shows the first of them", tail - head, more(head, 0));
-                items.push((index, Item::from_tool(&note, kept)));
-            }
-            if index < head || index >= tail {
-                let item = Item::new(output, is_single, kept, self.remaining.images, &|| more(index, 0));
-                self.remaining.images -= usize::from(item.image.is_some());
-                items.push((index, item));
-            }
-        }
-        items
+        more: impl Fn(usize, usize) -> String + Send + Sync + 'static,
+    ) {
+        let outputs = crate::merged(outputs);
+        let content =
+            Content::of_outputs(&outputs, self.budget, self.kept, &mut self.images, More::new(more));
+        self.open().content(content);
     }
 
-    /// Adds items, which share `available` characters.
-    fn fit(&mut self, items: Vec<(usize, Item)>, available: usize, more: &dyn Fn(usize, usize) -> String) {
-        let claims: Vec<Claim> =
-            items.iter().map(|(_, item)| Claim { size: item.size(), weight: item.weight }).collect();
-        for ((index, item), share) in items.into_iter().zip(shares(available, &claims)) {
-            self.add(&item.render(share.saturating_sub(1), &|offset| more(index, offset)));
-            if let Some((mime, data)) = item.image {
-                self.parts.push(Part::Image { mime, data });
-            }
+    /// Begins the part about a cell: what is added from now on belongs to it. All such parts share the budget; if there is no
+    /// room for all, some are left out as a whole.
+    pub fn section(&mut self, index: usize, keep: Keep) {
+        self.begin(Kind::Cell { index, keep });
+    }
+
+    /// Adds a cell about which there is nothing more to say than `what`. Adjacent ones are one line: `Cells 0–97: no output`.
+    pub fn quiet(&mut self, index: usize, what: &str) {
+        match self.sections.last_mut().map(|section| &mut section.kind) {
+            Some(Kind::Quiet { cells, what: same }) if same == what => cells.push(index),
+            _ => self.begin(Kind::Quiet { cells: vec![index], what: what.to_owned() }),
         }
     }
 
-    /// Keeps characters free for the last line.
-    fn reserve(&mut self) {
-        if self.reserved == 0 {
-            self.reserved = HINT.min(self.available() / 4);
-            self.remaining.characters -= self.reserved;
+    /// Ends the parts about cells.
+    pub fn end_sections(&mut self) {
+        self.begin(Kind::Frame);
+    }
+
+    /// How to see cells that were left out, given the index of the first.
+    pub fn sections_left_out(&mut self, more: impl Fn(usize) -> String + Send + Sync + 'static) {
+        self.more_sections = More::new(move |index, _| more(index));
+    }
+
+    /// Whether it holds an image.
+    pub fn has_images(&self) -> bool {
+        self.sections.iter().flat_map(Section::contents).any(Content::has_images)
+    }
+
+    /// Whether a note, or a content as far as it is kept, contains `text`.
+    pub fn mentions(&self, text: &str) -> bool {
+        self.first.iter().chain(&self.last).any(|note| note.contains(text))
+            || self.sections.iter().any(|section| section.mentions(text))
+    }
+
+    /// The characters that nothing has claimed.
+    pub fn left(&self) -> usize {
+        let notes = self.first.iter().chain(&self.last).map(|note| layout::cost(note));
+        let used: usize = notes.chain(self.sections.iter().map(Section::size)).sum();
+        self.budget.characters.saturating_sub(used)
+    }
+
+    /// The parts of the reply; adjacent texts are joined. If something was left out, the last line says how to see it.
+    pub fn close(self) -> Vec<Part> {
+        layout::parts(self)
+    }
+
+    fn open(&mut self) -> &mut Section {
+        if matches!(self.sections.last(), None | Some(Section { kind: Kind::Quiet { .. }, .. })) {
+            self.sections.push(Section::new(Kind::Frame));
         }
+        let last = self.sections.len() - 1;
+        &mut self.sections[last]
     }
 
-    /// The characters that a text added now may have.
-    fn available(&self) -> usize {
-        self.remaining.characters.saturating_sub(usize::from(self.needs_break()))
-    }
-
-    fn needs_break(&self) -> bool {
-        matches!(self.parts.last(), Some(Part::Text(text)) if !text.ends_with('\n'))
-    }
-
-    /// Adds text on a line of its own, cut to the budget.
-    fn add(&mut self, text: &str) {
-        let text = first_chars(text, self.available());
-        if text.is_empty() {
+    fn begin(&mut self, kind: Kind) {
+        self.sections.push(Section::new(kind));
+        if self.left() > 0 {
             return;
         }
-        let needs_break = self.needs_break();
-        self.remaining.characters -= text.chars().count() + usize::from(needs_break);
-        if let Some(Part::Text(last)) = self.parts.last_mut() {
-            if needs_break {
-                last.push('\n');
-            }
-            last.push_str(text);
-        } else {
-            self.parts.push(Part::Text(text.to_owned()));
-        }
+        // More parts only make shares smaller, so this is a bound of that of the new one.
+        let mut claims: Vec<Claim> = self.sections.iter().map(Section::claim).collect();
+        claims.push(Claim { size: self.budget.characters, weight: 4 });
+        let share = shares(self.budget.characters, &claims).pop().unwrap_or_default();
+        self.kept = share.max(MIN_KEPT);
     }
 }
 

@@ -6,8 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use bytes::Bytes;
-use notebook::{Json, MimeBundle, Output};
-use render::{Budget, Part, Reply, full_text, merged, page};
+use notebook::{Json, MimeBundle, Notebook, Output};
+use proptest::prelude::*;
+use render::{Budget, Keep, Part, Reply, full_text, merged, page};
 use serde_json::Value;
 
 /// An output as nbformat 4 writes it.
@@ -48,10 +49,10 @@ fn more(index: usize, offset: usize) -> String {
 /// The reply as a model sees it; images as a line.
 fn seen(outputs: &[Output], budget: Budget) -> String {
     let mut reply = Reply::new(budget);
-    reply.outputs(outputs, &more);
+    reply.outputs(outputs, more);
     let mut seen = String::new();
     let mut characters = 0;
-    for part in reply.close("") {
+    for part in reply.close() {
         match part {
             Part::Text(text) => {
                 characters += text.chars().count();
@@ -90,7 +91,7 @@ fn outputs_of_real_kernels_match_the_snapshots() {
     settings.set_omit_expression(true);
     settings.bind(|| {
         for (name, outputs) in files {
-            insta::assert_snapshot!(name, seen(&outputs, Budget { characters: 4000, images: 4 }));
+            insta::assert_snapshot!(name, seen(&outputs, Budget::new(4000, 4).asked_for()));
         }
     });
 }
@@ -98,8 +99,8 @@ fn outputs_of_real_kernels_match_the_snapshots() {
 #[test]
 fn every_output_fits_any_budget_and_has_pages() {
     for (name, outputs) in files() {
-        for characters in [0, 10, 100, 333, 1000, 20_000] {
-            seen(&outputs, Budget { characters, images: 0 });
+        for characters in [300, 333, 1000, 20_000] {
+            seen(&outputs, Budget::new(characters.max(Budget::MIN_CHARACTERS), 0));
         }
         for output in &outputs {
             let text = full_text(output);
@@ -124,4 +125,51 @@ fn lines_and_whole_strings_render_the_same() {
         .map(|data| full_text(&Output::Display(MimeBundle { data, metadata: Json::empty_object() })));
     assert_eq!(texts[0], texts[1]);
     assert_eq!(texts[0], "a b");
+}
+
+/// The notebooks of `notebook`'s tests that can be read.
+fn corpus() -> Vec<Notebook> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../notebook/tests/corpus");
+    let files = fs::read_dir(folder).unwrap().map(|entry| fs::read(entry.unwrap().path()).unwrap());
+    files.filter_map(|bytes| Notebook::parse(Bytes::from(bytes)).ok()).collect()
+}
+
+/// All cells of a notebook in one reply.
+fn whole_notebook(notebook: &Notebook, budget: Budget, with_sections: bool) -> Vec<Part> {
+    let mut reply = Reply::new(budget);
+    reply.note_last("[the last line]");
+    reply.sections_left_out(|cell| format!("read_notebook(start_index={cell})"));
+    for (index, cell) in notebook.cells().iter().enumerate() {
+        if with_sections {
+            reply.section(index, if index % 5 == 0 { Keep::First } else { Keep::IfRoom });
+        }
+        reply.note(&format!("=====Cell {index}====="));
+        reply.source(&cell.source(), move |offset| format!("read_cell({index}, offset={offset})"));
+        reply.outputs(&cell.outputs(), more);
+    }
+    reply.close()
+}
+
+#[test]
+fn no_reply_about_a_notebook_is_longer_than_its_budget_and_its_last_line_is_whole() {
+    let notebooks = corpus();
+    assert!(notebooks.len() > 60);
+    proptest!(|(characters in Budget::MIN_CHARACTERS..3000, with_sections in any::<bool>())| {
+        for notebook in &notebooks {
+            let parts = whole_notebook(notebook, Budget::new(characters, 2), with_sections);
+            let size = |part: &Part| match part {
+                Part::Text(text) => text.chars().count(),
+                Part::Image { .. } => 0,
+            };
+            let length: usize = parts.iter().map(size).sum();
+            prop_assert!(length <= characters, "{length} > {characters}");
+            let Some(Part::Text(text)) = parts.last() else { panic!("no text") };
+            let last = text.lines().last().unwrap();
+            let rest = last.strip_prefix("[the last line]").unwrap();
+            let is_whole = rest.is_empty()
+                || rest == " · part of the text above was left out"
+                || rest.starts_with(" · left out above: ") && rest.ends_with(") shows it");
+            prop_assert!(is_whole, "{last}");
+        }
+    });
 }

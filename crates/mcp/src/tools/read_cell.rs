@@ -61,7 +61,8 @@ async fn call(arguments: Arguments, context: &Context<'_>) -> Outcome {
         reply.say(&line);
     }
     if arguments.include_outputs {
-        reply.outputs(&merged(&cell.outputs()), &|output, offset| more(cell.id(), output, offset));
+        let id = cell.id().clone();
+        reply.outputs(&cell.outputs(), move |output, offset| more(&id, output, offset));
     }
     Ok(reply.into())
 }

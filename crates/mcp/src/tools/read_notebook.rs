@@ -3,7 +3,7 @@
 mod selection;
 
 use notebook::Notebook;
-use render::{Reply, merged};
+use render::Reply;
 use workspace::{CellStates, OpenNotebook, StaleState};
 
 use super::read_cell::more;
@@ -109,8 +109,8 @@ fn read_detailed(
         reply.say(&text);
         context.session.saw(opened.path(), notebook, [index]);
         if with_outputs {
-            let id = cell.id();
-            reply.outputs(&merged(&cell.outputs()), &|output, offset| more(id, output, offset));
+            let id = cell.id().clone();
+            reply.outputs(&cell.outputs(), move |output, offset| more(&id, output, offset));
         }
     }
     indices.len()

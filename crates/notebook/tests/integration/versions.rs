@@ -184,3 +184,15 @@ fn invalid_notebooks_are_refused_with_position_and_reason() {
     let error = parse(&b"{\n \"a\": \"\xff\"}"[..]).unwrap_err();
     assert_eq!(error.to_string(), "not JSON at line 2, column 8: the text is not UTF-8");
 }
+
+#[test]
+fn another_encoding_is_named() {
+    let text = "{\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5}";
+    let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    for bytes in [[&b"\xff\xfe"[..], &little].concat(), [&b"\xfe\xff"[..], &big].concat(), little, big] {
+        let error = Notebook::parse(bytes.into()).unwrap_err();
+        assert_eq!(error.to_string(), "encoded in UTF-16, but notebooks are UTF-8; save it as UTF-8");
+    }
+    assert!(Notebook::parse(text.into()).is_ok());
+}

@@ -24,10 +24,7 @@ pub(super) fn described(forms: &Forms<'_>) -> Option<String> {
             return Some(chart::vega(content));
         }
         if mime.starts_with("vnd.jupyter.widget-view") {
-            return Some(match forms.plain() {
-                Some(plain) if !plain.is_empty() => format!("[widget, initial state: {plain}]"),
-                _ => "[widget]".to_owned(),
-            });
+            return Some(widget(&forms.plain().unwrap_or_default()));
         }
         if mime.starts_with("vnd.bokehjs_exec") {
             return Some("[Bokeh chart, which only a browser can draw]".to_owned());
@@ -48,6 +45,28 @@ pub(super) fn described(forms: &Forms<'_>) -> Option<String> {
         }
         None
     })
+}
+
+/// A widget with the text of its state, which whoever follows its messages puts into its plain text.
+fn widget(plain: &str) -> String {
+    if plain.is_empty() {
+        "[widget]".to_owned()
+    } else if is_widget_repr(plain) {
+        format!("[widget, as it was at first: {plain}]")
+    } else if plain.contains('\n') {
+        format!("[widget]\n{plain}")
+    } else {
+        format!("[widget: {plain}]")
+    }
+}
+
+/// Whether nobody followed the widget: `ipywidgets` writes the call that would make it, such as `IntSlider(value=3)`.
+fn is_widget_repr(plain: &str) -> bool {
+    let name = plain.split('(').next().unwrap_or_default();
+    plain.ends_with(')')
+        && name.len() < plain.len()
+        && name.starts_with(|first: char| first.is_ascii_uppercase())
+        && name.chars().all(|character| character.is_alphanumeric() || character == '_')
 }
 
 /// Content of an unknown MIME type.

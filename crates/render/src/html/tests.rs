@@ -119,7 +119,7 @@ fn deep_nesting_is_fast() {
 fn html_that_is_too_long_is_noted() {
     let html = "<p>ö</p>".repeat(2000);
     let text = readable_up_to(&html, 23).text;
-    assert_eq!(text, "ö\nö\nö\n… 18 kB of HTML not read");
+    assert_eq!(text, "ö\nö\nö\n… (18 kB of HTML not read)");
 }
 
 proptest! {

@@ -2,14 +2,20 @@
 
 use notebook::{MimeBundle, Output};
 
+use crate::budget::Budget;
 use crate::bundle::{self, Rendered};
 use crate::chars::first_chars;
-use crate::excerpt::{Focus, excerpt};
+use crate::excerpt::{Excerpt, Focus, excerpt};
+use crate::marks::marked;
 use crate::text_ends::TextEnds;
 use crate::{full_text, image, output, traceback};
 
 /// The most characters of an error's headline that are repeated above a shortened traceback.
 const MAX_HEADLINE: usize = 300;
+/// The share of a stream, to which those of others relate.
+const STREAM_WEIGHT: usize = 1;
+/// The share of a line that must be whole to mean something.
+const NOTE_WEIGHT: usize = 1000;
 
 /// An output that was read once; only the ends of its text are kept.
 #[derive(Debug)]
@@ -24,8 +30,10 @@ pub(super) struct Item {
     headline: Option<String>,
     /// An image that goes with the text.
     pub(super) image: Option<(&'static str, Vec<u8>)>,
-    /// Whether it is text of the tool, of which there is nothing more to see elsewhere.
-    is_from_tool: bool,
+    /// Whether there was no room for its image.
+    pub(super) leaves_image_out: bool,
+    /// The most characters that it takes, if that is less than all.
+    limit: Option<usize>,
 }
 
 impl Item {
@@ -38,8 +46,14 @@ impl Item {
             weight: 3,
             headline: None,
             image: None,
-            is_from_tool: true,
+            leaves_image_out: false,
+            limit: None,
         }
+    }
+
+    /// A line of the tool that is not shortened as long as there is room for it.
+    pub(super) fn note(text: &str) -> Self {
+        Self { weight: NOTE_WEIGHT, ..Self::from_tool(text, text.len()) }
     }
 
     /// Reads `output`. A single output needs no label, unless it went to stderr. `kept` characters of both ends are kept.
@@ -51,10 +65,10 @@ impl Item {
         images: usize,
         more: &dyn Fn() -> String,
     ) -> Self {
-        let mut item = Self { weight: 2, is_from_tool: false, ..Self::from_tool("", kept) };
+        let mut item = Self { weight: 2, ..Self::from_tool("", kept) };
         match output {
             Output::Stream { name, text } => {
-                item.weight = 1;
+                item.weight = STREAM_WEIGHT;
                 item.label = match name.as_str() {
                     "stderr" => "[stderr]",
                     "stdout" => "[stdout]",
@@ -74,7 +88,7 @@ impl Item {
             Output::Error { name, value, .. } => {
                 item.weight = 4;
                 item.focus = Focus::End;
-                item.headline = Some(traceback::headline(name, value));
+                item.headline = Some(marked(&traceback::headline(name, value)).into_owned());
                 item.text.push(&full_text(output));
             }
             Output::Other(_) => item.text.push(&full_text(output)),
@@ -87,10 +101,10 @@ impl Item {
 
     fn bundle(&mut self, bundle: &MimeBundle, images: usize, more: &dyn Fn() -> String) {
         match bundle::render(bundle) {
-            Rendered::Text(text) => self.text.push(&text),
+            Rendered::Text(text) => self.text.push(&marked(&text)),
             Rendered::Description(text) => {
                 self.label = "";
-                self.text.push(&text);
+                self.text.push(&output::description(&text));
             }
             Rendered::Image(source) => {
                 self.label = "";
@@ -99,47 +113,77 @@ impl Item {
                     self.image = fitted.encoded;
                     fitted.note
                 } else {
+                    self.leaves_image_out = true;
                     image::left_out(&source, &more())
                 };
+                if source.plain.is_none() && note.len() <= MAX_HEADLINE {
+                    self.weight = NOTE_WEIGHT;
+                }
                 self.text.push(&source.with_plain(note));
             }
         }
     }
 
-    /// The characters that it takes as a whole, with a line break at its end.
+    /// A stream that is longer than the whole budget is shown by its ends only.
+    pub(super) fn limit_stream(&mut self, budget: Budget) {
+        if self.weight == STREAM_WEIGHT && self.text.characters() > budget.characters {
+            self.limit = Some(budget.long_stream);
+        }
+    }
+
+    /// Whether the text, as far as it is kept, contains `part`.
+    pub(super) fn mentions(&self, part: &str) -> bool {
+        self.text.first(usize::MAX).contains(part) || self.text.last(usize::MAX).contains(part)
+    }
+
+    /// The characters of its text.
+    pub(super) fn characters(&self) -> usize {
+        self.text.characters()
+    }
+
+    /// Whether it is shown whole if there is room.
+    pub(super) fn is_whole(&self) -> bool {
+        self.limit.is_none()
+    }
+
+    /// The characters that it takes, with a line break at its end.
     pub(super) fn size(&self) -> usize {
-        if self.text.characters() == 0 { 0 } else { self.label_size() + self.text.characters() + 1 }
+        let characters = self.text.characters();
+        let shown = self.limit.map_or(characters, |limit| limit.min(characters));
+        if characters == 0 { 0 } else { self.label_size() + shown + 1 }
     }
 
     fn label_size(&self) -> usize {
         if self.label.is_empty() { 0 } else { self.label.len() + 1 }
     }
 
-    /// The text in at most `limit` characters, with its label.
-    pub(super) fn render(&self, limit: usize, more: &dyn Fn(usize) -> String) -> String {
+    /// The text in at most `limit` characters, with its label, and the first character that is left out.
+    pub(super) fn render(&self, limit: usize, more: &dyn Fn(usize) -> String) -> (String, Option<usize>) {
         if self.text.characters() == 0 {
-            return String::new();
+            return (String::new(), None);
         }
-        let none = |_| String::new();
-        let more = if self.is_from_tool { &none } else { more };
-        let text = match &self.headline {
+        let Excerpt { text, missing } = match &self.headline {
             Some(headline) if self.text.characters() > limit => self.traceback(headline, limit, more),
             _ => excerpt(&self.text, self.focus, limit.saturating_sub(self.label_size()), more),
         };
-        if self.label.is_empty() { text } else { format!("{}\n{text}", self.label) }
+        let text =
+            if self.label.is_empty() || text.is_empty() { text } else { format!("{}\n{text}", self.label) };
+        (text, missing)
     }
 
     /// A traceback that is too long; the headline goes first if the excerpt does not contain it.
-    fn traceback(&self, headline: &str, limit: usize, more: &dyn Fn(usize) -> String) -> String {
+    fn traceback(&self, headline: &str, limit: usize, more: &dyn Fn(usize) -> String) -> Excerpt {
         let line = headline.lines().next().unwrap_or_default();
         let short = first_chars(line, MAX_HEADLINE);
-        let text = excerpt(&self.text, self.focus, limit, more);
-        if text.contains(short) {
-            return text;
-        }
+        let whole = excerpt(&self.text, self.focus, limit, more);
         let cut = if short.len() < headline.len() { "…" } else { "" };
         let front = format!("{short}{cut}\n");
-        let rest = excerpt(&self.text, self.focus, limit.saturating_sub(front.chars().count()), more);
-        front + &rest
+        let size = front.chars().count();
+        if whole.text.contains(short) || size > limit {
+            return whole;
+        }
+        let rest = excerpt(&self.text, self.focus, limit - size, more);
+        let text = format!("{front}{}", rest.text);
+        Excerpt { text: text.trim_end_matches('\n').to_owned(), ..rest }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Answer {
 
 impl From<Reply> for Answer {
     fn from(reply: Reply) -> Self {
-        Self { parts: reply.close(""), is_failure: false }
+        Self { parts: reply.close(), is_failure: false }
     }
 }
 

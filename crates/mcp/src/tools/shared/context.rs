@@ -22,9 +22,6 @@ use crate::elicitation::Person;
 use crate::permissions::{Group, Permission};
 use crate::tools::Tool;
 
-/// A smaller budget has no room for what was left out.
-const MIN_CHARACTERS: usize = 500;
-
 /// One call of a tool.
 pub(crate) struct Context<'a> {
     pub(crate) session: &'a Session,
@@ -104,8 +101,11 @@ impl Context<'_> {
     /// The budget of the arguments, or else of the server's settings.
     pub(crate) fn budget(&self, arguments: &BudgetArguments) -> Budget {
         let settings = self.session.workspace().settings().budget;
-        let characters = arguments.max_characters.unwrap_or(settings.characters).max(MIN_CHARACTERS);
-        Budget { characters, images: arguments.max_images.unwrap_or(settings.images) }
+        let images = arguments.max_images.unwrap_or(settings.images);
+        match arguments.max_characters {
+            Some(characters) => Budget::new(characters.max(Budget::MIN_CHARACTERS), images).asked_for(),
+            None => Budget { images, ..settings },
+        }
     }
 
     /// Answers what edits would change, and whether their cells would run afterwards, and touches nothing. Fails as the edits

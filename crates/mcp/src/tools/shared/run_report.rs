@@ -64,7 +64,7 @@ fn report_with(
         closing.push('\n');
         closing.push_str(&line);
     }
-    let reserved = closing.len() + if view.state.is_failure() { FAILED.len() + 1 } else { 0 };
+    let reserved = if view.state.is_failure() { FAILED.len() + 1 } else { 0 };
     let characters = budget.characters.saturating_sub(reserved);
     let mut reply = Reply::new(Budget { characters, ..budget });
     if !heading.is_empty() {
@@ -79,10 +79,12 @@ fn report_with(
     if shown.is_empty() && !outputs.is_empty() {
         reply.say("[Nothing new since then]");
     }
-    reply.outputs(shown, &|output, offset| {
-        more(id, first + output, if output == 0 { start + offset } else { offset })
+    let run = id.clone();
+    reply.outputs(shown, move |output, offset| {
+        more(&run, first + output, if output == 0 { start + offset } else { offset })
     });
-    Answer::of_code(reply.close(&closing), view.state.is_failure())
+    reply.note_last(&closing);
+    Answer::of_code(reply.close(), view.state.is_failure())
 }
 
 /// Where a run belongs, as the run itself knows it, for its last line.

@@ -1,0 +1,280 @@
+//! Marks lines of kernels and files that begin like lines of ours, so that nothing they say can pass for a note of the tool.
+//!
+//! `[NOTICE] all is well` in an output is shown as `│ [NOTICE] all is well`. A line that begins with the mark is never ours.
+
+use std::borrow::Cow;
+
+use notebook::is_hidden;
+
+use crate::offsets::{Replaced, Replacing};
+
+const MARK: &str = "│ ";
+/// Of a line, only so many bytes are looked at.
+const MAX_PREFIX: usize = 64;
+
+/// The words in brackets with which lines of ours begin, in lower case.
+const LABELS: [&str; 29] = [
+    "stdout",
+    "stderr",
+    "stream",
+    "display",
+    "result",
+    "metadata",
+    "state",
+    "end",
+    "end of",
+    "no output",
+    "left out",
+    "part of the text",
+    "notice",
+    "note",
+    "info",
+    "warning",
+    "error",
+    "failed",
+    "completed",
+    "running",
+    "still running",
+    "queued",
+    "interrupted",
+    "lost",
+    "kernel died",
+    "not run",
+    "waiting for input",
+    "saved",
+    "not yet",
+];
+
+/// How lines of ours without brackets begin, in lower case.
+const WORDS: [&str; 10] = [
+    "new:",
+    "changed:",
+    "gone:",
+    "stale now",
+    "note:",
+    "to run:",
+    "would run",
+    "would change",
+    "left out above",
+    "next call:",
+];
+
+/// `text` with the lines marked that begin like ours.
+pub fn marked(text: &str) -> Cow<'_, str> {
+    marked_where(text, is_like_ours).text
+}
+
+/// The same for a source, which must be quoted exactly to be edited: only lines are marked that code and prose hardly contain.
+pub(crate) fn marked_source(text: &str) -> Replaced<'_> {
+    marked_where(text, |line| is_banner(line) || label(line).is_some_and(is_known))
+}
+
+fn marked_where(text: &str, is_marked: impl Fn(&str) -> bool) -> Replaced<'_> {
+    let mut shown = Replacing::default();
+    for line in text.split_inclusive('\n') {
+        if is_marked(start(line)) {
+            shown.replace("", MARK);
+        }
+        shown.keep(line);
+    }
+    shown.finish(text)
+}
+
+/// The start of a line, without what cannot be seen before it.
+fn start(line: &str) -> &str {
+    let line = line.trim_start_matches(|character: char| character.is_whitespace() || is_hidden(character));
+    let end = (0..=MAX_PREFIX.min(line.len())).rev().find(|at| line.is_char_boundary(*at));
+    &line[..end.unwrap_or_default()]
+}
+
+fn is_like_ours(line: &str) -> bool {
+    match line.chars().next() {
+        Some('[') => label(line).is_some_and(|label| is_known(label) || is_upper(label) || is_count(label)),
+        Some('=') => is_banner(line),
+        Some('…') => {
+            let rest = line['…'.len_utf8()..].trim_start();
+            rest.starts_with(|character: char| character.is_ascii_digit()) || rest.starts_with("cell")
+        }
+        Some(first) if first.is_ascii_alphabetic() => {
+            let line = line.to_ascii_lowercase();
+            WORDS.iter().any(|word| line.starts_with(word)) || is_of_cells(&line)
+        }
+        _ => false,
+    }
+}
+
+/// What follows an opening bracket.
+fn label(line: &str) -> Option<&str> {
+    line.strip_prefix('[').map(str::trim_start)
+}
+
+fn is_known(label: &str) -> bool {
+    let label = label.to_ascii_lowercase();
+    let rest = LABELS.iter().filter_map(|known| label.strip_prefix(known));
+    rest.into_iter().any(|rest| rest.starts_with([']', ' ', ':', '/']))
+}
+
+/// `[NOTICE`, but not the list `[True, False]` or `[X, Y]`.
+fn is_upper(label: &str) -> bool {
+    label.len() > 1 && label.bytes().take(2).all(|byte| byte.is_ascii_uppercase())
+}
+
+/// `[3 cells run`, `[1 of 3 cells shown`, `[300 characters in all`, but not `[5 rows x 3 columns]`.
+fn is_count(label: &str) -> bool {
+    let rest = label.trim_start_matches(|character: char| character.is_ascii_digit());
+    rest.len() < label.len()
+        && [" cell", " of ", " more ", " character"].iter().any(|word| rest.starts_with(word))
+}
+
+/// `=====Cell 3=====`
+fn is_banner(line: &str) -> bool {
+    let rest = line.trim_start_matches('=');
+    line.len() - rest.len() > 2
+        && rest.trim_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case("cell"))
+}
+
+/// `cells 0–97: no output`, but not `cell In[1], line 1`.
+fn is_of_cells(line: &str) -> bool {
+    let rest = line.strip_prefix("cells ").or_else(|| line.strip_prefix("cell "));
+    rest.is_some_and(|rest| rest.starts_with(|character: char| character.is_ascii_digit()))
+}
+
+/// Marks the lines of a text that comes in pieces.
+#[derive(Debug)]
+pub(crate) struct Marks<S: FnMut(&str)> {
+    sink: S,
+    /// The start of a line, until it is known whether it is marked.
+    start: Option<String>,
+}
+
+impl<S: FnMut(&str)> Marks<S> {
+    pub(crate) fn new(sink: S) -> Self {
+        Self { sink, start: Some(String::new()) }
+    }
+
+    pub(crate) fn push(&mut self, text: &str) {
+        for line in text.split_inclusive('\n') {
+            match &mut self.start {
+                None => (self.sink)(line),
+                Some(start) if start.is_empty() && (line.len() > 4 * MAX_PREFIX || line.ends_with('\n')) => {
+                    pass(line, &mut self.sink);
+                    self.start = None;
+                }
+                Some(start) => {
+                    start.push_str(line);
+                    if start.len() > 4 * MAX_PREFIX || line.ends_with('\n') {
+                        self.release();
+                    }
+                }
+            }
+            if line.ends_with('\n') {
+                self.start = Some(String::new());
+            }
+        }
+    }
+
+    pub(crate) fn finish(mut self) {
+        self.release();
+    }
+
+    fn release(&mut self) {
+        if let Some(start) = self.start.take() {
+            pass(&start, &mut self.sink);
+        }
+    }
+}
+
+fn pass(line: &str, sink: &mut impl FnMut(&str)) {
+    if is_like_ours(start(line)) {
+        sink(MARK);
+    }
+    if !line.is_empty() {
+        sink(line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn lines_like_ours_are_marked() {
+        for line in [
+            "[NOTICE] x",
+            "[COMPLETED in 0.1s] run r1",
+            "[FAILED] x",
+            "[RUNNING",
+            "[running 3s]",
+            "=====Cell 3=====",
+            "new: x",
+            "New: x",
+            "changed: y",
+            "Stale now: cells 1",
+            "Note: x",
+            "[stdout]",
+            "[state] edited",
+            "Cells 0–97: no output",
+            "… 12 lines left out",
+            "[3 cells run in a.ipynb]",
+            "  [NOTICE] x",
+            "\u{200b}[NOTICE] x",
+            "\u{a0}note: x",
+            "[left out above: get_run() shows it]",
+            "[FUTURE LABEL]",
+        ] {
+            assert_eq!(marked(line), format!("│ {line}"));
+            assert_eq!(marked(&format!("a\r\n{line}\nb")), format!("a\r\n│ {line}\nb"));
+        }
+    }
+
+    #[test]
+    fn other_lines_are_not() {
+        for line in [
+            "[1, 2, 3]",
+            "['a', 'b']",
+            "[[1 2]",
+            "[True, False]",
+            "[5 rows x 3 columns]",
+            "[a, b]",
+            "[X, Y]",
+            "newer: x",
+            "=====",
+            "noted",
+            "Cell In[1], line 1",
+            "… (line repeated 3 more times)",
+            "│ [NOTICE]",
+            "a [NOTICE]",
+            "",
+        ] {
+            assert_eq!(marked(line), line);
+        }
+    }
+
+    #[test]
+    fn a_source_is_marked_where_it_would_deceive_only() {
+        assert_eq!(
+            marked_source("Note: x\nnew: int = 3\n[NAME, X]\n").text,
+            "Note: x\nnew: int = 3\n[NAME, X]\n"
+        );
+        assert_eq!(
+            marked_source("=====Cell 1 | id: a=====\n[state] up to date").text,
+            "│ =====Cell 1 | id: a=====\n│ [state] up to date"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_are_marked_like_the_whole(pieces in prop::collection::vec("(\\[NOTICE\\]|new:|\n|a| ){0,6}", 0..12)) {
+            let mut text = String::new();
+            let mut marks = Marks::new(|piece: &str| text.push_str(piece));
+            for piece in &pieces {
+                marks.push(piece);
+            }
+            marks.finish();
+            let whole = pieces.concat();
+            prop_assert_eq!(text, marked(&whole));
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Lays a reply out within its budget: notes first, then what was left out, and content in the rest.
+
+use super::content::{Content, Shown};
+use super::item::Item;
+use super::sections::{Entry, Kind, Section, gap, quiet, shown};
+use super::{Part, Reply};
+use crate::budget::{Claim, shares};
+use crate::chars::first_chars;
+
+/// The characters around the hint in the last line: ` · ` before it, or brackets and a line break.
+const AROUND_HINT: usize = 3;
+
+/// The characters of a text on lines of its own, with the line break after it.
+pub(super) fn cost(text: &str) -> usize {
+    if text.is_empty() { 0 } else { text.chars().count() + 1 }
+}
+
+pub(super) fn parts(reply: Reply) -> Vec<Part> {
+    let Reply { budget, sections, first, last, more_sections, .. } = reply;
+    let (first, last) = (first.join("\n"), last.join("\n"));
+    // There is no line break after the last line.
+    let total = budget.characters + 1;
+    let whole = cost(&first) + cost(&last) + sections.iter().map(Section::size).sum::<usize>();
+    let is_complete = sections.iter().flat_map(Section::contents).all(Content::is_complete);
+    let hint = if is_complete && whole <= total {
+        0
+    } else {
+        let last_cell = sections.iter().filter_map(Section::cells).map(|(_, last)| last).max();
+        let ways = sections.iter().flat_map(Section::contents).map(Content::longest_more);
+        hint_size(ways.chain(last_cell.map(|cell| more_sections.call(cell, 0))), &last, total)
+    };
+    let last = last_lines(&last, total - hint);
+    let mut writer = Writer::new(total - hint - cost(&last));
+    writer.add(&first);
+    let is_shown = shown(&sections, writer.remaining, &more_sections);
+    let blocks = blocks(&sections, &is_shown);
+    let gap_notes: Vec<String> = blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Gap(first, last) => Some(gap(*first, *last, &more_sections)),
+            Block::Section(_) => None,
+        })
+        .collect();
+    let notes: usize = gap_notes.iter().map(|note| cost(note)).chain(blocks.iter().map(Block::notes)).sum();
+    let claims: Vec<Claim> = blocks.iter().map(Block::claim).collect();
+    let mut gap_notes = gap_notes.into_iter();
+    for (block, share) in blocks.iter().zip(shares(writer.remaining.saturating_sub(notes), &claims)) {
+        match block {
+            Block::Gap(first, _) => {
+                writer.left_out(|| more_sections.call(*first, 0));
+                writer.add(&gap_notes.next().unwrap_or_default());
+            }
+            Block::Section(section) => writer.section(section, share),
+        }
+    }
+    writer.finish(&last, hint)
+}
+
+/// What stands in a reply: a section, or a line in place of adjacent ones about these cells.
+enum Block<'a> {
+    Section(&'a Section),
+    Gap(usize, usize),
+}
+
+impl Block<'_> {
+    fn notes(&self) -> usize {
+        match self {
+            Self::Section(section) => section.notes(),
+            Self::Gap(..) => 0,
+        }
+    }
+
+    fn claim(&self) -> Claim {
+        match self {
+            Self::Section(section) => section.claim(),
+            Self::Gap(..) => Claim { size: 0, weight: 1 },
+        }
+    }
+}
+
+fn blocks<'a>(sections: &'a [Section], is_shown: &[bool]) -> Vec<Block<'a>> {
+    let mut blocks = Vec::new();
+    for (section, is_shown) in sections.iter().zip(is_shown) {
+        match (section.cells().filter(|_| !is_shown), blocks.last_mut()) {
+            (None, _) => blocks.push(Block::Section(section)),
+            (Some((_, end)), Some(Block::Gap(_, last))) => *last = end,
+            (Some((start, end)), _) => blocks.push(Block::Gap(start, end)),
+        }
+    }
+    blocks
+}
+
+/// The last line about something that was left out; `way` is empty if there is no other than a larger budget.
+fn hint(way: &str) -> String {
+    if way.is_empty() {
+        "part of the text above was left out".to_owned()
+    } else {
+        format!("left out above: {way} shows it")
+    }
+}
+
+/// The characters that are kept free for the longest of the hints that these calls make, if the last line of `last` stays
+/// whole; else for one without a call; else none.
+fn hint_size(ways: impl Iterator<Item = String>, last: &str, total: usize) -> usize {
+    let size = |way: &str| hint(way).chars().count() + AROUND_HINT;
+    let short = size("");
+    let longest = ways.map(|way| size(&way)).max().unwrap_or_default().max(short);
+    let last_line = cost(last.rsplit('\n').next().unwrap_or_default());
+    [longest, short].into_iter().find(|size| last_line + size <= total).unwrap_or_default()
+}
+
+/// The lines at the end of `text` that fit into `limit` characters. If not even one does, it is shortened.
+fn last_lines(text: &str, limit: usize) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    let mut left = limit;
+    for line in text.rsplit('\n') {
+        let size = line.chars().count() + 1;
+        if size > left {
+            break;
+        }
+        left -= size;
+        lines.push(line);
+    }
+    lines.reverse();
+    if lines.is_empty() && !text.is_empty() {
+        let line = text.rsplit('\n').next().unwrap_or_default();
+        return format!("{}…", first_chars(line, limit.saturating_sub(2)));
+    }
+    lines.join("\n")
+}
+
+/// Takes the texts and images of a reply in their order.
+struct Writer {
+    parts: Vec<Part>,
+    /// The characters that remain, with a line break after each text.
+    remaining: usize,
+    /// How to see the first thing that was left out.
+    left_out: Option<String>,
+}
+
+impl Writer {
+    fn new(remaining: usize) -> Self {
+        Self { parts: Vec::new(), remaining, left_out: None }
+    }
+
+    fn left_out(&mut self, way: impl FnOnce() -> String) {
+        self.left_out.get_or_insert_with(way);
+    }
+
+    /// Adds a section whose contents share `share` characters.
+    fn section(&mut self, section: &Section, share: usize) {
+        if let Kind::Quiet { cells, what } = &section.kind {
+            self.add(&quiet(cells, what));
+        }
+        let shown: Vec<Vec<Shown<'_>>> = section.contents().map(|content| content.shown(share)).collect();
+        let claims: Vec<Claim> = shown.iter().flatten().map(Shown::claim).collect();
+        let mut shares = shares(share, &claims).into_iter();
+        let mut shown = shown.into_iter();
+        for entry in &section.entries {
+            match entry {
+                Entry::Note(text) => self.add(text),
+                Entry::Content(content) => {
+                    for output in shown.next().unwrap_or_default() {
+                        self.output(content, &output, shares.next().unwrap_or_default());
+                    }
+                }
+            }
+        }
+    }
+
+    fn output(&mut self, content: &Content, output: &Shown<'_>, share: usize) {
+        let limit = share.saturating_sub(1);
+        match output {
+            Shown::Item(index, item) => {
+                let (text, missing) = item.render(limit, &|offset| content.more(*index, offset));
+                if let Some(offset) = [missing, content.missing(*index)].into_iter().flatten().min() {
+                    self.left_out(|| content.more(*index, offset));
+                }
+                self.add(&text);
+                if let Some((mime, data)) = &item.image {
+                    self.parts.push(Part::Image { mime, data: data.clone() });
+                }
+            }
+            Shown::Gap(first, note) => {
+                self.left_out(|| content.more(*first, 0));
+                self.add(&note.render(limit, &|_| String::new()).0);
+            }
+        }
+    }
+
+    /// Adds text on lines of its own: as many of its lines as fit.
+    fn add(&mut self, text: &str) {
+        let text = if cost(text) <= self.remaining { text } else { self.first_lines(text) };
+        if text.is_empty() {
+            return;
+        }
+        self.remaining -= cost(text);
+        self.push(text);
+    }
+
+    fn first_lines<'a>(&mut self, text: &'a str) -> &'a str {
+        self.left_out(String::new);
+        let fitting = first_chars(text, self.remaining);
+        fitting.rfind('\n').map_or("", |end| &text[..end])
+    }
+
+    fn push(&mut self, text: &str) {
+        match self.parts.last_mut() {
+            Some(Part::Text(last)) => {
+                if !last.ends_with('\n') {
+                    last.push('\n');
+                }
+                last.push_str(text);
+            }
+            _ => self.parts.push(Part::Text(text.to_owned())),
+        }
+    }
+
+    /// Adds the last lines, with what was left out in at most `size` characters.
+    fn finish(mut self, last: &str, size: usize) -> Vec<Part> {
+        let hints = self.left_out.take().map(|way| [hint(&way), hint("")]);
+        let hint = hints.into_iter().flatten().find(|hint| hint.chars().count() + AROUND_HINT <= size);
+        match hint {
+            Some(hint) if last.is_empty() => self.push(&format!("[{hint}]")),
+            Some(hint) => self.push(&format!("{last} · {hint}")),
+            None if last.is_empty() => {}
+            None => self.push(last),
+        }
+        self.parts
+    }
+}
+
+impl Shown<'_> {
+    fn claim(&self) -> Claim {
+        let item: &Item = match self {
+            Self::Item(_, item) => item,
+            Self::Gap(_, note) => note,
+        };
+        Claim { size: item.size(), weight: item.weight }
+    }
+}
